@@ -1,0 +1,162 @@
+#include "codec/command.h"
+
+#include <charconv>
+
+#include "base/check.h"
+
+namespace fencepost::codec {
+namespace {
+
+constexpr std::string_view kNx = "NX";
+constexpr std::string_view kNex = "NEX";
+constexpr std::string_view kPx = "PX";
+constexpr std::string_view kStop = "STOP";
+
+struct Arity {
+  std::size_t least;
+  std::size_t most;
+};
+
+// Verb and key included.
+Arity arity(Verb verb) {
+  switch (verb) {
+    case Verb::kSet:
+      return {3, 6};
+    case Verb::kGet:
+    case Verb::kDel:
+      return {2, 2};
+    case Verb::kVdel:
+      return {3, 3};
+    case Verb::kKeynotify:
+      return {2, 3};
+  }
+  return {1, 1};
+}
+
+std::optional<Verb> find_verb(std::string_view text) {
+  for (const Verb verb : kVerbs) {
+    if (name(verb) == text) return verb;
+  }
+  return std::nullopt;
+}
+
+bool all_digits(std::string_view text) {
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+  }
+  return !text.empty();
+}
+
+// Whole milliseconds; in the deployed dialect a fraction may follow, which is dropped. Leading zeros are harmless
+// and accepted; signs, blanks and exponents are not.
+std::optional<std::chrono::milliseconds> parse_expiry(std::string_view text,
+                                                      const Dialect& dialect) {
+  const std::size_t point = text.find('.');
+  if (point != std::string_view::npos) {
+    if (!dialect.fractional_expiry || !all_digits(text.substr(point + 1))) return std::nullopt;
+    text = text.substr(0, point);
+  }
+  if (!all_digits(text)) return std::nullopt;
+  std::int64_t milliseconds = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
+  if (code != std::errc{} || milliseconds > kMaxExpiry.count()) return std::nullopt;
+  return std::chrono::milliseconds{milliseconds};
+}
+
+// Reads NX, NEX and PX in any order, each at most once, NX and NEX not together. False when they are not that.
+bool parse_set_options(const CommandFrame& frame, const Dialect& dialect, Command& command) {
+  for (std::size_t i = 3; i < frame.count; ++i) {
+    const std::string_view option = frame.arguments[i];
+    if (option == kNx || option == kNex) {
+      if (command.condition != Condition::kAlways) return false;
+      command.condition = option == kNx ? Condition::kIfAbsent : Condition::kIfAbsentOrEqual;
+    } else if (option == kPx) {
+      if (command.expires_after || ++i == frame.count) return false;
+      command.expires_after = parse_expiry(frame.arguments[i], dialect);
+      if (!command.expires_after) return false;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool parse_options(const CommandFrame& frame, const Dialect& dialect, Command& command) {
+  switch (command.verb) {
+    case Verb::kSet:
+      command.value = frame.arguments[2];
+      return parse_set_options(frame, dialect, command);
+    case Verb::kVdel:
+      command.value = frame.arguments[2];
+      return true;
+    case Verb::kKeynotify:
+      command.stop = frame.count == 3;
+      return !command.stop || frame.arguments[2] == kStop;
+    case Verb::kGet:
+    case Verb::kDel:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view name(Verb verb) {
+  switch (verb) {
+    case Verb::kSet:
+      return "SET";
+    case Verb::kGet:
+      return "GET";
+    case Verb::kDel:
+      return "DEL";
+    case Verb::kVdel:
+      return "VDEL";
+    case Verb::kKeynotify:
+      return "KEYNOTIFY";
+  }
+  return "unknown";
+}
+
+Result<Command, ErrorCode> parse_command(std::string_view payload, const Dialect& dialect,
+                                         const Limits& limits) {
+  const Result<CommandFrame, DecodeError> frame = decode_command(payload, limits);
+  if (!frame) return fail(ErrorCode::kSyntax);
+  const std::optional<Verb> verb = find_verb(frame->arguments[0]);
+  if (!verb) return fail(ErrorCode::kUnknownCommand);
+  const Arity allowed = arity(*verb);
+  if (frame->count < allowed.least || frame->count > allowed.most) {
+    return fail(ErrorCode::kWrongArgumentCount);
+  }
+  static_assert(CommandFrame::kStored >= 6, "the longest command must fit");
+  Command command;
+  command.verb = *verb;
+  command.key = frame->arguments[1];
+  if (!parse_options(*frame, dialect, command)) return fail(ErrorCode::kSyntax);
+  if (command.key.empty()) return fail(ErrorCode::kEmptyKey);
+  return command;
+}
+
+std::optional<Verb> verb_of(std::string_view payload, const Limits& limits) {
+  const Result<CommandFrame, DecodeError> frame = decode_command(payload, limits);
+  if (!frame) return std::nullopt;
+  return find_verb(frame->arguments[0]);
+}
+
+std::string encode(const Command& command) {
+  const std::string expiry =
+      command.expires_after ? std::to_string(command.expires_after->count()) : std::string();
+  std::vector<std::string_view> arguments = {name(command.verb), command.key};
+  if (command.verb == Verb::kSet || command.verb == Verb::kVdel) {
+    arguments.push_back(command.value);
+  }
+  if (command.condition == Condition::kIfAbsent) arguments.push_back(kNx);
+  if (command.condition == Condition::kIfAbsentOrEqual) arguments.push_back(kNex);
+  if (command.expires_after) {
+    arguments.push_back(kPx);
+    arguments.push_back(expiry);
+  }
+  if (command.stop) arguments.push_back(kStop);
+  return encode_command(arguments);
+}
+
+}  // namespace fencepost::codec

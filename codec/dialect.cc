@@ -1,0 +1,70 @@
+#include "codec/dialect.h"
+
+namespace fencepost::codec {
+namespace {
+
+constexpr Dialect kDocumented = {
+    .id = DialectId::kDocumented,
+    .name = "documented",
+    .set_not_applied = "-1\r\n",
+    .vdel_mismatch = "-1\r\n",
+    .delete_operation = "DEL",
+    .lower_token_text =
+        "the request fencing token is a lower version that the fencing token protecting the "
+        "resource",
+    .keynotify_error_prefix = "-ERR: ",
+    .fractional_expiry = false,
+    .padded_versions = false,
+};
+
+constexpr Dialect kDeployed = {
+    .id = DialectId::kDeployed,
+    .name = "deployed",
+    .set_not_applied = ":-1\r\n",
+    .vdel_mismatch = ":-1\r\n",
+    .delete_operation = "DELETE",
+    .lower_token_text =
+        "the request fencing token is a lower version than the fencing token protecting the "
+        "resource",
+    .keynotify_error_prefix = "-ERR ",
+    .fractional_expiry = true,
+    .padded_versions = true,
+};
+
+}  // namespace
+
+const Dialect& dialect(DialectId id) {
+  return id == DialectId::kDocumented ? kDocumented : kDeployed;
+}
+
+std::optional<DialectId> dialect_named(std::string_view name) {
+  for (const DialectId id : kDialects) {
+    if (dialect(id).name == name) return id;
+  }
+  return std::nullopt;
+}
+
+std::string_view name(Divergence divergence) {
+  switch (divergence) {
+    case Divergence::kSetNotApplied:
+      return "set-not-applied";
+    case Divergence::kVdelMismatch:
+      return "vdel-mismatch";
+    case Divergence::kDeleteOperation:
+      return "delete-operation";
+    case Divergence::kLowerTokenText:
+      return "lower-token-text";
+    case Divergence::kKeynotifyError:
+      return "keynotify-error";
+  }
+  return "unknown";
+}
+
+std::optional<Divergence> divergence_named(std::string_view text) {
+  for (const Divergence divergence : kDivergences) {
+    if (name(divergence) == text) return divergence;
+  }
+  return std::nullopt;
+}
+
+}  // namespace fencepost::codec

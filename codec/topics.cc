@@ -1,0 +1,67 @@
+#include "codec/topics.h"
+
+#include "codec/base16.h"
+
+namespace fencepost::codec {
+namespace {
+
+constexpr std::string_view kNotifyInfix = "/command/notify/";
+
+}  // namespace
+
+std::string recommended_response_topic(std::string_view client_id) {
+  std::string topic = "clients/";
+  topic += client_id;
+  topic += "/services/statestore/_any_/command/invoke/response";
+  return topic;
+}
+
+std::optional<std::string> notification_topic(std::string_view client_id, std::string_view key) {
+  const std::size_t fixed = kStorePrefix.size() + 1 + kNotifyInfix.size();
+  // Checked before the doubling, which cannot wrap for sizes that exist in memory.
+  if (client_id.size() > kMaxTopicBytes || key.size() > kMaxTopicBytes ||
+      fixed + 2 * (client_id.size() + key.size()) > kMaxTopicBytes) {
+    return std::nullopt;
+  }
+  std::string topic(kStorePrefix);
+  topic += '/';
+  topic += base16_encode(client_id);
+  topic += kNotifyInfix;
+  topic += base16_encode(key);
+  return topic;
+}
+
+std::string notification_filter(std::string_view client_id) {
+  std::string filter(kStorePrefix);
+  filter += '/';
+  filter += base16_encode(client_id);
+  filter += kNotifyInfix;
+  filter += '+';
+  return filter;
+}
+
+std::optional<NotificationTarget> parse_notification_topic(std::string_view topic) {
+  if (!topic.starts_with(kStorePrefix)) return std::nullopt;
+  topic.remove_prefix(kStorePrefix.size());
+  if (!topic.starts_with('/')) return std::nullopt;
+  topic.remove_prefix(1);
+  const std::size_t infix = topic.find(kNotifyInfix);
+  if (infix == std::string_view::npos) return std::nullopt;
+  std::optional<std::string> client_id = base16_decode(topic.substr(0, infix));
+  std::optional<std::string> key = base16_decode(topic.substr(infix + kNotifyInfix.size()));
+  if (!client_id || !key || client_id->empty() || key->empty()) return std::nullopt;
+  return NotificationTarget{std::move(*client_id), std::move(*key)};
+}
+
+std::optional<ResponseTopicFault> response_topic_fault(std::string_view topic) {
+  if (topic.empty()) return ResponseTopicFault::kEmpty;
+  if (topic.size() > kMaxTopicBytes) return ResponseTopicFault::kTooLong;
+  if (topic == kRequestTopic) return ResponseTopicFault::kIsRequestTopic;
+  if (topic.starts_with(kStorePrefix)) return ResponseTopicFault::kHasStorePrefix;
+  if (topic.starts_with('$')) return ResponseTopicFault::kReservedPrefix;
+  if (topic.find('\0') != std::string_view::npos) return ResponseTopicFault::kBadCharacter;
+  if (topic.find_first_of("+#") != std::string_view::npos) return ResponseTopicFault::kWildcard;
+  return std::nullopt;
+}
+
+}  // namespace fencepost::codec
