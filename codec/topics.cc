@@ -53,6 +53,38 @@ std::optional<NotificationTarget> parse_notification_topic(std::string_view topi
   return NotificationTarget{std::move(*client_id), std::move(*key)};
 }
 
+namespace {
+
+// Takes the first level off `rest`; nothing is left when it was the last.
+std::string_view next_level(std::optional<std::string_view>& rest) {
+  const std::size_t slash = rest->find('/');
+  const std::string_view level = rest->substr(0, slash);
+  if (slash == std::string_view::npos) {
+    rest = std::nullopt;
+  } else {
+    rest = rest->substr(slash + 1);
+  }
+  return level;
+}
+
+}  // namespace
+
+bool filter_matches(std::string_view filter, std::string_view topic) {
+  if (topic.starts_with('$') && (filter.starts_with('+') || filter.starts_with('#'))) return false;
+  std::optional<std::string_view> wanted = filter;
+  std::optional<std::string_view> given = topic;
+  while (wanted) {
+    const std::string_view level = next_level(wanted);
+    if (level == "#") return true;
+    if (!given) return false;
+    const std::string_view actual = next_level(given);
+    if (level != "+" && level != actual) return false;
+    // `a/#` also matches `a` itself.
+    if (!given && wanted == std::string_view("#")) return true;
+  }
+  return !given;
+}
+
 std::optional<ResponseTopicFault> response_topic_fault(std::string_view topic) {
   if (topic.empty()) return ResponseTopicFault::kEmpty;
   if (topic.size() > kMaxTopicBytes) return ResponseTopicFault::kTooLong;

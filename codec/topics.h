@@ -49,6 +49,10 @@ enum class ResponseTopicFault {
   kTooLong,
 };
 
+// Does a subscription to `filter` cover `topic`? MQTT 5 section 4.7: `+` stands for one level, a final `#` for the
+// rest, and neither matches a first level that begins with `$`.
+[[nodiscard]] bool filter_matches(std::string_view filter, std::string_view topic);
+
 // Why a response topic is not legal, or nothing when it is. (Req: ENV-RESPONSE-TOPIC-2, -3)
 [[nodiscard]] std::optional<ResponseTopicFault> response_topic_fault(std::string_view topic);
 

@@ -1,0 +1,312 @@
+#include "endpoint/broker_process.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "endpoint/socket.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kStartTimeout{10'000};
+constexpr milliseconds kStopTimeout{2'000};
+constexpr milliseconds kPollInterval{1};
+constexpr int kPortAttempts = 5;
+constexpr int kExitPortInUse = 1;  // mosquitto's exit code when it cannot bind
+
+constexpr std::array kProgramPaths = {"/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto",
+                                      "/usr/bin/mosquitto"};
+constexpr const char* kPluginName = "fencepost_statestore.so";
+
+// An anonymous file in memory that a child process inherits and can open by path.
+class MemoryFile {
+ public:
+  MemoryFile(const char* name, const std::string& content) : socket_(memfd_create(name, 0)) {
+    ok_ = write(descriptor(), content.data(), content.size()) ==
+          static_cast<ssize_t>(content.size());
+  }
+  [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
+  [[nodiscard]] std::string content() const {
+    std::string out;
+    std::array<char, 4096> buffer{};
+    off_t offset = 0;
+    ssize_t got = 0;
+    while ((got = pread(descriptor(), buffer.data(), buffer.size(), offset)) > 0) {
+      out.append(buffer.data(), static_cast<std::size_t>(got));
+      offset += got;
+    }
+    return out;
+  }
+
+ private:
+  Socket socket_;  // closes any descriptor
+  bool ok_ = false;
+};
+
+std::optional<std::filesystem::path> find_program() {
+  for (const char* path : kProgramPaths) {
+    if (access(path, X_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
+// The plugin stands beside this program, or in ../lib/fencepost when that is installed.
+std::optional<std::filesystem::path> find_plugin() {
+  std::error_code failed;
+  const std::filesystem::path here =
+      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+  for (const std::filesystem::path& directory :
+       {here, here.parent_path() / "lib" / "fencepost", here.parent_path() / "bin"}) {
+    std::filesystem::path candidate = directory / kPluginName;
+    if (std::filesystem::exists(candidate, failed)) return candidate;
+  }
+  return std::nullopt;
+}
+
+struct Ports {
+  std::uint16_t plain;
+  std::uint16_t tls;  // 0: none
+};
+
+std::string store_configuration(const BrokerOptions& options, const std::string& plugin,
+                                const std::string& authorization_path) {
+  std::string text = "plugin " + plugin + "\n";
+  text += "plugin_opt_dialect " + std::string(codec::dialect(options.dialect).name) + "\n";
+  text += "plugin_opt_quota " + std::to_string(options.quota) + "\n";
+  text += "plugin_opt_node_id " + options.node_id + "\n";
+  text += "plugin_opt_parent_pid " + std::to_string(getpid()) + "\n";
+  if (!options.authorization_json.empty()) {
+    text += "plugin_opt_authorization " + authorization_path + "\n";
+  }
+  return text;
+}
+
+// Each line has a reason. per_listener_settings: true means no ticks for plugins. set_tcp_nodelay: false costs 44 ms a
+// request. max_inflight_messages: the default is announced as Receive Maximum 20. max_queued_messages: 0 makes the
+// broker drop clients whose PUBLISH is refused, the default of 1000 drops responses in silence.
+std::string configuration(const BrokerOptions& options, Ports ports, const std::string& store) {
+  std::string text = "per_listener_settings false\n";
+  text += "listener " + std::to_string(ports.plain) + " 127.0.0.1\n";
+  if (options.tls) {
+    const TlsListener& tls = *options.tls;
+    text += "listener " + std::to_string(ports.tls) + " 127.0.0.1\n";
+    text += "certfile " + tls.certificate.string() + "\nkeyfile " + tls.key.string() + "\n";
+    text += "cafile " + tls.ca.string() + "\n";
+    text += std::string("require_certificate ") + (tls.require_certificate ? "true" : "false") + "\n";
+  }
+  text += options.passwords ? "allow_anonymous false\npassword_file " + options.passwords->string()
+                            : std::string("allow_anonymous true");
+  text += "\n" + store;
+  text +=
+      "persistence false\n"
+      "set_tcp_nodelay true\n"
+      "max_inflight_messages 0\n"
+      "max_queued_messages 100000\n"
+      "sys_interval 0\n"
+      "log_dest stderr\n";
+  if (geteuid() == 0) text += "user root\n";  // else the broker changes user and cannot read its configuration
+  return text;
+}
+
+// A sanitized plugin needs the sanitizer's runtime in the (not sanitized) broker.
+std::string preload_setting() {
+#ifdef FENCEPOST_BROKER_PRELOAD
+  return std::string("LD_PRELOAD=") + FENCEPOST_BROKER_PRELOAD;
+#else
+  return {};
+#endif
+}
+
+// What the child does between fork and exec: async-signal-safe calls only.
+[[noreturn]] void run_child(const char* program, char* const* arguments, char* const* environment,
+                            int log_descriptor, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // the parent is gone already
+  // A process group of its own: Ctrl-C in a terminal is for the suite, which then stops the broker in order.
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (log_descriptor >= 0) dup2(log_descriptor, STDERR_FILENO);
+  const int null_descriptor = open("/dev/null", O_RDWR);
+  dup2(null_descriptor, STDIN_FILENO);
+  dup2(null_descriptor, STDOUT_FILENO);
+  execve(program, arguments, environment);
+  _exit(127);
+}
+
+pid_t spawn(const std::string& program, const std::string& config_path, int log_descriptor) {
+  std::string arguments_text[] = {program, "-c", config_path};
+  std::vector<char*> arguments;
+  for (std::string& text : arguments_text) arguments.push_back(text.data());
+  arguments.push_back(nullptr);
+  std::string preload = preload_setting();
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    environment.push_back(*variable);
+  }
+  if (!preload.empty()) environment.push_back(preload.data());
+  environment.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    run_child(program.c_str(), arguments.data(), environment.data(), log_descriptor, parent);
+  }
+  return child;
+}
+
+// The exit code when the child has ended, -1 for a signal, nothing while it runs.
+std::optional<int> exit_code(pid_t pid) {
+  int status = 0;
+  if (waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// Waits until the child listens. Returns its exit code when it ended instead, nothing when it is ready.
+std::optional<int> wait_until_listening(pid_t pid, std::uint16_t port) {
+  const Clock::time_point deadline = Clock::now() + kStartTimeout;
+  while (Clock::now() < deadline) {
+    if (const auto code = exit_code(pid)) return code;
+    if (connect_tcp("127.0.0.1", port, kPollInterval * 100)) return std::nullopt;
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  return -1;
+}
+
+std::string mqtt_string(std::string_view text) {
+  std::string out;
+  out += static_cast<char>(text.size() >> 8U);
+  out += static_cast<char>(text.size() & 0xffU);
+  out += text;
+  return out;
+}
+
+std::string packet(unsigned char type, const std::string& body) {
+  std::string out;
+  out += static_cast<char>(type);
+  out += static_cast<char>(body.size());  // all packets here are shorter than 128 bytes
+  return out + body;
+}
+
+// mosquitto acknowledges a PUBLISH that nobody subscribed to with 0x10 rather than 0x00, and one public client SDK
+// refuses that. An offline session that subscribed at QoS 0 to the topic where the plugin puts handled requests is a
+// subscriber that costs nothing: the broker drops what it would send there.
+bool leave_sink_session(std::uint16_t port) {
+  constexpr milliseconds kTimeout{2'000};
+  constexpr std::size_t kConnackHeader = 2;
+  const auto socket = connect_tcp("127.0.0.1", port, kTimeout);
+  if (!socket) return false;
+  // CONNECT: MQTT 5, no clean start, keep alive 60 s, session expiry interval "never".
+  const std::string connect =
+      packet(0x10, mqtt_string("MQTT") + std::string("\x05\x00\x00\x3c\x05\x11\xff\xff\xff\xff", 10) +
+                       mqtt_string("fencepost-sink"));
+  const auto connack = exchange(*socket, connect, kConnackHeader, kTimeout);
+  if (!connack || (*connack)[0] != '\x20') return false;
+  const auto connack_body =
+      exchange(*socket, "", static_cast<unsigned char>((*connack)[1]), kTimeout);
+  if (!connack_body || (*connack_body)[1] != 0) return false;
+  const std::string subscribe =
+      packet(0x82, std::string("\x00\x01\x00", 3) + mqtt_string("$fencepost/handled-request") +
+                       std::string(1, '\0'));
+  const auto suback = exchange(*socket, subscribe, 6, kTimeout);
+  if (!suback || (*suback)[0] != '\x90') return false;
+  (void)exchange(*socket, std::string("\xe0\x00", 2), 0, kTimeout);
+  return true;
+}
+
+std::string last_lines(const std::string& log) {
+  constexpr std::size_t kMaxBytes = 2000;
+  return log.size() > kMaxBytes ? "..." + log.substr(log.size() - kMaxBytes) : log;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
+    const BrokerOptions& options) {
+  const auto program = find_program();
+  if (!program) {
+    return fail(StartError{StartErrorKind::kMissingProgram,
+                           "the mosquitto broker is not installed: run ci/setup, or "
+                           "apt-get install mosquitto"});
+  }
+  const auto plugin = find_plugin();
+  if (options.with_store && !plugin) {
+    return fail(StartError{StartErrorKind::kMissingProgram,
+                           std::string("the broker plugin ") + kPluginName +
+                               " is not beside this program: run ci/build"});
+  }
+  const MemoryFile authorization("fencepost-authorization", options.authorization_json);
+  const std::string store =
+      options.with_store ? store_configuration(options, plugin->string(), authorization.path()) : "";
+  const int attempts = options.port == 0 ? kPortAttempts : 1;
+  std::string log_text;
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    const std::uint16_t port = options.port == 0 ? free_loopback_port() : options.port;
+    const Ports ports{port, options.tls ? free_loopback_port() : std::uint16_t{0}};
+    if (options.port != 0 && connect_tcp("127.0.0.1", port, kPollInterval * 200)) {
+      return fail(StartError{StartErrorKind::kPortInUse,
+                             "port " + std::to_string(port) + " of 127.0.0.1 is in use"});
+    }
+    const MemoryFile config("fencepost-mosquitto", configuration(options, ports, store));
+    const MemoryFile log("fencepost-log", "");
+    if (!config.ok() || !authorization.ok() || !log.ok()) break;
+    const pid_t pid = spawn(program->string(), config.path(),
+                            options.forward_log ? -1 : log.descriptor());
+    if (pid < 0) break;
+    const auto ended = wait_until_listening(pid, port);
+    if (!ended) {
+      std::unique_ptr<BrokerProcess> broker(new BrokerProcess(pid, port, ports.tls));
+      // With a password file the sink cannot connect; requests are then acknowledged with 0x10, which is legal too.
+      if (options.with_store && !options.passwords && !leave_sink_session(port)) {
+        return fail(StartError{StartErrorKind::kFailed, "the broker does not answer:\n" +
+                                                            last_lines(log.content())});
+      }
+      return broker;
+    }
+    log_text = log.content();
+    if (*ended != kExitPortInUse) break;
+  }
+  return fail(StartError{StartErrorKind::kFailed,
+                         "mosquitto did not start" +
+                             (log_text.empty() ? std::string() : ":\n" + last_lines(log_text))});
+}
+
+bool BrokerProcess::running() {
+  if (!ended_) ended_ = exit_code(pid_).has_value();
+  return !ended_;
+}
+
+void BrokerProcess::stop() {
+  if (!running()) return;
+  kill(pid_, SIGTERM);
+  const Clock::time_point deadline = Clock::now() + kStopTimeout;
+  while (running() && Clock::now() < deadline) std::this_thread::sleep_for(kPollInterval);
+  if (!running()) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+  ended_ = true;
+}
+
+BrokerProcess::~BrokerProcess() { stop(); }
+
+}  // namespace fencepost::endpoint

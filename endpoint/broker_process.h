@@ -1,0 +1,79 @@
+// A mosquitto child process with the reference store in it, on loopback.
+//
+//   auto broker = BrokerProcess::start({.dialect = codec::DialectId::kDeployed, .quota = 1000});
+//   connect_to("127.0.0.1", (*broker)->port());
+//
+// Nothing is left behind: the configuration lives in memory only, the child ends with this object, and it ends by
+// itself when this process is gone, even when that was killed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "codec/dialect.h"
+
+namespace fencepost::endpoint {
+
+// A second listener, with TLS, beside the plain one.
+struct TlsListener {
+  std::filesystem::path certificate;
+  std::filesystem::path key;
+  std::filesystem::path ca;          // of the client certificates
+  bool require_certificate = false;  // mutual TLS
+};
+
+struct BrokerOptions {
+  std::uint16_t port = 0;  // 0: any free one
+  codec::DialectId dialect = codec::DialectId::kDeployed;
+  std::size_t quota = 0;                              // keys; 0: no limit
+  std::string node_id = "StateStore";                 // of the store's versions
+  std::string authorization_json{};                   // empty: everybody may do everything
+  std::optional<std::filesystem::path> passwords{};   // mosquitto_passwd file; without: anybody may connect
+  std::optional<TlsListener> tls{};
+  bool with_store = true;                             // false: a plain broker without the plugin
+  bool forward_log = false;                           // the broker's log goes to standard error
+};
+
+enum class StartErrorKind { kPortInUse, kMissingProgram, kFailed };
+struct StartError {
+  StartErrorKind kind = StartErrorKind::kFailed;
+  std::string text;
+};
+
+class BrokerProcess {
+ public:
+  // Returns when the broker accepts connections, after at most 10 s.
+  [[nodiscard]] static Result<std::unique_ptr<BrokerProcess>, StartError> start(
+      const BrokerOptions& options);
+
+  // Ends the child with SIGTERM, then SIGKILL after 2 s, and waits for it.
+  ~BrokerProcess();
+  BrokerProcess(const BrokerProcess&) = delete;
+  BrokerProcess& operator=(const BrokerProcess&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t tls_port() const { return tls_port_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  // False once the child has ended, whyever.
+  [[nodiscard]] bool running();
+
+  void stop();
+
+ private:
+  BrokerProcess(pid_t pid, std::uint16_t port, std::uint16_t tls_port)
+      : pid_(pid), port_(port), tls_port_(tls_port) {}
+
+  pid_t pid_;
+  std::uint16_t port_;
+  std::uint16_t tls_port_;
+  bool ended_ = false;
+};
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,129 @@
+// How a message reaches a store: the one seam between the suite and the store under test. Nothing above it knows
+// whether the store is a function call away with a hand-cranked clock, a child process on loopback, or a cluster.
+//
+//   Result<std::unique_ptr<Endpoint>, Error> endpoint = open_endpoint("embedded", options);
+//   auto session = (*endpoint)->open_session();
+//   auto client = (*session)->connect({.client_id = "c1"});
+//   (*client)->subscribe("replies/c1");                   // returns when the subscription is in force
+//   (*client)->publish(request);                          // returns when the message is on its way
+//   std::optional<Event> event = (*client)->receive(2s);  // a message, a refusal, a disconnection, or nothing
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "codec/message.h"
+
+namespace fencepost::endpoint {
+
+using Duration = std::chrono::microseconds;
+
+enum class ErrorKind {
+  kInvalid,      // the endpoint's description makes no sense: nothing was tried
+  kUnreachable,  // no connection: refused, no route, no such host, no answer in time, TLS handshake failed
+  kNotAllowed,   // the broker answered and refused the client or the subscription
+  kLost,         // there was a connection, and it is gone
+  kTimeout,      // connected, but the broker did not acknowledge in time
+  kInternal,     // the client library or the child process misbehaved
+};
+
+struct Error {
+  ErrorKind kind = ErrorKind::kInternal;
+  std::string text;                 // what was tried, what happened, for people
+  std::optional<int> reason_code{};  // MQTT 5 reason code, when there is one
+};
+
+struct MessageReceived {
+  codec::Message message;
+};
+struct PublishRefused {
+  int reason_code = 0;           // of a PUBACK or PUBREC, 0x80 or greater
+  std::string correlation_data;  // of the message that was refused
+};
+struct Disconnected {
+  std::optional<int> reason_code{};  // of a DISCONNECT packet; brokers may close without one
+};
+
+struct Event {
+  std::variant<MessageReceived, PublishRefused, Disconnected> what;
+  Duration time{0};  // on the session's clock, taken when the event reached the client library
+};
+
+// The endpoint's time. A stepped clock moves only when somebody waits.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Milliseconds since the Unix epoch, as a client near the store would read them.
+  [[nodiscard]] virtual std::uint64_t wall_ms() const = 0;
+  // Monotonic; only differences mean something.
+  [[nodiscard]] virtual Duration now() const = 0;
+  // Returns when `now()` has reached `time`.
+  virtual void wait_until(Duration time) = 0;
+};
+
+// One MQTT connection. Used by one thread at a time. Destroying it disconnects.
+class Client {
+ public:
+  virtual ~Client() = default;
+
+  // Waits for the SUBACK. A refusal is kNotAllowed with its reason code.
+  [[nodiscard]] virtual Result<void, Error> subscribe(const std::string& filter) = 0;
+
+  // Hands the message over; what the broker says of it arrives through receive().
+  [[nodiscard]] virtual Result<void, Error> publish(const codec::Message& message) = 0;
+
+  // The next event, in order of arrival; nothing when none came within `timeout` of the session's clock.
+  [[nodiscard]] virtual std::optional<Event> receive(Duration timeout) = 0;
+
+  // Ends the connection with a DISCONNECT packet.
+  virtual void disconnect() = 0;
+
+  // Ends the connection as a broken network does: no DISCONNECT packet.
+  virtual void drop() = 0;
+};
+
+struct ClientOptions {
+  std::string client_id;
+  std::string role{};  // whose credentials to use; empty: the endpoint's own
+  bool clean_start = true;
+  std::uint32_t session_expiry_seconds = 0;
+  bool droppable = false;  // drop() will be called; some client libraries have to prepare for it
+};
+
+// One case's view of the endpoint. Sessions of one endpoint may be used by different threads at once.
+class Session {
+ public:
+  virtual ~Session() = default;
+  [[nodiscard]] virtual Clock& clock() = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Client>, Error> connect(
+      const ClientOptions& options) = 0;
+};
+
+// What an endpoint offers beyond the protocol itself; cases name what they need with `requires:`.
+struct Capabilities {
+  bool transport = true;                  // real MQTT connections
+  std::optional<std::size_t> quota{};     // keys that fit, when it is known and small enough to be filled
+  std::vector<std::string> roles{};       // credentials other than the default ones, e.g. "restricted"
+
+  [[nodiscard]] bool has_role(std::string_view role) const;
+};
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+  [[nodiscard]] virtual const std::string& url() const = 0;  // without password
+  [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_session() = 0;
+
+  // Is the endpoint still there? Asked after a connection broke; answers within `timeout`.
+  [[nodiscard]] virtual Result<void, Error> check_reachable(Duration timeout) = 0;
+};
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,211 @@
+#include "endpoint/in_process.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "codec/topics.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+constexpr std::uint64_t kEpochMs = 1'767'225'600'000;  // every session begins on 2026-01-01
+constexpr Duration kTimeOfOneRequest{20};              // so that time flows a little, as it does on a wire
+constexpr int kProtocolError = 0x82;
+constexpr int kSessionTakenOver = 0x8e;
+
+// What the little broker remembers of a client id, connected or not.
+struct SessionState {
+  std::vector<std::string> filters;
+  bool persistent = false;
+};
+
+class InProcessClient;
+
+class InProcessSession final : public Session, public Clock {
+ public:
+  explicit InProcessSession(const InProcessOptions& options) : service_(options.service) {}
+
+  Clock& clock() override { return *this; }
+  Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override;
+
+  [[nodiscard]] std::uint64_t wall_ms() const override {
+    return kEpochMs + static_cast<std::uint64_t>(now_.count() / 1000);
+  }
+  [[nodiscard]] Duration now() const override { return now_; }
+  void wait_until(Duration time) override {
+    while (step_to_expiry(time)) {
+    }
+    now_ = std::max(now_, time);
+  }
+
+  // Moves the clock to the next expiry if that is due by `limit`, and delivers its notifications.
+  bool step_to_expiry(Duration limit) {
+    const auto next = service_.next_expiry();
+    if (!next || *next > limit) return false;
+    now_ = std::max(now_, *next);
+    std::vector<store::Delivery> out;
+    service_.expire(instant(), out);
+    deliver(out);
+    return true;
+  }
+
+  void subscribe(const std::string& client_id, const std::string& filter) {
+    std::vector<std::string>& filters = states_[client_id].filters;
+    if (std::find(filters.begin(), filters.end(), filter) == filters.end()) {
+      filters.push_back(filter);
+    }
+  }
+  void publish(InProcessClient& from, const codec::Message& message);
+  // Ends a connection; the client hears of it when it was the broker's doing.
+  void close(InProcessClient& client, std::optional<int> broker_reason);
+
+ private:
+  [[nodiscard]] store::Instant instant() const { return {.wall_ms = wall_ms(), .steady = now_}; }
+  void deliver(const std::vector<store::Delivery>& deliveries);
+  void route(const codec::Message& message);
+
+  store::Service service_;
+  Duration now_{0};
+  std::map<std::string, SessionState> states_;
+  std::map<std::string, InProcessClient*> connected_;
+};
+
+class InProcessClient final : public Client {
+ public:
+  InProcessClient(InProcessSession& session, const ClientOptions& options)
+      : session_(session), client_id_(options.client_id), user_name_(options.role) {}
+  ~InProcessClient() override { disconnect(); }
+  InProcessClient(const InProcessClient&) = delete;
+  InProcessClient& operator=(const InProcessClient&) = delete;
+
+  Result<void, Error> subscribe(const std::string& filter) override {
+    if (!connected_) return fail(lost());
+    session_.subscribe(client_id_, filter);
+    return {};
+  }
+
+  Result<void, Error> publish(const codec::Message& message) override {
+    if (!connected_) return fail(lost());
+    session_.publish(*this, message);
+    return {};
+  }
+
+  std::optional<Event> receive(Duration timeout) override {
+    const Duration deadline = session_.now() + timeout;
+    while (inbox_.empty() && session_.step_to_expiry(deadline)) {
+    }
+    if (inbox_.empty()) {
+      session_.wait_until(deadline);
+      return std::nullopt;
+    }
+    Event event = std::move(inbox_.front());
+    inbox_.pop_front();
+    return event;
+  }
+
+  void disconnect() override {
+    if (connected_) session_.close(*this, std::nullopt);
+  }
+  void drop() override { disconnect(); }
+
+  [[nodiscard]] const std::string& client_id() const { return client_id_; }
+  [[nodiscard]] const std::string& user_name() const { return user_name_; }
+  void push(decltype(Event::what) what) { inbox_.push_back({std::move(what), session_.now()}); }
+  void mark_closed() { connected_ = false; }
+
+ private:
+  [[nodiscard]] static Error lost() { return {ErrorKind::kLost, "the client is not connected"}; }
+
+  InProcessSession& session_;
+  std::string client_id_;
+  std::string user_name_;
+  bool connected_ = true;
+  std::deque<Event> inbox_;
+};
+
+Result<std::unique_ptr<Client>, Error> InProcessSession::connect(const ClientOptions& options) {
+  const auto old = connected_.find(options.client_id);
+  if (old != connected_.end()) close(*old->second, kSessionTakenOver);
+  SessionState& state = states_[options.client_id];
+  if (options.clean_start) state.filters.clear();
+  state.persistent = options.session_expiry_seconds > 0;
+  auto client = std::make_unique<InProcessClient>(*this, options);
+  connected_[options.client_id] = client.get();
+  return client;
+}
+
+void InProcessSession::publish(InProcessClient& from, const codec::Message& message) {
+  now_ += kTimeOfOneRequest;
+  if (message.topic != codec::kRequestTopic) {
+    route(message);
+    return;
+  }
+  std::vector<store::Delivery> out;
+  const store::Caller caller{.client_id = from.client_id(), .user_name = from.user_name()};
+  const store::Handling handling = service_.handle(caller, message, instant(), out);
+  deliver(out);
+  if (handling == store::Handling::kDisconnect) close(from, kProtocolError);
+}
+
+void InProcessSession::close(InProcessClient& client, std::optional<int> broker_reason) {
+  if (broker_reason) client.push(Disconnected{broker_reason});
+  client.mark_closed();
+  service_.disconnect(client.client_id());
+  if (!states_[client.client_id()].persistent) states_.erase(client.client_id());
+  connected_.erase(client.client_id());
+}
+
+void InProcessSession::deliver(const std::vector<store::Delivery>& deliveries) {
+  for (const store::Delivery& delivery : deliveries) {
+    if (delivery.client_id.empty()) {
+      route(delivery.message);
+    } else if (const auto to = connected_.find(delivery.client_id); to != connected_.end()) {
+      to->second->push(MessageReceived{delivery.message});
+    }
+  }
+}
+
+void InProcessSession::route(const codec::Message& message) {
+  for (const auto& [client_id, client] : connected_) {
+    const std::vector<std::string>& filters = states_[client_id].filters;
+    const bool wanted = std::any_of(filters.begin(), filters.end(), [&](const std::string& filter) {
+      return codec::filter_matches(filter, message.topic);
+    });
+    if (wanted) client->push(MessageReceived{message});
+  }
+}
+
+class InProcessEndpoint final : public Endpoint {
+ public:
+  explicit InProcessEndpoint(InProcessOptions options) : options_(std::move(options)) {
+    capabilities_.transport = false;
+    capabilities_.roles = options_.roles;
+    if (options_.service.store.quota > 0) capabilities_.quota = options_.service.store.quota;
+  }
+
+  [[nodiscard]] const std::string& url() const override { return url_; }
+  [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
+  Result<std::unique_ptr<Session>, Error> open_session() override {
+    return std::make_unique<InProcessSession>(options_);
+  }
+  Result<void, Error> check_reachable(Duration /*timeout*/) override { return {}; }
+
+ private:
+  InProcessOptions options_;
+  std::string url_ = "inproc:";
+  Capabilities capabilities_;
+};
+
+}  // namespace
+
+bool Capabilities::has_role(std::string_view role) const {
+  return std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
+std::unique_ptr<Endpoint> make_in_process_endpoint(InProcessOptions options) {
+  return std::make_unique<InProcessEndpoint>(std::move(options));
+}
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,20 @@
+// The reference store, a function call away, on a clock that is stepped by hand: waiting for an expiry costs nothing.
+// Every session is a store and a small broker of its own, so cases cannot disturb one another.
+#pragma once
+
+#include <memory>
+
+#include "endpoint/endpoint.h"
+#include "reference_store/service.h"
+
+namespace fencepost::endpoint {
+
+struct InProcessOptions {
+  store::ServiceOptions service{};
+  std::vector<std::string> roles{};  // a role is the user name that its clients connect with
+};
+
+// The sessions share nothing and may be used by different threads.
+[[nodiscard]] std::unique_ptr<Endpoint> make_in_process_endpoint(InProcessOptions options);
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,45 @@
+// The queue between a client library's thread and the case that waits. Thread safe.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "endpoint/endpoint.h"
+
+namespace fencepost::endpoint {
+
+class Inbox {
+ public:
+  void push(Event event) {
+    {
+      const std::lock_guard lock(mutex_);
+      events_.push_back(std::move(event));
+    }
+    changed_.notify_one();
+  }
+
+  // The oldest event; nothing when none came in time.
+  [[nodiscard]] std::optional<Event> pop(Duration timeout) {
+    std::unique_lock lock(mutex_);
+    // A deadline on the system clock rather than wait_for: ThreadSanitizer of GCC 12 does not know the call that
+    // libstdc++ makes for the steady clock.
+    const auto deadline = std::chrono::system_clock::now() + timeout;
+    if (!changed_.wait_until(lock, deadline, [this] { return !events_.empty(); })) {
+      return std::nullopt;
+    }
+    Event event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Event> events_;
+};
+
+}  // namespace fencepost::endpoint

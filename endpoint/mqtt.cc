@@ -1,0 +1,77 @@
+#include "endpoint/mqtt.h"
+
+#include <array>
+#include <cstdio>
+#include <thread>
+#include <utility>
+
+#include "endpoint/mqtt_driver.h"
+#include "endpoint/socket.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+class MqttSession final : public Session, public Clock {
+ public:
+  explicit MqttSession(MqttDriver& driver) : driver_(driver) {}
+
+  Clock& clock() override { return *this; }
+  Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override {
+    return driver_.connect(options);
+  }
+
+  [[nodiscard]] std::uint64_t wall_ms() const override {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(duration_cast<milliseconds>(now).count());
+  }
+  [[nodiscard]] Duration now() const override { return steady_now(); }
+  void wait_until(Duration time) override {
+    std::this_thread::sleep_until(std::chrono::steady_clock::time_point{time});
+  }
+
+ private:
+  MqttDriver& driver_;
+};
+
+class MqttEndpoint final : public Endpoint {
+ public:
+  explicit MqttEndpoint(MqttOptions options)
+      : options_(std::move(options)),
+        driver_(options_.library == MqttLibrary::kPaho ? make_paho_driver(options_)
+                                                       : make_mosquitto_driver(options_)) {}
+
+  [[nodiscard]] const std::string& url() const override { return options_.url; }
+  [[nodiscard]] const Capabilities& capabilities() const override { return options_.capabilities; }
+  Result<std::unique_ptr<Session>, Error> open_session() override {
+    return std::make_unique<MqttSession>(*driver_);
+  }
+  Result<void, Error> check_reachable(Duration timeout) override {
+    const auto socket =
+        connect_tcp(options_.host, options_.port, duration_cast<milliseconds>(timeout));
+    if (socket) return {};
+    return fail(Error{ErrorKind::kUnreachable, "cannot connect to " + options_.host + ":" +
+                                                   std::to_string(options_.port) + ": " +
+                                                   socket.error()});
+  }
+
+ private:
+  MqttOptions options_;
+  std::unique_ptr<MqttDriver> driver_;
+};
+
+}  // namespace
+
+std::string reason_text(int reason_code) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "0x%02x", static_cast<unsigned>(reason_code));
+  return text.data();
+}
+
+std::unique_ptr<Endpoint> make_mqtt_endpoint(MqttOptions options) {
+  return std::make_unique<MqttEndpoint>(std::move(options));
+}
+
+}  // namespace fencepost::endpoint

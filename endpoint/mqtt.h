@@ -1,0 +1,42 @@
+// A store behind a real MQTT 5 broker.
+//
+// Two client libraries stand behind the same seam: Paho MQTT C++ and libmosquitto. docs/decisions/0003 has the
+// figures that decided the default.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::endpoint {
+
+struct Credentials {
+  std::string user;
+  std::string password{};
+};
+
+enum class MqttLibrary { kPaho, kMosquitto };
+
+struct MqttOptions {
+  std::string url;  // for people: without password
+  std::string host;
+  std::uint16_t port = 1883;
+  bool tls = false;
+  std::filesystem::path ca{};           // TLS: who signed the broker's certificate; empty: the system's list
+  std::filesystem::path certificate{};  // TLS: ours, for mutual TLS
+  std::filesystem::path key{};
+  Credentials credentials{};                   // empty user: anonymous
+  std::map<std::string, Credentials> roles{};  // of clients that need other rights
+  Capabilities capabilities{};
+  MqttLibrary library = MqttLibrary::kPaho;
+  Duration timeout = std::chrono::seconds{5};  // of connecting and subscribing
+};
+
+[[nodiscard]] std::unique_ptr<Endpoint> make_mqtt_endpoint(MqttOptions options);
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,258 @@
+// The Paho MQTT C++ driver: the only file, with paho_waker.cc, that includes Paho.
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <utility>
+
+#include <mqtt/async_client.h>
+#include <sys/socket.h>
+
+#include "endpoint/inbox.h"
+#include "endpoint/mqtt_driver.h"
+#include "endpoint/paho_waker.h"
+#include "endpoint/tcp_nodelay.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+constexpr int kMaxBufferedMessages = 100'000;  // Paho's default of 100 fails with "no more messages can be buffered"
+constexpr int kReceiveMaximum = 65'535;
+constexpr auto kDisconnectTimeout = std::chrono::milliseconds{1'000};
+constexpr int kFirstErrorReason = 0x80;
+
+using Code = mqtt::property;
+
+mqtt::properties to_paho_properties(const codec::Message& message) {
+  mqtt::properties properties;
+  if (message.payload_format) {
+    properties.add({Code::PAYLOAD_FORMAT_INDICATOR, static_cast<std::int32_t>(*message.payload_format)});
+  }
+  if (message.expiry_seconds) {
+    properties.add(
+        {Code::MESSAGE_EXPIRY_INTERVAL, static_cast<std::int32_t>(*message.expiry_seconds)});
+  }
+  if (message.content_type) properties.add({Code::CONTENT_TYPE, *message.content_type});
+  if (message.response_topic) properties.add({Code::RESPONSE_TOPIC, *message.response_topic});
+  if (message.correlation_data) properties.add({Code::CORRELATION_DATA, *message.correlation_data});
+  for (const auto& [name, value] : message.user_properties) {
+    properties.add({Code::USER_PROPERTY, name, value});
+  }
+  return properties;
+}
+
+template <typename T>
+std::optional<T> read(const mqtt::properties& properties, Code::code code) {
+  if (!properties.contains(code)) return std::nullopt;  // get() would throw
+  return mqtt::get<T>(properties, code);
+}
+
+codec::Message from_paho_message(const mqtt::message& from) {
+  codec::Message message;
+  message.topic = from.get_topic();
+  message.payload = from.get_payload();
+  message.qos = from.get_qos();
+  message.retain = from.is_retained();
+  const mqtt::properties& properties = from.get_properties();
+  message.response_topic = read<std::string>(properties, Code::RESPONSE_TOPIC);
+  message.correlation_data = read<std::string>(properties, Code::CORRELATION_DATA);
+  message.content_type = read<std::string>(properties, Code::CONTENT_TYPE);
+  message.payload_format = read<std::uint8_t>(properties, Code::PAYLOAD_FORMAT_INDICATOR);
+  message.expiry_seconds = read<std::uint32_t>(properties, Code::MESSAGE_EXPIRY_INTERVAL);
+  const std::size_t count = properties.count(Code::USER_PROPERTY);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto [name, value] = mqtt::get<mqtt::string_pair>(properties, Code::USER_PROPERTY, i);
+    message.user_properties.emplace_back(std::move(name), std::move(value));
+  }
+  return message;
+}
+
+class PahoClient final : public Client, private mqtt::iaction_listener {
+ public:
+  PahoClient(const std::string& uri, const std::string& client_id, Duration timeout)
+      : client_(uri, client_id, mqtt::create_options(MQTTVERSION_5, kMaxBufferedMessages), nullptr),
+        timeout_(std::chrono::duration_cast<std::chrono::milliseconds>(timeout)) {
+    client_.set_message_callback([this](const mqtt::const_message_ptr& message) {
+      inbox_.push({MessageReceived{from_paho_message(*message)}, steady_now()});
+    });
+    client_.set_connection_lost_handler(
+        [this](const std::string&) { push_disconnected(std::nullopt); });
+    client_.set_disconnected_handler(
+        [this](const mqtt::properties&, mqtt::ReasonCode reason) {
+          push_disconnected(static_cast<int>(reason));
+        });
+  }
+  ~PahoClient() override { disconnect(); }
+  PahoClient(const PahoClient&) = delete;
+  PahoClient& operator=(const PahoClient&) = delete;
+
+  Result<void, Error> open(const mqtt::connect_options& options) {
+    try {
+      const mqtt::token_ptr token = client_.connect(options);
+      if (!token->wait_for(timeout_)) {
+        return fail(Error{ErrorKind::kUnreachable, "the broker did not answer the CONNECT in time"});
+      }
+      return {};
+    } catch (const mqtt::exception& error) {
+      const int reason = error.get_reason_code();
+      if (reason >= kFirstErrorReason) {
+        return fail(Error{kind_of_connect_refusal(reason),
+                          "the broker refused the connection with " + reason_text(reason), reason});
+      }
+      return fail(Error{ErrorKind::kUnreachable,
+                        std::string("cannot connect to the broker: ") + error.what()});
+    }
+  }
+
+  Result<void, Error> subscribe(const std::string& filter) override {
+    try {
+      const mqtt::token_ptr token = client_.subscribe(filter, 1);
+      if (!token->wait_for(timeout_)) {
+        return fail(Error{ErrorKind::kTimeout, "no SUBACK in time for " + filter});
+      }
+      const mqtt::subscribe_response response = token->get_subscribe_response();
+      for (const mqtt::ReasonCode code : response.get_reason_codes()) {
+        if (static_cast<int>(code) >= kFirstErrorReason) {
+          return fail(refused_subscription(filter, static_cast<int>(code)));
+        }
+      }
+      return {};
+    } catch (const mqtt::exception& error) {
+      if (error.get_reason_code() >= kFirstErrorReason) {
+        return fail(refused_subscription(filter, error.get_reason_code()));
+      }
+      return fail(Error{ErrorKind::kLost, "cannot subscribe to " + filter + ": " + error.what()});
+    }
+  }
+
+  Result<void, Error> publish(const codec::Message& message) override {
+    try {
+      mqtt::message_ptr out = mqtt::make_message(message.topic, message.payload.data(),
+                                                 message.payload.size(), message.qos, message.retain);
+      out->set_properties(to_paho_properties(message));
+      client_.publish(out, nullptr, *this);
+      return {};
+    } catch (const mqtt::exception& error) {
+      return fail(Error{ErrorKind::kLost, std::string("cannot publish: ") + error.what()});
+    }
+  }
+
+  std::optional<Event> receive(Duration timeout) override { return inbox_.pop(timeout); }
+
+  void disconnect() override {
+    closing_ = true;
+    try {
+      if (client_.is_connected()) client_.disconnect()->wait_for(kDisconnectTimeout);
+    } catch (const mqtt::exception&) {  // it was gone already
+    }
+  }
+
+  void drop() override {
+    closing_ = true;
+    if (descriptor_ >= 0) shutdown(descriptor_, SHUT_RDWR);
+    descriptor_ = -1;
+  }
+
+  void remember_descriptor(int descriptor) { descriptor_ = descriptor; }
+
+ private:
+  void push_disconnected(std::optional<int> reason) {
+    if (!closing_) inbox_.push({Disconnected{reason}, steady_now()});
+  }
+
+  static Error refused_subscription(const std::string& filter, int reason) {
+    return {ErrorKind::kNotAllowed,
+            "the broker refused the subscription to " + filter + " with " + reason_text(reason),
+            reason};
+  }
+
+  // A PUBLISH failed. Of a lost connection the disconnection handlers tell.
+  void on_failure(const mqtt::token& token) override {
+    const int reason = static_cast<int>(token.get_reason_code());
+    const auto* delivery = dynamic_cast<const mqtt::delivery_token*>(&token);
+    if (reason < kFirstErrorReason || delivery == nullptr) return;
+    const auto correlation = read<std::string>(delivery->get_message()->get_properties(),
+                                               Code::CORRELATION_DATA);
+    inbox_.push({PublishRefused{reason, correlation.value_or("")}, steady_now()});
+  }
+  void on_success(const mqtt::token& /*token*/) override {}
+
+  Inbox inbox_;
+  mqtt::async_client client_;
+  std::chrono::milliseconds timeout_;
+  std::atomic<bool> closing_{false};  // we end the connection: no event
+  int descriptor_ = -1;
+};
+
+class PahoDriver final : public MqttDriver {
+ public:
+  explicit PahoDriver(const MqttOptions& options) : options_(options) { enable_tcp_nodelay(); }
+
+  Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& client_options) override {
+    const Credentials* credentials = credentials_for(options_, client_options.role);
+    if (credentials == nullptr) {
+      return fail(Error{ErrorKind::kInvalid, "no credentials for role " + client_options.role});
+    }
+    const bool ipv6 = options_.host.find(':') != std::string::npos;
+    const std::string host = ipv6 ? "[" + options_.host + "]" : options_.host;
+    const std::string uri =
+        (options_.tls ? "ssl://" : "tcp://") + host + ":" + std::to_string(options_.port);
+    auto client = std::make_unique<PahoClient>(uri, client_options.client_id, options_.timeout);
+    const PahoWaker::Hold awake(waker_);
+    const mqtt::connect_options options = connect_options(client_options, *credentials);
+    if (!client_options.droppable) {
+      const std::shared_lock others(connecting_);
+      if (auto opened = client->open(options); !opened) return fail(opened.error());
+      return client;
+    }
+    // Alone, so that the last descriptor connected is this client's.
+    const std::unique_lock alone(connecting_);
+    if (auto opened = client->open(options); !opened) return fail(opened.error());
+    client->remember_descriptor(last_connected_descriptor());
+    return client;
+  }
+
+ private:
+  [[nodiscard]] mqtt::connect_options connect_options(const ClientOptions& client,
+                                                      const Credentials& credentials) const {
+    mqtt::connect_options options;
+    options.set_mqtt_version(MQTTVERSION_5);
+    options.set_clean_start(client.clean_start);
+    options.set_max_inflight(kReceiveMaximum);
+    mqtt::properties properties;
+    properties.add({Code::RECEIVE_MAXIMUM, kReceiveMaximum});
+    if (client.session_expiry_seconds > 0) {
+      properties.add({Code::SESSION_EXPIRY_INTERVAL,
+                      static_cast<std::int32_t>(client.session_expiry_seconds)});
+    }
+    options.set_properties(properties);
+    if (!credentials.user.empty()) {
+      options.set_user_name(credentials.user);
+      options.set_password(credentials.password);
+    }
+    if (options_.tls) {
+      mqtt::ssl_options ssl;
+      if (!options_.ca.empty()) ssl.set_trust_store(options_.ca.string());
+      if (!options_.certificate.empty()) ssl.set_key_store(options_.certificate.string());
+      if (!options_.key.empty()) ssl.set_private_key(options_.key.string());
+      ssl.set_enable_server_cert_auth(true);
+      ssl.set_verify(true);
+      options.set_ssl(ssl);
+    }
+    return options;
+  }
+
+  const MqttOptions& options_;
+  PahoWaker waker_;
+  std::shared_mutex connecting_;
+};
+
+}  // namespace
+
+std::unique_ptr<MqttDriver> make_paho_driver(const MqttOptions& options) {
+  return std::make_unique<PahoDriver>(options);
+}
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,109 @@
+#include "endpoint/paho_waker.h"
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include <mqtt/async_client.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "endpoint/socket.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kWakeInterval{1};
+constexpr milliseconds kStartTimeout{3'000};
+// A CONNACK without session and without properties; a PUBLISH of QoS 0, topic "w", no properties, no payload.
+constexpr std::array<unsigned char, 5> kConnack = {0x20, 3, 0, 0, 0};
+constexpr std::array<unsigned char, 6> kWakeUp = {0x30, 4, 0, 1, 'w', 0};
+
+// A listening socket on a free loopback port.
+Socket listen_on_loopback(std::uint16_t& port) {
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
+  bind(socket.descriptor(), generic, size);
+  listen(socket.descriptor(), 1);
+  getsockname(socket.descriptor(), generic, &size);
+  port = ntohs(address.sin_port);
+  return socket;
+}
+
+}  // namespace
+
+struct PahoWaker::Peer {
+  std::uint16_t port = 0;
+  Socket listener = listen_on_loopback(port);
+  std::mutex mutex;
+  std::condition_variable changed;
+  int holds = 0;
+  bool stopping = false;
+  std::thread thread;
+  std::unique_ptr<mqtt::async_client> client;
+
+  // Plays the broker: answers the CONNECT, then sends a message every millisecond while there are holds.
+  void run() {
+    const Socket connection(accept(listener.descriptor(), nullptr, nullptr));
+    std::array<char, 512> request{};
+    if (recv(connection.descriptor(), request.data(), request.size(), 0) <= 0) return;
+    send(connection.descriptor(), kConnack.data(), kConnack.size(), MSG_NOSIGNAL);
+    std::unique_lock lock(mutex);
+    while (!stopping) {
+      changed.wait(lock, [this] { return stopping || holds > 0; });
+      send(connection.descriptor(), kWakeUp.data(), kWakeUp.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      const auto next = std::chrono::system_clock::now() + kWakeInterval;
+      changed.wait_until(lock, next, [this] { return stopping; });
+    }
+  }
+
+  void add_holds(int change) {
+    {
+      const std::lock_guard lock(mutex);
+      holds += change;
+    }
+    changed.notify_one();
+  }
+};
+
+PahoWaker::PahoWaker() : peer_(std::make_unique<Peer>()) {
+  peer_->thread = std::thread([peer = peer_.get()] { peer->run(); });
+  try {
+    peer_->client = std::make_unique<mqtt::async_client>(
+        "tcp://127.0.0.1:" + std::to_string(peer_->port), "waker",
+        mqtt::create_options(MQTTVERSION_5, 1), nullptr);
+    mqtt::connect_options options;
+    options.set_mqtt_version(MQTTVERSION_5);
+    options.set_clean_start(true);
+    options.set_keep_alive_interval(0);
+    peer_->client->connect(options)->wait_for(kStartTimeout);
+  } catch (const mqtt::exception&) {
+    peer_->client.reset();  // wakes nobody: connecting is slower, nothing else
+  }
+}
+
+PahoWaker::~PahoWaker() {
+  peer_->client.reset();
+  {
+    const std::lock_guard lock(peer_->mutex);
+    peer_->stopping = true;
+  }
+  peer_->changed.notify_one();
+  shutdown(peer_->listener.descriptor(), SHUT_RDWR);  // ends an accept() that nobody answered
+  peer_->thread.join();
+}
+
+PahoWaker::Hold::Hold(PahoWaker& waker) : waker_(waker) { waker_.peer_->add_holds(1); }
+PahoWaker::Hold::~Hold() { waker_.peer_->add_holds(-1); }
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,41 @@
+// The little that the suite needs of plain TCP: is somebody listening, and where is a free port.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace fencepost::endpoint {
+
+// A file descriptor that closes itself.
+class Socket {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  ~Socket();
+  Socket(Socket&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
+  Socket& operator=(Socket&&) = delete;
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+// Connects within `timeout`. The error says why not, e.g. "Connection refused".
+[[nodiscard]] Result<Socket, std::string> connect_tcp(const std::string& host, std::uint16_t port,
+                                                      std::chrono::milliseconds timeout);
+
+// A loopback port that was free a moment ago; 0 when there is none.
+[[nodiscard]] std::uint16_t free_loopback_port();
+
+// Writes all bytes, then reads exactly `reply_bytes`. Nothing when the peer closes or stays silent for `timeout`.
+[[nodiscard]] std::optional<std::string> exchange(const Socket& socket, std::string_view bytes,
+                                                  std::size_t reply_bytes,
+                                                  std::chrono::milliseconds timeout);
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,151 @@
+#include "endpoint/url.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace fencepost::endpoint {
+namespace {
+
+constexpr std::uint16_t kMqttPort = 1883;
+constexpr std::uint16_t kMqttsPort = 8883;
+constexpr std::string_view kExpected =
+    "expected embedded, inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...";
+
+std::optional<unsigned char> parse_hex_byte(std::string_view digits) {
+  unsigned char byte = 0;
+  const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+  if (digits.size() != 2 || code != std::errc{} || end != digits.data() + 2) return std::nullopt;
+  return byte;
+}
+
+std::optional<std::string> percent_decode(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const auto byte = parse_hex_byte(text.substr(i + 1, 2));
+    if (!byte) return std::nullopt;
+    out += static_cast<char>(*byte);
+    i += 2;
+  }
+  return out;
+}
+
+// Cuts `text` at the first `separator`; the second half is empty when there is none.
+std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
+  const std::size_t at = text.find(separator);
+  if (at == std::string_view::npos) return {text, {}};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+bool parse_credentials(std::string_view text, Url& url) {
+  const auto [user, password] = cut(text, ':');
+  const auto decoded_user = percent_decode(user);
+  const auto decoded_password = percent_decode(password);
+  if (!decoded_user || !decoded_password || decoded_user->empty()) return false;
+  url.user = *decoded_user;
+  url.password = *decoded_password;
+  return true;
+}
+
+bool parse_host_and_port(std::string_view text, Url& url) {
+  if (text.ends_with('/')) text.remove_suffix(1);
+  std::string_view port;
+  if (text.starts_with('[')) {  // [::1]:1883
+    const std::size_t close = text.find(']');
+    if (close == std::string_view::npos) return false;
+    url.host = text.substr(1, close - 1);
+    text.remove_prefix(close + 1);
+    if (!text.empty() && text.front() != ':') return false;
+    if (!text.empty()) port = text.substr(1);
+    if (!text.empty() && port.empty()) return false;
+  } else {
+    const auto [host, rest] = cut(text, ':');
+    url.host = host;
+    port = rest;
+    if (host.size() < text.size() && port.empty()) return false;
+  }
+  if (url.host.empty()) return false;
+  if (port.empty()) return true;
+  const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), url.port);
+  return code == std::errc{} && end == port.data() + port.size() && url.port != 0;
+}
+
+void parse_query(std::string_view text, Url& url) {
+  while (!text.empty()) {
+    const auto [item, rest] = cut(text, '&');
+    const auto [name, value] = cut(item, '=');
+    url.query[std::string(name)] = value;
+    text = rest;
+  }
+}
+
+Result<Url, std::string> parse_network_url(std::string_view rest, Url url,
+                                           const std::string& whole) {
+  const std::size_t at = rest.rfind('@');
+  if (at != std::string_view::npos) {
+    if (!parse_credentials(rest.substr(0, at), url)) {
+      return fail("the user name or password in \"" + whole + "\" is not legal; " +
+                  std::string(kExpected));
+    }
+    rest = rest.substr(at + 1);
+  }
+  if (!parse_host_and_port(rest, url)) {
+    return fail("the host or port in \"" + std::string(rest) + "\" is not legal; " +
+                std::string(kExpected));
+  }
+  return url;
+}
+
+}  // namespace
+
+std::string Url::display() const {
+  switch (scheme) {
+    case Scheme::kEmbedded:
+      return "embedded";
+    case Scheme::kInProcess:
+      return "inproc:";
+    case Scheme::kMqtt:
+    case Scheme::kMqtts:
+      break;
+  }
+  std::string out = scheme == Scheme::kMqtt ? "mqtt://" : "mqtts://";
+  if (!user.empty()) out += user + (password.empty() ? "@" : ":***@");
+  const bool ipv6 = host.find(':') != std::string::npos;
+  out += ipv6 ? "[" + host + "]" : host;
+  return out + ":" + std::to_string(port);
+}
+
+Result<Url, std::string> parse_url(std::string_view text) {
+  const std::string whole(text);
+  const auto [main, query] = cut(text, '?');
+  Url url;
+  parse_query(query, url);
+  if (main == "embedded" || main == "embedded:") return url;
+  if (main == "inproc" || main == "inproc:") {
+    url.scheme = Scheme::kInProcess;
+    return url;
+  }
+  if (main.starts_with("mqtt://")) {
+    url.scheme = Scheme::kMqtt;
+    url.port = kMqttPort;
+    return parse_network_url(main.substr(7), std::move(url), whole);
+  }
+  if (main.starts_with("mqtts://")) {
+    url.scheme = Scheme::kMqtts;
+    url.port = kMqttsPort;
+    return parse_network_url(main.substr(8), std::move(url), whole);
+  }
+  if (main.starts_with("ws://") || main.starts_with("wss://")) {
+    return fail("WebSocket endpoints (\"" + whole +
+                "\") are not supported: no test of ours can show that they work. Use mqtt:// or "
+                "mqtts://");
+  }
+  return fail("\"" + whole + "\" is not an endpoint; " + std::string(kExpected));
+}
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,31 @@
+// Endpoint URLs: `embedded`, `inproc:`, `mqtt://[user[:password]@]host[:port]`, `mqtts://...`, each with optional
+// `?name=value&name=value`. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace fencepost::endpoint {
+
+enum class Scheme { kEmbedded, kInProcess, kMqtt, kMqtts };
+
+struct Url {
+  Scheme scheme = Scheme::kEmbedded;
+  std::string user{};
+  std::string password{};
+  std::string host{};
+  std::uint16_t port = 0;  // kMqtt: 1883 unless given; kMqtts: 8883 unless given
+  std::map<std::string, std::string> query{};
+
+  // The URL without its password.
+  [[nodiscard]] std::string display() const;
+};
+
+// The error says what is wrong and what was expected. %XX in user and password are decoded.
+[[nodiscard]] Result<Url, std::string> parse_url(std::string_view text);
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,77 @@
+#include "reference_store/broker_plugin/options.h"
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "codec/dialect.h"
+
+namespace fencepost::broker_plugin {
+namespace {
+
+template <typename Number>
+std::optional<Number> parse_number(const std::string& text) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, number);
+  if (code != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+// A node id that can stand in a timestamp, and in an MQTT user property without further checks.
+bool legal_node_id(const std::string& text) {
+  for (const char c : text) {
+    if (c <= 0x20 || c >= 0x7f || c == ':') return false;
+  }
+  return !text.empty();
+}
+
+// Each returns what is wrong with the option, or nothing.
+std::optional<std::string> read_authorization(const std::string& path, Options& options) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return "cannot read the authorization file " + path;
+  auto authorization = store::parse_authorization(text.str());
+  if (!authorization) return path + ": " + authorization.error();
+  options.service.store.authorization = std::move(*authorization);
+  return std::nullopt;
+}
+
+std::optional<std::string> read_option(const std::string& name, const std::string& value,
+                                       Options& options) {
+  const std::string seen = "option " + name + " is \"" + value + "\"; expected ";
+  if (name == "dialect") {
+    const auto dialect = codec::dialect_named(value);
+    if (!dialect) return seen + "documented or deployed";
+    options.service.dialect = *dialect;
+  } else if (name == "quota") {
+    const auto quota = parse_number<std::size_t>(value);
+    if (!quota) return seen + "a number of keys";
+    options.service.store.quota = *quota;
+  } else if (name == "node_id") {
+    if (!legal_node_id(value)) return seen + "printable ASCII without colon or blank";
+    options.service.store.node_id = value;
+  } else if (name == "parent_pid") {
+    options.parent = parse_number<pid_t>(value);
+    if (!options.parent) return seen + "a process id";
+  } else if (name == "authorization") {
+    return read_authorization(value, options);
+  } else {
+    return "unknown option " + name +
+           "; expected dialect, quota, authorization, node_id or parent_pid";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Options, std::string> parse_options(const OptionList& list) {
+  Options options;
+  for (const auto& [name, value] : list) {
+    if (auto wrong = read_option(name, value, options)) return fail(std::move(*wrong));
+  }
+  return options;
+}
+
+}  // namespace fencepost::broker_plugin

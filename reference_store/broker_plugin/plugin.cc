@@ -1,0 +1,228 @@
+// A mosquitto plugin that makes the broker serve the reference store. C ABI glue only: what the store says is decided
+// in reference_store/service.h.
+//
+//   plugin /usr/lib/fencepost/fencepost_statestore.so
+//   plugin_opt_dialect deployed            # or documented
+//   plugin_opt_quota 1000                  # keys; 0 or absent: no limit
+//   plugin_opt_authorization /path/x.json  # see reference_store/authorization.h; absent: everybody may do everything
+//   plugin_opt_node_id StateStore          # of the versions that the store gives out
+//   plugin_opt_parent_pid 4711             # stop the broker when this is no longer the parent process
+//
+// The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All callbacks run on the
+// broker's only thread. No exception leaves an entry point.
+
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include <mosquitto.h>
+#include <mosquitto_broker.h>
+#include <mosquitto_plugin.h>
+
+#include "codec/message.h"
+#include "codec/topics.h"
+#include "reference_store/broker_plugin/options.h"
+#include "reference_store/broker_plugin/properties.h"
+#include "reference_store/broker_plugin/wake_timer.h"
+#include "reference_store/service.h"
+
+namespace fencepost::broker_plugin {
+namespace {
+
+// Requests are moved to this topic before the broker routes them. Nobody can observe other clients' requests there,
+// and a first level without any subscriber makes the broker acknowledge with 0x00 rather than 0x10, which one public
+// client SDK refuses.
+constexpr const char* kSinkTopic = "$fencepost/handled-request";
+
+std::chrono::microseconds clock_reading(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds{time.tv_sec} +
+         std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::nanoseconds{time.tv_nsec});
+}
+
+store::Instant current_instant() {
+  const auto wall =
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock_reading(CLOCK_REALTIME));
+  return {.wall_ms = static_cast<std::uint64_t>(wall.count()),
+          .steady = clock_reading(CLOCK_MONOTONIC)};
+}
+
+codec::Message read_message(const mosquitto_evt_message& event) {
+  codec::Message message;
+  message.topic = event.topic;
+  if (event.payload != nullptr) {
+    message.payload.assign(static_cast<const char*>(event.payload), event.payloadlen);
+  }
+  message.qos = event.qos;
+  message.retain = event.retain;
+  read_properties(event.properties, message);
+  return message;
+}
+
+void send(const store::Delivery& delivery) {
+  const codec::Message& message = delivery.message;
+  Properties properties = make_properties(message);
+  const char* client_id = delivery.client_id.empty() ? nullptr : delivery.client_id.c_str();
+  const int failed = mosquitto_broker_publish_copy(
+      client_id, message.topic.c_str(), static_cast<int>(message.payload.size()),
+      message.payload.data(), message.qos, message.retain, properties.get());
+  if (failed != 0) {
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: cannot publish to %s: %s",
+                         message.topic.c_str(), mosquitto_strerror(failed));
+    return;
+  }
+  (void)properties.release();  // the broker owns them now
+}
+
+class Plugin {
+ public:
+  Plugin(store::ServiceOptions options, std::optional<pid_t> parent)
+      : service_(std::move(options)), parent_(parent) {}
+
+  int on_message(mosquitto_evt_message& event) {
+    if (event.topic != codec::kRequestTopic) return MOSQ_ERR_SUCCESS;
+    const char* client_id = mosquitto_client_id(event.client);
+    const char* user_name = mosquitto_client_username(event.client);
+    if (client_id == nullptr) return MOSQ_ERR_PROTOCOL;
+    const store::Caller caller{.client_id = client_id,
+                               .user_name = user_name == nullptr ? "" : user_name};
+    const store::Handling handling =
+        service_.handle(caller, read_message(event), current_instant(), deliveries_);
+    flush();
+    // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is sent.
+    if (handling == store::Handling::kDisconnect) return MOSQ_ERR_PROTOCOL;
+    return hide_request(event);
+  }
+
+  void on_disconnect(const mosquitto_evt_disconnect& event) {
+    // Sockets that never sent a CONNECT are reported without a client id.
+    const char* client_id = mosquitto_client_id(event.client);
+    if (client_id != nullptr) service_.disconnect(client_id);
+  }
+
+  void on_tick() {
+    service_.expire(current_instant(), deliveries_);
+    flush();
+    if (parent_ && getppid() != *parent_) kill(getpid(), SIGTERM);
+  }
+
+ private:
+  static int hide_request(mosquitto_evt_message& event) {
+    char* sink = mosquitto_strdup(kSinkTopic);
+    if (sink == nullptr) return MOSQ_ERR_NOMEM;
+    mosquitto_free(event.topic);
+    event.topic = sink;
+    event.retain = false;
+    return MOSQ_ERR_SUCCESS;
+  }
+
+  void flush() {
+    for (const store::Delivery& delivery : deliveries_) send(delivery);
+    deliveries_.clear();
+    timer_.arm(service_.next_expiry(), clock_reading(CLOCK_MONOTONIC));
+  }
+
+  store::Service service_;
+  std::optional<pid_t> parent_;
+  WakeTimer timer_;
+  std::vector<store::Delivery> deliveries_;
+};
+
+// Runs `body` for a callback of the broker: a failure is logged and becomes `code`, never an exception.
+template <typename Body>
+int guarded(int code, Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", error.what());
+  } catch (...) {
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: unknown exception");
+  }
+  return code;
+}
+
+int message_callback(int /*event*/, void* data, void* plugin) {
+  return guarded(MOSQ_ERR_UNKNOWN, [&] {
+    return static_cast<Plugin*>(plugin)->on_message(*static_cast<mosquitto_evt_message*>(data));
+  });
+}
+
+int disconnect_callback(int /*event*/, void* data, void* plugin) {
+  return guarded(MOSQ_ERR_SUCCESS, [&] {
+    static_cast<Plugin*>(plugin)->on_disconnect(*static_cast<mosquitto_evt_disconnect*>(data));
+    return MOSQ_ERR_SUCCESS;
+  });
+}
+
+int tick_callback(int /*event*/, void* /*data*/, void* plugin) {
+  return guarded(MOSQ_ERR_SUCCESS, [&] {
+    static_cast<Plugin*>(plugin)->on_tick();
+    return MOSQ_ERR_SUCCESS;
+  });
+}
+
+mosquitto_plugin_id_t* plugin_identifier = nullptr;
+
+int register_callbacks(mosquitto_plugin_id_t* identifier, Plugin* plugin) {
+  plugin_identifier = identifier;
+  int failed =
+      mosquitto_callback_register(identifier, MOSQ_EVT_MESSAGE, message_callback, nullptr, plugin);
+  if (failed != 0) return failed;
+  failed = mosquitto_callback_register(identifier, MOSQ_EVT_DISCONNECT, disconnect_callback,
+                                       nullptr, plugin);
+  if (failed != 0) return failed;
+  return mosquitto_callback_register(identifier, MOSQ_EVT_TICK, tick_callback, nullptr, plugin);
+}
+
+int start(mosquitto_plugin_id_t* identifier, void** user_data, mosquitto_opt* given, int count) {
+  OptionList list;
+  for (int i = 0; i < count; ++i) list.emplace_back(given[i].key, given[i].value);
+  Result<Options, std::string> options = parse_options(list);
+  if (!options) {
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", options.error().c_str());
+    return MOSQ_ERR_INVAL;
+  }
+  auto plugin = std::make_unique<Plugin>(std::move(options->service), options->parent);
+  const int failed = register_callbacks(identifier, plugin.get());
+  if (failed == 0) *user_data = plugin.release();
+  return failed;
+}
+
+}  // namespace
+}  // namespace fencepost::broker_plugin
+
+#define FENCEPOST_EXPORT extern "C" __attribute__((visibility("default")))
+
+FENCEPOST_EXPORT int mosquitto_plugin_version(int count, const int* versions) {
+  for (int i = 0; i < count; ++i) {
+    if (versions[i] == MOSQ_PLUGIN_VERSION) return MOSQ_PLUGIN_VERSION;
+  }
+  return -1;
+}
+
+FENCEPOST_EXPORT int mosquitto_plugin_init(mosquitto_plugin_id_t* identifier, void** user_data,
+                                           mosquitto_opt* options, int option_count) {
+  using namespace fencepost::broker_plugin;
+  return guarded(MOSQ_ERR_UNKNOWN,
+                 [&] { return start(identifier, user_data, options, option_count); });
+}
+
+FENCEPOST_EXPORT int mosquitto_plugin_cleanup(void* user_data, mosquitto_opt* /*options*/,
+                                              int /*option_count*/) {
+  using namespace fencepost::broker_plugin;
+  return guarded(MOSQ_ERR_UNKNOWN, [&] {
+    mosquitto_callback_unregister(plugin_identifier, MOSQ_EVT_MESSAGE, message_callback, nullptr);
+    mosquitto_callback_unregister(plugin_identifier, MOSQ_EVT_DISCONNECT, disconnect_callback,
+                                  nullptr);
+    mosquitto_callback_unregister(plugin_identifier, MOSQ_EVT_TICK, tick_callback, nullptr);
+    delete static_cast<Plugin*>(user_data);
+    return MOSQ_ERR_SUCCESS;
+  });
+}

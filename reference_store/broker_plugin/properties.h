@@ -1,0 +1,24 @@
+// MQTT 5 properties between codec::Message and mosquitto's lists. The same C functions exist in the broker (for
+// plugins) and in libmosquitto (for clients); whoever compiles this file links against one of the two.
+#pragma once
+
+#include <memory>
+
+#include "codec/message.h"
+
+struct mqtt5__property;
+
+namespace fencepost::broker_plugin {
+
+struct PropertiesDeleter {
+  void operator()(mqtt5__property* properties) const;
+};
+using Properties = std::unique_ptr<mqtt5__property, PropertiesDeleter>;
+
+// Copies what the list says into the message: everything but topic, payload, QoS and retain.
+void read_properties(const mqtt5__property* properties, codec::Message& message);
+
+// The list of a message; null when it needs none or memory is short.
+[[nodiscard]] Properties make_properties(const codec::Message& message);
+
+}  // namespace fencepost::broker_plugin

@@ -1,0 +1,78 @@
+// The reference store on the wire: an MQTT message in, MQTT messages out. Transport-free: a broker plugin and the
+// in-process endpoint drive the same code.
+//
+//   Service service({.dialect = codec::DialectId::kDeployed});
+//   std::vector<Delivery> out;
+//   if (service.handle(caller, message, now, out) == Handling::kDisconnect) kick(caller);
+//   for (const Delivery& delivery : out) send(delivery);
+//
+// Not thread safe.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/dialect.h"
+#include "codec/message.h"
+#include "codec/resp3.h"
+#include "reference_store/store.h"
+
+namespace fencepost::store {
+
+struct ServiceOptions {
+  codec::DialectId dialect = codec::DialectId::kDeployed;
+  StoreOptions store{};
+  codec::Limits limits{};
+};
+
+// A message that the store sends.
+struct Delivery {
+  // The session that receives it, subscribed or not (notifications). Empty: whoever subscribed to the topic
+  // (responses).
+  std::string client_id;
+  codec::Message message;
+};
+
+enum class Handling {
+  kAnswered,    // a response was produced
+  kIgnored,     // a request whose envelope is not legal: nothing was done, and there is nowhere to say so
+  kDisconnect,  // an illegal response topic: nothing was done, and the client has to go (Req: ENV-RESPONSE-TOPIC-3)
+};
+
+class Service {
+ public:
+  explicit Service(ServiceOptions options = {});
+
+  // Handles a message published to codec::kRequestTopic. Appends to `out`, in the order in which the messages must
+  // reach their clients: notifications before the response.
+  Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
+                  std::vector<Delivery>& out);
+
+  // Removes the keys whose time has come and appends the notifications to `out`.
+  void expire(const Instant& now, std::vector<Delivery>& out);
+
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const {
+    return store_.next_expiry();
+  }
+
+  // The connection of a client has ended, in whichever way.
+  void disconnect(std::string_view client_id) { store_.disconnect(client_id); }
+
+  [[nodiscard]] std::size_t key_count() const { return store_.size(); }
+
+ private:
+  [[nodiscard]] codec::Message response(const codec::Message& request, const Outcome& outcome,
+                                        std::optional<codec::Verb> verb) const;
+  void flush_events(std::vector<Delivery>& out);
+  [[nodiscard]] std::string version_text(const hlc::Timestamp& version) const;
+
+  const codec::Dialect& dialect_;
+  codec::Limits limits_;
+  Store store_;
+  std::vector<Event> events_;  // kept between calls only to reuse its memory
+};
+
+}  // namespace fencepost::store

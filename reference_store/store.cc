@@ -1,0 +1,198 @@
+#include "reference_store/store.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "codec/topics.h"
+#include "reference_store/rules.h"
+
+namespace fencepost::store {
+namespace {
+
+using codec::Command;
+using codec::ErrorCode;
+using codec::Operation;
+using codec::Reply;
+using codec::ReplyKind;
+using codec::Verb;
+
+Outcome error(ErrorCode code) { return {.reply = {.kind = ReplyKind::kError, .error = code}}; }
+
+Outcome count(std::int64_t number) {
+  return {.reply = {.kind = ReplyKind::kCount, .count = number}};
+}
+
+template <typename T>
+const T* pointer(const std::optional<T>& optional) {
+  return optional ? &*optional : nullptr;
+}
+
+// The store's clock follows what it has accepted, however far its wall clock steps back.
+constexpr hlc::ClockLimits kStoreClock{.max_drift_ms = hlc::kMaxWallMs};
+
+}  // namespace
+
+Store::Store(StoreOptions options)
+    : options_(std::move(options)), clock_(options_.node_id, kStoreClock) {}
+
+Outcome Store::apply(const Caller& caller, const Request& request, const Instant& now,
+                     std::vector<Event>& events) {
+  expire(now, events);
+  const Command& command = request.command;
+  if (!options_.authorization.allows(caller, access_needed(command.verb), command.key)) {
+    return error(ErrorCode::kNotAuthorized);
+  }
+  switch (command.verb) {
+    case Verb::kSet:
+      return set(request, now, events);
+    case Verb::kGet:
+      return get(command);
+    case Verb::kDel:
+    case Verb::kVdel:
+      return remove(request, now, events);
+    case Verb::kKeynotify:
+      return command.stop ? stop(caller, command) : keynotify(caller, command);
+  }
+  return error(ErrorCode::kUnknownCommand);
+}
+
+Outcome Store::set(const Request& request, const Instant& now, std::vector<Event>& events) {
+  const Command& command = request.command;
+  const auto timestamp = check_timestamp(request.timestamp, now.wall_ms);
+  if (!timestamp) return error(timestamp.error());
+  const auto token = check_token(request.token, now.wall_ms);
+  if (!token) return error(token.error());
+
+  const Entry* entry = find(command.key);
+  const hlc::Timestamp* held = entry != nullptr ? pointer(entry->token) : nullptr;
+  if (const auto refused = fencing_error(held, pointer(*token))) return error(*refused);
+  const std::string* stored = entry != nullptr ? &entry->value : nullptr;
+  if (!condition_holds(command.condition, stored, command.value)) {
+    return {.reply = {.kind = ReplyKind::kNotApplied}, .version = entry->version};
+  }
+  if (entry == nullptr && !has_room(entries_.size(), options_.quota)) {
+    return error(ErrorCode::kQuotaExceeded);
+  }
+  const auto version = clock_.update(*timestamp, now.wall_ms);
+  if (!version) return error(ErrorCode::kMalformedTimestamp);  // kMaxRequestCounter keeps this away
+
+  const hlc::Timestamp* kept = hlc::token_after(held, pointer(*token));
+  std::optional<hlc::Timestamp> new_token;
+  if (kept != nullptr) new_token = *kept;
+  store(command, *version, std::move(new_token), now);
+  notify(command.key, Operation::kSet, command.value, *version, events);
+  return {.reply = {.kind = ReplyKind::kOk}, .version = *version};
+}
+
+Outcome Store::get(const Command& command) const {
+  const Entry* entry = find(command.key);
+  if (entry == nullptr) return {.reply = {.kind = ReplyKind::kMissing}};
+  return {.reply = {.kind = ReplyKind::kValue, .value = entry->value}, .version = entry->version};
+}
+
+// DEL and VDEL.
+Outcome Store::remove(const Request& request, const Instant& now, std::vector<Event>& events) {
+  const Command& command = request.command;
+  const auto token = check_token(request.token, now.wall_ms);
+  if (!token) return error(token.error());
+  const Entry* entry = find(command.key);
+  if (entry == nullptr) return count(0);
+  if (const auto refused = fencing_error(pointer(entry->token), pointer(*token))) {
+    return error(*refused);
+  }
+  if (command.verb == Verb::kVdel && entry->value != command.value) {
+    return {.reply = {.kind = ReplyKind::kNotApplied}};
+  }
+  Outcome outcome = count(1);
+  outcome.version = entry->version;
+  erase(command.key);
+  notify(command.key, Operation::kDelete, {}, *outcome.version, events);
+  return outcome;
+}
+
+Outcome Store::keynotify(const Caller& caller, const Command& command) {
+  // A registration that could never be served is refused rather than forgotten.
+  if (!codec::notification_topic(caller.client_id, command.key)) return error(ErrorCode::kSyntax);
+  std::vector<std::string>& clients = observers_[std::string(command.key)];
+  if (std::find(clients.begin(), clients.end(), caller.client_id) == clients.end()) {
+    clients.emplace_back(caller.client_id);
+  }
+  return {.reply = {.kind = ReplyKind::kOk}};
+}
+
+Outcome Store::stop(const Caller& caller, const Command& command) {
+  const auto observed = observers_.find(command.key);
+  if (observed == observers_.end()) return count(0);
+  std::vector<std::string>& clients = observed->second;
+  const auto client = std::find(clients.begin(), clients.end(), caller.client_id);
+  if (client == clients.end()) return count(0);
+  clients.erase(client);
+  if (clients.empty()) observers_.erase(observed);
+  return {.reply = {.kind = ReplyKind::kOk}};
+}
+
+void Store::expire(const Instant& now, std::vector<Event>& events) {
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now.steady) {
+    const std::string key = deadlines_.begin()->second;
+    const Entry* entry = find(key);
+    FENCEPOST_CHECK(entry != nullptr);
+    const hlc::Timestamp version = entry->version;
+    erase(key);
+    notify(key, Operation::kDelete, {}, version, events);
+  }
+}
+
+std::optional<std::chrono::microseconds> Store::next_expiry() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.begin()->first;
+}
+
+void Store::disconnect(std::string_view client_id) {
+  for (auto observed = observers_.begin(); observed != observers_.end();) {
+    std::erase(observed->second, client_id);
+    observed = observed->second.empty() ? observers_.erase(observed) : std::next(observed);
+  }
+}
+
+const Store::Entry* Store::find(std::string_view key) const {
+  const auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+// Creates or overwrites. The new expiry replaces the old one: a SET without PX makes the key permanent.
+void Store::store(const Command& command, hlc::Timestamp version,
+                  std::optional<hlc::Timestamp> token, const Instant& now) {
+  auto found = entries_.find(command.key);
+  if (found == entries_.end()) found = entries_.try_emplace(std::string(command.key)).first;
+  Entry& entry = found->second;
+  if (entry.deadline) deadlines_.erase(*entry.deadline);
+  entry.deadline.reset();
+  if (command.expires_after) {
+    entry.deadline = deadlines_.emplace(now.steady + *command.expires_after, found->first);
+  }
+  entry.value.assign(command.value);
+  entry.version = std::move(version);
+  entry.token = std::move(token);
+}
+
+void Store::erase(std::string_view key) {
+  const auto found = entries_.find(key);
+  FENCEPOST_CHECK(found != entries_.end());
+  if (found->second.deadline) deadlines_.erase(*found->second.deadline);
+  entries_.erase(found);
+}
+
+void Store::notify(std::string_view key, Operation operation, std::string_view value,
+                   const hlc::Timestamp& version, std::vector<Event>& events) const {
+  const auto observed = observers_.find(key);
+  if (observed == observers_.end()) return;
+  for (const std::string& client_id : observed->second) {
+    events.push_back({.client_id = client_id,
+                      .key = std::string(key),
+                      .operation = operation,
+                      .value = std::string(value),
+                      .version = version});
+  }
+}
+
+}  // namespace fencepost::store

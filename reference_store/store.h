@@ -1,0 +1,117 @@
+// The model of a state store: typed requests in, typed outcomes out. State and rules only: no bytes, no I/O, no
+// threads, and the time is an argument.
+//
+//   Store store({.node_id = "StateStore"});
+//   std::vector<Event> events;
+//   Outcome outcome = store.apply({.client_id = "c"}, {.command = set, .timestamp = &ts}, now, events);
+//
+// Where the article leaves a point open, docs/PROTOCOL_DECISIONS.md says what this store does and why.
+// Not thread safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "codec/command.h"
+#include "codec/notification.h"
+#include "codec/reply.h"
+#include "hlc/hlc.h"
+#include "reference_store/authorization.h"
+
+namespace fencepost::store {
+
+// A reading of two clocks. Versions come from the wall clock, which may step; expiry is measured on the steady one.
+struct Instant {
+  std::uint64_t wall_ms = 0;  // since the Unix epoch
+  std::chrono::microseconds steady{0};
+};
+
+struct StoreOptions {
+  std::string node_id = "StateStore";  // in every version; neither empty nor with a colon
+  std::size_t quota = 0;               // keys; 0 means no limit
+  Authorization authorization{};       // by default everybody may do everything
+};
+
+struct Request {
+  const codec::Command& command;
+  const std::string* timestamp = nullptr;  // text of `__ts`, null when absent; only SET looks at it
+  const std::string* token = nullptr;      // text of `__ft`, null when absent; SET, DEL and VDEL look at it
+};
+
+struct Outcome {
+  codec::Reply reply;                       // reply.value lives until the next call that is not const
+  std::optional<hlc::Timestamp> version{};  // what the `__ts` of the response carries, if anything
+};
+
+// A change of a key, for one of its observers.
+struct Event {
+  std::string client_id;
+  std::string key;
+  codec::Operation operation = codec::Operation::kSet;
+  std::string value{};      // kSet: the new value
+  hlc::Timestamp version{};  // of the new value, or of the one that was deleted
+};
+
+class Store {
+ public:
+  explicit Store(StoreOptions options = {});
+
+  // Applies a request. Keys whose time has come are removed first. `events` receives, in order, the notifications
+  // that expiry and the request cause. A refused request changes nothing.
+  Outcome apply(const Caller& caller, const Request& request, const Instant& now,
+                std::vector<Event>& events);
+
+  // Removes the keys whose time has come, earliest first. (Req: SET-PX-1)
+  void expire(const Instant& now, std::vector<Event>& events);
+
+  // When the next key expires, on the steady clock; nothing when none will.
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const;
+
+  // Forgets all registrations of a client whose connection has ended. (Req: LIFE-DISCONNECT-1)
+  void disconnect(std::string_view client_id);
+
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct StringHash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  template <typename T>
+  using StringMap = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
+  using Deadlines = std::multimap<std::chrono::microseconds, std::string>;
+
+  struct Entry {
+    std::string value;
+    hlc::Timestamp version;
+    std::optional<hlc::Timestamp> token;
+    std::optional<Deadlines::iterator> deadline;
+  };
+
+  Outcome set(const Request& request, const Instant& now, std::vector<Event>& events);
+  Outcome get(const codec::Command& command) const;
+  Outcome remove(const Request& request, const Instant& now, std::vector<Event>& events);
+  Outcome keynotify(const Caller& caller, const codec::Command& command);
+  Outcome stop(const Caller& caller, const codec::Command& command);
+
+  [[nodiscard]] const Entry* find(std::string_view key) const;
+  void store(const codec::Command& command, hlc::Timestamp version,
+             std::optional<hlc::Timestamp> token, const Instant& now);
+  void erase(std::string_view key);
+  void notify(std::string_view key, codec::Operation operation, std::string_view value,
+              const hlc::Timestamp& version, std::vector<Event>& events) const;
+
+  StoreOptions options_;
+  hlc::Clock clock_;
+  StringMap<Entry> entries_;
+  Deadlines deadlines_;
+  StringMap<std::vector<std::string>> observers_;  // key -> client ids, in order of registration
+};
+
+}  // namespace fencepost::store
