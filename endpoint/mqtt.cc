@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "endpoint/mqtt_driver.h"
+#include "endpoint/paho_client.h"
 #include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
@@ -16,11 +16,11 @@ using std::chrono::milliseconds;
 
 class MqttSession final : public Session, public Clock {
  public:
-  explicit MqttSession(MqttDriver& driver) : driver_(driver) {}
+  explicit MqttSession(PahoConnector& connector) : connector_(connector) {}
 
   Clock& clock() override { return *this; }
   Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override {
-    return driver_.connect(options);
+    return connector_.connect(options);
   }
 
   [[nodiscard]] std::uint64_t wall_ms() const override {
@@ -33,20 +33,18 @@ class MqttSession final : public Session, public Clock {
   }
 
  private:
-  MqttDriver& driver_;
+  PahoConnector& connector_;
 };
 
 class MqttEndpoint final : public Endpoint {
  public:
   explicit MqttEndpoint(MqttOptions options)
-      : options_(std::move(options)),
-        driver_(options_.library == MqttLibrary::kPaho ? make_paho_driver(options_)
-                                                       : make_mosquitto_driver(options_)) {}
+      : options_(std::move(options)), connector_(options_) {}
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return options_.capabilities; }
   Result<std::unique_ptr<Session>, Error> open_session() override {
-    return std::make_unique<MqttSession>(*driver_);
+    return std::make_unique<MqttSession>(connector_);
   }
   Result<void, Error> check_reachable(Duration timeout) override {
     const auto socket =
@@ -59,7 +57,7 @@ class MqttEndpoint final : public Endpoint {
 
  private:
   MqttOptions options_;
-  std::unique_ptr<MqttDriver> driver_;
+  PahoConnector connector_;
 };
 
 }  // namespace

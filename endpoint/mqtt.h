@@ -1,7 +1,5 @@
-// A store behind a real MQTT 5 broker.
-//
-// Two client libraries stand behind the same seam: Paho MQTT C++ and libmosquitto. docs/decisions/0003 has the
-// figures that decided the default.
+// A store behind a real MQTT 5 broker, reached through Paho MQTT C++. docs/decisions/0003-paho.md says what that
+// library needs to be usable here, with figures.
 #pragma once
 
 #include <filesystem>
@@ -20,8 +18,6 @@ struct Credentials {
   std::string password{};
 };
 
-enum class MqttLibrary { kPaho, kMosquitto };
-
 struct MqttOptions {
   std::string url;  // for people: without password
   std::string host;
@@ -33,7 +29,6 @@ struct MqttOptions {
   Credentials credentials{};                   // empty user: anonymous
   std::map<std::string, Credentials> roles{};  // of clients that need other rights
   Capabilities capabilities{};
-  MqttLibrary library = MqttLibrary::kPaho;
   Duration timeout = std::chrono::seconds{5};  // of connecting and subscribing
 };
 

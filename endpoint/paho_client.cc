@@ -1,4 +1,6 @@
-// The Paho MQTT C++ driver: the only file, with paho_waker.cc, that includes Paho.
+// The only file, with paho_waker.cc, that includes Paho.
+
+#include "endpoint/paho_client.h"
 
 #include <atomic>
 #include <chrono>
@@ -11,8 +13,6 @@
 #include <sys/socket.h>
 
 #include "endpoint/inbox.h"
-#include "endpoint/mqtt_driver.h"
-#include "endpoint/paho_waker.h"
 #include "endpoint/tcp_nodelay.h"
 
 namespace fencepost::endpoint {
@@ -67,6 +67,20 @@ codec::Message from_paho_message(const mqtt::message& from) {
     message.user_properties.emplace_back(std::move(name), std::move(value));
   }
   return message;
+}
+
+// The kind of a refused CONNECT, by its MQTT 5 reason code.
+ErrorKind kind_of_connect_refusal(int reason_code) {
+  switch (reason_code) {
+    case 0x85:  // client identifier not valid
+    case 0x86:  // bad user name or password
+    case 0x87:  // not authorized
+    case 0x8a:  // banned
+    case 0x8c:  // bad authentication method
+      return ErrorKind::kNotAllowed;
+    default:
+      return ErrorKind::kUnreachable;
+  }
 }
 
 class PahoClient final : public Client, private mqtt::iaction_listener {
@@ -186,73 +200,73 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   int descriptor_ = -1;
 };
 
-class PahoDriver final : public MqttDriver {
- public:
-  explicit PahoDriver(const MqttOptions& options) : options_(options) { enable_tcp_nodelay(); }
+// Whose credentials a client of this role uses; null when the endpoint does not have the role.
+const Credentials* credentials_for(const MqttOptions& options, const std::string& role) {
+  if (role.empty()) return &options.credentials;
+  const auto found = options.roles.find(role);
+  return found == options.roles.end() ? nullptr : &found->second;
+}
 
-  Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& client_options) override {
-    const Credentials* credentials = credentials_for(options_, client_options.role);
-    if (credentials == nullptr) {
-      return fail(Error{ErrorKind::kInvalid, "no credentials for role " + client_options.role});
-    }
-    const bool ipv6 = options_.host.find(':') != std::string::npos;
-    const std::string host = ipv6 ? "[" + options_.host + "]" : options_.host;
-    const std::string uri =
-        (options_.tls ? "ssl://" : "tcp://") + host + ":" + std::to_string(options_.port);
-    auto client = std::make_unique<PahoClient>(uri, client_options.client_id, options_.timeout);
-    const PahoWaker::Hold awake(waker_);
-    const mqtt::connect_options options = connect_options(client_options, *credentials);
-    if (!client_options.droppable) {
-      const std::shared_lock others(connecting_);
-      if (auto opened = client->open(options); !opened) return fail(opened.error());
-      return client;
-    }
-    // Alone, so that the last descriptor connected is this client's.
-    const std::unique_lock alone(connecting_);
-    if (auto opened = client->open(options); !opened) return fail(opened.error());
-    client->remember_descriptor(last_connected_descriptor());
-    return client;
+mqtt::connect_options connect_options(const MqttOptions& broker, const ClientOptions& client,
+                                      const Credentials& credentials) {
+  mqtt::connect_options options;
+  options.set_mqtt_version(MQTTVERSION_5);
+  options.set_clean_start(client.clean_start);
+  options.set_max_inflight(kReceiveMaximum);
+  mqtt::properties properties;
+  properties.add({Code::RECEIVE_MAXIMUM, kReceiveMaximum});
+  if (client.session_expiry_seconds > 0) {
+    properties.add({Code::SESSION_EXPIRY_INTERVAL,
+                    static_cast<std::int32_t>(client.session_expiry_seconds)});
   }
-
- private:
-  [[nodiscard]] mqtt::connect_options connect_options(const ClientOptions& client,
-                                                      const Credentials& credentials) const {
-    mqtt::connect_options options;
-    options.set_mqtt_version(MQTTVERSION_5);
-    options.set_clean_start(client.clean_start);
-    options.set_max_inflight(kReceiveMaximum);
-    mqtt::properties properties;
-    properties.add({Code::RECEIVE_MAXIMUM, kReceiveMaximum});
-    if (client.session_expiry_seconds > 0) {
-      properties.add({Code::SESSION_EXPIRY_INTERVAL,
-                      static_cast<std::int32_t>(client.session_expiry_seconds)});
-    }
-    options.set_properties(properties);
-    if (!credentials.user.empty()) {
-      options.set_user_name(credentials.user);
-      options.set_password(credentials.password);
-    }
-    if (options_.tls) {
-      mqtt::ssl_options ssl;
-      if (!options_.ca.empty()) ssl.set_trust_store(options_.ca.string());
-      if (!options_.certificate.empty()) ssl.set_key_store(options_.certificate.string());
-      if (!options_.key.empty()) ssl.set_private_key(options_.key.string());
-      ssl.set_enable_server_cert_auth(true);
-      ssl.set_verify(true);
-      options.set_ssl(ssl);
-    }
-    return options;
+  options.set_properties(properties);
+  if (!credentials.user.empty()) {
+    options.set_user_name(credentials.user);
+    options.set_password(credentials.password);
   }
+  if (broker.tls) {
+    mqtt::ssl_options ssl;
+    if (!broker.ca.empty()) ssl.set_trust_store(broker.ca.string());
+    if (!broker.certificate.empty()) ssl.set_key_store(broker.certificate.string());
+    if (!broker.key.empty()) ssl.set_private_key(broker.key.string());
+    ssl.set_enable_server_cert_auth(true);
+    ssl.set_verify(true);
+    options.set_ssl(ssl);
+  }
+  return options;
+}
 
-  const MqttOptions& options_;
-  PahoWaker waker_;
-  std::shared_mutex connecting_;
-};
+std::string uri(const MqttOptions& broker) {
+  const bool ipv6 = broker.host.find(':') != std::string::npos;
+  const std::string host = ipv6 ? "[" + broker.host + "]" : broker.host;
+  return (broker.tls ? "ssl://" : "tcp://") + host + ":" + std::to_string(broker.port);
+}
 
 }  // namespace
 
-std::unique_ptr<MqttDriver> make_paho_driver(const MqttOptions& options) {
-  return std::make_unique<PahoDriver>(options);
+PahoConnector::PahoConnector(const MqttOptions& options) : options_(options) {
+  enable_tcp_nodelay();
+}
+
+Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOptions& client_options) {
+  const Credentials* credentials = credentials_for(options_, client_options.role);
+  if (credentials == nullptr) {
+    return fail(Error{ErrorKind::kInvalid, "no credentials for role " + client_options.role});
+  }
+  auto client =
+      std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_.timeout);
+  const PahoWaker::Hold awake(waker_);
+  const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
+  if (!client_options.droppable) {
+    const std::shared_lock others(connecting_);
+    if (auto opened = client->open(options); !opened) return fail(opened.error());
+    return client;
+  }
+  // Alone, so that the last descriptor connected is this client's.
+  const std::unique_lock alone(connecting_);
+  if (auto opened = client->open(options); !opened) return fail(opened.error());
+  client->remember_descriptor(last_connected_descriptor());
+  return client;
 }
 
 }  // namespace fencepost::endpoint

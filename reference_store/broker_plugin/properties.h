@@ -1,5 +1,4 @@
-// MQTT 5 properties between codec::Message and mosquitto's lists. The same C functions exist in the broker (for
-// plugins) and in libmosquitto (for clients); whoever compiles this file links against one of the two.
+// MQTT 5 properties between codec::Message and mosquitto's lists.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,36 @@
+// Connections through Paho MQTT C++. Private to endpoint/: nothing else knows which client library this is.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <shared_mutex>
+
+#include "endpoint/endpoint.h"
+#include "endpoint/mqtt.h"
+#include "endpoint/paho_waker.h"
+
+namespace fencepost::endpoint {
+
+// Makes connections to one broker. Thread safe.
+class PahoConnector {
+ public:
+  // `options` must outlive the connector.
+  explicit PahoConnector(const MqttOptions& options);
+
+  [[nodiscard]] Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options);
+
+ private:
+  const MqttOptions& options_;
+  PahoWaker waker_;
+  std::shared_mutex connecting_;  // held alone while a droppable client connects
+};
+
+// The time that MQTT sessions count in: the steady clock of this machine.
+[[nodiscard]] inline Duration steady_now() {
+  return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+// "0x87", as the MQTT specification writes reason codes.
+[[nodiscard]] std::string reason_text(int reason_code);
+
+}  // namespace fencepost::endpoint
