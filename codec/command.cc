@@ -47,8 +47,8 @@ bool all_digits(std::string_view text) {
   return !text.empty();
 }
 
-// Whole milliseconds; in the deployed dialect a fraction may follow, which is dropped. Leading zeros are harmless
-// and accepted; signs, blanks and exponents are not.
+// Whole milliseconds; in the deployed dialect a fraction may follow, which is dropped. Leading
+// zeros are harmless and accepted; signs, blanks and exponents are not.
 std::optional<std::chrono::milliseconds> parse_expiry(std::string_view text,
                                                       const Dialect& dialect) {
   const std::size_t point = text.find('.');
@@ -63,7 +63,8 @@ std::optional<std::chrono::milliseconds> parse_expiry(std::string_view text,
   return std::chrono::milliseconds{milliseconds};
 }
 
-// Reads NX, NEX and PX in any order, each at most once, NX and NEX not together. False when they are not that.
+// Reads NX, NEX and PX in any order, each at most once, NX and NEX not together. False when they
+// are not that.
 bool parse_set_options(const CommandFrame& frame, const Dialect& dialect, Command& command) {
   for (std::size_t i = 3; i < frame.count; ++i) {
     const std::string_view option = frame.arguments[i];
@@ -99,6 +100,24 @@ bool parse_options(const CommandFrame& frame, const Dialect& dialect, Command& c
   return false;
 }
 
+std::optional<ErrorCode> parse_into(Command& command, std::string_view payload,
+                                    const Dialect& dialect, const Limits& limits) {
+  const Result<CommandFrame, DecodeError> frame = decode_command(payload, limits);
+  if (!frame) return ErrorCode::kSyntax;
+  const std::optional<Verb> verb = find_verb(frame->arguments[0]);
+  if (!verb) return ErrorCode::kUnknownCommand;
+  const Arity allowed = arity(*verb);
+  if (frame->count < allowed.least || frame->count > allowed.most) {
+    return ErrorCode::kWrongArgumentCount;
+  }
+  static_assert(CommandFrame::kStored >= 6, "the longest command must fit");
+  command.verb = *verb;
+  command.key = frame->arguments[1];
+  if (!parse_options(*frame, dialect, command)) return ErrorCode::kSyntax;
+  if (command.key.empty()) return ErrorCode::kEmptyKey;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view name(Verb verb) {
@@ -117,22 +136,12 @@ std::string_view name(Verb verb) {
   return "unknown";
 }
 
+// The result is made where the caller wants it: it is too large to be copied for nothing.
 Result<Command, ErrorCode> parse_command(std::string_view payload, const Dialect& dialect,
                                          const Limits& limits) {
-  const Result<CommandFrame, DecodeError> frame = decode_command(payload, limits);
-  if (!frame) return fail(ErrorCode::kSyntax);
-  const std::optional<Verb> verb = find_verb(frame->arguments[0]);
-  if (!verb) return fail(ErrorCode::kUnknownCommand);
-  const Arity allowed = arity(*verb);
-  if (frame->count < allowed.least || frame->count > allowed.most) {
-    return fail(ErrorCode::kWrongArgumentCount);
-  }
-  static_assert(CommandFrame::kStored >= 6, "the longest command must fit");
-  Command command;
-  command.verb = *verb;
-  command.key = frame->arguments[1];
-  if (!parse_options(*frame, dialect, command)) return fail(ErrorCode::kSyntax);
-  if (command.key.empty()) return fail(ErrorCode::kEmptyKey);
+  Result<Command, ErrorCode> command;
+  const std::optional<ErrorCode> failed = parse_into(*command, payload, dialect, limits);
+  if (failed) command = fail(*failed);
   return command;
 }
 

@@ -51,7 +51,8 @@ struct DecodedReply {
   friend bool operator==(const DecodedReply&, const DecodedReply&) = default;
 };
 
-// Reads a reply in either dialect's form. An error reply must begin with "-ERR" (or be the documented "-1").
+// Reads a reply in either dialect's form. An error reply must begin with "-ERR " or
+// "-ERR: " (or be the documented "-1").
 // The views live as long as `payload`.
 [[nodiscard]] Result<DecodedReply, DecodeError> decode_reply(std::string_view payload,
                                                              const Limits& limits = {});

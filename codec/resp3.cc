@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <limits>
-#include <optional>
 
 #include "base/check.h"
 
@@ -11,7 +10,9 @@ namespace {
 
 constexpr std::string_view kTerminator = "\r\n";
 
-// A position in the input. Every step checks what is left before it reads.
+// A position in the input. Every step checks what is left before it reads. A step that can fail
+// returns false when it did, and error() says why: an optional error in its place would travel
+// through memory at every step.
 class Cursor {
  public:
   Cursor(std::string_view input, const Limits& limits) : input_(input), limits_(limits) {}
@@ -22,60 +23,71 @@ class Cursor {
   [[nodiscard]] char peek() const { return input_[offset_]; }
   void skip(std::size_t bytes) { offset_ += bytes; }
 
-  [[nodiscard]] DecodeError error(DecodeErrorCode code) const { return {code, offset_}; }
+  [[nodiscard]] const DecodeError& error() const { return error_; }
+  [[nodiscard]] bool fail_at(std::size_t offset, DecodeErrorCode code) {
+    error_ = {code, offset};
+    return false;
+  }
+  [[nodiscard]] bool fail_here(DecodeErrorCode code) { return fail_at(offset_, code); }
+  [[nodiscard]] bool fail_truncated() {
+    return fail_at(input_.size(), DecodeErrorCode::kTruncated);
+  }
 
-  // Reads `digits CR LF`. The number is at most 10^max_header_digits, so the arithmetic cannot wrap.
-  [[nodiscard]] std::optional<DecodeError> read_length(std::size_t& length) {
+  // Reads `digits CR LF`. The number is at most 10^max_header_digits, so the arithmetic cannot
+  // wrap.
+  [[nodiscard]] bool read_length(std::size_t& length) {
     const std::size_t start = offset_;
     std::size_t value = 0;
     while (!at_end() && peek() >= '0' && peek() <= '9') {
-      if (offset_ - start == limits_.max_header_digits) return error(DecodeErrorCode::kLengthLimit);
+      if (offset_ - start == limits_.max_header_digits) {
+        return fail_here(DecodeErrorCode::kLengthLimit);
+      }
       value = value * 10 + static_cast<std::size_t>(peek() - '0');
       ++offset_;
     }
-    if (at_end()) return error(DecodeErrorCode::kTruncated);
+    if (at_end()) return fail_truncated();
     const std::size_t digits = offset_ - start;
-    if (digits == 0) return error(DecodeErrorCode::kBadLength);
-    if (digits > 1 && input_[start] == '0') return DecodeError{DecodeErrorCode::kBadLength, start};
-    if (peek() != '\r') return error(DecodeErrorCode::kBadLength);
+    if (digits == 0) return fail_here(DecodeErrorCode::kBadLength);
+    if (digits > 1 && input_[start] == '0') return fail_at(start, DecodeErrorCode::kBadLength);
+    if (peek() != '\r') return fail_here(DecodeErrorCode::kBadLength);
     length = value;
     return read_terminator();
   }
 
-  [[nodiscard]] std::optional<DecodeError> read_terminator() {
+  [[nodiscard]] bool read_terminator() {
     for (const char expected : kTerminator) {
-      if (at_end()) return error(DecodeErrorCode::kTruncated);
-      if (peek() != expected) return error(DecodeErrorCode::kMissingTerminator);
+      if (at_end()) return fail_truncated();
+      if (peek() != expected) return fail_here(DecodeErrorCode::kMissingTerminator);
       ++offset_;
     }
-    return std::nullopt;
+    return true;
   }
 
   // Reads what follows `$`: length, bytes, CR LF.
-  [[nodiscard]] std::optional<DecodeError> read_bulk(std::string_view& bytes) {
+  [[nodiscard]] bool read_bulk(std::string_view& bytes) {
     const std::size_t start = offset_;
     std::size_t length = 0;
-    if (auto failed = read_length(length)) return failed;
-    if (length > limits_.max_bulk_bytes) return DecodeError{DecodeErrorCode::kLengthLimit, start};
-    if (length > left()) return DecodeError{DecodeErrorCode::kTruncated, input_.size()};
+    if (!read_length(length)) return false;
+    if (length > limits_.max_bulk_bytes) return fail_at(start, DecodeErrorCode::kLengthLimit);
+    if (length > left()) return fail_truncated();
     bytes = input_.substr(offset_, length);
     offset_ += length;
     return read_terminator();
   }
 
   // Reads what follows `*`: the count of elements, CR LF.
-  [[nodiscard]] std::optional<DecodeError> read_count(std::size_t& count) {
+  [[nodiscard]] bool read_count(std::size_t& count) {
     const std::size_t start = offset_;
-    if (auto failed = read_length(count)) return failed;
-    if (count > limits_.max_elements) return DecodeError{DecodeErrorCode::kElementLimit, start};
-    return std::nullopt;
+    if (!read_length(count)) return false;
+    if (count > limits_.max_elements) return fail_at(start, DecodeErrorCode::kElementLimit);
+    return true;
   }
 
   // Reads up to the next CR LF; a lone CR or LF within the line is an error.
-  [[nodiscard]] std::optional<DecodeError> read_line(std::string_view& line) {
+  [[nodiscard]] bool read_line(std::string_view& line) {
     const std::size_t start = offset_;
     while (!at_end() && peek() != '\r' && peek() != '\n') {
-      if (offset_ - start == limits_.max_line_bytes) return error(DecodeErrorCode::kLineLimit);
+      if (offset_ - start == limits_.max_line_bytes) return fail_here(DecodeErrorCode::kLineLimit);
       ++offset_;
     }
     line = input_.substr(start, offset_ - start);
@@ -86,63 +98,61 @@ class Cursor {
   std::string_view input_;
   const Limits& limits_;
   std::size_t offset_ = 0;
+  DecodeError error_{};
 };
 
-std::optional<DecodeError> read_integer(Cursor& cursor, std::int64_t& integer) {
+bool read_integer(Cursor& cursor, std::int64_t& integer) {
   const std::size_t start = cursor.offset();
   std::string_view line;
-  if (auto failed = cursor.read_line(line)) return failed;
+  if (!cursor.read_line(line)) return false;
   const std::string_view digits = line.substr(line.starts_with('-') ? 1 : 0);
   const bool padded = digits.size() > 1 && digits.front() == '0';
   const bool negative_zero = digits == "0" && line != digits;
   const char* end = line.data() + line.size();
   const auto [stop, code] = std::from_chars(line.data(), end, integer);
   if (digits.empty() || padded || negative_zero || code != std::errc{} || stop != end) {
-    return DecodeError{DecodeErrorCode::kBadInteger, start};
+    return cursor.fail_at(start, DecodeErrorCode::kBadInteger);
   }
-  return std::nullopt;
+  return true;
 }
 
-std::optional<DecodeError> read_value(Cursor& cursor, Value& value, const Limits& limits,
-                                      std::size_t depth);
+bool read_value(Cursor& cursor, Value& value, const Limits& limits, std::size_t depth);
 
-std::optional<DecodeError> read_array(Cursor& cursor, Value& value, const Limits& limits,
-                                      std::size_t depth) {
+bool read_array(Cursor& cursor, Value& value, const Limits& limits, std::size_t depth) {
   value.type = ValueType::kArray;
   std::size_t count = 0;
-  const std::size_t start = cursor.offset();
-  if (depth == limits.max_depth) return cursor.error(DecodeErrorCode::kDepthLimit);
-  if (auto failed = cursor.read_count(count)) return failed;
-  // The shortest element, `+CRLF`, has three bytes: a count that the input cannot hold allocates nothing.
-  if (count > cursor.left() / 3 + 1) return DecodeError{DecodeErrorCode::kTruncated, start};
+  if (depth == limits.max_depth) {
+    return cursor.fail_at(cursor.offset() - 1, DecodeErrorCode::kDepthLimit);
+  }
+  if (!cursor.read_count(count)) return false;
+  // The shortest element, `+CRLF`, has three bytes: a count that the input cannot hold allocates
+  // nothing.
+  if (count > cursor.left() / 3 + 1) return cursor.fail_truncated();
   value.elements.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    if (auto failed = read_value(cursor, value.elements.emplace_back(), limits, depth + 1)) {
-      return failed;
-    }
+    if (!read_value(cursor, value.elements.emplace_back(), limits, depth + 1)) return false;
   }
-  return std::nullopt;
+  return true;
 }
 
 // `$-1` is the null value; any other length is a bulk string.
-std::optional<DecodeError> read_bulk_or_null(Cursor& cursor, Value& value) {
+bool read_bulk_or_null(Cursor& cursor, Value& value) {
   value.type = ValueType::kBulk;
   if (cursor.at_end() || cursor.peek() != '-') return cursor.read_bulk(value.text);
   const std::size_t start = cursor.offset();
   std::string_view line;
-  if (auto failed = cursor.read_line(line)) return failed;
-  if (line != "-1") return DecodeError{DecodeErrorCode::kBadLength, start};
+  if (!cursor.read_line(line)) return false;
+  if (line != "-1") return cursor.fail_at(start, DecodeErrorCode::kBadLength);
   value.type = ValueType::kNull;
-  return std::nullopt;
+  return true;
 }
 
 // Recursion is bounded by Limits::max_depth.
-std::optional<DecodeError> read_value(Cursor& cursor, Value& value, const Limits& limits,
-                                      std::size_t depth) {
-  if (cursor.at_end()) return cursor.error(DecodeErrorCode::kTruncated);
+bool read_value(Cursor& cursor, Value& value, const Limits& limits, std::size_t depth) {
+  if (cursor.at_end()) return cursor.fail_truncated();
   const char type = cursor.peek();
   if (std::string_view("+-:$*").find(type) == std::string_view::npos) {
-    return cursor.error(DecodeErrorCode::kUnexpectedType);
+    return cursor.fail_here(DecodeErrorCode::kUnexpectedType);
   }
   cursor.skip(1);
   switch (type) {
@@ -160,6 +170,23 @@ std::optional<DecodeError> read_value(Cursor& cursor, Value& value, const Limits
     default:
       return read_array(cursor, value, limits, depth);
   }
+}
+
+bool read_command(Cursor& cursor, CommandFrame& frame) {
+  if (cursor.at_end()) return cursor.fail_here(DecodeErrorCode::kEmptyInput);
+  if (cursor.peek() != '*') return cursor.fail_here(DecodeErrorCode::kUnexpectedType);
+  cursor.skip(1);
+  if (!cursor.read_count(frame.count)) return false;
+  if (frame.count == 0) return cursor.fail_at(1, DecodeErrorCode::kNoElements);
+  for (std::size_t i = 0; i < frame.count; ++i) {
+    if (cursor.at_end()) return cursor.fail_truncated();
+    if (cursor.peek() != '$') return cursor.fail_here(DecodeErrorCode::kUnexpectedType);
+    cursor.skip(1);
+    std::string_view argument;
+    if (!cursor.read_bulk(argument)) return false;
+    if (i < CommandFrame::kStored) frame.arguments[i] = argument;
+  }
+  return cursor.at_end() || cursor.fail_here(DecodeErrorCode::kTrailingBytes);
 }
 
 std::string_view text_of(DecodeErrorCode code) {
@@ -198,32 +225,22 @@ std::string describe(const DecodeError& error) {
   return std::string(text_of(error.code)) + ", at offset " + std::to_string(error.offset);
 }
 
+// The result is made where the caller wants it: a frame is too large to be copied for nothing.
 Result<CommandFrame, DecodeError> decode_command(std::string_view input, const Limits& limits) {
   Cursor cursor(input, limits);
-  if (cursor.at_end()) return fail(cursor.error(DecodeErrorCode::kEmptyInput));
-  if (cursor.peek() != '*') return fail(cursor.error(DecodeErrorCode::kUnexpectedType));
-  cursor.skip(1);
-  CommandFrame frame;
-  if (auto failed = cursor.read_count(frame.count)) return fail(*failed);
-  if (frame.count == 0) return fail(DecodeError{DecodeErrorCode::kNoElements, 1});
-  for (std::size_t i = 0; i < frame.count; ++i) {
-    if (cursor.at_end()) return fail(cursor.error(DecodeErrorCode::kTruncated));
-    if (cursor.peek() != '$') return fail(cursor.error(DecodeErrorCode::kUnexpectedType));
-    cursor.skip(1);
-    std::string_view argument;
-    if (auto failed = cursor.read_bulk(argument)) return fail(*failed);
-    if (i < CommandFrame::kStored) frame.arguments[i] = argument;
-  }
-  if (!cursor.at_end()) return fail(cursor.error(DecodeErrorCode::kTrailingBytes));
+  Result<CommandFrame, DecodeError> frame;
+  if (!read_command(cursor, *frame)) frame = fail(cursor.error());
   return frame;
 }
 
 Result<Value, DecodeError> decode_value(std::string_view input, const Limits& limits) {
   Cursor cursor(input, limits);
-  if (cursor.at_end()) return fail(cursor.error(DecodeErrorCode::kEmptyInput));
+  if (cursor.at_end()) return fail(DecodeError{DecodeErrorCode::kEmptyInput, 0});
   Value value;
-  if (auto failed = read_value(cursor, value, limits, 0)) return fail(*failed);
-  if (!cursor.at_end()) return fail(cursor.error(DecodeErrorCode::kTrailingBytes));
+  if (!read_value(cursor, value, limits, 0)) return fail(cursor.error());
+  if (!cursor.at_end()) {
+    return fail(DecodeError{DecodeErrorCode::kTrailingBytes, cursor.offset()});
+  }
   return value;
 }
 

@@ -112,7 +112,7 @@ std::string configuration(const BrokerOptions& options, Ports ports, const std::
     text += "cafile " + tls.ca.string() + "\n";
     text += std::string("require_certificate ") + (tls.require_certificate ? "true" : "false") + "\n";
   }
-  text += options.passwords ? "allow_anonymous false\npassword_file " + options.passwords->string()
+  text += options.passwords ? "allow_anonymous false\npassword_file " + options.passwords->path.string()
                             : std::string("allow_anonymous true");
   text += "\n" + store;
   text +=
@@ -211,15 +211,17 @@ std::string packet(unsigned char type, const std::string& body) {
 // mosquitto acknowledges a PUBLISH that nobody subscribed to with 0x10 rather than 0x00, and one public client SDK
 // refuses that. An offline session that subscribed at QoS 0 to the topic where the plugin puts handled requests is a
 // subscriber that costs nothing: the broker drops what it would send there.
-bool leave_sink_session(std::uint16_t port) {
+bool leave_sink_session(std::uint16_t port, const std::optional<PasswordFile>& passwords) {
   constexpr milliseconds kTimeout{2'000};
   constexpr std::size_t kConnackHeader = 2;
   const auto socket = connect_tcp("127.0.0.1", port, kTimeout);
   if (!socket) return false;
   // CONNECT: MQTT 5, no clean start, keep alive 60 s, session expiry interval "never".
-  const std::string connect =
-      packet(0x10, mqtt_string("MQTT") + std::string("\x05\x00\x00\x3c\x05\x11\xff\xff\xff\xff", 10) +
-                       mqtt_string("fencepost-sink"));
+  constexpr char kCredentialFlags = '\xc0';
+  const std::string connect = packet(
+      0x10, mqtt_string("MQTT") + '\x05' + (passwords ? kCredentialFlags : '\0') +
+                std::string("\x00\x3c\x05\x11\xff\xff\xff\xff", 8) + mqtt_string("fencepost-sink") +
+                (passwords ? mqtt_string(passwords->user) + mqtt_string(passwords->password) : ""));
   const auto connack = exchange(*socket, connect, kConnackHeader, kTimeout);
   if (!connack || (*connack)[0] != '\x20') return false;
   const auto connack_body =
@@ -276,8 +278,7 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     const auto ended = wait_until_listening(pid, port);
     if (!ended) {
       std::unique_ptr<BrokerProcess> broker(new BrokerProcess(pid, port, ports.tls));
-      // With a password file the sink cannot connect; requests are then acknowledged with 0x10, which is legal too.
-      if (options.with_store && !options.passwords && !leave_sink_session(port)) {
+      if (options.with_store && !leave_sink_session(port, options.passwords)) {
         return fail(StartError{StartErrorKind::kFailed, "the broker does not answer:\n" +
                                                             last_lines(log.content())});
       }

@@ -28,13 +28,20 @@ struct TlsListener {
   bool require_certificate = false;  // mutual TLS
 };
 
+// Only users of this mosquitto_passwd file may connect.
+struct PasswordFile {
+  std::filesystem::path path;
+  std::string user;  // one of them, for the connection that this module itself makes
+  std::string password;
+};
+
 struct BrokerOptions {
   std::uint16_t port = 0;  // 0: any free one
   codec::DialectId dialect = codec::DialectId::kDeployed;
   std::size_t quota = 0;                              // keys; 0: no limit
   std::string node_id = "StateStore";                 // of the store's versions
   std::string authorization_json{};                   // empty: everybody may do everything
-  std::optional<std::filesystem::path> passwords{};   // mosquitto_passwd file; without: anybody may connect
+  std::optional<PasswordFile> passwords{};            // without: anybody may connect
   std::optional<TlsListener> tls{};
   bool with_store = true;                             // false: a plain broker without the plugin
   bool forward_log = false;                           // the broker's log goes to standard error
@@ -48,7 +55,8 @@ struct StartError {
 
 class BrokerProcess {
  public:
-  // Returns when the broker accepts connections, after at most 10 s.
+  // Returns when the broker accepts connections, after at most 10 s. To be called from a thread that lives as long as
+  // the broker has to: the kernel ends the child together with that thread.
   [[nodiscard]] static Result<std::unique_ptr<BrokerProcess>, StartError> start(
       const BrokerOptions& options);
 

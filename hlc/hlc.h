@@ -10,6 +10,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -55,7 +56,7 @@ enum class Padding {
   kCanonical  // 001696374425000:00001:StateStore, as the client SDKs print them: 15 and 5 digits, never cut
 };
 
-// parse(format(t, p)) == t for every t whose node is neither empty nor has a colon.
+// parse(format(t, p)) == t for every t with wall_ms <= kMaxWallMs whose node is neither empty nor has a colon.
 [[nodiscard]] std::string format(const Timestamp& timestamp, Padding padding = Padding::kCanonical);
 
 struct ClockLimits {
@@ -73,7 +74,7 @@ enum class ClockErrorCode {
                                  std::uint64_t max_drift_ms = ClockLimits{}.max_drift_ms);
 
 // A node's clock, after Kulkarni, Demirbas et al. (2014), figure 5. Every timestamp issued is strictly greater than
-// all issued or received before. A refused call leaves the clock as it was.
+// all issued or accepted before. A refused call leaves the clock as it was; kOverflow is named before kDrift.
 class Clock {
  public:
   // `node` goes into every timestamp; it must be neither empty nor contain a colon.

@@ -34,9 +34,9 @@
 namespace fencepost::broker_plugin {
 namespace {
 
-// Requests are moved to this topic before the broker routes them. Nobody can observe other clients' requests there,
-// and a first level without any subscriber makes the broker acknowledge with 0x00 rather than 0x10, which one public
-// client SDK refuses.
+// Requests are moved to this topic before the broker routes them: nobody can observe other clients' requests there.
+// The broker acknowledges with 0x00 only while somebody subscribes to it (see leave_sink_session() in
+// endpoint/broker_process.cc), otherwise with 0x10, which one public client SDK refuses.
 constexpr const char* kSinkTopic = "$fencepost/handled-request";
 
 std::chrono::microseconds clock_reading(clockid_t clock) {

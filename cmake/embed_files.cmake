@@ -1,0 +1,20 @@
+# cmake -DROOT=dir -DFILES=a;b -DOUTPUT=out.cc -P embed_files.cmake
+# Writes a C++ file that holds the files as raw string literals.
+set(text "// Generated from scenarios/ by cmake/embed_files.cmake.\n#include \"conformance/library.h\"\n\n")
+string(APPEND text "namespace fencepost::conformance {\n\nconst std::vector<SourceFile>& built_in_files() {\n")
+string(APPEND text "  static const std::vector<SourceFile> files = {\n")
+foreach(file ${FILES})
+  file(READ ${ROOT}/${file} content)
+  string(APPEND text "      {\"${file}\",\n       std::string()")
+  # Compilers limit the length of one literal; adjacent ones are joined at run time.
+  string(LENGTH "${content}" length)
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${content}" ${at} 8000 piece)
+    string(APPEND text " +\n       R\"fencepost(${piece})fencepost\"")
+    math(EXPR at "${at} + 8000")
+  endwhile()
+  string(APPEND text "},\n")
+endforeach()
+string(APPEND text "  };\n  return files;\n}\n\n}  // namespace fencepost::conformance\n")
+file(WRITE ${OUTPUT} "${text}")

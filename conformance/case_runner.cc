@@ -1,0 +1,809 @@
+#include "conformance/case_runner.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "codec/reply.h"
+#include "codec/topics.h"
+#include "conformance/case_client.h"
+#include "conformance/timestamp_expression.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using codec::Message;
+using endpoint::Duration;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kReplyTimeout{3'000};
+constexpr milliseconds kCleanupTimeout{1'000};
+constexpr std::size_t kCorrelationBytes = 16;  // what the public client SDKs send and insist on
+constexpr std::size_t kFillWindow = 64;        // requests in flight while a quota is filled
+
+// Why a case does not pass.
+struct Problem {
+  Verdict verdict = Verdict::kFailed;
+  std::string message;
+  std::string expected{};
+  std::string actual{};
+  std::string cites{};  // requirement id; the case's first when empty
+};
+using MaybeProblem = std::optional<Problem>;
+
+struct SavedTimestamp {
+  hlc::Timestamp value;
+  std::string text;  // as received: a token is sent back unmodified
+};
+
+struct Mark {
+  Duration sent{0};
+  std::optional<Duration> replied{};
+};
+
+std::uint64_t hash_text(std::string_view text) {  // FNV-1a
+  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
+  }
+  return hash;
+}
+
+Problem lost(const endpoint::Error& error) {
+  if (error.kind == endpoint::ErrorKind::kInvalid || error.kind == endpoint::ErrorKind::kInternal) {
+    return {.verdict = Verdict::kInconclusive, .message = error.text};
+  }
+  return {.verdict = Verdict::kLost, .message = error.text};
+}
+
+class CaseRunner {
+ public:
+  CaseRunner(const Case& test_case, endpoint::Session& session, const RunSettings& settings)
+      : case_(test_case),
+        session_(session),
+        clock_(session.clock()),
+        settings_(settings),
+        random_(settings.seed ^ hash_text(test_case.id)),
+        case_tag_(fmt::format("{:08x}", hash_text(test_case.id) & 0xffffffffU)),
+        key_prefix_("fencepost/" + settings.run_id + "/" + case_tag_ + "/"),
+        start_(clock_.now()) {
+    result_.test_case = &test_case;
+  }
+
+  CaseResult run() {
+    const auto started = std::chrono::steady_clock::now();
+    MaybeProblem problem = run_steps();
+    if (!problem) problem = check_surprises();
+    if (!problem) problem = check_leftovers();
+    result_.verdict = problem ? problem->verdict : Verdict::kPassed;
+    if (problem) blame(*problem);
+    if (result_.verdict != Verdict::kLost) clean_up();
+    collect_round_trips();
+    clients_.clear();
+    result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - started);
+    return std::move(result_);
+  }
+
+ private:
+  // --- clients -----------------------------------------------------------------------------------------------------
+
+  const ClientSpec& spec_of(const std::string& name) const {
+    const auto found = std::find_if(case_.clients.begin(), case_.clients.end(),
+                                    [&](const ClientSpec& spec) { return spec.name == name; });
+    FENCEPOST_CHECK(found != case_.clients.end());  // the loader has checked the names
+    return *found;
+  }
+
+  [[nodiscard]] std::string client_id(const std::string& name) const {
+    return "fp-" + settings_.run_id + "-" + case_tag_ + "-" + name;
+  }
+
+  MaybeProblem connect(const std::string& name) {
+    const ClientSpec& spec = spec_of(name);
+    const std::string id = client_id(spec.same_id_as.empty() ? name : spec.same_id_as);
+    auto client = session_.connect({.client_id = id,
+                                    .role = spec.role,
+                                    .clean_start = spec.clean_start,
+                                    .session_expiry_seconds = spec.session_expiry_seconds,
+                                    .droppable = spec.drops});
+    if (!client) return lost(client.error());
+    clients_.erase(name);
+    auto& made = clients_[name] = std::make_unique<CaseClient>(name, std::move(*client), id, clock_,
+                                                              start_, result_.transcript);
+    made->note("connected as " + id);
+    if (spec.subscribes) {
+      if (auto done = made->raw().subscribe(made->response_topic()); !done) return lost(done.error());
+    }
+    if (spec.subscribes && spec.observes) {
+      const auto done = made->raw().subscribe(codec::notification_filter(id));
+      if (!done) return lost(done.error());
+    }
+    return std::nullopt;
+  }
+
+  // The client of that name, connected when it is not yet.
+  Result<CaseClient*, Problem> client(const std::string& name) {
+    const auto found = clients_.find(name);
+    if (found != clients_.end()) return found->second.get();
+    if (auto problem = connect(name)) return fail(std::move(*problem));
+    return clients_[name].get();
+  }
+
+  // --- time --------------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] Duration scaled(milliseconds time) const {
+    return std::chrono::duration_cast<Duration>(
+        std::chrono::duration<double, std::milli>(static_cast<double>(time.count()) *
+                                                  settings_.timeout_scale));
+  }
+
+  [[nodiscard]] std::uint64_t store_wall_ms() const {
+    const auto wall = static_cast<std::int64_t>(clock_.wall_ms()) + settings_.clock_offset_ms;
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(wall, 0));
+  }
+
+  // --- requests ----------------------------------------------------------------------------------------------------
+
+  std::string random_bytes(std::size_t count) {
+    std::string out;
+    while (out.size() < count) out += static_cast<char>(random_() & 0xffU);
+    return out;
+  }
+
+  // The text of a timestamp; nothing when the request has none.
+  Result<std::optional<std::string>, Problem> timestamp_text(const TimestampSpec& spec,
+                                                             const CaseClient& from) {
+    if (std::holds_alternative<NoTimestamp>(spec)) return std::optional<std::string>();
+    if (const auto* literal = std::get_if<LiteralTimestamp>(&spec)) {
+      return std::optional(literal->text);
+    }
+    const auto& expression = std::get<TimestampExpression>(spec);
+    const bool unmodified = expression.offset_ms == 0 && expression.counter_offset == 0 &&
+                            !expression.counter && !expression.node;
+    if (unmodified && saved_.contains(expression.base)) {
+      return std::optional(saved_.at(expression.base).text);
+    }
+    std::map<std::string, hlc::Timestamp> values;
+    for (const auto& [name, timestamp] : saved_) values[name] = timestamp.value;
+    const auto value = evaluate(expression, store_wall_ms(), from.client_id(), values);
+    if (!value) return fail(Problem{.verdict = Verdict::kInconclusive, .message = value.error()});
+    return std::optional(hlc::format(*value));
+  }
+
+  Result<Message, Problem> make_message(const RequestStep& step, const CaseClient& from) {
+    Message message;
+    message.topic = step.topic ? resolve(*step.topic, key_prefix_) : std::string(codec::kRequestTopic);
+    message.payload = resolve(step.payload, key_prefix_);
+    message.qos = step.qos;
+    message.retain = step.retain;
+    message.content_type = step.content_type;
+    message.payload_format = step.payload_format;
+    message.expiry_seconds = step.expiry_seconds;
+    message.user_properties = step.user_properties;
+    if (!step.no_response_topic) {
+      message.response_topic = step.response_topic ? resolve(*step.response_topic, key_prefix_)
+                                                   : from.response_topic();
+    }
+    if (!step.no_correlation) {
+      message.correlation_data = step.correlation ? resolve(*step.correlation, key_prefix_)
+                                                  : random_bytes(kCorrelationBytes);
+    }
+    const auto add = [&](std::string_view name, const TimestampSpec& spec) -> MaybeProblem {
+      auto text = timestamp_text(spec, from);
+      if (!text) return text.error();
+      if (*text) message.user_properties.emplace_back(name, **text);
+      return std::nullopt;
+    };
+    if (auto problem = add(codec::kTimestampProperty, step.timestamp)) return fail(*problem);
+    if (auto problem = add(codec::kTokenProperty, step.token)) return fail(*problem);
+    return message;
+  }
+
+  // A request that is under way.
+  struct Sent {
+    const RequestStep* step;
+    CaseClient* from;
+    Pending* pending;
+    Message message;
+  };
+
+  Result<Sent, Problem> send(const RequestStep& step) {
+    auto from = client(step.client);
+    if (!from) return fail(from.error());
+    auto message = make_message(step, **from);
+    if (!message) return fail(message.error());
+    for (const std::string& key : step.written_keys) written_keys_.push_back(key);
+    if (!std::holds_alternative<NoTimestamp>(step.token)) fenced_ = true;
+    auto pending = (*from)->send(*message);
+    if (!pending) return fail(lost(pending.error()));
+    if (!step.mark.empty()) marks_[step.mark] = {.sent = (*pending)->sent};
+    return Sent{&step, *from, *pending, std::move(*message)};
+  }
+
+  // A GET that any store answers, to prove that an earlier request of this client will not be.
+  Result<Pending*, Problem> send_probe(CaseClient& from) {
+    Message message;
+    message.topic = codec::kRequestTopic;
+    message.payload = codec::encode_command({"GET", key_prefix_ + "probe"});
+    message.response_topic = from.response_topic();
+    message.correlation_data = random_bytes(kCorrelationBytes);
+    auto pending = from.send(message);
+    if (!pending) return fail(lost(pending.error()));
+    return *pending;
+  }
+
+  template <typename Kind>
+  static bool expects(const RequestStep& step) {
+    return std::any_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
+                       [](const Outcome& outcome) {
+                         return std::holds_alternative<Kind>(outcome.what);
+                       });
+  }
+
+  // Silence and disconnection: a probe sent after the request shows which it is.
+  MaybeProblem await_non_reply(const Sent& sent) {
+    CaseClient& from = *sent.from;
+    const auto answered = [&] { return sent.pending->reply || sent.pending->refused; };
+    const auto probe = send_probe(from);
+    const Pending* probe_pending = probe ? *probe : nullptr;
+    from.pump_until(
+        [&] { return answered() || (probe_pending != nullptr && probe_pending->reply); },
+        scaled(kReplyTimeout));
+    if (sent.pending->reply) return judge_reply(sent);
+    if (from.disconnected()) {
+      if (expects<Disconnection>(*sent.step)) return record_open<Disconnection>(sent);
+      return unexpected_disconnect(from);
+    }
+    const bool silent = sent.pending->refused || (probe_pending != nullptr && probe_pending->reply);
+    if (silent && expects<NoReply>(*sent.step)) return record_open<NoReply>(sent);
+    return Problem{.message = silent ? "the client stayed connected and got no reply"
+                                     : "neither this request nor the next one was answered",
+                   .expected = expected_text(sent),
+                   .actual = silent ? "no reply; a later request on the same connection was answered"
+                                    : "nothing"};
+  }
+
+  template <typename Kind>
+  MaybeProblem record_open(const Sent& sent) {
+    for (const Outcome& outcome : sent.step->expect.outcomes) {
+      if (std::holds_alternative<Kind>(outcome.what)) note_open_point(*sent.step, outcome);
+    }
+    return std::nullopt;
+  }
+
+  void note_open_point(const RequestStep& step, const Outcome& outcome) {
+    if (!step.expect.open) return;
+    const std::string& id = step.expect.cites.empty() ? case_.requirements.front() : step.expect.cites;
+    result_.open_points.emplace_back(id, outcome.name);
+  }
+
+  MaybeProblem unexpected_disconnect(const CaseClient& from) const {
+    const auto reason = from.disconnected()->reason_code;
+    return Problem{.verdict = Verdict::kLost,
+                   .message = "the connection of client " + from.name() + " ended unexpectedly",
+                   .actual = reason ? fmt::format("DISCONNECT with reason code 0x{:02x}", *reason)
+                                    : "connection closed without a DISCONNECT packet"};
+  }
+
+  [[nodiscard]] ReplyContext context_of(const Sent& sent) const {
+    return {.verb = codec::verb_of(sent.message.payload),
+            .profile = settings_.profile,
+            .key_prefix = key_prefix_};
+  }
+
+  [[nodiscard]] std::string expected_text(const Sent& sent) const {
+    return describe(sent.step->expect.outcomes, context_of(sent));
+  }
+
+  MaybeProblem await_reply(const Sent& sent) {
+    if (expects<NoReply>(*sent.step) || expects<Disconnection>(*sent.step)) {
+      return await_non_reply(sent);
+    }
+    CaseClient& from = *sent.from;
+    from.pump_until([&] { return sent.pending->reply || sent.pending->refused; },
+                    scaled(kReplyTimeout));
+    if (sent.pending->reply) return judge_reply(sent);
+    if (sent.pending->refused) {
+      return Problem{.message = "the broker refused the PUBLISH",
+                     .expected = expected_text(sent),
+                     .actual = fmt::format("PUBACK with reason code 0x{:02x}", *sent.pending->refused)};
+    }
+    if (from.disconnected()) return unexpected_disconnect(from);
+    if (!from.surprises().empty()) return check_surprises();
+    return Problem{.message = "no response",
+                   .expected = expected_text(sent),
+                   .actual = fmt::format("nothing within {} ms", scaled(kReplyTimeout).count() / 1000)};
+  }
+
+  MaybeProblem judge_reply(const Sent& sent) {
+    const RequestStep& step = *sent.step;
+    const Message& reply = *sent.pending->reply;
+    if (!step.mark.empty()) marks_[step.mark].replied = sent.pending->replied;
+    if (auto problem = check_window(step, sent.pending->replied)) return problem;
+    MaybeProblem problem = judge_payload(sent, reply);
+    if (!problem) problem = judge_timestamp(step.expect.timestamp, sent.message, reply);
+    if (!problem) problem = judge_properties(step.expect, reply);
+    if (problem && problem->cites.empty()) problem->cites = step.expect.cites;
+    return problem;
+  }
+
+  // A reply that came after the evidence window decides nothing.
+  MaybeProblem check_window(const RequestStep& step, Duration replied) const {
+    if (!step.expect.before) return std::nullopt;
+    const Duration limit = time_of(*step.expect.before);
+    if (replied < limit) return std::nullopt;
+    return Problem{.verdict = Verdict::kInconclusive,
+                   .message = fmt::format("the reply came {} ms after {}, when it no longer proves "
+                                          "anything; the machine or the network is too slow",
+                                          (replied - time_of({step.expect.before->mark,
+                                                              step.expect.before->after_reply,
+                                                              milliseconds{0}}))
+                                                  .count() / 1000,
+                                          step.expect.before->mark)};
+  }
+
+  MaybeProblem judge_payload(const Sent& sent, const Message& reply) {
+    const Expectation& expect = sent.step->expect;
+    const ReplyContext context = context_of(sent);
+    if (expect.outcomes.empty()) {
+      const auto decoded = codec::decode_reply(reply.payload);
+      if (decoded) return std::nullopt;
+      return Problem{.message = "the reply is not well formed: " + codec::describe(decoded.error()),
+                     .expected = "a reply of the protocol",
+                     .actual = describe_reply(reply.payload)};
+    }
+    const auto match = match_reply(expect.outcomes, reply.payload, context);
+    if (!match) {
+      return Problem{.message = "the reply is not the expected one",
+                     .expected = describe(expect.outcomes, context),
+                     .actual = describe_reply(reply.payload)};
+    }
+    if (match->form) result_.forms.push_back(*match->form);
+    note_open_point(*sent.step, *match->outcome);
+    return std::nullopt;
+  }
+
+  MaybeProblem judge_timestamp(const std::optional<TimestampCheck>& check, const Message& request,
+                               const Message& message) {
+    if (!check) return std::nullopt;
+    const std::string* text = message.property(codec::kTimestampProperty);
+    if (check->absent) {
+      if (text == nullptr) return std::nullopt;
+      return Problem{.message = "the message carries a version and must not",
+                     .expected = "no user property __ts",
+                     .actual = "__ts = " + escape(*text, 100)};
+    }
+    if (text == nullptr) {
+      return Problem{.message = "the message carries no version",
+                     .expected = "a user property __ts",
+                     .actual = "none"};
+    }
+    const auto parsed = hlc::parse(*text);
+    if (!parsed) {
+      return Problem{.message = "the version is not a legal timestamp: " +
+                                std::string(hlc::describe(parsed.error())),
+                     .expected = "wallClock:counter:nodeId",
+                     .actual = "__ts = " + escape(*text, 100)};
+    }
+    if (auto problem = compare_timestamp(*check, request, *parsed, *text)) return problem;
+    if (check->save) saved_[*check->save] = {*parsed, *text};
+    return std::nullopt;
+  }
+
+  MaybeProblem compare_timestamp(const TimestampCheck& check, const Message& request,
+                                 const hlc::Timestamp& seen, const std::string& text) const {
+    if (check.equals && saved_.contains(*check.equals) &&
+        saved_.at(*check.equals).value != seen) {
+      return Problem{.message = "the version is not the one saved as " + *check.equals,
+                     .expected = "__ts equal to " + saved_.at(*check.equals).text,
+                     .actual = "__ts = " + escape(text, 100)};
+    }
+    for (const std::string& name : check.greater_than) {
+      std::optional<hlc::Timestamp> other;
+      if (name == "sent") {
+        const std::string* sent = request.property(codec::kTimestampProperty);
+        const auto parsed = hlc::parse(sent == nullptr ? "" : *sent);
+        if (parsed) other = *parsed;
+      } else if (saved_.contains(name)) {
+        other = saved_.at(name).value;
+      }
+      if (!other || seen > *other) continue;
+      return Problem{.message = name == "sent" ? "the version is not greater than the request's timestamp"
+                                               : "the version is not greater than the one saved as " + name,
+                     .expected = "__ts greater than " + hlc::format(*other),
+                     .actual = "__ts = " + escape(text, 100)};
+    }
+    return std::nullopt;
+  }
+
+  static MaybeProblem judge_properties(const Expectation& expect, const Message& reply) {
+    for (const auto& [name, wanted] : expect.user_properties) {
+      const std::string* seen = reply.property(name);
+      if (seen != nullptr && *seen == wanted) continue;
+      return Problem{.message = "the user property " + name + " is not the expected one",
+                     .expected = name + " = \"" + escape(wanted) + "\"",
+                     .actual = seen == nullptr ? "absent" : name + " = \"" + escape(*seen) + "\""};
+    }
+    if (expect.content_type && reply.content_type != expect.content_type) {
+      return Problem{.message = "the content type is not the expected one",
+                     .expected = *expect.content_type,
+                     .actual = reply.content_type ? escape(*reply.content_type) : "absent"};
+    }
+    if (expect.payload_format && reply.payload_format.value_or(0) != *expect.payload_format) {
+      return Problem{.message = "the payload format indicator is not the expected one",
+                     .expected = std::to_string(*expect.payload_format),
+                     .actual = std::to_string(int{reply.payload_format.value_or(0)})};
+    }
+    return std::nullopt;
+  }
+
+  // --- steps -------------------------------------------------------------------------------------------------------
+
+  MaybeProblem run_steps() {
+    for (std::size_t i = 0; i < case_.steps.size(); ++i) {
+      const Step& step = case_.steps[i];
+      result_.step = i + 1;
+      result_.position = step.position;
+      MaybeProblem problem = std::visit([this](const auto& what) { return run(what); }, step.what);
+      if (!problem) problem = check_surprises();
+      if (problem) return problem;
+    }
+    return std::nullopt;
+  }
+
+  MaybeProblem run(const RequestStep& step) {
+    const auto sent = send(step);
+    if (!sent) return sent.error();
+    return await_reply(*sent);
+  }
+
+  MaybeProblem run(const PipelineStep& step) {
+    std::vector<Sent> all;
+    for (const RequestStep& request : step.requests) {
+      auto sent = send(request);
+      if (!sent) return sent.error();
+      all.push_back(std::move(*sent));
+    }
+    for (const Sent& sent : all) {
+      if (auto problem = await_reply(sent)) return problem;
+    }
+    return std::nullopt;
+  }
+
+  MaybeProblem run(const NotificationStep& step) {
+    auto observer = client(step.client);
+    if (!observer) return observer.error();
+    std::deque<Notified>& queue = (*observer)->notifications();
+    (*observer)->pump_until([&] { return !queue.empty(); }, scaled(step.within));
+    const std::string expected = describe_notification(step);
+    if (queue.empty()) {
+      if ((*observer)->disconnected()) return unexpected_disconnect(**observer);
+      if (!(*observer)->surprises().empty()) return check_surprises();
+      return Problem{.message = "no notification",
+                     .expected = expected,
+                     .actual = fmt::format("nothing within {} ms", scaled(step.within).count() / 1000),
+                     .cites = step.cites};
+    }
+    const Notified notified = std::move(queue.front());
+    queue.pop_front();
+    MaybeProblem problem = judge_notification(step, notified, expected);
+    if (problem) problem->cites = step.cites;
+    return problem;
+  }
+
+  [[nodiscard]] std::string describe_notification(const NotificationStep& step) const {
+    const std::string key = resolve(step.key, key_prefix_);
+    std::vector<std::string> forms;
+    for (const std::string& payload : notification_payloads(step)) {
+      if (std::find(forms.begin(), forms.end(), escape(payload, 300)) == forms.end()) {
+        forms.push_back(escape(payload, 300));
+      }
+    }
+    return fmt::format("{} for key \"{}\"", fmt::join(forms, "  or  "), escape(key, 100));
+  }
+
+  [[nodiscard]] std::vector<std::string> notification_payloads(const NotificationStep& step) const {
+    std::vector<std::string> out;
+    const std::string value = step.value ? resolve(*step.value, key_prefix_) : "";
+    for (const codec::DialectId id : dialects_of(settings_.profile)) {
+      std::string payload;
+      codec::append_notification(payload, {.operation = step.operation, .value = value},
+                                 codec::dialect(id));
+      out.push_back(std::move(payload));
+    }
+    return out;
+  }
+
+  MaybeProblem judge_notification(const NotificationStep& step, const Notified& notified,
+                                  const std::string& expected) {
+    const std::string key = resolve(step.key, key_prefix_);
+    const auto decoded = codec::decode_notification(notified.message.payload);
+    const std::string actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
+                                           escape(notified.key, 100));
+    if (notified.key != key || !decoded || decoded->operation != step.operation) {
+      return Problem{.message = "the notification is not the expected one", .expected = expected, .actual = actual};
+    }
+    const std::vector<codec::DialectId> dialects = dialects_of(settings_.profile);
+    const bool wrong_form = decoded->form && std::find(dialects.begin(), dialects.end(),
+                                                       *decoded->form) == dialects.end();
+    const bool wrong_value = step.value && decoded->value != resolve(*step.value, key_prefix_);
+    if (wrong_form || wrong_value) {
+      return Problem{.message = "the notification is not the expected one", .expected = expected, .actual = actual};
+    }
+    if (decoded->form) result_.forms.emplace_back(codec::Divergence::kDeleteOperation, *decoded->form);
+    if (step.qos && notified.message.qos != *step.qos) {
+      return Problem{.message = "the notification has another QoS",
+                     .expected = fmt::format("QoS {}", *step.qos),
+                     .actual = fmt::format("QoS {}", notified.message.qos)};
+    }
+    if (notified.message.retain) {
+      return Problem{.message = "the notification is a retained message", .expected = "retain 0", .actual = "retain 1"};
+    }
+    const Expectation properties{.content_type = step.content_type};
+    if (auto problem = judge_properties(properties, notified.message)) return problem;
+    return judge_timestamp(step.timestamp, {}, notified.message);
+  }
+
+  // Proves that nothing has arrived for `step.client`: the notification of a key that only this step uses must be the
+  // next thing that does.
+  MaybeProblem run(const SilenceStep& step) {
+    auto observer = client(step.client);
+    if (!observer) return observer.error();
+    if (!clients_.contains(step.writer)) {
+      if (auto problem = connect(step.writer)) return problem;
+    }
+    CaseClient& writer = *clients_[step.writer];
+    const std::string fence = key_prefix_ + fmt::format("fence-{}", ++fences_);
+    if (auto problem = command(**observer, {"KEYNOTIFY", fence})) return problem;
+    written_exact_.push_back(fence);
+    if (auto problem = command(writer, {"SET", fence, "fence"})) return problem;
+    std::deque<Notified>& queue = (*observer)->notifications();
+    (*observer)->pump_until([&] { return !queue.empty() || !(*observer)->surprises().empty(); },
+                            scaled(kReplyTimeout));
+    if (auto problem = check_surprises()) return problem;
+    if (queue.empty()) {
+      if ((*observer)->disconnected()) return unexpected_disconnect(**observer);
+      return Problem{.message = "the fence notification did not arrive",
+                     .expected = "a notification for the fence key and nothing before it",
+                     .actual = "nothing",
+                     .cites = step.cites};
+    }
+    const Notified first = std::move(queue.front());
+    queue.pop_front();
+    if (first.key != fence) {
+      return Problem{.message = "a notification that must not be sent",
+                     .expected = "no notification",
+                     .actual = fmt::format("{} for key \"{}\"", escape(first.message.payload, 300),
+                                           escape(first.key, 100)),
+                     .cites = step.cites};
+    }
+    return command(**observer, {"KEYNOTIFY", fence, "STOP"});
+  }
+
+  // Sends a request of the suite's own and wants it to succeed.
+  MaybeProblem command(CaseClient& from, const std::vector<std::string_view>& arguments) {
+    RequestStep step;
+    step.client = from.name();
+    step.payload = {LiteralBytes{codec::encode_command(arguments)}};
+    if (arguments.front() == "SET") step.timestamp = TimestampExpression{.base = "now"};
+    step.expect.outcomes = {{PlainReply{codec::ReplyKind::kOk}}};
+    return run(step);
+  }
+
+  [[nodiscard]] Duration time_of(const TimePoint& point) const {
+    const auto mark = marks_.find(point.mark);
+    FENCEPOST_CHECK(mark != marks_.end());  // the loader has checked the names
+    const Duration base = point.after_reply ? mark->second.replied.value_or(mark->second.sent)
+                                            : mark->second.sent;
+    return base + point.offset;
+  }
+
+  MaybeProblem run(const WaitStep& step) {
+    clock_.wait_until(step.until ? time_of(*step.until) : clock_.now() + *step.duration);
+    return std::nullopt;
+  }
+
+  MaybeProblem run(const ConnectStep& step) { return connect(step.client); }
+
+  MaybeProblem run(const DisconnectStep& step) {
+    auto found = client(step.client);
+    if (!found) return found.error();
+    (*found)->drain();
+    if (auto problem = check_surprises()) return problem;
+    (*found)->note(step.drop ? "drops the connection" : "disconnects");
+    if (step.drop) {
+      (*found)->raw().drop();
+    } else {
+      (*found)->raw().disconnect();
+    }
+    add_round_trips(**found);
+    clients_.erase(step.client);
+    return std::nullopt;
+  }
+
+  MaybeProblem run(const SubscribeStep& step) {
+    auto found = client(step.client);
+    if (!found) return found.error();
+    const auto done = (*found)->raw().subscribe(resolve(step.filter, key_prefix_));
+    if (!done) return lost(done.error());
+    return std::nullopt;
+  }
+
+  MaybeProblem run(const FillQuotaStep& step) {
+    auto found = client(step.client);
+    if (!found) return found.error();
+    const std::size_t most = settings_.quota.value_or(0) + 1;
+    bool refused = false;
+    for (std::size_t first = 0; first < most && !refused; first += kFillWindow) {
+      if (auto problem = fill_window(step, **found, first, std::min(first + kFillWindow, most), refused)) {
+        problem->cites = step.cites;
+        return problem;
+      }
+    }
+    if (refused) return std::nullopt;
+    return Problem{.message = fmt::format("{} new keys were stored, more than the quota allows", most),
+                   .expected = "-ERR the quota has been exceeded\\r\\n",
+                   .actual = "+OK\\r\\n each time",
+                   .cites = step.cites};
+  }
+
+  // Writes keys [first, last) without waiting in between, then looks at the replies.
+  MaybeProblem fill_window(const FillQuotaStep& step, CaseClient& from, std::size_t first,
+                           std::size_t last, bool& refused) {
+    std::vector<RequestStep> steps(last - first);
+    std::vector<Sent> all;
+    for (std::size_t i = first; i < last; ++i) {
+      RequestStep& request = steps[i - first];
+      const std::string key = step.key + "-" + std::to_string(i);
+      request.client = from.name();
+      request.payload = {CommandBytes{{{LiteralBytes{"SET"}}, {KeyBytes{key, ""}}, {LiteralBytes{"v"}}}}};
+      request.timestamp = TimestampExpression{.base = "now"};
+      request.written_keys = {key};
+      request.expect.outcomes = {{PlainReply{codec::ReplyKind::kOk}},
+                                 {ErrorReply{codec::ErrorCode::kQuotaExceeded}}};
+      auto sent = send(request);
+      if (!sent) return sent.error();
+      all.push_back(std::move(*sent));
+    }
+    for (const Sent& sent : all) {
+      if (auto problem = await_reply(sent)) return problem;
+      refused = refused || sent.pending->reply->payload.starts_with('-');
+    }
+    return std::nullopt;
+  }
+
+  // --- afterwards --------------------------------------------------------------------------------------------------
+
+  MaybeProblem check_surprises() {
+    for (const auto& [name, client] : clients_) {
+      if (client->surprises().empty()) continue;
+      Problem problem{.message = "client " + name + " received a message that nobody asked for",
+                      .expected = "responses to open requests, and notifications of observed keys",
+                      .actual = client->surprises().front()};
+      client->surprises().clear();
+      return problem;
+    }
+    return std::nullopt;
+  }
+
+  // What has arrived and no step has consumed.
+  MaybeProblem check_leftovers() {
+    for (const auto& [name, client] : clients_) {
+      if (!client->disconnected()) client->drain();
+      if (client->notifications().empty()) continue;
+      const Notified& notified = client->notifications().front();
+      return Problem{.message = "client " + name + " received a notification that the case does not expect",
+                     .expected = "no further notification",
+                     .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
+                                           escape(notified.key, 100))};
+    }
+    return check_surprises();
+  }
+
+  void blame(const Problem& problem) {
+    result_.message = problem.message;
+    result_.expected = problem.expected;
+    result_.actual = problem.actual;
+    result_.requirement = problem.cites.empty() ? case_.requirements.front() : problem.cites;
+  }
+
+  // Removes what the case has written. Failures are of no interest: the verdict stands.
+  void clean_up() {
+    std::vector<std::string> keys = written_exact_;
+    for (const std::string& name : written_keys_) keys.push_back(key_prefix_ + name);
+    if (keys.empty()) return;
+    std::sort(keys.begin(), keys.end());
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+    const std::size_t transcript_size = result_.transcript.size();
+    auto cleaner = session_.connect({.client_id = client_id("cleaner")});
+    if (!cleaner) return;
+    CaseClient client("cleaner", std::move(*cleaner), client_id("cleaner"), clock_, start_,
+                      result_.transcript);
+    if (client.raw().subscribe(client.response_topic())) remove_keys(client, keys);
+    result_.transcript.resize(transcript_size);
+  }
+
+  void remove_keys(CaseClient& client, const std::vector<std::string>& keys) {
+    std::vector<Pending*> requests;
+    for (const std::string& key : keys) {
+      Message message;
+      message.topic = codec::kRequestTopic;
+      message.payload = codec::encode_command({"DEL", key});
+      message.response_topic = client.response_topic();
+      message.correlation_data = random_bytes(kCorrelationBytes);
+      if (fenced_) {
+        // Newer than any token that a case may have used, and still legal.
+        message.user_properties.emplace_back(
+            codec::kTokenProperty, hlc::format({store_wall_ms() + 59'000, 0, "fencepost"}));
+      }
+      if (auto pending = client.send(message)) requests.push_back(*pending);
+    }
+    client.pump_until(
+        [&] {
+          return std::all_of(requests.begin(), requests.end(),
+                             [](const Pending* pending) { return pending->reply.has_value(); });
+        },
+        scaled(kCleanupTimeout));
+  }
+
+  void add_round_trips(const CaseClient& client) {
+    for (const Pending& request : client.requests()) {
+      if (request.reply) result_.round_trips.push_back(request.replied - request.sent);
+    }
+  }
+
+  void collect_round_trips() {
+    for (const auto& [name, client] : clients_) add_round_trips(*client);
+  }
+
+  const Case& case_;
+  endpoint::Session& session_;
+  endpoint::Clock& clock_;
+  const RunSettings& settings_;
+  std::mt19937_64 random_;
+  std::string case_tag_;
+  std::string key_prefix_;
+  Duration start_;
+  CaseResult result_;
+  std::map<std::string, std::unique_ptr<CaseClient>> clients_;
+  std::map<std::string, SavedTimestamp> saved_;
+  std::map<std::string, Mark> marks_;
+  std::vector<std::string> written_keys_;   // symbolic
+  std::vector<std::string> written_exact_;  // bytes
+  bool fenced_ = false;
+  std::size_t fences_ = 0;
+};
+
+}  // namespace
+
+std::string_view name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPassed:
+      return "passed";
+    case Verdict::kFailed:
+      return "failed";
+    case Verdict::kInconclusive:
+      return "inconclusive";
+    case Verdict::kSkipped:
+      return "skipped";
+    case Verdict::kLost:
+      return "lost";
+    case Verdict::kNotRun:
+      return "not-run";
+  }
+  return "unknown";
+}
+
+CaseResult run_case(const Case& test_case, endpoint::Session& session,
+                    const RunSettings& settings) {
+  return CaseRunner(test_case, session, settings).run();
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,58 @@
+// Runs one case on one session of an endpoint.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/judge.h"
+#include "conformance/scenario.h"
+#include "conformance/transcript.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::conformance {
+
+enum class Verdict {
+  kPassed,
+  kFailed,        // the store broke a rule
+  kInconclusive,  // the evidence does not decide
+  kSkipped,       // the endpoint lacks what the case needs
+  kLost,          // the endpoint went away: no verdict
+  kNotRun,        // the run ended before
+};
+[[nodiscard]] std::string_view name(Verdict verdict);
+
+struct RunSettings {
+  Profile profile = Profile::kAuto;
+  std::string run_id;           // in every key and client id
+  std::uint64_t seed = 0;       // of everything random
+  double timeout_scale = 1.0;   // factor of every time limit
+  std::int64_t clock_offset_ms = 0;  // what to add to the session's clock to estimate the store's
+  std::optional<std::size_t> quota{};  // keys the endpoint holds
+};
+
+struct CaseResult {
+  const Case* test_case = nullptr;
+  Verdict verdict = Verdict::kNotRun;
+  // Of whatever is not a pass: which rule, where, and why.
+  std::string requirement{};
+  std::string message{};
+  std::string expected{};
+  std::string actual{};
+  std::size_t step = 0;  // from 1; 0 when no step is to blame
+  Position position{};
+  std::chrono::microseconds duration{0};  // wall time
+  std::vector<TranscriptEntry> transcript{};
+  std::vector<endpoint::Duration> round_trips{};
+  std::vector<SeenForm> forms{};
+  std::vector<std::pair<std::string, std::string>> open_points{};  // requirement id, outcome seen
+};
+
+// The session's clock decides how long waits take. Thread safe as far as the session is.
+[[nodiscard]] CaseResult run_case(const Case& test_case, endpoint::Session& session,
+                                  const RunSettings& settings);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,271 @@
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "conformance/commands.h"
+#include "conformance/console.h"
+#include "conformance/library.h"
+#include "conformance/preflight.h"
+#include "conformance/report.h"
+#include "conformance/target.h"
+
+namespace fencepost::conformance {
+namespace {
+
+// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run at once.
+constexpr std::size_t kNetworkJobs = 64;
+
+std::atomic<bool> stop_requested{false};
+
+void request_stop(int signal) {
+  if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
+}
+
+void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
+
+std::string random_run_id() {
+  std::random_device device;
+  return fmt::format("{:08x}", device());
+}
+
+// "2/5" -> shard 2 of 5.
+bool parse_shard(const std::string& text, Selection& selection) {
+  if (text.empty()) return true;
+  const char* end = text.data() + text.size();
+  const auto [slash, code] = std::from_chars(text.data(), end, selection.shard);
+  if (code != std::errc{} || slash == end || *slash != '/') return false;
+  const auto [stop, code2] = std::from_chars(slash + 1, end, selection.shards);
+  return code2 == std::errc{} && stop == end && selection.shard >= 1 &&
+         selection.shard <= selection.shards;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
+}
+
+std::string quote(const std::string& text) {
+  const bool plain = text.find_first_of(" '\"$*?[]&;()<>|\\") == std::string::npos;
+  return plain ? text : "'" + text + "'";
+}
+
+// The command line that repeats this run, without the selection of cases.
+std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
+  std::string out = options.program + " certify";
+  if (!options.endpoint.empty()) {
+    // Passwords do not go into reports.
+    const std::size_t at = options.endpoint.rfind('@');
+    const std::size_t colon = options.endpoint.find(':', options.endpoint.find("://") + 3);
+    std::string shown = options.endpoint;
+    if (at != std::string::npos && colon < at) shown.replace(colon + 1, at - colon - 1, "***");
+    out += " --endpoint " + quote(shown);
+  }
+  if (!options.descriptor.empty()) out += " --descriptor " + quote(options.descriptor);
+  if (!options.scenarios.empty()) out += " --scenarios " + quote(options.scenarios);
+  if (options.profile != "auto") out += " --profile " + options.profile;
+  if (options.strict) out += " --strict";
+  return out + fmt::format(" --seed {}", seed);
+}
+
+// Writes a report beside its place first, so that a full disk never leaves half of one.
+bool write_report(const std::string& path, const std::string& content) {
+  const std::string temporary = path + ".partial";
+  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+  stream << content;
+  stream.close();
+  if (stream && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
+  complain(fmt::format("cannot write the report {}: {}", path, std::strerror(errno)));  // NOLINT
+  std::remove(temporary.c_str());
+  return false;
+}
+
+// Can a report be written there? Asked before the run, not after it.
+bool is_writable(const std::string& path) {
+  if (path.empty()) return true;
+  const std::string temporary = path + ".partial";
+  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+  const bool good = stream.is_open();
+  if (!good) complain(fmt::format("cannot write the report {}: {}", path, std::strerror(errno)));  // NOLINT
+  stream.close();
+  std::remove(temporary.c_str());
+  return good;
+}
+
+bool write_reports(const CertifyOptions& options, const SuiteResult& result,
+                   const Catalogue& catalogue, const ReportContext& context) {
+  bool good = true;
+  if (!options.json.empty()) good &= write_report(options.json, to_json(result, catalogue, context));
+  if (!options.junit.empty()) good &= write_report(options.junit, to_junit(result, catalogue, context));
+  return good;
+}
+
+std::string_view headline(PreflightErrorKind kind) {
+  switch (kind) {
+    case PreflightErrorKind::kNoBroker:
+      return "no broker";
+    case PreflightErrorKind::kNoStore:
+      return "a broker, but no state store";
+    case PreflightErrorKind::kNotAllowed:
+      return "not allowed";
+  }
+  return "unknown";
+}
+
+std::optional<Descriptor> read_descriptor(const CertifyOptions& options) {
+  Descriptor descriptor;
+  if (!options.descriptor.empty()) {
+    const auto file = read_file(options.descriptor);
+    if (!file) {
+      complain(file.error());
+      return std::nullopt;
+    }
+    std::vector<LoadError> errors;
+    auto loaded = load_descriptor(*file, errors);
+    for (const LoadError& error : errors) complain(describe(error));
+    if (!loaded) return std::nullopt;
+    descriptor = std::move(*loaded);
+  }
+  if (!options.endpoint.empty()) descriptor.url = options.endpoint;
+  return descriptor;
+}
+
+// Everything that a run needs, made from the options.
+struct Plan {
+  Library library;
+  std::vector<const Case*> cases;
+  Descriptor descriptor;
+  SuiteOptions suite;
+  ReportContext context;
+};
+
+std::optional<Plan> make_plan(CertifyOptions& options) {
+  const auto profile = profile_named(options.profile);
+  if (!profile) {
+    complain("--profile " + options.profile + " is not one of auto, documented, deployed");
+    return std::nullopt;
+  }
+  if (!parse_shard(options.shard, options.selection)) {
+    complain("--shard " + options.shard + " must look like 2/5, the first number between 1 and the second");
+    return std::nullopt;
+  }
+  if (!is_writable(options.json) || !is_writable(options.junit)) return std::nullopt;
+  auto library = open_library(options.scenarios);
+  auto descriptor = read_descriptor(options);
+  if (!library || !descriptor) return std::nullopt;
+  Plan plan{.library = std::move(*library), .cases = {}, .descriptor = std::move(*descriptor), .suite = {}, .context = {}};
+  plan.cases = select(plan.library.cases, options.selection);
+  std::random_device device;
+  const std::uint64_t seed = options.seed.value_or(device());
+  plan.suite.settings = {.profile = *profile,
+                         .run_id = random_run_id(),
+                         .seed = seed,
+                         .timeout_scale = options.timeout_scale};
+  plan.suite.strict = options.strict;
+  plan.context = {.endpoint = plan.descriptor.url,
+                  .profile = *profile,
+                  .seed = seed,
+                  .strict = options.strict,
+                  .command = command_line(options, seed),
+                  .started = utc_now()};
+  return plan;
+}
+
+// A run that could not begin: all cases are "not run", and the reports say why.
+ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
+                   ExitCode code) {
+  SuiteResult result;
+  result.endpoint_lost = code == ExitCode::kUnreachable;
+  for (const Case* test_case : plan.cases) {
+    result.cases.push_back({.test_case = test_case, .position = test_case->position});
+  }
+  result.summary.not_run = result.cases.size();
+  plan.context.stopped_because = reason;
+  return write_reports(options, result, plan.library.catalogue, plan.context) ? code
+                                                                              : ExitCode::kInternal;
+}
+
+std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
+  if (endpoint.capabilities().transport) return kNetworkJobs;
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
+  plan.context.endpoint = endpoint.url();
+  const auto checked = preflight(endpoint, plan.suite.settings.run_id);
+  if (!checked) {
+    const PreflightError& error = checked.error();
+    const std::string reason =
+        fmt::format("{} at {}: {}", headline(error.kind), endpoint.url(), error.text);
+    complain(reason);
+    if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
+    return not_begun(options, plan, reason, ExitCode::kUnreachable);
+  }
+  plan.context.preflight = *checked;
+  plan.suite.settings.clock_offset_ms = checked->clock_offset_ms;
+  plan.suite.settings.quota = endpoint.capabilities().quota;
+  plan.suite.jobs = options.jobs > 0 ? options.jobs : sensible_jobs(endpoint);
+
+  ConsoleOptions console_settings = console_options(stdout);
+  console_settings.quiet = options.quiet;
+  console_settings.trace = options.trace;
+  Console console(stdout, console_settings);
+  console.begin(plan.context, plan.cases.size(), plan.suite.jobs);
+  const SuiteResult result =
+      run_suite(endpoint, plan.cases, plan.library.catalogue, plan.suite, stop_requested,
+                [&](const CaseResult& entry, std::size_t done, std::size_t total) {
+                  console.progress(entry, done, total);
+                });
+  if (result.endpoint_lost) {
+    plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
+  } else if (result.interrupted) {
+    plan.context.stopped_because = "interrupted";
+  }
+  console.end(result, plan.library.catalogue, plan.context);
+  const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
+  return written ? exit_code(result) : ExitCode::kInternal;
+}
+
+}  // namespace
+
+std::string reproduce_command(const ReportContext& context, const Case& test_case) {
+  return context.command + " --run " + test_case.id;
+}
+
+const char* suite_version() { return FENCEPOST_VERSION; }
+
+ExitCode certify(CertifyOptions options) {
+  auto plan = make_plan(options);
+  if (!plan) return ExitCode::kUsage;
+  if (plan->cases.empty()) {
+    complain(fmt::format("no case selected; there are {}: see fencepost list cases",
+                         plan->library.cases.size()));
+    return not_begun(options, *plan, "no case selected", ExitCode::kNothingSelected);
+  }
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT: the C API is like this
+  // A reference store of our own speaks the dialect that it is judged by.
+  const codec::DialectId dialect = plan->suite.settings.profile == Profile::kDocumented
+                                       ? codec::DialectId::kDocumented
+                                       : codec::DialectId::kDeployed;
+  auto target = open_target(plan->descriptor, dialect);
+  if (!target) {
+    complain(target.error().text);
+    if (target.error().kind == TargetErrorKind::kUsage) return ExitCode::kUsage;
+    return not_begun(options, *plan, target.error().text, ExitCode::kUnreachable);
+  }
+  return run_plan(options, *plan, *target->endpoint);
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,176 @@
+// The commands that only read: list, explain, lint.
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "conformance/commands.h"
+#include "conformance/library.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const Case& test_case, const Catalogue& catalogue) {
+  return {{"id", test_case.id},
+          {"area", test_case.area},
+          {"title", test_case.title},
+          {"level", name(catalogue.level_of(test_case))},
+          {"requirements", test_case.requirements},
+          {"requires", test_case.requires_},
+          {"tags", test_case.tags},
+          {"file", test_case.position.file},
+          {"line", test_case.position.line}};
+}
+
+ordered_json to_json(const Requirement& requirement) {
+  return {{"id", requirement.id},
+          {"level", name(requirement.level)},
+          {"binds", requirement.binds},
+          {"text", requirement.text},
+          {"section", requirement.section},
+          {"source", requirement.source},
+          {"open", requirement.open},
+          {"untestable", requirement.untestable}};
+}
+
+std::vector<const Case*> cases_of(const Library& library, const std::string& requirement) {
+  std::vector<const Case*> out;
+  for (const Case& test_case : library.cases) {
+    const auto& ids = test_case.requirements;
+    if (std::find(ids.begin(), ids.end(), requirement) != ids.end()) out.push_back(&test_case);
+  }
+  return out;
+}
+
+void explain_requirement(const Requirement& requirement, const Library& library) {
+  fmt::print("{}  ({}, binds the {})\n\n  {}\n\n", requirement.id, name(requirement.level),
+             requirement.binds, requirement.text);
+  fmt::print("  stands in   {}{}\n", requirement.section,
+             requirement.source == "article" ? "" : " (not printed there: seen from the deployed service)");
+  for (const auto& [dialect, form] : requirement.dialects) {
+    fmt::print("  {:<11} {}\n", dialect, form);
+  }
+  if (!requirement.observe.empty()) fmt::print("  observed by {}\n", requirement.observe);
+  if (!requirement.untestable.empty()) fmt::print("  not checked {}\n", requirement.untestable);
+  if (requirement.open) {
+    fmt::print("  open: accepted outcomes are\n");
+    for (const std::string& outcome : requirement.outcomes) fmt::print("    - {}\n", outcome);
+  }
+  const std::vector<const Case*> cases = cases_of(library, requirement.id);
+  fmt::print("\n  checked by {} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
+  for (const Case* test_case : cases) fmt::print("    {:<52} {}\n", test_case->id, test_case->title);
+}
+
+void explain_case(const Case& test_case, const Library& library) {
+  fmt::print("{}  ({}, {}:{})\n\n  {}\n\n", test_case.id,
+             name(library.catalogue.level_of(test_case)), test_case.position.file,
+             test_case.position.line, test_case.title);
+  for (const std::string& id : test_case.requirements) {
+    const Requirement* requirement = library.catalogue.find(id);
+    fmt::print("  {:<22} {}\n", id, requirement == nullptr ? "" : requirement->text);
+  }
+  if (!test_case.requires_.empty()) {
+    fmt::print("\n  needs {}\n", fmt::join(test_case.requires_, ", "));
+  }
+  fmt::print("\n  steps: ");
+  for (std::size_t i = 0; i < test_case.steps.size(); ++i) {
+    fmt::print("{}{}", i == 0 ? "" : ", ", test_case.steps[i].title);
+  }
+  fmt::print("\n  run it with: fencepost certify --run {}\n", test_case.id);
+}
+
+}  // namespace
+
+std::optional<Library> open_library(const std::string& scenarios) {
+  std::vector<SourceFile> files = built_in_files();
+  if (!scenarios.empty()) {
+    auto read = read_files(scenarios);
+    if (!read) {
+      fmt::print(stderr, "fencepost: {}\n", read.error());
+      return std::nullopt;
+    }
+    files = std::move(*read);
+  }
+  std::vector<LoadError> errors;
+  Library library = load_library(files, errors);
+  for (const LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
+  if (!errors.empty()) {
+    fmt::print(stderr, "fencepost: {} error{} in the scenario files; scenarios/FORMAT.md describes the format\n",
+               errors.size(), errors.size() == 1 ? "" : "s");
+    return std::nullopt;
+  }
+  return library;
+}
+
+ExitCode list(const ListOptions& options) {
+  const auto library = open_library(options.scenarios);
+  if (!library) return ExitCode::kUsage;
+  ordered_json out = ordered_json::array();
+  if (options.what == "requirements") {
+    for (const Requirement& requirement : library->catalogue.all()) {
+      if (options.json) {
+        out.push_back(to_json(requirement));
+      } else {
+        fmt::print("{:<24} {:<7} {:<7} {}\n", requirement.id, name(requirement.level),
+                   requirement.binds, requirement.text);
+      }
+    }
+  } else {
+    for (const Case& test_case : library->cases) {
+      if (options.json) {
+        out.push_back(to_json(test_case, library->catalogue));
+      } else {
+        fmt::print("{:<52} {}\n", test_case.id, test_case.title);
+      }
+    }
+  }
+  if (options.json) fmt::print("{}\n", out.dump(1));
+  return ExitCode::kConformant;
+}
+
+ExitCode explain(const std::string& id, const std::string& scenarios) {
+  const auto library = open_library(scenarios);
+  if (!library) return ExitCode::kUsage;
+  if (const Requirement* requirement = library->catalogue.find(id)) {
+    explain_requirement(*requirement, *library);
+    return ExitCode::kConformant;
+  }
+  const auto found = std::find_if(library->cases.begin(), library->cases.end(),
+                                  [&](const Case& test_case) { return test_case.id == id; });
+  if (found != library->cases.end()) {
+    explain_case(*found, *library);
+    return ExitCode::kConformant;
+  }
+  std::vector<std::string_view> known;
+  for (const Requirement& requirement : library->catalogue.all()) known.push_back(requirement.id);
+  for (const Case& test_case : library->cases) known.push_back(test_case.id);
+  const std::string guess = nearest(id, known);
+  fmt::print(stderr, "fencepost: there is no requirement and no case {}{}\n", id,
+             guess.empty() ? "; see fencepost list" : "; did you mean " + guess + "?");
+  return ExitCode::kUsage;
+}
+
+ExitCode lint(const std::vector<std::string>& paths) {
+  std::vector<SourceFile> files;
+  if (paths.empty()) files = built_in_files();
+  for (const std::string& path : paths) {
+    auto read = read_files(path);
+    if (!read) {
+      fmt::print(stderr, "fencepost: {}\n", read.error());
+      return ExitCode::kUsage;
+    }
+    files.insert(files.end(), read->begin(), read->end());
+  }
+  std::vector<LoadError> errors;
+  const Library library = load_library(files, errors);
+  for (const LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
+  fmt::print("{} files, {} cases, {} requirements, {} errors\n", files.size(), library.cases.size(),
+             library.catalogue.all().size(), errors.size());
+  return errors.empty() ? ExitCode::kConformant : ExitCode::kUsage;
+}
+
+}  // namespace fencepost::conformance

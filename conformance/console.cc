@@ -1,0 +1,209 @@
+#include "conformance/console.h"
+
+#include <cstdlib>
+#include <map>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr const char* kRed = "31";
+constexpr const char* kGreen = "32";
+constexpr const char* kYellow = "33";
+constexpr const char* kBold = "1";
+constexpr const char* kDim = "2";
+constexpr std::size_t kLastPackets = 8;
+
+double milliseconds(std::chrono::microseconds time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
+
+std::string_view sign(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPassed:
+      return "✓";
+    case Verdict::kFailed:
+      return "✗";
+    case Verdict::kInconclusive:
+      return "?";
+    case Verdict::kSkipped:
+      return "-";
+    case Verdict::kLost:
+    case Verdict::kNotRun:
+      return "·";
+  }
+  return " ";
+}
+
+const char* colour_of(const CaseResult& result, bool warning) {
+  if (result.verdict == Verdict::kPassed) return kGreen;
+  if (result.verdict == Verdict::kFailed && !warning) return kRed;
+  return result.verdict == Verdict::kSkipped ? kDim : kYellow;
+}
+
+// Is there something to tell about this case?
+bool needs_words(const CaseResult& result) {
+  return result.verdict == Verdict::kFailed || result.verdict == Verdict::kInconclusive;
+}
+
+std::string forms_text(const SuiteResult& result) {
+  std::string out;
+  for (const auto& [divergence, forms] : result.forms) {
+    for (const codec::DialectId id : forms) {
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", codec::name(divergence), codec::dialect(id).name);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+ConsoleOptions console_options(std::FILE* stream) {
+  ConsoleOptions options;
+  const char* no_colour = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): nobody writes it
+  const char* term = std::getenv("TERM");           // NOLINT(concurrency-mt-unsafe)
+  const bool terminal = isatty(fileno(stream)) == 1 && term != nullptr && std::string(term) != "dumb";
+  options.live = terminal;
+  options.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
+  return options;
+}
+
+std::string Console::coloured(const char* code, const std::string& text) const {
+  return options_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+}
+
+void Console::line(const std::string& text) {
+  fmt::print(stream_, "{}\n", text);
+  std::fflush(stream_);
+}
+
+void Console::clear_line() {
+  if (options_.live) fmt::print(stream_, "\r\033[K");
+}
+
+void Console::begin(const ReportContext& context, std::size_t cases, std::size_t jobs) {
+  if (options_.quiet) return;
+  line(fmt::format("{} {}  endpoint {}  profile {}  {} cases, {} at once  seed {}",
+                   coloured(kBold, "fencepost certify"), suite_version(), context.endpoint,
+                   name(context.profile), cases, jobs, context.seed));
+  line(fmt::format("preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms",
+                   milliseconds(context.preflight.round_trip_p50),
+                   milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms));
+}
+
+void Console::progress(const CaseResult& result, std::size_t done, std::size_t total) {
+  if (result.verdict == Verdict::kFailed) ++failed_;
+  if (!options_.live || options_.quiet) return;
+  clear_line();
+  fmt::print(stream_, "  {}/{} done{}  {}", done, total,
+             failed_ == 0 ? "" : ", " + coloured(kRed, fmt::format("{} failed", failed_)),
+             coloured(kDim, result.test_case->id));
+  std::fflush(stream_);
+}
+
+void Console::end(const SuiteResult& result, const Catalogue& catalogue,
+                  const ReportContext& context) {
+  clear_line();
+  if (!options_.quiet) print_tree(result, catalogue, context.strict);
+  for (const CaseResult& entry : result.cases) {
+    if (needs_words(entry)) print_failure(entry, catalogue, context);
+  }
+  print_summary(result, context);
+}
+
+void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, bool strict) {
+  std::map<std::string, std::vector<const CaseResult*>> areas;
+  std::vector<std::string> order;
+  for (const CaseResult& entry : result.cases) {
+    auto& list = areas[entry.test_case->area];
+    if (list.empty()) order.push_back(entry.test_case->area);
+    list.push_back(&entry);
+  }
+  for (const std::string& area : order) {
+    line("");
+    line(coloured(kBold, area));
+    for (const CaseResult* entry : areas[area]) {
+      const bool warning = entry->verdict == Verdict::kFailed && is_warning(*entry, catalogue, strict);
+      const std::string duration = entry->verdict == Verdict::kSkipped || entry->verdict == Verdict::kNotRun
+                                       ? std::string(name(entry->verdict))
+                                       : fmt::format("{:.1f} ms", milliseconds(entry->duration));
+      line(fmt::format("  {} {:<52} {:>11}  {}",
+                       coloured(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
+                       entry->test_case->id, duration,
+                       coloured(kDim, entry->verdict == Verdict::kSkipped ? entry->message
+                                                                          : entry->test_case->title)));
+    }
+  }
+}
+
+void Console::print_failure(const CaseResult& result, const Catalogue& catalogue,
+                            const ReportContext& context) {
+  const Case& test_case = *result.test_case;
+  const bool warning = result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
+  line("");
+  line(fmt::format("{} {}  {}",
+                   coloured(colour_of(result, warning),
+                            warning ? "WARNING" : result.verdict == Verdict::kFailed ? "FAILED" : "INCONCLUSIVE"),
+                   coloured(kBold, test_case.id), test_case.title));
+  if (const Requirement* requirement = catalogue.find(result.requirement)) {
+    line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level), requirement->text));
+  }
+  line(fmt::format("  because   {}", result.message));
+  if (result.step > 0) {
+    line(fmt::format("  step      {} at {}:{}  ({})", result.step, result.position.file, result.position.line,
+                     test_case.steps[result.step - 1].title));
+  } else {
+    line(fmt::format("  case      {}:{}", test_case.position.file, test_case.position.line));
+  }
+  if (!result.expected.empty()) line("  expected  " + coloured(kGreen, result.expected));
+  if (!result.actual.empty()) line("  actual    " + coloured(kRed, result.actual));
+  const std::size_t shown = options_.trace ? result.transcript.size()
+                                           : std::min(kLastPackets, result.transcript.size());
+  if (shown > 0) line(shown < result.transcript.size() ? "  last packets" : "  packets");
+  for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
+    line("  " + to_line(result.transcript[i]));
+  }
+  line("  reproduce " + reproduce_command(context, test_case));
+}
+
+void Console::print_summary(const SuiteResult& result, const ReportContext& context) {
+  const Summary& summary = result.summary;
+  line("");
+  std::string counts = fmt::format("{} cases: {} passed", result.cases.size(), summary.passed);
+  const auto add = [&](std::size_t number, const char* what, const char* code) {
+    if (number > 0) counts += ", " + coloured(code, fmt::format("{} {}", number, what));
+  };
+  add(summary.failed, "failed", kRed);
+  add(summary.warnings, "warnings", kYellow);
+  add(summary.inconclusive, "inconclusive", kYellow);
+  add(summary.skipped, "skipped", kDim);
+  add(summary.not_run, "not run", kYellow);
+  line(counts);
+  line(fmt::format("time {:.2f} s, the longest wait of one case {:.2f} s; {} requests, round trip {:.3f} ms (p50), "
+                   "{:.3f} ms (p99) under load",
+                   milliseconds(result.duration) / 1000.0,
+                   static_cast<double>(result.longest_wait.count()) / 1000.0, result.round_trips.size(),
+                   milliseconds(percentile(result.round_trips, 50)),
+                   milliseconds(percentile(result.round_trips, 99))));
+  const std::string forms = forms_text(result);
+  line(fmt::format("dialect {}{}", observed_dialect(result), forms.empty() ? "" : " (" + forms + ")"));
+  if (!context.stopped_because.empty()) line(coloured(kRed, context.stopped_because));
+  switch (exit_code(result)) {
+    case ExitCode::kConformant:
+      line(coloured(kGreen, "conformant: every case that ran passed"));
+      break;
+    case ExitCode::kFailed:
+      line(coloured(kRed, "NOT conformant"));
+      break;
+    case ExitCode::kInconclusive:
+      line(coloured(kYellow, "no failure, but not everything could be decided"));
+      break;
+    default:
+      line(coloured(kYellow, "no verdict"));
+      break;
+  }
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,46 @@
+// What people see of a run on a terminal or in a log.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "conformance/report.h"
+#include "conformance/requirement.h"
+#include "conformance/suite.h"
+
+namespace fencepost::conformance {
+
+struct ConsoleOptions {
+  bool colour = false;
+  bool live = false;   // one line that is written again and again
+  bool quiet = false;  // failures and the summary only
+  bool trace = false;  // the whole transcript of each failure
+};
+
+// Colour and live progress when `stream` is a terminal and NO_COLOR is not set.
+[[nodiscard]] ConsoleOptions console_options(std::FILE* stream);
+
+class Console {
+ public:
+  Console(std::FILE* stream, ConsoleOptions options) : stream_(stream), options_(options) {}
+
+  void begin(const ReportContext& context, std::size_t cases, std::size_t jobs);
+  void progress(const CaseResult& result, std::size_t done, std::size_t total);
+  // The tree of cases, the failures in full, and the summary.
+  void end(const SuiteResult& result, const Catalogue& catalogue, const ReportContext& context);
+
+ private:
+  void clear_line();
+  void print_tree(const SuiteResult& result, const Catalogue& catalogue, bool strict);
+  void print_failure(const CaseResult& result, const Catalogue& catalogue,
+                     const ReportContext& context);
+  void print_summary(const SuiteResult& result, const ReportContext& context);
+  [[nodiscard]] std::string coloured(const char* code, const std::string& text) const;
+  void line(const std::string& text);
+
+  std::FILE* stream_;
+  ConsoleOptions options_;
+  std::size_t failed_ = 0;
+};
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,150 @@
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "codec/base16.h"
+#include "conformance/report.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using nlohmann::ordered_json;
+
+double milliseconds(std::chrono::microseconds time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
+
+std::string_view name(Direction direction) {
+  switch (direction) {
+    case Direction::kSent:
+      return "sent";
+    case Direction::kReceived:
+      return "received";
+    case Direction::kEvent:
+      return "event";
+  }
+  return "event";
+}
+
+// Everything a peer may have sent is escaped: JSON strings must be UTF-8, and payloads need not be.
+ordered_json to_json(const TranscriptEntry& entry) {
+  ordered_json out;
+  out["ms"] = milliseconds(entry.time);
+  out["client"] = entry.client;
+  out["direction"] = name(entry.direction);
+  out["summary"] = entry.summary;
+  if (entry.direction == Direction::kEvent) return out;
+  const codec::Message& message = entry.message;
+  out["topic"] = escape(message.topic);
+  out["payload"] = escape(message.payload, kMaxTranscriptPayload);
+  out["payload_bytes"] = entry.payload_bytes;
+  out["qos"] = message.qos;
+  out["retain"] = message.retain;
+  if (message.response_topic) out["response_topic"] = escape(*message.response_topic);
+  if (message.correlation_data) out["correlation_data"] = codec::base16_encode(*message.correlation_data);
+  if (message.content_type) out["content_type"] = escape(*message.content_type);
+  if (message.payload_format) out["payload_format"] = *message.payload_format;
+  if (message.expiry_seconds) out["expiry_seconds"] = *message.expiry_seconds;
+  ordered_json properties = ordered_json::array();
+  for (const auto& [key, value] : message.user_properties) {
+    properties.push_back(ordered_json::array({escape(key), escape(value)}));
+  }
+  out["user_properties"] = std::move(properties);
+  return out;
+}
+
+ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
+                     const ReportContext& context) {
+  const Case& test_case = *result.test_case;
+  ordered_json out;
+  out["id"] = test_case.id;
+  out["area"] = test_case.area;
+  out["title"] = test_case.title;
+  out["requirements"] = test_case.requirements;
+  out["divergences"] = ordered_json::array();
+  for (const codec::Divergence divergence : test_case.divergences) {
+    out["divergences"].push_back(codec::name(divergence));
+  }
+  out["level"] = name(catalogue.level_of(test_case));
+  const bool warning =
+      result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
+  out["verdict"] = warning ? "warning" : name(result.verdict);
+  out["duration_ms"] = milliseconds(result.duration);
+  out["message"] = result.message;
+  out["file"] = test_case.position.file;
+  out["line"] = test_case.position.line;
+  if (result.verdict != Verdict::kPassed && !result.requirement.empty()) {
+    ordered_json failure;
+    failure["requirement"] = result.requirement;
+    failure["step"] = result.step;
+    failure["line"] = result.position.line;
+    failure["expected"] = result.expected;
+    failure["actual"] = result.actual;
+    out["failure"] = std::move(failure);
+  }
+  out["reproduce"] = reproduce_command(context, test_case);
+  out["transcript"] = ordered_json::array();
+  for (const TranscriptEntry& entry : result.transcript) out["transcript"].push_back(to_json(entry));
+  return out;
+}
+
+ordered_json to_json(const Summary& summary) {
+  return {{"passed", summary.passed},
+          {"failed", summary.failed},
+          {"warnings", summary.warnings},
+          {"skipped", summary.skipped},
+          {"inconclusive", summary.inconclusive},
+          {"expected_failures", 0},
+          {"not_run", summary.not_run}};
+}
+
+ordered_json latency(const SuiteResult& result, const PreflightReport& preflight) {
+  return {{"round_trips", result.round_trips.size()},
+          {"p50", milliseconds(percentile(result.round_trips, 50))},
+          {"p99", milliseconds(percentile(result.round_trips, 99))},
+          {"unloaded_p50", milliseconds(preflight.round_trip_p50)},
+          {"unloaded_p99", milliseconds(preflight.round_trip_p99)}};
+}
+
+ordered_json forms(const SuiteResult& result) {
+  ordered_json out = ordered_json::object();
+  for (const auto& [divergence, dialects] : result.forms) {
+    ordered_json list = ordered_json::array();
+    for (const codec::DialectId id : dialects) list.push_back(codec::dialect(id).name);
+    out[std::string(codec::name(divergence))] = std::move(list);
+  }
+  return out;
+}
+
+ordered_json open_points(const SuiteResult& result) {
+  ordered_json out = ordered_json::object();
+  for (const auto& [id, outcomes] : result.open_points) out[id] = outcomes;
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
+                    const ReportContext& context) {
+  ordered_json out;
+  out["suite_version"] = suite_version();
+  out["endpoint"] = context.endpoint;
+  out["profile"] = name(context.profile);
+  out["dialect_observed"] = observed_dialect(result);
+  out["forms_observed"] = forms(result);
+  out["open_points_observed"] = open_points(result);
+  out["seed"] = context.seed;
+  out["strict"] = context.strict;
+  out["command"] = context.command;
+  out["started"] = context.started;
+  out["duration_ms"] = milliseconds(result.duration);
+  out["latency_ms"] = latency(result, context.preflight);
+  out["clock_offset_ms"] = context.preflight.clock_offset_ms;
+  out["exit_code"] = static_cast<int>(exit_code(result));
+  if (!context.stopped_because.empty()) out["stopped_because"] = context.stopped_because;
+  out["summary"] = to_json(result.summary);
+  out["cases"] = ordered_json::array();
+  for (const CaseResult& entry : result.cases) out["cases"].push_back(to_json(entry, catalogue, context));
+  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fencepost::conformance

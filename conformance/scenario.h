@@ -1,0 +1,218 @@
+// A scenario case, as it is run: what scenarios/FORMAT.md describes, loaded and checked. Data only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "codec/command.h"
+#include "codec/dialect.h"
+#include "codec/error_code.h"
+#include "codec/notification.h"
+#include "codec/reply.h"
+
+namespace fencepost::conformance {
+
+struct Position {
+  std::string file;
+  int line = 0;    // from 1; 0 when unknown
+  int column = 0;  // from 1
+};
+
+// Bytes that may depend on the case that runs them: keys get the case's own prefix.
+struct BytesSpec;
+struct LiteralBytes {
+  std::string bytes;
+};
+struct KeyBytes {
+  std::string name;    // symbolic: becomes <case prefix><name><append>
+  std::string append;  // arbitrary bytes after the name
+};
+struct JoinedBytes {
+  std::vector<BytesSpec> parts;
+};
+struct CommandBytes {
+  std::vector<BytesSpec> arguments;  // encoded as an array of bulk strings
+};
+struct BytesSpec {
+  std::variant<LiteralBytes, KeyBytes, JoinedBytes, CommandBytes> what;
+};
+
+// `now + 61s`, `v1`, `v1 - 1ms`, `v1 counter + 1`, `v1 node "B"`.
+struct TimestampExpression {
+  std::string base;  // "now", or a name saved earlier
+  std::int64_t offset_ms = 0;
+  std::int64_t counter_offset = 0;
+  std::optional<std::uint64_t> counter{};  // replaces the base's
+  std::optional<std::string> node{};       // replaces the base's
+};
+struct NoTimestamp {};
+struct LiteralTimestamp {
+  std::string text;
+};
+using TimestampSpec = std::variant<NoTimestamp, LiteralTimestamp, TimestampExpression>;
+
+// One acceptable outcome of a request.
+struct AnyError {};     // any reply that begins with -ERR
+struct NoReply {};      // proved by a later request that is answered
+struct Disconnection {};
+struct ExactBytes {
+  BytesSpec bytes;
+};
+struct ErrorReply {
+  codec::ErrorCode code;
+};
+struct ValueReply {
+  BytesSpec value;
+};
+struct CountReply {
+  std::int64_t count;
+};
+struct PlainReply {
+  codec::ReplyKind kind;  // kOk, kNotApplied or kMissing
+};
+struct Outcome {
+  std::variant<PlainReply, ValueReply, CountReply, ErrorReply, ExactBytes, AnyError, NoReply,
+               Disconnection>
+      what;
+  std::string name{};                        // of an open outcome: reported as observed
+  std::optional<codec::DialectId> only_in{};  // judged by this dialect alone
+};
+
+struct TimestampCheck {
+  bool absent = false;
+  bool present = false;
+  std::optional<std::string> save{};
+  std::optional<std::string> equals{};
+  std::vector<std::string> greater_than{};  // saved names; "sent" is the request's own
+};
+
+// How long after a mark something may count as evidence, or is waited for.
+struct TimePoint {
+  std::string mark;
+  bool after_reply = false;  // counted from the reply to the marked request rather than from its sending
+  std::chrono::milliseconds offset{0};
+};
+
+struct Expectation {
+  std::vector<Outcome> outcomes{};  // any of them; empty: any well-formed reply
+  bool open = false;                // the outcomes are those of an open point: which one is seen is reported
+  std::optional<TimestampCheck> timestamp{};
+  std::map<std::string, std::string> user_properties{};
+  std::optional<std::string> content_type{};
+  std::optional<int> payload_format{};
+  std::optional<TimePoint> before{};  // a reply after this proves nothing: inconclusive
+  std::string cites{};                // requirement id; the case's first when empty
+};
+
+struct RequestStep {
+  std::string client;
+  BytesSpec payload;
+  TimestampSpec timestamp;  // `__ts`
+  TimestampSpec token;      // `__ft`
+  int qos = 1;
+  bool retain = false;
+  std::optional<BytesSpec> topic{};           // default: the request topic
+  std::optional<BytesSpec> response_topic{};  // default: the client's own
+  bool no_response_topic = false;
+  std::optional<BytesSpec> correlation{};  // default: 16 fresh bytes
+  bool no_correlation = false;
+  std::optional<std::string> content_type{};
+  std::optional<std::uint8_t> payload_format{};
+  std::optional<std::uint32_t> expiry_seconds{};
+  std::vector<std::pair<std::string, std::string>> user_properties{};  // before __ts and __ft
+  std::string mark{};
+  Expectation expect{};
+  std::vector<std::string> written_keys{};  // symbolic names whose keys the case has to remove in the end
+};
+
+// Requests sent without waiting in between; then each reply is awaited and judged.
+struct PipelineStep {
+  std::vector<RequestStep> requests;
+};
+
+struct NotificationStep {
+  std::string client;
+  BytesSpec key;
+  codec::Operation operation = codec::Operation::kSet;
+  std::optional<BytesSpec> value{};
+  std::optional<TimestampCheck> timestamp{};
+  std::optional<std::string> content_type{};
+  std::optional<int> qos{};
+  std::chrono::milliseconds within{5'000};
+  std::string cites{};
+};
+
+// Nothing more has arrived for this client: a fence proves it.
+struct SilenceStep {
+  std::string client;  // whose silence
+  std::string writer;  // who writes the fence
+  std::string cites{};
+};
+
+struct WaitStep {
+  std::optional<std::chrono::milliseconds> duration{};
+  std::optional<TimePoint> until{};
+};
+struct ConnectStep {
+  std::string client;
+};
+struct DisconnectStep {
+  std::string client;
+  bool drop = false;
+};
+// Subscribes to any topic, e.g. to look for retained messages.
+struct SubscribeStep {
+  std::string client;
+  BytesSpec filter;
+};
+// Writes new keys until the store refuses one because of its quota.
+struct FillQuotaStep {
+  std::string client;
+  std::string key;  // symbolic name: keys are <name>-0, <name>-1, ...
+  std::string cites{};
+};
+
+struct Step {
+  Position position;
+  std::string title{};  // the action, for people: "set", "get", ...
+  std::variant<RequestStep, PipelineStep, NotificationStep, SilenceStep, WaitStep, ConnectStep,
+               DisconnectStep, SubscribeStep, FillQuotaStep>
+      what;
+};
+
+struct ClientSpec {
+  std::string name;
+  std::string role{};
+  bool observes = false;       // subscribes to its notifications
+  bool subscribes = true;      // subscribes to its response topic
+  bool clean_start = true;
+  std::uint32_t session_expiry_seconds = 0;
+  std::string same_id_as{};    // shares another client's MQTT client id: session takeover
+  bool drops = false;          // a step drops its connection
+};
+
+struct Case {
+  std::string id;
+  std::string area;
+  std::string title;
+  std::vector<std::string> requirements;
+  std::set<codec::Divergence> divergences;  // declared
+  std::vector<std::string> requires_;       // capabilities
+  std::vector<std::string> tags;
+  bool exclusive = false;  // runs while no other case does
+  std::vector<ClientSpec> clients;
+  std::vector<Step> steps;
+  Position position;
+
+  // The sum of its waits: cases are started longest first.
+  [[nodiscard]] std::chrono::milliseconds expected_wait() const;
+};
+
+}  // namespace fencepost::conformance

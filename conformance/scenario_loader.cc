@@ -1,0 +1,662 @@
+#include "conformance/scenario_loader.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "conformance/bytes_loader.h"
+#include "conformance/expectation_loader.h"
+#include "conformance/scenario_fields.h"
+#include "conformance/timestamp_expression.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr std::string_view kNoneWord = "none";
+constexpr std::string_view kDefaultWord = "default";
+
+bool is_case_id(const std::string& id) {
+  return !id.empty() && id.size() <= 80 &&
+         id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string::npos;
+}
+
+// Loads the steps of one case.
+class CaseLoader {
+ public:
+  CaseLoader(YamlReader& reader, Case& test_case) : reader_(reader), case_(test_case) {
+    known_.requirements.insert(case_.requirements.begin(), case_.requirements.end());
+  }
+
+  void load_clients(const YAML::Node& node) {
+    if (!node.IsDefined()) {
+      case_.clients.push_back({.name = "a"});
+      return;
+    }
+    if (!node.IsMap() || node.size() == 0) {
+      reader_.complain(node, "clients must map names to their options, e.g. {a: {}, b: {}}");
+      return;
+    }
+    for (const auto& entry : node) load_client(entry.first.Scalar(), entry.second);
+  }
+
+  void load_steps(const YAML::Node& node) {
+    if (!node.IsSequence() || node.size() == 0) {
+      reader_.complain(node, "steps must be a list of at least one step");
+      return;
+    }
+    for (const YAML::Node& step : node) {
+      if (auto loaded = load_step(step)) case_.steps.push_back(std::move(*loaded));
+    }
+  }
+
+ private:
+  void load_client(const std::string& name, const YAML::Node& node) {
+    if (!reader_.check_map(node, "client", fields::kClient)) return;
+    ClientSpec spec{.name = name};
+    if (const auto role = YamlReader::member(node, "role"); role.IsDefined()) {
+      spec.role = reader_.text(role, "role").value_or("");
+    }
+    if (const auto id = YamlReader::member(node, "same_id_as"); id.IsDefined()) {
+      spec.same_id_as = client_name(id);
+    }
+    const auto flag = [&](const char* key, bool& value) {
+      const YAML::Node member = YamlReader::member(node, key);
+      if (member.IsDefined()) value = reader_.boolean(member, key).value_or(value);
+    };
+    flag("subscribes", spec.subscribes);
+    flag("observes", spec.observes);
+    flag("clean_start", spec.clean_start);
+    if (const auto expiry = YamlReader::member(node, "session_expiry"); expiry.IsDefined()) {
+      const auto seconds = reader_.integer(expiry, "session_expiry (seconds)", 0, 86'400);
+      spec.session_expiry_seconds = static_cast<std::uint32_t>(seconds.value_or(0));
+    }
+    case_.clients.push_back(std::move(spec));
+  }
+
+  ClientSpec* find_client(const std::string& name) {
+    const auto found = std::find_if(case_.clients.begin(), case_.clients.end(),
+                                    [&](const ClientSpec& spec) { return spec.name == name; });
+    return found == case_.clients.end() ? nullptr : &*found;
+  }
+
+  // The client named by `node`, or the case's first when there is no node.
+  std::string client_name(const YAML::Node& node) {
+    if (!node.IsDefined()) return case_.clients.empty() ? "" : case_.clients.front().name;
+    const std::string name = reader_.text(node, "client").value_or("");
+    if (find_client(name) == nullptr) {
+      reader_.complain(node, "there is no client \"" + name + "\"; declare it under clients");
+    }
+    return name;
+  }
+
+  // The key of the step that says what is done.
+  std::optional<std::string> action_of(const YAML::Node& node) {
+    std::optional<std::string> action;
+    for (const auto& entry : node) {
+      const std::string key = entry.first.Scalar();
+      if (key == "expect" || key == "note") continue;
+      if (action) {
+        reader_.complain(entry.first, "a step has one action, and this one has both \"" + *action +
+                                          "\" and \"" + key + "\"; make two steps");
+        return std::nullopt;
+      }
+      action = key;
+    }
+    if (!action) reader_.complain(node, "this step does nothing; give it an action such as set or get");
+    return action;
+  }
+
+  std::optional<Step> load_step(const YAML::Node& node) {
+    if (!reader_.check_map(node, "step", fields::kStep)) return std::nullopt;
+    const auto action = action_of(node);
+    if (!action) return std::nullopt;
+    Step step{.position = reader_.position(node), .title = *action, .what = {}};
+    const YAML::Node body = YamlReader::member(node, *action);
+    const YAML::Node expect = YamlReader::member(node, "expect");
+    static const std::set<std::string_view> kRequests = {"set", "get", "del", "vdel", "keynotify", "send"};
+    if (kRequests.contains(*action)) {
+      auto request = load_request(*action, body, expect);
+      if (!request) return std::nullopt;
+      step.what = std::move(*request);
+      return step;
+    }
+    if (expect.IsDefined()) {
+      reader_.complain(expect, "only requests have an expect; \"" + *action + "\" is none");
+    }
+    if (!load_other(*action, body, step)) return std::nullopt;
+    return step;
+  }
+
+  bool load_other(const std::string& action, const YAML::Node& body, Step& step) {
+    if (action == "pipeline") return load_pipeline(body, step);
+    if (action == "notification") return load_notification(body, step);
+    if (action == "silence") return load_silence(body, step);
+    if (action == "wait") return load_wait(body, step);
+    if (action == "subscribe") return load_subscribe(body, step);
+    if (action == "fill_quota") return load_fill_quota(body, step);
+    const std::string client = client_name(body);
+    if (action == "connect") {
+      step.what = ConnectStep{client};
+    } else {
+      step.what = DisconnectStep{client, action == "drop"};
+      if (ClientSpec* spec = find_client(client); spec != nullptr && action == "drop") {
+        spec->drops = true;
+      }
+    }
+    return true;
+  }
+
+  // The payload of a request, from the members that its verb has.
+  std::optional<BytesSpec> load_payload(const std::string& action, const YAML::Node& body) {
+    const YAML::Node key = YamlReader::member(body, "key");
+    const YAML::Node value = YamlReader::member(body, "value");
+    const YAML::Node options = YamlReader::member(body, "options");
+    if (action == "send") return load_sent_payload(body);
+    if (!key.IsDefined()) {
+      reader_.complain(body, action + " needs the key \"key\"");
+      return std::nullopt;
+    }
+    const bool has_value = action == "set" || action == "vdel";
+    if (has_value != value.IsDefined()) {
+      reader_.complain(body, has_value ? action + " needs the key \"value\""
+                                       : action + " takes no value");
+      return std::nullopt;
+    }
+    std::string verb = action;
+    std::transform(verb.begin(), verb.end(), verb.begin(),
+                   [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+    CommandBytes command{{BytesSpec{LiteralBytes{verb}}}};
+    auto key_bytes = load_key(reader_, key, "key");
+    if (!key_bytes) return std::nullopt;
+    command.arguments.push_back(std::move(*key_bytes));
+    if (has_value) {
+      auto value_bytes = load_bytes(reader_, value, "value");
+      if (!value_bytes) return std::nullopt;
+      command.arguments.push_back(std::move(*value_bytes));
+    }
+    if (options.IsDefined()) {
+      for (std::string& option : reader_.texts(options, "options")) {
+        command.arguments.push_back({LiteralBytes{std::move(option)}});
+      }
+    }
+    return BytesSpec{std::move(command)};
+  }
+
+  std::optional<BytesSpec> load_sent_payload(const YAML::Node& body) {
+    const YAML::Node command = YamlReader::member(body, "command");
+    const YAML::Node payload = YamlReader::member(body, "payload");
+    if (command.IsDefined() == payload.IsDefined()) {
+      reader_.complain(body, "send needs either command: [...] or payload: <bytes>");
+      return std::nullopt;
+    }
+    if (payload.IsDefined()) return load_bytes(reader_, payload, "payload");
+    if (!command.IsSequence()) {
+      reader_.complain(command, "command must be a list of arguments, e.g. [\"GET\", {key: k}]");
+      return std::nullopt;
+    }
+    CommandBytes out;
+    for (const YAML::Node& item : command) {
+      auto argument = load_bytes(reader_, item, "argument");
+      if (!argument) return std::nullopt;
+      out.arguments.push_back(std::move(*argument));
+    }
+    return BytesSpec{std::move(out)};
+  }
+
+  std::optional<RequestStep> load_request(const std::string& action, const YAML::Node& body,
+                                          const YAML::Node& expect) {
+    // `get: k` is short for `get: {key: k}`.
+    YAML::Node members = body;
+    if (body.IsScalar() && action != "send") {
+      members = YAML::Node(YAML::NodeType::Map);
+      members["key"] = body;
+    }
+    if (!reader_.check_map(members, action, fields::kRequest)) return std::nullopt;
+    RequestStep request;
+    auto payload = load_payload(action, members);
+    if (!payload) return std::nullopt;
+    request.payload = std::move(*payload);
+    request.client = client_name(YamlReader::member(members, "client"));
+    if (action == "set") {
+      request.timestamp = TimestampExpression{.base = "now"};
+      note_written_key(YamlReader::member(members, "key"), request);
+    }
+    load_timestamps(members, request);
+    load_envelope(members, request);
+    if (const auto writes = YamlReader::member(members, "writes"); writes.IsDefined()) {
+      request.written_keys = reader_.texts(writes, "writes");
+    }
+    if (const auto mark = YamlReader::member(members, "mark"); mark.IsDefined()) {
+      request.mark = reader_.text(mark, "mark").value_or("");
+      known_.marks.insert(request.mark);
+    }
+    if (action == "keynotify") {
+      if (ClientSpec* spec = find_client(request.client)) spec->observes = true;
+    }
+    if (expect.IsDefined()) {
+      auto expectation = load_expectation(reader_, expect, known_);
+      if (!expectation) return std::nullopt;
+      request.expect = std::move(*expectation);
+    }
+    return request;
+  }
+
+  static void note_written_key(const YAML::Node& key, RequestStep& request) {
+    if (key.IsScalar()) {
+      request.written_keys.push_back(key.Scalar());
+    } else if (key.IsMap() && key["name"].IsDefined() && !key["append"].IsDefined()) {
+      request.written_keys.push_back(key["name"].Scalar());
+    }
+  }
+
+  TimestampSpec load_timestamp(const YAML::Node& node, std::string_view what) {
+    if (node.IsMap()) {
+      if (!reader_.check_map(node, what, fields::kLiteralTimestamp, {"text"})) return NoTimestamp{};
+      return LiteralTimestamp{
+          reader_.text(YamlReader::member(node, "text"), "text").value_or("")};
+    }
+    const auto text = reader_.text(node, what);
+    if (!text || *text == kNoneWord) return NoTimestamp{};
+    auto expression = parse_timestamp_expression(*text);
+    if (!expression) {
+      reader_.complain(node, expression.error());
+      return NoTimestamp{};
+    }
+    if (expression->base != "now" && !known_.timestamps.contains(expression->base)) {
+      reader_.complain(node, "no earlier step saves a timestamp as \"" + expression->base +
+                                 "\"; add ts: {save: " + expression->base +
+                                 "} to the step that receives it");
+    }
+    return std::move(*expression);
+  }
+
+  void load_timestamps(const YAML::Node& body, RequestStep& request) {
+    if (const auto ts = YamlReader::member(body, "ts"); ts.IsDefined()) {
+      request.timestamp = load_timestamp(ts, "ts");
+    }
+    if (const auto ft = YamlReader::member(body, "ft"); ft.IsDefined()) {
+      request.token = load_timestamp(ft, "ft");
+    }
+  }
+
+  // `default`, `none` or bytes.
+  void load_optional_bytes(const YAML::Node& node, std::string_view what,
+                           std::optional<BytesSpec>& bytes, bool& none) {
+    if (!node.IsDefined()) return;
+    if (node.IsScalar() && node.Scalar() == kDefaultWord) return;
+    none = node.IsScalar() && node.Scalar() == kNoneWord;
+    if (!none) bytes = load_bytes(reader_, node, what);
+  }
+
+  void load_envelope(const YAML::Node& body, RequestStep& request) {
+    const auto integer = [&](const char* key, std::int64_t most) -> std::optional<std::int64_t> {
+      const YAML::Node node = YamlReader::member(body, key);
+      return node.IsDefined() ? reader_.integer(node, key, 0, most) : std::nullopt;
+    };
+    if (const auto qos = integer("qos", 2)) request.qos = static_cast<int>(*qos);
+    if (const auto format = integer("payload_format", 1)) {
+      request.payload_format = static_cast<std::uint8_t>(*format);
+    }
+    if (const auto expiry = integer("expiry", std::numeric_limits<std::uint32_t>::max())) {
+      request.expiry_seconds = static_cast<std::uint32_t>(*expiry);
+    }
+    if (const auto retain = YamlReader::member(body, "retain"); retain.IsDefined()) {
+      request.retain = reader_.boolean(retain, "retain").value_or(false);
+    }
+    if (const auto type = YamlReader::member(body, "content_type"); type.IsDefined()) {
+      request.content_type = reader_.text(type, "content_type");
+    }
+    bool no_topic = false;
+    load_optional_bytes(YamlReader::member(body, "topic"), "topic", request.topic, no_topic);
+    load_optional_bytes(YamlReader::member(body, "response_topic"), "response_topic",
+                        request.response_topic, request.no_response_topic);
+    load_optional_bytes(YamlReader::member(body, "correlation"), "correlation",
+                        request.correlation, request.no_correlation);
+    load_user_properties(YamlReader::member(body, "properties"), request);
+  }
+
+  void load_user_properties(const YAML::Node& node, RequestStep& request) {
+    if (!node.IsDefined()) return;
+    if (!node.IsSequence()) {
+      reader_.complain(node, "properties of a request must be a list of pairs, e.g. "
+                             "[[\"__srcId\", \"x\"]]");
+      return;
+    }
+    for (const YAML::Node& pair : node) {
+      const std::vector<std::string> texts = reader_.texts(pair, "a user property");
+      if (texts.size() == 2) {
+        request.user_properties.emplace_back(texts[0], texts[1]);
+      } else {
+        reader_.complain(pair, "a user property is a pair [name, value]");
+      }
+    }
+  }
+
+  bool load_pipeline(const YAML::Node& body, Step& step) {
+    if (!body.IsSequence() || body.size() < 2) {
+      reader_.complain(body, "pipeline must be a list of at least two requests");
+      return false;
+    }
+    PipelineStep pipeline;
+    for (const YAML::Node& item : body) {
+      auto loaded = load_step(item);
+      if (!loaded) return false;
+      auto* request = std::get_if<RequestStep>(&loaded->what);
+      if (request == nullptr) {
+        reader_.complain(item, "a pipeline has requests only");
+        return false;
+      }
+      pipeline.requests.push_back(std::move(*request));
+    }
+    step.what = std::move(pipeline);
+    return true;
+  }
+
+  bool load_notification(const YAML::Node& body, Step& step) {
+    if (!reader_.check_map(body, "notification", fields::kNotification, {"key", "operation"})) {
+      return false;
+    }
+    NotificationStep out;
+    out.client = client_name(YamlReader::member(body, "client"));
+    auto key = load_key(reader_, YamlReader::member(body, "key"), "key");
+    if (!key) return false;
+    out.key = std::move(*key);
+    const YAML::Node operation = YamlReader::member(body, "operation");
+    const std::string word = reader_.text(operation, "operation").value_or("");
+    out.operation = word == "delete" ? codec::Operation::kDelete : codec::Operation::kSet;
+    if (word != "set" && word != "delete") {
+      reader_.complain(operation, "operation must be set or delete, not \"" + word + "\"");
+      return false;
+    }
+    if (const auto value = YamlReader::member(body, "value"); value.IsDefined()) {
+      out.value = load_bytes(reader_, value, "value");
+    }
+    if (const auto ts = YamlReader::member(body, "ts"); ts.IsDefined()) {
+      out.timestamp = load_timestamp_check(reader_, ts, known_);
+    }
+    if (const auto within = YamlReader::member(body, "within"); within.IsDefined()) {
+      out.within = reader_.duration(within, "within").value_or(out.within);
+    }
+    if (const auto type = YamlReader::member(body, "content_type"); type.IsDefined()) {
+      out.content_type = reader_.text(type, "content_type");
+    }
+    if (const auto qos = YamlReader::member(body, "qos"); qos.IsDefined()) {
+      out.qos = static_cast<int>(reader_.integer(qos, "qos", 0, 2).value_or(1));
+    }
+    if (const auto cites = YamlReader::member(body, "cites"); cites.IsDefined()) {
+      out.cites = load_citation(reader_, cites, known_);
+    }
+    step.what = std::move(out);
+    return true;
+  }
+
+  bool load_silence(const YAML::Node& body, Step& step) {
+    SilenceStep out;
+    if (body.IsScalar()) {
+      out.client = out.writer = client_name(body);
+    } else {
+      if (!reader_.check_map(body, "silence", fields::kSilence, {"client"})) return false;
+      out.client = client_name(YamlReader::member(body, "client"));
+      const YAML::Node writer = YamlReader::member(body, "writer");
+      out.writer = writer.IsDefined() ? client_name(writer) : out.client;
+      if (const auto cites = YamlReader::member(body, "cites"); cites.IsDefined()) {
+        out.cites = load_citation(reader_, cites, known_);
+      }
+    }
+    if (ClientSpec* spec = find_client(out.client)) spec->observes = true;
+    step.what = std::move(out);
+    return true;
+  }
+
+  bool load_wait(const YAML::Node& body, Step& step) {
+    WaitStep out;
+    if (body.IsMap()) {
+      if (!reader_.check_map(body, "wait", fields::kWait, {"until"})) return false;
+      out.until = load_time_point(reader_, YamlReader::member(body, "until"), known_, "until");
+    } else {
+      out.duration = reader_.duration(body, "wait");
+    }
+    step.what = out;
+    return out.until || out.duration;
+  }
+
+  bool load_subscribe(const YAML::Node& body, Step& step) {
+    if (!reader_.check_map(body, "subscribe", fields::kSubscribe, {"filter"})) return false;
+    auto filter = load_bytes(reader_, YamlReader::member(body, "filter"), "filter");
+    if (!filter) return false;
+    step.what = SubscribeStep{client_name(YamlReader::member(body, "client")), std::move(*filter)};
+    return true;
+  }
+
+  bool load_fill_quota(const YAML::Node& body, Step& step) {
+    if (!reader_.check_map(body, "fill_quota", fields::kFillQuota, {"key"})) return false;
+    FillQuotaStep out;
+    out.client = client_name(YamlReader::member(body, "client"));
+    out.key = reader_.text(YamlReader::member(body, "key"), "key").value_or("");
+    if (const auto cites = YamlReader::member(body, "cites"); cites.IsDefined()) {
+      out.cites = load_citation(reader_, cites, known_);
+    }
+    step.what = std::move(out);
+    return true;
+  }
+
+  YamlReader& reader_;
+  Case& case_;
+  KnownNames known_;
+};
+
+void load_requirements(YamlReader& reader, const YAML::Node& node,
+                       const std::set<std::string>& known, Case& out) {
+  out.requirements = reader.texts(node, "requirements");
+  if (node.IsSequence() && node.size() == 0) {
+    reader.complain(node, "a case checks at least one requirement");
+  }
+  std::vector<std::string_view> names(known.begin(), known.end());
+  for (std::size_t i = 0; i < out.requirements.size(); ++i) {
+    const std::string& id = out.requirements[i];
+    if (known.contains(id)) continue;
+    const std::string guess = nearest(id, names);
+    reader.complain(node[i], "there is no requirement \"" + id + "\"" +
+                                 (guess.empty() ? "; see fencepost list requirements"
+                                                : "; did you mean \"" + guess + "\"?"));
+  }
+}
+
+void load_divergences(YamlReader& reader, const YAML::Node& node, Case& out) {
+  if (!node.IsDefined()) return;
+  for (const std::string& name : reader.texts(node, "divergence")) {
+    const auto divergence = codec::divergence_named(name);
+    if (divergence) {
+      out.divergences.insert(*divergence);
+    } else {
+      reader.complain(node, "there is no divergence \"" + name +
+                                "\"; there are set-not-applied, vdel-mismatch, delete-operation, "
+                                "lower-token-text and keynotify-error");
+    }
+  }
+}
+
+void check_capabilities(YamlReader& reader, const YAML::Node& node, const Case& test_case) {
+  for (const std::string& name : test_case.requires_) {
+    if (std::find(fields::kCapabilities.begin(), fields::kCapabilities.end(), name) !=
+        fields::kCapabilities.end()) {
+      continue;
+    }
+    const std::string guess = nearest(name, fields::kCapabilities);
+    reader.complain(node, "there is no capability \"" + name + "\"; " +
+                              (guess.empty() ? std::string("there are transport, quota and restricted-client")
+                                             : "did you mean \"" + guess + "\"?"));
+  }
+}
+
+// What the declared divergences must be equal to.
+void check_divergences(YamlReader& reader, const YAML::Node& node, const Case& test_case) {
+  const std::set<codec::Divergence> found = divergences_of(test_case);
+  for (const codec::Divergence divergence : found) {
+    if (test_case.divergences.contains(divergence)) continue;
+    reader.complain(node, "this case depends on the divergence " +
+                              std::string(codec::name(divergence)) + ": add divergence: [" +
+                              std::string(codec::name(divergence)) + "]");
+  }
+  for (const codec::Divergence divergence : test_case.divergences) {
+    if (found.contains(divergence)) continue;
+    reader.complain(node, "nothing in this case depends on the divergence " +
+                              std::string(codec::name(divergence)) + ": remove it");
+  }
+}
+
+std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const std::string& area,
+                              const std::set<std::string>& requirements,
+                              const std::vector<LoadError>& errors) {
+  const std::size_t errors_before = errors.size();
+  if (!reader.check_map(node, "case", fields::kCase, {"id", "title", "requirements", "steps"})) {
+    return std::nullopt;
+  }
+  Case out;
+  out.area = area;
+  out.position = reader.position(node);
+  const YAML::Node id = YamlReader::member(node, "id");
+  out.id = reader.text(id, "id").value_or("");
+  if (!is_case_id(out.id)) {
+    reader.complain(id, "id \"" + out.id + "\" must be lower-case letters, digits, dots and dashes");
+  }
+  out.title = reader.text(YamlReader::member(node, "title"), "title").value_or("");
+  load_requirements(reader, YamlReader::member(node, "requirements"), requirements, out);
+  load_divergences(reader, YamlReader::member(node, "divergence"), out);
+  if (const auto names = YamlReader::member(node, "requires"); names.IsDefined()) {
+    out.requires_ = reader.texts(names, "requires");
+    check_capabilities(reader, names, out);
+  }
+  if (const auto tags = YamlReader::member(node, "tags"); tags.IsDefined()) {
+    out.tags = reader.texts(tags, "tags");
+  }
+  if (const auto exclusive = YamlReader::member(node, "exclusive"); exclusive.IsDefined()) {
+    out.exclusive = reader.boolean(exclusive, "exclusive").value_or(false);
+  }
+  CaseLoader loader(reader, out);
+  loader.load_clients(YamlReader::member(node, "clients"));
+  if (errors.size() == errors_before) loader.load_steps(YamlReader::member(node, "steps"));
+  if (errors.size() == errors_before) {
+    check_divergences(reader, node, out);
+    if (!has_positive_check(out)) {
+      reader.complain(node, "a store that does nothing would pass this case: add a step that "
+                            "expects a definite reply or a notification");
+    }
+  }
+  if (errors.size() > errors_before) return std::nullopt;
+  return out;
+}
+
+// The verb of a command whose first argument is literal.
+std::optional<codec::Verb> verb_of(const BytesSpec& payload) {
+  const auto* command = std::get_if<CommandBytes>(&payload.what);
+  if (command == nullptr || command->arguments.empty()) return std::nullopt;
+  const auto* verb = std::get_if<LiteralBytes>(&command->arguments.front().what);
+  if (verb == nullptr) return std::nullopt;
+  for (const codec::Verb known : codec::kVerbs) {
+    if (codec::name(known) == verb->bytes) return known;
+  }
+  return std::nullopt;
+}
+
+void add_divergences(const RequestStep& request, std::set<codec::Divergence>& out) {
+  const auto verb = verb_of(request.payload);
+  for (const Outcome& outcome : request.expect.outcomes) {
+    if (request.expect.open) continue;  // any outcome of an open point is right
+    if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
+      if (plain->kind != codec::ReplyKind::kNotApplied) continue;
+      out.insert(verb == codec::Verb::kVdel ? codec::Divergence::kVdelMismatch
+                                            : codec::Divergence::kSetNotApplied);
+    }
+    if (const auto* error = std::get_if<ErrorReply>(&outcome.what)) {
+      if (error->code == codec::ErrorCode::kTokenLower) out.insert(codec::Divergence::kLowerTokenText);
+      if (verb == codec::Verb::kKeynotify) out.insert(codec::Divergence::kKeynotifyError);
+    }
+  }
+}
+
+bool is_definite(const Expectation& expect) {
+  if (expect.outcomes.empty()) return false;
+  return std::none_of(expect.outcomes.begin(), expect.outcomes.end(), [](const Outcome& outcome) {
+    return std::holds_alternative<NoReply>(outcome.what) ||
+           std::holds_alternative<Disconnection>(outcome.what);
+  });
+}
+
+}  // namespace
+
+std::chrono::milliseconds Case::expected_wait() const {
+  std::chrono::milliseconds sum{0};
+  for (const Step& step : steps) {
+    const auto* wait = std::get_if<WaitStep>(&step.what);
+    if (wait == nullptr) continue;
+    sum += wait->duration ? *wait->duration : wait->until->offset;
+  }
+  return sum;
+}
+
+std::set<codec::Divergence> divergences_of(const Case& test_case) {
+  std::set<codec::Divergence> out;
+  for (const Step& step : test_case.steps) {
+    if (const auto* request = std::get_if<RequestStep>(&step.what)) add_divergences(*request, out);
+    if (const auto* pipeline = std::get_if<PipelineStep>(&step.what)) {
+      for (const RequestStep& request : pipeline->requests) add_divergences(request, out);
+    }
+    if (const auto* notification = std::get_if<NotificationStep>(&step.what)) {
+      if (notification->operation == codec::Operation::kDelete) {
+        out.insert(codec::Divergence::kDeleteOperation);
+      }
+    }
+  }
+  return out;
+}
+
+bool has_positive_check(const Case& test_case) {
+  return std::any_of(test_case.steps.begin(), test_case.steps.end(), [](const Step& step) {
+    if (const auto* request = std::get_if<RequestStep>(&step.what)) {
+      return is_definite(request->expect);
+    }
+    if (const auto* pipeline = std::get_if<PipelineStep>(&step.what)) {
+      return std::any_of(pipeline->requests.begin(), pipeline->requests.end(),
+                         [](const RequestStep& request) { return is_definite(request.expect); });
+    }
+    return std::holds_alternative<NotificationStep>(step.what) ||
+           std::holds_alternative<FillQuotaStep>(step.what);
+  });
+}
+
+std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::string>& requirements,
+                                std::vector<LoadError>& errors) {
+  YamlReader reader(file.name, errors);
+  std::vector<Case> out;
+  const auto root = reader.parse(file.content);
+  if (!root) return out;
+  if (!reader.check_map(*root, "the file", fields::kFile, {"area", "cases"})) return out;
+  const std::string area = reader.text(YamlReader::member(*root, "area"), "area").value_or("");
+  const YAML::Node cases = YamlReader::member(*root, "cases");
+  if (!cases.IsSequence()) {
+    reader.complain(cases, "cases must be a list");
+    return out;
+  }
+  for (const YAML::Node& node : cases) {
+    if (auto loaded = load_case(reader, node, area, requirements, errors)) {
+      out.push_back(std::move(*loaded));
+    }
+  }
+  return out;
+}
+
+void check_unique_ids(const std::vector<Case>& cases, std::vector<LoadError>& errors) {
+  std::map<std::string, Position> seen;
+  for (const Case& test_case : cases) {
+    const auto [entry, inserted] = seen.emplace(test_case.id, test_case.position);
+    if (inserted) continue;
+    errors.push_back({test_case.position, "the case id " + test_case.id + " stands already at " +
+                                              entry->second.file + ":" +
+                                              std::to_string(entry->second.line) +
+                                              "; ids are unique and never used again"});
+  }
+}
+
+}  // namespace fencepost::conformance

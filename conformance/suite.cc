@@ -1,0 +1,264 @@
+#include "conformance/suite.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "reference_store/authorization.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using endpoint::Duration;
+
+constexpr Duration kReachTimeout = std::chrono::milliseconds{1'000};
+constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
+
+bool any_glob(const std::vector<std::string>& globs, const std::string& id) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return store::glob_matches(glob, id); });
+}
+
+bool intersects(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& entry) {
+    return std::find(b.begin(), b.end(), entry) != b.end();
+  });
+}
+
+std::uint32_t hash_id(const std::string& id) {  // FNV-1a: the same on every machine
+  std::uint32_t hash = 2'166'136'261U;
+  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
+  return hash;
+}
+
+// The capability that the endpoint lacks for this case, and how to provide it; empty when there is none.
+std::string missing_capability(const Case& test_case, const endpoint::Capabilities& capabilities) {
+  for (const std::string& name : test_case.requires_) {
+    if (name == "transport" && !capabilities.transport) {
+      return "transport: this endpoint has no MQTT connections; use embedded or mqtt://";
+    }
+    if (name == "quota" && !capabilities.quota) {
+      return "quota: name the endpoint's number of keys in a descriptor (capabilities: {quota: N})";
+    }
+    if (name == "restricted-client" && !capabilities.has_role("restricted")) {
+      return "restricted-client: give credentials of a restricted client in a descriptor "
+             "(roles: {restricted: ...})";
+    }
+  }
+  return {};
+}
+
+// Hands out cases to threads and collects what they find.
+class SuiteRun {
+ public:
+  SuiteRun(endpoint::Endpoint& endpoint, const std::vector<const Case*>& cases,
+           const SuiteOptions& options, const std::atomic<bool>& stop, const Progress& progress)
+      : endpoint_(endpoint), options_(options), stop_(stop), progress_(progress) {
+    for (const Case* test_case : cases) {
+      result_.cases.push_back({.test_case = test_case, .position = test_case->position});
+      result_.longest_wait = std::max(result_.longest_wait, test_case->expected_wait());
+    }
+  }
+
+  SuiteResult run() {
+    const auto started = std::chrono::steady_clock::now();
+    skip_unsupported();
+    run_phase(/*exclusive=*/false, options_.jobs);
+    run_phase(/*exclusive=*/true, 1);
+    result_.interrupted = stop_;
+    result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - started);
+    return std::move(result_);
+  }
+
+ private:
+  void skip_unsupported() {
+    for (CaseResult& result : result_.cases) {
+      std::string missing = missing_capability(*result.test_case, endpoint_.capabilities());
+      if (missing.empty()) continue;
+      result.verdict = Verdict::kSkipped;
+      result.message = std::move(missing);
+      finish(result);
+    }
+  }
+
+  void run_phase(bool exclusive, std::size_t jobs) {
+    std::vector<CaseResult*> queue;
+    for (CaseResult& result : result_.cases) {
+      if (result.verdict == Verdict::kNotRun && result.test_case->exclusive == exclusive) {
+        queue.push_back(&result);
+      }
+    }
+    // Longest waits first: the run then takes as long as its longest case, not as long as the sum.
+    std::stable_sort(queue.begin(), queue.end(), [](const CaseResult* a, const CaseResult* b) {
+      return a->test_case->expected_wait() > b->test_case->expected_wait();
+    });
+    std::atomic<std::size_t> next{0};
+    std::vector<std::thread> threads;
+    const std::size_t count = std::min(jobs, queue.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      threads.emplace_back([&] {
+        for (std::size_t at = next++; at < queue.size(); at = next++) run_one(*queue[at]);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void run_one(CaseResult& slot) {
+    if (stop_ || lost_) return;
+    auto session = endpoint_.open_session();
+    CaseResult result;
+    if (session) {
+      result = run_case(*slot.test_case, **session, options_.settings);
+    } else {
+      result.test_case = slot.test_case;
+      result.verdict = Verdict::kLost;
+      result.message = session.error().text;
+    }
+    if (result.verdict == Verdict::kLost) decide_loss(result);
+    const std::lock_guard lock(mutex_);
+    slot = std::move(result);
+    finish(slot);
+  }
+
+  // A connection ended that should not have. Is the endpoint gone, or did it throw one client out?
+  void decide_loss(CaseResult& result) {
+    const auto reachable = endpoint_.check_reachable(kReachTimeout);
+    const std::lock_guard lock(mutex_);
+    if (!reachable) {
+      lost_ = true;
+      result_.endpoint_lost = true;
+      if (result_.lost_message.empty()) {
+        result_.lost_message = result.message + "; now: " + reachable.error().text;
+      }
+      return;
+    }
+    result.verdict = Verdict::kFailed;
+    if (result.expected.empty()) result.expected = "a connection that lasts as long as the case";
+  }
+
+  // With the lock held, or before the threads start.
+  void finish(const CaseResult& result) { progress_(result, ++done_, result_.cases.size()); }
+
+  endpoint::Endpoint& endpoint_;
+  const SuiteOptions& options_;
+  const std::atomic<bool>& stop_;
+  const Progress& progress_;
+  std::atomic<bool> lost_{false};
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+  SuiteResult result_;
+};
+
+// An endpoint that spells the same kind of reply now like this, now like that, is wrong in any profile.
+void check_consistency(SuiteResult& result) {
+  for (const auto& [divergence, forms] : result.forms) {
+    if (forms.size() < 2) continue;
+    for (CaseResult& entry : result.cases) {
+      const bool uses = std::any_of(entry.forms.begin(), entry.forms.end(),
+                                    [&, wanted = divergence](const SeenForm& form) { return form.first == wanted; });
+      if (!uses || entry.verdict != Verdict::kPassed) continue;
+      entry.verdict = Verdict::kFailed;
+      entry.requirement = std::string(kConsistencyRequirement);
+      entry.message = "the endpoint mixes both forms of " + std::string(codec::name(divergence));
+      entry.expected = "the same form in every case: that of the documented or of the deployed dialect";
+      entry.actual = "both forms in this run";
+      entry.step = 0;
+      break;  // one witness is enough
+    }
+  }
+}
+
+void collect(SuiteResult& result) {
+  for (const CaseResult& entry : result.cases) {
+    for (const auto& [divergence, form] : entry.forms) result.forms[divergence].insert(form);
+    for (const auto& [id, outcome] : entry.open_points) result.open_points[id].insert(outcome);
+    result.round_trips.insert(result.round_trips.end(), entry.round_trips.begin(),
+                              entry.round_trips.end());
+  }
+  std::sort(result.round_trips.begin(), result.round_trips.end());
+}
+
+void count(SuiteResult& result, const Catalogue& catalogue, bool strict) {
+  Summary& summary = result.summary;
+  for (const CaseResult& entry : result.cases) {
+    switch (entry.verdict) {
+      case Verdict::kPassed:
+        ++summary.passed;
+        break;
+      case Verdict::kFailed:
+        ++(is_warning(entry, catalogue, strict) ? summary.warnings : summary.failed);
+        break;
+      case Verdict::kSkipped:
+        ++summary.skipped;
+        break;
+      case Verdict::kInconclusive:
+        ++summary.inconclusive;
+        break;
+      case Verdict::kLost:
+      case Verdict::kNotRun:
+        ++summary.not_run;
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<const Case*> select(const std::vector<Case>& cases, const Selection& selection) {
+  std::vector<const Case*> out;
+  for (const Case& test_case : cases) {
+    if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) continue;
+    if (any_glob(selection.skip, test_case.id)) continue;
+    if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) continue;
+    if (!selection.requirements.empty() &&
+        !intersects(selection.requirements, test_case.requirements)) {
+      continue;
+    }
+    if (hash_id(test_case.id) % selection.shards != selection.shard - 1) continue;
+    out.push_back(&test_case);
+  }
+  return out;
+}
+
+bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict) {
+  const Requirement* requirement = catalogue.find(result.requirement);
+  const Level level =
+      requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
+  return !strict && level == Level::kShould;
+}
+
+SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const Case*>& cases,
+                      const Catalogue& catalogue, const SuiteOptions& options,
+                      const std::atomic<bool>& stop, const Progress& progress) {
+  SuiteResult result = SuiteRun(endpoint, cases, options, stop, progress).run();
+  collect(result);
+  check_consistency(result);
+  count(result, catalogue, options.strict);
+  return result;
+}
+
+std::string observed_dialect(const SuiteResult& result) {
+  std::set<codec::DialectId> seen;
+  for (const auto& [divergence, forms] : result.forms) seen.insert(forms.begin(), forms.end());
+  if (seen.empty()) return "unknown";
+  if (seen.size() > 1) return "mixed";
+  return std::string(codec::dialect(*seen.begin()).name);
+}
+
+ExitCode exit_code(const SuiteResult& result) {
+  if (result.summary.failed > 0) return ExitCode::kFailed;
+  if (result.endpoint_lost) return ExitCode::kUnreachable;
+  if (result.interrupted) return ExitCode::kInterrupted;
+  if (result.cases.empty()) return ExitCode::kNothingSelected;
+  if (result.summary.inconclusive > 0) return ExitCode::kInconclusive;
+  return ExitCode::kConformant;
+}
+
+Duration percentile(const std::vector<Duration>& sorted, double percent) {
+  if (sorted.empty()) return Duration{0};
+  const auto index = static_cast<std::size_t>(static_cast<double>(sorted.size()) * percent / 100.0);
+  return sorted[std::min(index, sorted.size() - 1)];
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,94 @@
+// A run of many cases: selection, concurrency, verdict of the whole.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/case_runner.h"
+#include "conformance/preflight.h"
+#include "conformance/requirement.h"
+#include "conformance/scenario.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::conformance {
+
+// Which cases to run. Empty lists select everything.
+struct Selection {
+  std::vector<std::string> run;           // globs of case ids; any may match
+  std::vector<std::string> skip;          // globs; none may match
+  std::vector<std::string> tags;          // any may match
+  std::vector<std::string> requirements;  // any may be cited
+  std::size_t shard = 1;                  // of `shards`, by a hash of the id
+  std::size_t shards = 1;
+};
+[[nodiscard]] std::vector<const Case*> select(const std::vector<Case>& cases,
+                                              const Selection& selection);
+
+struct SuiteOptions {
+  RunSettings settings{};
+  std::size_t jobs = 1;  // cases at once
+  bool strict = false;   // a failed "should" fails the run
+};
+
+// Exit codes of the command line contract, in order of precedence.
+enum class ExitCode {
+  kConformant = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kUnreachable = 3,
+  kInconclusive = 4,
+  kNothingSelected = 5,
+  kInternal = 70,
+  kInterrupted = 130,
+};
+
+struct Summary {
+  std::size_t passed = 0;
+  std::size_t failed = 0;
+  std::size_t warnings = 0;  // failed cases of level "should" or "may" without --strict
+  std::size_t skipped = 0;
+  std::size_t inconclusive = 0;
+  std::size_t not_run = 0;  // lost, or never begun
+};
+
+struct SuiteResult {
+  std::vector<CaseResult> cases;  // in the order of the files
+  Summary summary;
+  std::map<codec::Divergence, std::set<codec::DialectId>> forms;  // seen
+  std::map<std::string, std::set<std::string>> open_points;       // requirement id -> outcomes seen
+  std::vector<endpoint::Duration> round_trips;                    // sorted
+  std::chrono::microseconds duration{0};
+  std::chrono::milliseconds longest_wait{0};  // of one case
+  bool endpoint_lost = false;
+  std::string lost_message;
+  bool interrupted = false;
+};
+
+// Is called after each case, one at a time: the result, and how many are done of how many.
+using Progress = std::function<void(const CaseResult&, std::size_t done, std::size_t total)>;
+
+// Runs the cases. `stop` ends the run early: what has not begun is "not run". Whatever happens, the result tells what
+// was finished.
+[[nodiscard]] SuiteResult run_suite(endpoint::Endpoint& endpoint,
+                                    const std::vector<const Case*>& cases,
+                                    const Catalogue& catalogue, const SuiteOptions& options,
+                                    const std::atomic<bool>& stop, const Progress& progress);
+
+// "deployed", "documented", "mixed" or "unknown".
+[[nodiscard]] std::string observed_dialect(const SuiteResult& result);
+
+[[nodiscard]] ExitCode exit_code(const SuiteResult& result);
+
+// The value below which `percent` of the sorted values lie; zero for none.
+[[nodiscard]] endpoint::Duration percentile(const std::vector<endpoint::Duration>& sorted,
+                                            double percent);
+
+// Does a failure of this case count as a warning only?
+[[nodiscard]] bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,34 @@
+// What a case and the store said to each other, decoded and timed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "codec/message.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::conformance {
+
+enum class Direction { kSent, kReceived, kEvent };
+
+struct TranscriptEntry {
+  endpoint::Duration time{0};  // since the case began, on the session's clock
+  std::string client;
+  Direction direction = Direction::kEvent;
+  std::string summary;        // e.g. `SET "k" "v" NX`, `:-1`, `NOTIFY SET "v"`, `connected`
+  codec::Message message{};   // empty topic for events; payloads are cut to kMaxTranscriptPayload bytes
+  std::size_t payload_bytes = 0;  // before the cut
+};
+
+inline constexpr std::size_t kMaxTranscriptPayload = 2048;
+
+// One line about a payload: a command, a reply or a notification when it is one, else its bytes.
+[[nodiscard]] std::string summarize(const codec::Message& message);
+
+// `   12.345 ms  a  > SET "k" "v"   __ts=...`: one line for the console.
+[[nodiscard]] std::string to_line(const TranscriptEntry& entry);
+
+[[nodiscard]] TranscriptEntry make_entry(endpoint::Duration time, const std::string& client,
+                                         Direction direction, const codec::Message& message);
+
+}  // namespace fencepost::conformance
