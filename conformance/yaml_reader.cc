@@ -120,6 +120,12 @@ void YamlReader::complain(const YAML::Node& node, std::string text) {
   errors_.push_back({position(node), std::move(text)});
 }
 
+YAML::Node YamlReader::member(const YAML::Node& map, std::string_view key) {
+  const YAML::Node found = map[std::string(key)];
+  // yaml-cpp gives an invalid node for an absent key, and whatever one asks that throws.
+  return found.IsDefined() ? found : YAML::Node(YAML::NodeType::Undefined);
+}
+
 bool YamlReader::check_map(const YAML::Node& node, std::string_view what,
                            std::span<const std::string_view> allowed,
                            std::initializer_list<std::string_view> required) {
@@ -151,10 +157,6 @@ bool YamlReader::check_map(const YAML::Node& node, std::string_view what,
     good = false;
   }
   return good;
-}
-
-YAML::Node YamlReader::member(const YAML::Node& map, std::string_view key) {
-  return map[std::string(key)];
 }
 
 std::optional<std::string> YamlReader::text(const YAML::Node& node, std::string_view what) {
