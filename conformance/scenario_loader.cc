@@ -207,11 +207,9 @@ class CaseLoader {
   std::optional<RequestStep> load_request(const std::string& action, const YAML::Node& body,
                                           const YAML::Node& expect) {
     // `get: k` is short for `get: {key: k}`.
-    YAML::Node members = body;
-    if (body.IsScalar() && action != "send") {
-      members = YAML::Node(YAML::NodeType::Map);
-      members["key"] = body;
-    }
+    YAML::Node short_form(YAML::NodeType::Map);
+    if (body.IsScalar()) short_form["key"] = body;
+    const YAML::Node members = body.IsScalar() && action != "send" ? short_form : body;
     if (!reader_.check_map(members, action, fields::kRequest)) return std::nullopt;
     RequestStep request;
     auto payload = load_payload(action, members);
