@@ -11,11 +11,13 @@
 
 namespace fencepost {
 
-// Printable ASCII stays, `\` and `"` get a backslash, CR LF TAB become \r \n \t, every other byte \xNN.
-// Longer inputs than `max_bytes` are cut, and the cut says how much is missing: `... (65000 bytes)`.
+// Printable ASCII stays, `\` and `"` get a backslash, CR LF TAB become \r \n \t, every other byte
+// \xNN. Longer inputs than `max_bytes` are cut, and the cut says how much is missing: `... (65000
+// bytes)`.
 [[nodiscard]] std::string escape(std::string_view bytes, std::size_t max_bytes = 4096);
 
-// The reverse of escape(). Knows \\ \" \r \n \t \0 \xNN. Returns nothing when an escape is not one of those.
+// The reverse of escape(). Knows \\ \" \r \n \t \0 \xNN. Returns nothing when an escape is not one
+// of those.
 [[nodiscard]] std::optional<std::string> unescape(std::string_view text);
 
 }  // namespace fencepost

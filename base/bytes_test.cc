@@ -19,7 +19,9 @@ TEST(Escape, KeepsPrintableTextAndNamesTheRest) {
 
 TEST(Escape, SaysHowMuchItCut) { EXPECT_EQ(escape("abcdef", 2), "ab... (6 bytes)"); }
 
-TEST(Unescape, ReversesEscapeForEveryByte) { EXPECT_EQ(unescape(escape(all_bytes())), all_bytes()); }
+TEST(Unescape, ReversesEscapeForEveryByte) {
+  EXPECT_EQ(unescape(escape(all_bytes())), all_bytes());
+}
 
 TEST(Unescape, RefusesWhatIsNoEscape) {
   for (const char* text : {"\\", "\\q", "\\x", "\\x1", "\\xg0", "\\x0g"}) {

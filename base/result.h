@@ -1,5 +1,5 @@
-// Result<T, E>: a value, or the reason why there is none. Bad input from outside is always a Result,
-// never an exception and never an abort.
+// Result<T, E>: a value, or the reason why there is none. Bad input from outside is always a
+// Result, never an exception and never an abort.
 //
 //   Result<int, ParseError> port = parse_port(text);
 //   if (!port) return fail(port.error());

@@ -1,5 +1,5 @@
-// Base16 of RFC 4648 section 8: two upper-case digits a byte. Notification topics spell client ids and keys in it.
-// Pure and thread safe.
+// Base16 of RFC 4648 section 8: two upper-case digits a byte. Notification topics spell client ids
+// and keys in it. Pure and thread safe.
 #pragma once
 
 #include <optional>

@@ -3,8 +3,9 @@
 //   Result<Command, ErrorCode> command = parse_command(payload, dialect(DialectId::kDeployed));
 //   command->verb == Verb::kSet;  command->key == "k";
 //
-// A request that is not one carries the protocol's error for it (Req: ERR-SYNTAX-1, ERR-COMMAND-1, ERR-ARITY-1,
-// KEY-EMPTY-1), in this order: not decodable, unknown verb, number of arguments, options, empty key.
+// A request that is not one carries the protocol's error for it (Req: ERR-SYNTAX-1, ERR-COMMAND-1,
+// ERR-ARITY-1, KEY-EMPTY-1), in this order: not decodable, unknown verb, number of arguments,
+// options, empty key.
 #pragma once
 
 #include <chrono>
@@ -38,8 +39,9 @@ struct Command {
   std::string_view key{};    // never empty
   std::string_view value{};  // SET and VDEL; may be empty
   Condition condition = Condition::kAlways;
-  std::optional<std::chrono::milliseconds> expires_after{};  // PX; zero is legal and expires at once
-  bool stop = false;                                         // KEYNOTIFY key STOP
+  std::optional<std::chrono::milliseconds>
+      expires_after{};  // PX; zero is legal and expires at once
+  bool stop = false;    // KEYNOTIFY key STOP
 
   friend bool operator==(const Command&, const Command&) = default;
 };
@@ -52,7 +54,8 @@ inline constexpr std::chrono::milliseconds kMaxExpiry{std::chrono::hours{24} * 3
                                                        const Dialect& dialect,
                                                        const Limits& limits = {});
 
-// The verb that a decodable payload begins with, also when the rest of it is wrong; nothing for an unknown verb.
+// The verb that a decodable payload begins with, also when the rest of it is wrong; nothing for an
+// unknown verb.
 [[nodiscard]] std::optional<Verb> verb_of(std::string_view payload, const Limits& limits = {});
 
 // The bytes of a command. parse_command(encode(c)) == c.

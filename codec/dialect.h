@@ -1,9 +1,11 @@
-// Where the published article and the deployed service spell the same thing differently, the spelling is data.
+// Where the published article and the deployed service spell the same thing differently, the
+// spelling is data.
 //
-//   append_reply(out, {.kind = ReplyKind::kNotApplied}, dialect(DialectId::kDeployed));   // :-1\r\n
+//   append_reply(out, {.kind = ReplyKind::kNotApplied}, dialect(DialectId::kDeployed));   //
+//   :-1\r\n
 //
-// A `Divergence` names one such place. A scenario case that depends on it says so, and a report says which form an
-// endpoint was seen to use.
+// A `Divergence` names one such place. A scenario case that depends on it says so, and a report
+// says which form an endpoint was seen to use.
 #pragma once
 
 #include <array>
@@ -27,8 +29,8 @@ struct Dialect {
   std::string_view delete_operation;        // the operation of a delete notification
   std::string_view lower_token_text;        // error text for a fencing token that is too old
   std::string_view keynotify_error_prefix;  // what precedes the error text in a reply to KEYNOTIFY
-  bool fractional_expiry;                   // PX takes a decimal fraction of a millisecond and drops it
-  bool padded_versions;                     // versions are printed with 15 and 5 digits
+  bool fractional_expiry;  // PX takes a decimal fraction of a millisecond and drops it
+  bool padded_versions;    // versions are printed with 15 and 5 digits
 };
 
 [[nodiscard]] const Dialect& dialect(DialectId id);

@@ -1,5 +1,5 @@
-// An MQTT 5 application message, as far as the protocol cares: the one type in which messages travel between an
-// endpoint, the reference store and the suite.
+// An MQTT 5 application message, as far as the protocol cares: the one type in which messages
+// travel between an endpoint, the reference store and the suite.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct Message {
   std::optional<std::uint32_t> expiry_seconds{};
   std::vector<std::pair<std::string, std::string>> user_properties{};  // in order, repeats kept
 
-  // The value of the last user property of that name, as the client SDKs read repeats; null when there is none.
-  // The pointer lives until user_properties changes.
+  // The value of the last user property of that name, as the client SDKs read repeats; null when
+  // there is none. The pointer lives until user_properties changes.
   [[nodiscard]] const std::string* property(std::string_view name) const {
     const std::string* found = nullptr;
     for (const auto& [key, value] : user_properties) {

@@ -18,9 +18,8 @@ std::optional<DecodedReply> read_error(std::string_view line) {
     return DecodedReply{.kind = ReplyKind::kNotApplied, .form = DialectId::kDocumented};
   }
   if (line.starts_with("ERR: ")) {
-    return DecodedReply{.kind = ReplyKind::kError,
-                        .value = line.substr(5),
-                        .form = DialectId::kDocumented};
+    return DecodedReply{
+        .kind = ReplyKind::kError, .value = line.substr(5), .form = DialectId::kDocumented};
   }
   if (line.starts_with("ERR ")) {
     return DecodedReply{.kind = ReplyKind::kError, .value = line.substr(4), .form = std::nullopt};
@@ -69,8 +68,7 @@ Result<DecodedReply, DecodeError> decode_reply(std::string_view payload, const L
         return DecodedReply{.kind = ReplyKind::kNotApplied, .form = DialectId::kDeployed};
       }
       if (value->integer < 0) return fail(unexpected);
-      return DecodedReply{
-          .kind = ReplyKind::kCount, .count = value->integer, .form = std::nullopt};
+      return DecodedReply{.kind = ReplyKind::kCount, .count = value->integer, .form = std::nullopt};
     case ValueType::kBulk:
       return DecodedReply{.kind = ReplyKind::kValue, .value = value->text, .form = std::nullopt};
     case ValueType::kNull:

@@ -30,14 +30,15 @@ enum class ReplyKind {
 
 struct Reply {
   ReplyKind kind = ReplyKind::kOk;
-  std::string_view value{};                // kValue
-  std::int64_t count = 0;                  // kCount
-  ErrorCode error = ErrorCode::kSyntax;    // kError
+  std::string_view value{};              // kValue
+  std::int64_t count = 0;                // kCount
+  ErrorCode error = ErrorCode::kSyntax;  // kError
 
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 
-// Appends the payload of a reply to a request with this verb. `verb` is empty when the request had no known one.
+// Appends the payload of a reply to a request with this verb. `verb` is empty when the request had
+// no known one.
 void append_reply(std::string& out, const Reply& reply, std::optional<Verb> verb,
                   const Dialect& dialect);
 

@@ -21,8 +21,8 @@ inline constexpr std::size_t kMaxTopicBytes = 65535;
 // The response topic that the article recommends for a client.
 [[nodiscard]] std::string recommended_response_topic(std::string_view client_id);
 
-// Where the store publishes changes of `key` for a client: both are in upper-case Base16. (Req: NTF-TOPIC-1)
-// Nothing when the topic would be longer than kMaxTopicBytes.
+// Where the store publishes changes of `key` for a client: both are in upper-case Base16. (Req:
+// NTF-TOPIC-1) Nothing when the topic would be longer than kMaxTopicBytes.
 [[nodiscard]] std::optional<std::string> notification_topic(std::string_view client_id,
                                                             std::string_view key);
 
@@ -49,8 +49,8 @@ enum class ResponseTopicFault {
   kTooLong,
 };
 
-// Does a subscription to `filter` cover `topic`? MQTT 5 section 4.7: `+` stands for one level, a final `#` for the
-// rest, and neither matches a first level that begins with `$`.
+// Does a subscription to `filter` cover `topic`? MQTT 5 section 4.7: `+` stands for one level, a
+// final `#` for the rest, and neither matches a first level that begins with `$`.
 [[nodiscard]] bool filter_matches(std::string_view filter, std::string_view topic);
 
 // Why a response topic is not legal, or nothing when it is. (Req: ENV-RESPONSE-TOPIC-2, -3)

@@ -18,9 +18,10 @@ std::optional<BytesSpec> load_escaped(YamlReader& reader, const YAML::Node& node
   if (!text) return std::nullopt;
   std::optional<std::string> bytes = unescape(*text);
   if (!bytes) {
-    reader.complain(node,
-                    "escaped: a backslash starts one of \\\\ \\\" \\r \\n \\t \\0 \\xNN; write the text "
-                    "in single quotes so that YAML leaves the backslashes alone");
+    reader.complain(
+        node,
+        "escaped: a backslash starts one of \\\\ \\\" \\r \\n \\t \\0 \\xNN; write the text "
+        "in single quotes so that YAML leaves the backslashes alone");
     return std::nullopt;
   }
   return literal(std::move(*bytes));
@@ -36,7 +37,8 @@ std::optional<BytesSpec> load_hex(YamlReader& reader, const YAML::Node& node) {
   }
   std::optional<std::string> bytes = codec::base16_decode(digits);
   if (!bytes) {
-    reader.complain(node, "hex: \"" + *text + "\" must be pairs of hexadecimal digits, e.g. \"00 ff\"");
+    reader.complain(node,
+                    "hex: \"" + *text + "\" must be pairs of hexadecimal digits, e.g. \"00 ff\"");
     return std::nullopt;
   }
   return literal(std::move(*bytes));
@@ -123,8 +125,9 @@ std::optional<BytesSpec> load_form(YamlReader& reader, const YAML::Node& node,
     if (form == "join") return BytesSpec{JoinedBytes{std::move(*parts)}};
     return BytesSpec{CommandBytes{std::move(*parts)}};
   }
-  reader.complain(node, std::string(what) + " needs one of escaped, hex, repeat, size, join, command, "
-                                            "key or all_bytes");
+  reader.complain(node, std::string(what) +
+                            " needs one of escaped, hex, repeat, size, join, command, "
+                            "key or all_bytes");
   return std::nullopt;
 }
 
@@ -167,7 +170,8 @@ std::optional<BytesSpec> load_key(YamlReader& reader, const YAML::Node& node,
   const YAML::Node exact = YamlReader::member(node, "exact");
   const YAML::Node name = YamlReader::member(node, "name");
   if (exact.IsDefined() == name.IsDefined()) {
-    reader.complain(node, std::string(what) + " needs either name (with the case's prefix) or exact");
+    reader.complain(node,
+                    std::string(what) + " needs either name (with the case's prefix) or exact");
     return std::nullopt;
   }
   if (exact.IsDefined()) return load_bytes(reader, exact, what);

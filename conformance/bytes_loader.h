@@ -8,7 +8,8 @@
 
 namespace fencepost::conformance {
 
-// Text, or one of {escaped}, {hex}, {repeat, times}, {size}, {join}, {command}, {key, append}, {all_bytes}.
+// Text, or one of {escaped}, {hex}, {repeat, times}, {size}, {join}, {command}, {key, append},
+// {all_bytes}.
 [[nodiscard]] std::optional<BytesSpec> load_bytes(YamlReader& reader, const YAML::Node& node,
                                                   std::string_view what);
 

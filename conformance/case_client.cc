@@ -73,8 +73,9 @@ void CaseClient::take(const endpoint::Event& event) {
       }
     }
   } else if (const auto* gone = std::get_if<endpoint::Disconnected>(&event.what)) {
-    note(gone->reason_code ? fmt::format("disconnected by the broker with 0x{:02x}", *gone->reason_code)
-                           : "connection closed by the broker");
+    note(gone->reason_code
+             ? fmt::format("disconnected by the broker with 0x{:02x}", *gone->reason_code)
+             : "connection closed by the broker");
     disconnected_ = *gone;
   }
 }

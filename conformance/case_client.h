@@ -1,5 +1,5 @@
-// One MQTT client of a running case: sends requests, matches responses to them by correlation data, keeps
-// notifications in order, and remembers whatever arrived unasked.
+// One MQTT client of a running case: sends requests, matches responses to them by correlation data,
+// keeps notifications in order, and remembers whatever arrived unasked.
 #pragma once
 
 #include <deque>
@@ -36,12 +36,14 @@ struct Pending {
 class CaseClient {
  public:
   CaseClient(std::string name, std::unique_ptr<endpoint::Client> client, std::string client_id,
-             endpoint::Clock& clock, endpoint::Duration start, std::vector<TranscriptEntry>& transcript);
+             endpoint::Clock& clock, endpoint::Duration start,
+             std::vector<TranscriptEntry>& transcript);
 
   // Sends; the returned request lives as long as this object.
   [[nodiscard]] Result<Pending*, endpoint::Error> send(const codec::Message& message);
 
-  // Takes events until `done` holds, the connection ends, or `timeout` is over. True when `done` holds.
+  // Takes events until `done` holds, the connection ends, or `timeout` is over. True when `done`
+  // holds.
   bool pump_until(const std::function<bool()>& done, endpoint::Duration timeout);
   // Takes what has arrived already.
   void drain();
@@ -51,7 +53,9 @@ class CaseClient {
   [[nodiscard]] std::string response_topic() const;
   [[nodiscard]] endpoint::Client& raw() { return *client_; }
   [[nodiscard]] std::deque<Notified>& notifications() { return notifications_; }
-  [[nodiscard]] const std::optional<endpoint::Disconnected>& disconnected() const { return disconnected_; }
+  [[nodiscard]] const std::optional<endpoint::Disconnected>& disconnected() const {
+    return disconnected_;
+  }
   [[nodiscard]] std::vector<std::string>& surprises() { return surprises_; }
   [[nodiscard]] const std::list<Pending>& requests() const { return requests_; }
   void note(std::string summary);

@@ -92,7 +92,8 @@ class CaseRunner {
   }
 
  private:
-  // --- clients -----------------------------------------------------------------------------------------------------
+  // --- clients
+  // -----------------------------------------------------------------------------------------------------
 
   const ClientSpec& spec_of(const std::string& name) const {
     const auto found = std::find_if(case_.clients.begin(), case_.clients.end(),
@@ -116,10 +117,11 @@ class CaseRunner {
     if (!client) return lost(client.error());
     clients_.erase(name);
     auto& made = clients_[name] = std::make_unique<CaseClient>(name, std::move(*client), id, clock_,
-                                                              start_, result_.transcript);
+                                                               start_, result_.transcript);
     made->note("connected as " + id);
     if (spec.subscribes) {
-      if (auto done = made->raw().subscribe(made->response_topic()); !done) return lost(done.error());
+      if (auto done = made->raw().subscribe(made->response_topic()); !done)
+        return lost(done.error());
     }
     if (spec.subscribes && spec.observes) {
       const auto done = made->raw().subscribe(codec::notification_filter(id));
@@ -136,12 +138,12 @@ class CaseRunner {
     return clients_[name].get();
   }
 
-  // --- time --------------------------------------------------------------------------------------------------------
+  // --- time
+  // --------------------------------------------------------------------------------------------------------
 
   [[nodiscard]] Duration scaled(milliseconds time) const {
-    return std::chrono::duration_cast<Duration>(
-        std::chrono::duration<double, std::milli>(static_cast<double>(time.count()) *
-                                                  settings_.timeout_scale));
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::milli>(
+        static_cast<double>(time.count()) * settings_.timeout_scale));
   }
 
   [[nodiscard]] std::uint64_t store_wall_ms() const {
@@ -149,7 +151,8 @@ class CaseRunner {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(wall, 0));
   }
 
-  // --- requests ----------------------------------------------------------------------------------------------------
+  // --- requests
+  // ----------------------------------------------------------------------------------------------------
 
   std::string random_bytes(std::size_t count) {
     std::string out;
@@ -179,7 +182,8 @@ class CaseRunner {
 
   Result<Message, Problem> make_message(const RequestStep& step, const CaseClient& from) {
     Message message;
-    message.topic = step.topic ? resolve(*step.topic, key_prefix_) : std::string(codec::kRequestTopic);
+    message.topic =
+        step.topic ? resolve(*step.topic, key_prefix_) : std::string(codec::kRequestTopic);
     message.payload = resolve(step.payload, key_prefix_);
     message.qos = step.qos;
     message.retain = step.retain;
@@ -188,8 +192,8 @@ class CaseRunner {
     message.expiry_seconds = step.expiry_seconds;
     message.user_properties = step.user_properties;
     if (!step.no_response_topic) {
-      message.response_topic = step.response_topic ? resolve(*step.response_topic, key_prefix_)
-                                                   : from.response_topic();
+      message.response_topic =
+          step.response_topic ? resolve(*step.response_topic, key_prefix_) : from.response_topic();
     }
     if (!step.no_correlation) {
       message.correlation_data = step.correlation ? resolve(*step.correlation, key_prefix_)
@@ -241,10 +245,9 @@ class CaseRunner {
 
   template <typename Kind>
   static bool expects(const RequestStep& step) {
-    return std::any_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
-                       [](const Outcome& outcome) {
-                         return std::holds_alternative<Kind>(outcome.what);
-                       });
+    return std::any_of(
+        step.expect.outcomes.begin(), step.expect.outcomes.end(),
+        [](const Outcome& outcome) { return std::holds_alternative<Kind>(outcome.what); });
   }
 
   // Silence and disconnection: a probe sent after the request shows which it is.
@@ -266,8 +269,9 @@ class CaseRunner {
     return Problem{.message = silent ? "the client stayed connected and got no reply"
                                      : "neither this request nor the next one was answered",
                    .expected = expected_text(sent),
-                   .actual = silent ? "no reply; a later request on the same connection was answered"
-                                    : "nothing"};
+                   .actual = silent
+                                 ? "no reply; a later request on the same connection was answered"
+                                 : "nothing"};
   }
 
   template <typename Kind>
@@ -280,7 +284,8 @@ class CaseRunner {
 
   void note_open_point(const RequestStep& step, const Outcome& outcome) {
     if (!step.expect.open) return;
-    const std::string& id = step.expect.cites.empty() ? case_.requirements.front() : step.expect.cites;
+    const std::string& id =
+        step.expect.cites.empty() ? case_.requirements.front() : step.expect.cites;
     result_.open_points.emplace_back(id, outcome.name);
   }
 
@@ -311,15 +316,17 @@ class CaseRunner {
                     scaled(kReplyTimeout));
     if (sent.pending->reply) return judge_reply(sent);
     if (sent.pending->refused) {
-      return Problem{.message = "the broker refused the PUBLISH",
-                     .expected = expected_text(sent),
-                     .actual = fmt::format("PUBACK with reason code 0x{:02x}", *sent.pending->refused)};
+      return Problem{
+          .message = "the broker refused the PUBLISH",
+          .expected = expected_text(sent),
+          .actual = fmt::format("PUBACK with reason code 0x{:02x}", *sent.pending->refused)};
     }
     if (from.disconnected()) return unexpected_disconnect(from);
     if (!from.surprises().empty()) return check_surprises();
-    return Problem{.message = "no response",
-                   .expected = expected_text(sent),
-                   .actual = fmt::format("nothing within {} ms", scaled(kReplyTimeout).count() / 1000)};
+    return Problem{
+        .message = "no response",
+        .expected = expected_text(sent),
+        .actual = fmt::format("nothing within {} ms", scaled(kReplyTimeout).count() / 1000)};
   }
 
   MaybeProblem judge_reply(const Sent& sent) {
@@ -340,13 +347,14 @@ class CaseRunner {
     const Duration limit = time_of(*step.expect.before);
     if (replied < limit) return std::nullopt;
     return Problem{.verdict = Verdict::kInconclusive,
-                   .message = fmt::format("the reply came {} ms after {}, when it no longer proves "
-                                          "anything; the machine or the network is too slow",
-                                          (replied - time_of({step.expect.before->mark,
-                                                              step.expect.before->after_reply,
-                                                              milliseconds{0}}))
-                                                  .count() / 1000,
-                                          step.expect.before->mark)};
+                   .message = fmt::format(
+                       "the reply came {} ms after {}, when it no longer proves "
+                       "anything; the machine or the network is too slow",
+                       (replied - time_of({step.expect.before->mark,
+                                           step.expect.before->after_reply, milliseconds{0}}))
+                               .count() /
+                           1000,
+                       step.expect.before->mark)};
   }
 
   MaybeProblem judge_payload(const Sent& sent, const Message& reply) {
@@ -361,13 +369,25 @@ class CaseRunner {
     }
     const auto match = match_reply(expect.outcomes, reply.payload, context);
     if (!match) {
-      return Problem{.message = "the reply is not the expected one",
+      return Problem{.message = unmatched_reply_message(expect, reply.payload, context),
                      .expected = describe(expect.outcomes, context),
                      .actual = describe_reply(reply.payload)};
     }
     if (match->form) result_.forms.push_back(*match->form);
     note_open_point(*sent.step, *match->outcome);
     return std::nullopt;
+  }
+
+  // The right reply in the wrong dialect deserves to be called that.
+  std::string unmatched_reply_message(const Expectation& expect, std::string_view payload,
+                                      ReplyContext context) {
+    context.profile = Profile::kAuto;
+    const auto match = match_reply(expect.outcomes, payload, context);
+    if (!match || !match->form) return "the reply is not the expected one";
+    result_.forms.push_back(*match->form);
+    return fmt::format(
+        "the reply has the form of the {} dialect, and this run judges by the {} one",
+        codec::dialect(match->form->second).name, name(settings_.profile));
   }
 
   MaybeProblem judge_timestamp(const std::optional<TimestampCheck>& check, const Message& request,
@@ -399,8 +419,7 @@ class CaseRunner {
 
   MaybeProblem compare_timestamp(const TimestampCheck& check, const Message& request,
                                  const hlc::Timestamp& seen, const std::string& text) const {
-    if (check.equals && saved_.contains(*check.equals) &&
-        saved_.at(*check.equals).value != seen) {
+    if (check.equals && saved_.contains(*check.equals) && saved_.at(*check.equals).value != seen) {
       return Problem{.message = "the version is not the one saved as " + *check.equals,
                      .expected = "__ts equal to " + saved_.at(*check.equals).text,
                      .actual = "__ts = " + escape(text, 100)};
@@ -415,8 +434,9 @@ class CaseRunner {
         other = saved_.at(name).value;
       }
       if (!other || seen > *other) continue;
-      return Problem{.message = name == "sent" ? "the version is not greater than the request's timestamp"
-                                               : "the version is not greater than the one saved as " + name,
+      return Problem{.message = name == "sent"
+                                    ? "the version is not greater than the request's timestamp"
+                                    : "the version is not greater than the one saved as " + name,
                      .expected = "__ts greater than " + hlc::format(*other),
                      .actual = "__ts = " + escape(text, 100)};
     }
@@ -444,7 +464,8 @@ class CaseRunner {
     return std::nullopt;
   }
 
-  // --- steps -------------------------------------------------------------------------------------------------------
+  // --- steps
+  // -------------------------------------------------------------------------------------------------------
 
   MaybeProblem run_steps() {
     for (std::size_t i = 0; i < case_.steps.size(); ++i) {
@@ -486,10 +507,11 @@ class CaseRunner {
     if (queue.empty()) {
       if ((*observer)->disconnected()) return unexpected_disconnect(**observer);
       if (!(*observer)->surprises().empty()) return check_surprises();
-      return Problem{.message = "no notification",
-                     .expected = expected,
-                     .actual = fmt::format("nothing within {} ms", scaled(step.within).count() / 1000),
-                     .cites = step.cites};
+      return Problem{
+          .message = "no notification",
+          .expected = expected,
+          .actual = fmt::format("nothing within {} ms", scaled(step.within).count() / 1000),
+          .cites = step.cites};
     }
     const Notified notified = std::move(queue.front());
     queue.pop_front();
@@ -525,34 +547,41 @@ class CaseRunner {
                                   const std::string& expected) {
     const std::string key = resolve(step.key, key_prefix_);
     const auto decoded = codec::decode_notification(notified.message.payload);
-    const std::string actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
-                                           escape(notified.key, 100));
+    const std::string actual = fmt::format(
+        "{} for key \"{}\"", escape(notified.message.payload, 300), escape(notified.key, 100));
     if (notified.key != key || !decoded || decoded->operation != step.operation) {
-      return Problem{.message = "the notification is not the expected one", .expected = expected, .actual = actual};
+      return Problem{.message = "the notification is not the expected one",
+                     .expected = expected,
+                     .actual = actual};
     }
     const std::vector<codec::DialectId> dialects = dialects_of(settings_.profile);
     const bool wrong_form = decoded->form && std::find(dialects.begin(), dialects.end(),
                                                        *decoded->form) == dialects.end();
     const bool wrong_value = step.value && decoded->value != resolve(*step.value, key_prefix_);
     if (wrong_form || wrong_value) {
-      return Problem{.message = "the notification is not the expected one", .expected = expected, .actual = actual};
+      return Problem{.message = "the notification is not the expected one",
+                     .expected = expected,
+                     .actual = actual};
     }
-    if (decoded->form) result_.forms.emplace_back(codec::Divergence::kDeleteOperation, *decoded->form);
+    if (decoded->form)
+      result_.forms.emplace_back(codec::Divergence::kDeleteOperation, *decoded->form);
     if (step.qos && notified.message.qos != *step.qos) {
       return Problem{.message = "the notification has another QoS",
                      .expected = fmt::format("QoS {}", *step.qos),
                      .actual = fmt::format("QoS {}", notified.message.qos)};
     }
     if (notified.message.retain) {
-      return Problem{.message = "the notification is a retained message", .expected = "retain 0", .actual = "retain 1"};
+      return Problem{.message = "the notification is a retained message",
+                     .expected = "retain 0",
+                     .actual = "retain 1"};
     }
     const Expectation properties{.content_type = step.content_type};
     if (auto problem = judge_properties(properties, notified.message)) return problem;
     return judge_timestamp(step.timestamp, {}, notified.message);
   }
 
-  // Proves that nothing has arrived for `step.client`: the notification of a key that only this step uses must be the
-  // next thing that does.
+  // Proves that nothing has arrived for `step.client`: the notification of a key that only this
+  // step uses must be the next thing that does.
   MaybeProblem run(const SilenceStep& step) {
     auto observer = client(step.client);
     if (!observer) return observer.error();
@@ -600,8 +629,8 @@ class CaseRunner {
   [[nodiscard]] Duration time_of(const TimePoint& point) const {
     const auto mark = marks_.find(point.mark);
     FENCEPOST_CHECK(mark != marks_.end());  // the loader has checked the names
-    const Duration base = point.after_reply ? mark->second.replied.value_or(mark->second.sent)
-                                            : mark->second.sent;
+    const Duration base =
+        point.after_reply ? mark->second.replied.value_or(mark->second.sent) : mark->second.sent;
     return base + point.offset;
   }
 
@@ -642,16 +671,18 @@ class CaseRunner {
     const std::size_t most = settings_.quota.value_or(0) + 1;
     bool refused = false;
     for (std::size_t first = 0; first < most && !refused; first += kFillWindow) {
-      if (auto problem = fill_window(step, **found, first, std::min(first + kFillWindow, most), refused)) {
+      if (auto problem =
+              fill_window(step, **found, first, std::min(first + kFillWindow, most), refused)) {
         problem->cites = step.cites;
         return problem;
       }
     }
     if (refused) return std::nullopt;
-    return Problem{.message = fmt::format("{} new keys were stored, more than the quota allows", most),
-                   .expected = "-ERR the quota has been exceeded\\r\\n",
-                   .actual = "+OK\\r\\n each time",
-                   .cites = step.cites};
+    return Problem{
+        .message = fmt::format("{} new keys were stored, more than the quota allows", most),
+        .expected = "-ERR the quota has been exceeded\\r\\n",
+        .actual = "+OK\\r\\n each time",
+        .cites = step.cites};
   }
 
   // Writes keys [first, last) without waiting in between, then looks at the replies.
@@ -663,7 +694,8 @@ class CaseRunner {
       RequestStep& request = steps[i - first];
       const std::string key = step.key + "-" + std::to_string(i);
       request.client = from.name();
-      request.payload = {CommandBytes{{{LiteralBytes{"SET"}}, {KeyBytes{key, ""}}, {LiteralBytes{"v"}}}}};
+      request.payload = {
+          CommandBytes{{{LiteralBytes{"SET"}}, {KeyBytes{key, ""}}, {LiteralBytes{"v"}}}}};
       request.timestamp = TimestampExpression{.base = "now"};
       request.written_keys = {key};
       request.expect.outcomes = {{PlainReply{codec::ReplyKind::kOk}},
@@ -679,7 +711,8 @@ class CaseRunner {
     return std::nullopt;
   }
 
-  // --- afterwards --------------------------------------------------------------------------------------------------
+  // --- afterwards
+  // --------------------------------------------------------------------------------------------------
 
   MaybeProblem check_surprises() {
     for (const auto& [name, client] : clients_) {
@@ -699,10 +732,11 @@ class CaseRunner {
       if (!client->disconnected()) client->drain();
       if (client->notifications().empty()) continue;
       const Notified& notified = client->notifications().front();
-      return Problem{.message = "client " + name + " received a notification that the case does not expect",
-                     .expected = "no further notification",
-                     .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
-                                           escape(notified.key, 100))};
+      return Problem{
+          .message = "client " + name + " received a notification that the case does not expect",
+          .expected = "no further notification",
+          .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
+                                escape(notified.key, 100))};
     }
     return check_surprises();
   }

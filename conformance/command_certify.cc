@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <thread>
@@ -21,7 +22,8 @@
 namespace fencepost::conformance {
 namespace {
 
-// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run at once.
+// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
+// at once.
 constexpr std::size_t kNetworkJobs = 64;
 
 std::atomic<bool> stop_requested{false};
@@ -78,35 +80,51 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   return out + fmt::format(" --seed {}", seed);
 }
 
-// Writes a report beside its place first, so that a full disk never leaves half of one.
+// Reports are written beside their place first, so that a full disk never leaves half of one.
+// Devices and pipes are written to as they are.
+std::string writing_place(const std::string& path) {
+  std::error_code failed;
+  const auto status = std::filesystem::status(path, failed);
+  const bool replaceable =
+      !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+  return replaceable ? path + ".partial" : path;
+}
+
+bool fail_to_write(const std::string& path) {
+  complain(fmt::format("cannot write the report {}: {}", path,
+                       std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+  return false;
+}
+
 bool write_report(const std::string& path, const std::string& content) {
-  const std::string temporary = path + ".partial";
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
+  const std::string place = writing_place(path);
+  std::ofstream stream(place, std::ios::binary | std::ios::trunc);
   stream << content;
   stream.close();
-  if (stream && std::rename(temporary.c_str(), path.c_str()) == 0) return true;
-  complain(fmt::format("cannot write the report {}: {}", path, std::strerror(errno)));  // NOLINT
-  std::remove(temporary.c_str());
+  if (stream && (place == path || std::rename(place.c_str(), path.c_str()) == 0)) return true;
+  fail_to_write(path);
+  if (place != path) std::remove(place.c_str());
   return false;
 }
 
 // Can a report be written there? Asked before the run, not after it.
 bool is_writable(const std::string& path) {
   if (path.empty()) return true;
-  const std::string temporary = path + ".partial";
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-  const bool good = stream.is_open();
-  if (!good) complain(fmt::format("cannot write the report {}: {}", path, std::strerror(errno)));  // NOLINT
+  const std::string place = writing_place(path);
+  std::ofstream stream(place, std::ios::binary | std::ios::app);
+  if (!stream.is_open()) return fail_to_write(path);
   stream.close();
-  std::remove(temporary.c_str());
-  return good;
+  if (place != path) std::remove(place.c_str());
+  return true;
 }
 
 bool write_reports(const CertifyOptions& options, const SuiteResult& result,
                    const Catalogue& catalogue, const ReportContext& context) {
   bool good = true;
-  if (!options.json.empty()) good &= write_report(options.json, to_json(result, catalogue, context));
-  if (!options.junit.empty()) good &= write_report(options.junit, to_junit(result, catalogue, context));
+  if (!options.json.empty())
+    good &= write_report(options.json, to_json(result, catalogue, context));
+  if (!options.junit.empty())
+    good &= write_report(options.junit, to_junit(result, catalogue, context));
   return good;
 }
 
@@ -156,14 +174,19 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     return std::nullopt;
   }
   if (!parse_shard(options.shard, options.selection)) {
-    complain("--shard " + options.shard + " must look like 2/5, the first number between 1 and the second");
+    complain("--shard " + options.shard +
+             " must look like 2/5, the first number between 1 and the second");
     return std::nullopt;
   }
   if (!is_writable(options.json) || !is_writable(options.junit)) return std::nullopt;
   auto library = open_library(options.scenarios);
   auto descriptor = read_descriptor(options);
   if (!library || !descriptor) return std::nullopt;
-  Plan plan{.library = std::move(*library), .cases = {}, .descriptor = std::move(*descriptor), .suite = {}, .context = {}};
+  Plan plan{.library = std::move(*library),
+            .cases = {},
+            .descriptor = std::move(*descriptor),
+            .suite = {},
+            .context = {}};
   plan.cases = select(plan.library.cases, options.selection);
   std::random_device device;
   const std::uint64_t seed = options.seed.value_or(device());

@@ -27,14 +27,10 @@ ordered_json to_json(const Case& test_case, const Catalogue& catalogue) {
 }
 
 ordered_json to_json(const Requirement& requirement) {
-  return {{"id", requirement.id},
-          {"level", name(requirement.level)},
-          {"binds", requirement.binds},
-          {"text", requirement.text},
-          {"section", requirement.section},
-          {"source", requirement.source},
-          {"open", requirement.open},
-          {"untestable", requirement.untestable}};
+  return {{"id", requirement.id},           {"level", name(requirement.level)},
+          {"binds", requirement.binds},     {"text", requirement.text},
+          {"section", requirement.section}, {"source", requirement.source},
+          {"open", requirement.open},       {"untestable", requirement.untestable}};
 }
 
 std::vector<const Case*> cases_of(const Library& library, const std::string& requirement) {
@@ -50,7 +46,9 @@ void explain_requirement(const Requirement& requirement, const Library& library)
   fmt::print("{}  ({}, binds the {})\n\n  {}\n\n", requirement.id, name(requirement.level),
              requirement.binds, requirement.text);
   fmt::print("  stands in   {}{}\n", requirement.section,
-             requirement.source == "article" ? "" : " (not printed there: seen from the deployed service)");
+             requirement.source == "article"
+                 ? ""
+                 : " (not printed there: seen from the deployed service)");
   for (const auto& [dialect, form] : requirement.dialects) {
     fmt::print("  {:<11} {}\n", dialect, form);
   }
@@ -62,7 +60,8 @@ void explain_requirement(const Requirement& requirement, const Library& library)
   }
   const std::vector<const Case*> cases = cases_of(library, requirement.id);
   fmt::print("\n  checked by {} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
-  for (const Case* test_case : cases) fmt::print("    {:<52} {}\n", test_case->id, test_case->title);
+  for (const Case* test_case : cases)
+    fmt::print("    {:<52} {}\n", test_case->id, test_case->title);
 }
 
 void explain_case(const Case& test_case, const Library& library) {
@@ -99,8 +98,10 @@ std::optional<Library> open_library(const std::string& scenarios) {
   Library library = load_library(files, errors);
   for (const LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
   if (!errors.empty()) {
-    fmt::print(stderr, "fencepost: {} error{} in the scenario files; scenarios/FORMAT.md describes the format\n",
-               errors.size(), errors.size() == 1 ? "" : "s");
+    fmt::print(
+        stderr,
+        "fencepost: {} error{} in the scenario files; scenarios/FORMAT.md describes the format\n",
+        errors.size(), errors.size() == 1 ? "" : "s");
     return std::nullopt;
   }
   return library;

@@ -1,4 +1,5 @@
-// The commands of the program, one function each: options in, exit code out. main.cc only parses the command line.
+// The commands of the program, one function each: options in, exit code out. main.cc only parses
+// the command line.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct CertifyOptions {
   std::string profile = "auto";
   bool strict = false;
   Selection selection{};
-  std::string shard{};  // K/N
+  std::string shard{};   // K/N
   std::size_t jobs = 0;  // 0: a sensible number
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
@@ -25,7 +26,8 @@ struct CertifyOptions {
   std::string json{};
   bool trace = false;
   bool quiet = false;
-  std::string program = "fencepost";  // how it was called, for the command that reproduces a failure
+  std::string program =
+      "fencepost";  // how it was called, for the command that reproduces a failure
 };
 [[nodiscard]] ExitCode certify(CertifyOptions options);
 

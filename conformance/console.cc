@@ -3,8 +3,9 @@
 #include <cstdlib>
 #include <map>
 
-#include <fmt/format.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace fencepost::conformance {
 namespace {
@@ -52,7 +53,8 @@ std::string forms_text(const SuiteResult& result) {
   std::string out;
   for (const auto& [divergence, forms] : result.forms) {
     for (const codec::DialectId id : forms) {
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", codec::name(divergence), codec::dialect(id).name);
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", codec::name(divergence),
+                         codec::dialect(id).name);
     }
   }
   return out;
@@ -62,9 +64,11 @@ std::string forms_text(const SuiteResult& result) {
 
 ConsoleOptions console_options(std::FILE* stream) {
   ConsoleOptions options;
-  const char* no_colour = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): nobody writes it
-  const char* term = std::getenv("TERM");           // NOLINT(concurrency-mt-unsafe)
-  const bool terminal = isatty(fileno(stream)) == 1 && term != nullptr && std::string(term) != "dumb";
+  const char* no_colour =
+      std::getenv("NO_COLOR");             // NOLINT(concurrency-mt-unsafe): nobody writes it
+  const char* term = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
+  const bool terminal =
+      isatty(fileno(stream)) == 1 && term != nullptr && std::string(term) != "dumb";
   options.live = terminal;
   options.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
   return options;
@@ -88,9 +92,10 @@ void Console::begin(const ReportContext& context, std::size_t cases, std::size_t
   line(fmt::format("{} {}  endpoint {}  profile {}  {} cases, {} at once  seed {}",
                    coloured(kBold, "fencepost certify"), suite_version(), context.endpoint,
                    name(context.profile), cases, jobs, context.seed));
-  line(fmt::format("preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms",
-                   milliseconds(context.preflight.round_trip_p50),
-                   milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms));
+  line(fmt::format(
+      "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms",
+      milliseconds(context.preflight.round_trip_p50),
+      milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms));
 }
 
 void Console::progress(const CaseResult& result, std::size_t done, std::size_t total) {
@@ -125,15 +130,18 @@ void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, 
     line("");
     line(coloured(kBold, area));
     for (const CaseResult* entry : areas[area]) {
-      const bool warning = entry->verdict == Verdict::kFailed && is_warning(*entry, catalogue, strict);
-      const std::string duration = entry->verdict == Verdict::kSkipped || entry->verdict == Verdict::kNotRun
-                                       ? std::string(name(entry->verdict))
-                                       : fmt::format("{:.1f} ms", milliseconds(entry->duration));
-      line(fmt::format("  {} {:<52} {:>11}  {}",
-                       coloured(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
-                       entry->test_case->id, duration,
-                       coloured(kDim, entry->verdict == Verdict::kSkipped ? entry->message
-                                                                          : entry->test_case->title)));
+      const bool warning =
+          entry->verdict == Verdict::kFailed && is_warning(*entry, catalogue, strict);
+      const std::string duration =
+          entry->verdict == Verdict::kSkipped || entry->verdict == Verdict::kNotRun
+              ? std::string(name(entry->verdict))
+              : fmt::format("{:.1f} ms", milliseconds(entry->duration));
+      line(fmt::format(
+          "  {} {:<52} {:>11}  {}",
+          coloured(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
+          entry->test_case->id, duration,
+          coloured(kDim, entry->verdict == Verdict::kSkipped ? entry->message
+                                                             : entry->test_case->title)));
     }
   }
 }
@@ -141,26 +149,30 @@ void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, 
 void Console::print_failure(const CaseResult& result, const Catalogue& catalogue,
                             const ReportContext& context) {
   const Case& test_case = *result.test_case;
-  const bool warning = result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
+  const bool warning =
+      result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
   line("");
-  line(fmt::format("{} {}  {}",
-                   coloured(colour_of(result, warning),
-                            warning ? "WARNING" : result.verdict == Verdict::kFailed ? "FAILED" : "INCONCLUSIVE"),
-                   coloured(kBold, test_case.id), test_case.title));
+  line(fmt::format(
+      "{} {}  {}",
+      coloured(colour_of(result, warning), warning                              ? "WARNING"
+                                           : result.verdict == Verdict::kFailed ? "FAILED"
+                                                                                : "INCONCLUSIVE"),
+      coloured(kBold, test_case.id), test_case.title));
   if (const Requirement* requirement = catalogue.find(result.requirement)) {
-    line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level), requirement->text));
+    line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level),
+                     requirement->text));
   }
   line(fmt::format("  because   {}", result.message));
   if (result.step > 0) {
-    line(fmt::format("  step      {} at {}:{}  ({})", result.step, result.position.file, result.position.line,
-                     test_case.steps[result.step - 1].title));
+    line(fmt::format("  step      {} at {}:{}  ({})", result.step, result.position.file,
+                     result.position.line, test_case.steps[result.step - 1].title));
   } else {
     line(fmt::format("  case      {}:{}", test_case.position.file, test_case.position.line));
   }
   if (!result.expected.empty()) line("  expected  " + coloured(kGreen, result.expected));
   if (!result.actual.empty()) line("  actual    " + coloured(kRed, result.actual));
-  const std::size_t shown = options_.trace ? result.transcript.size()
-                                           : std::min(kLastPackets, result.transcript.size());
+  const std::size_t shown =
+      options_.trace ? result.transcript.size() : std::min(kLastPackets, result.transcript.size());
   if (shown > 0) line(shown < result.transcript.size() ? "  last packets" : "  packets");
   for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
     line("  " + to_line(result.transcript[i]));
@@ -181,14 +193,17 @@ void Console::print_summary(const SuiteResult& result, const ReportContext& cont
   add(summary.skipped, "skipped", kDim);
   add(summary.not_run, "not run", kYellow);
   line(counts);
-  line(fmt::format("time {:.2f} s, the longest wait of one case {:.2f} s; {} requests, round trip {:.3f} ms (p50), "
-                   "{:.3f} ms (p99) under load",
-                   milliseconds(result.duration) / 1000.0,
-                   static_cast<double>(result.longest_wait.count()) / 1000.0, result.round_trips.size(),
-                   milliseconds(percentile(result.round_trips, 50)),
-                   milliseconds(percentile(result.round_trips, 99))));
+  line(
+      fmt::format("time {:.2f} s, the longest wait of one case {:.2f} s; {} requests, round trip "
+                  "{:.3f} ms (p50), "
+                  "{:.3f} ms (p99) under load",
+                  milliseconds(result.duration) / 1000.0,
+                  static_cast<double>(result.longest_wait.count()) / 1000.0,
+                  result.round_trips.size(), milliseconds(percentile(result.round_trips, 50)),
+                  milliseconds(percentile(result.round_trips, 99))));
   const std::string forms = forms_text(result);
-  line(fmt::format("dialect {}{}", observed_dialect(result), forms.empty() ? "" : " (" + forms + ")"));
+  line(fmt::format("dialect {}{}", observed_dialect(result),
+                   forms.empty() ? "" : " (" + forms + ")"));
   if (!context.stopped_because.empty()) line(coloured(kRed, context.stopped_because));
   switch (exit_code(result)) {
     case ExitCode::kConformant:

@@ -43,10 +43,11 @@ std::optional<Outcomes> load_error_outcome(YamlReader& reader, const YAML::Node&
     for (const codec::ErrorCode known : codec::kErrorCodes) names.push_back(codec::name(known));
     const std::string guess = nearest(*name, names);
     std::string list;
-    for (const std::string_view known : names) list += (list.empty() ? "" : ", ") + std::string(known);
-    reader.complain(node, "there is no error \"" + *name + "\"" +
-                              (guess.empty() ? "; there are: " + list
-                                             : "; did you mean \"" + guess + "\"?"));
+    for (const std::string_view known : names)
+      list += (list.empty() ? "" : ", ") + std::string(known);
+    reader.complain(
+        node, "there is no error \"" + *name + "\"" +
+                  (guess.empty() ? "; there are: " + list : "; did you mean \"" + guess + "\"?"));
     return std::nullopt;
   }
   return Outcomes{{ErrorReply{*code}}};
@@ -120,8 +121,7 @@ std::optional<Outcomes> load_outcomes(YamlReader& reader, const YAML::Node& node
   if (form == "any_of") return load_any_of(reader, value);
   if (form == "open") return load_open(reader, value);
   if (form == "count") {
-    const auto count =
-        reader.integer(value, "count", 0, std::numeric_limits<std::int64_t>::max());
+    const auto count = reader.integer(value, "count", 0, std::numeric_limits<std::int64_t>::max());
     if (!count) return std::nullopt;
     return Outcomes{{CountReply{*count}}};
   }
@@ -162,8 +162,10 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, const YAM
     check.absent = *word == "absent";
     check.present = *word == "present";
     if (check.absent || check.present) return check;
-    reader.complain(node, "ts must be absent, present, or {save: name, equals: name, "
-                          "greater_than: [names]}, not \"" + *word + "\"");
+    reader.complain(node,
+                    "ts must be absent, present, or {save: name, equals: name, "
+                    "greater_than: [names]}, not \"" +
+                        *word + "\"");
     return std::nullopt;
   }
   if (!reader.check_map(node, "ts", fields::kTimestampCheck)) return std::nullopt;
@@ -202,8 +204,9 @@ std::optional<TimePoint> load_time_point(YamlReader& reader, const YAML::Node& n
     point.after_reply = true;
     point.mark.resize(point.mark.size() - 6);
   }
-  const auto offset = plus == std::string::npos ? std::optional(std::chrono::milliseconds{0})
-                                                : parse_duration(std::string_view(*text).substr(plus + 3));
+  const auto offset = plus == std::string::npos
+                          ? std::optional(std::chrono::milliseconds{0})
+                          : parse_duration(std::string_view(*text).substr(plus + 3));
   if (!offset) {
     reader.complain(node, std::string(what) + " must look like `t1 + 900ms` or `t1.reply + 250ms`");
     return std::nullopt;
@@ -244,7 +247,8 @@ std::optional<Expectation> load_expectation(YamlReader& reader, const YAML::Node
   if (const YAML::Node ts = YamlReader::member(node, "ts"); ts.IsDefined()) {
     out.timestamp = load_timestamp_check(reader, ts, known);
   }
-  if (const YAML::Node properties = YamlReader::member(node, "properties"); properties.IsDefined()) {
+  if (const YAML::Node properties = YamlReader::member(node, "properties");
+      properties.IsDefined()) {
     load_properties(reader, properties, out);
   }
   if (const YAML::Node type = YamlReader::member(node, "content_type"); type.IsDefined()) {

@@ -25,8 +25,10 @@ std::string encode(const Reply& reply, const ReplyContext& context, DialectId id
   return out;
 }
 
-// The payloads that this outcome allows in this dialect; empty for outcomes that are no fixed bytes.
-std::vector<std::string> payloads(const Outcome& outcome, const ReplyContext& context, DialectId id) {
+// The payloads that this outcome allows in this dialect; empty for outcomes that are no fixed
+// bytes.
+std::vector<std::string> payloads(const Outcome& outcome, const ReplyContext& context,
+                                  DialectId id) {
   if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
     return {encode({.kind = plain->kind}, context, id)};
   }

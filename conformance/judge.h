@@ -36,8 +36,8 @@ struct ReplyContext {
   std::string key_prefix;
 };
 
-// The first expected outcome that the payload is, byte for byte, in one of the profile's dialects. Nothing when it is
-// none of them.
+// The first expected outcome that the payload is, byte for byte, in one of the profile's dialects.
+// Nothing when it is none of them.
 [[nodiscard]] std::optional<ReplyMatch> match_reply(const std::vector<Outcome>& expected,
                                                     std::string_view payload,
                                                     const ReplyContext& context);

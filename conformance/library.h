@@ -20,12 +20,13 @@ struct Library {
   std::vector<Case> cases;
 };
 
-// Loads the cases of `files`; requirements.yaml among them replaces the built-in catalogue. All complaints are
-// appended to `errors`.
+// Loads the cases of `files`; requirements.yaml among them replaces the built-in catalogue. All
+// complaints are appended to `errors`.
 [[nodiscard]] Library load_library(const std::vector<SourceFile>& files,
                                    std::vector<LoadError>& errors);
 
-// The YAML files at `path`: itself, or those below it when it is a folder. The error says which cannot be read.
+// The YAML files at `path`: itself, or those below it when it is a folder. The error says which
+// cannot be read.
 [[nodiscard]] Result<std::vector<SourceFile>, std::string> read_files(
     const std::filesystem::path& path);
 

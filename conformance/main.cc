@@ -15,36 +15,50 @@ namespace {
 using Action = std::function<ExitCode()>;
 
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand("certify", "Run the conformance cases against an endpoint");
-  command->add_option("--endpoint", options.endpoint,
-                      "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...");
+  CLI::App* command =
+      app.add_subcommand("certify", "Run the conformance cases against an endpoint");
+  command->add_option(
+      "--endpoint", options.endpoint,
+      "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...");
   command->add_option("--descriptor", options.descriptor,
                       "YAML file that describes the endpoint: url, tls, roles, capabilities");
   command->add_option("--profile", options.profile,
-                      "auto (default), documented (what the article prints) or deployed (what client SDKs require)");
+                      "auto (default), documented (what the article prints) or deployed (what "
+                      "client SDKs require)");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
-  command->add_option("--run", options.selection.run, "Only cases whose id matches this glob (repeatable)");
-  command->add_option("--skip", options.selection.skip, "Not the cases whose id matches this glob (repeatable)");
+  command->add_option("--run", options.selection.run,
+                      "Only cases whose id matches this glob (repeatable)");
+  command->add_option("--skip", options.selection.skip,
+                      "Not the cases whose id matches this glob (repeatable)");
   command->add_option("--tag", options.selection.tags, "Only cases with this tag (repeatable)");
   command->add_option("--requirement", options.selection.requirements,
                       "Only cases that cite this requirement (repeatable)");
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
-  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: 64 over MQTT, else one a core)");
-  command->add_option("--timeout-scale", options.timeout_scale, "Factor of every time limit (default 1)")
+  command->add_option("-j,--jobs", options.jobs,
+                      "Cases at once (default: 64 over MQTT, else one a core)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
   command->add_option("--junit", options.junit, "Write a JUnit XML report to this file");
-  command->add_option("--json", options.json, "Write a JSON report to this file (schema: docs/report.schema.json)");
-  command->add_option("--scenarios", options.scenarios, "Run the cases of this folder or file instead of the built-in ones");
-  command->add_flag("--trace", options.trace, "Print all packets of a failed case, not just the last ones");
+  command->add_option("--json", options.json,
+                      "Write a JSON report to this file (schema: docs/report.schema.json)");
+  command->add_option("--scenarios", options.scenarios,
+                      "Run the cases of this folder or file instead of the built-in ones");
+  command->add_flag("--trace", options.trace,
+                    "Print all packets of a failed case, not just the last ones");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->callback([&] { action = [&] { return certify(options); }; });
 }
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand("serve", "Run a broker with the reference state store on loopback");
-  command->add_option("--port", options.port, "TCP port (default 1883)")->check(CLI::Range(1, 65535));
-  command->add_option("--profile", options.profile, "The dialect it speaks: deployed (default) or documented");
+  CLI::App* command =
+      app.add_subcommand("serve", "Run a broker with the reference state store on loopback");
+  command->add_option("--port", options.port, "TCP port (default 1883)")
+      ->check(CLI::Range(1, 65535));
+  command->add_option("--profile", options.profile,
+                      "The dialect it speaks: deployed (default) or documented");
   command->add_option("--quota", options.quota, "How many keys it holds (default: no limit)");
   command->add_option("--authorization", options.authorization,
                       "JSON file: who may touch which key (see reference_store/authorization.h)");
@@ -73,10 +87,11 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Fencepost: conformance suite of the state store protocol over MQTT 5\n"
-               "Exit codes: 0 conformant, 1 a requirement failed, 2 usage, descriptor or scenario error, "
-               "3 endpoint unreachable or lost,\n4 inconclusive, 5 no case selected, 70 internal error, "
-               "130 interrupted"};
+  CLI::App app{
+      "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
+      "Exit codes: 0 conformant, 1 a requirement failed, 2 usage, descriptor or scenario error, "
+      "3 endpoint unreachable or lost,\n4 inconclusive, 5 no case selected, 70 internal error, "
+      "130 interrupted"};
   app.set_version_flag("--version", std::string("fencepost ") + suite_version());
   app.require_subcommand(1);
   CertifyOptions certify_options;

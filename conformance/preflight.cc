@@ -23,12 +23,14 @@ constexpr int kProbes = 200;
 constexpr Duration kProbeBudget = milliseconds{500};  // a slow network gets fewer probes
 
 constexpr std::string_view kNotAllowedHint =
-    "give credentials in the URL (mqtt://user:password@host) or in a descriptor, and allow the client to publish to "
+    "give credentials in the URL (mqtt://user:password@host) or in a descriptor, and allow the "
+    "client to publish to "
     "the request topic and to subscribe to its response topic";
 
 class Prober {
  public:
-  Prober(endpoint::Session& session, std::unique_ptr<endpoint::Client> client, std::string client_id)
+  Prober(endpoint::Session& session, std::unique_ptr<endpoint::Client> client,
+         std::string client_id)
       : clock_(session.clock()),
         client_(std::move(client)),
         response_topic_(codec::recommended_response_topic(client_id)),
@@ -51,7 +53,8 @@ class Prober {
     request.payload = codec::encode_command(arguments);
     request.response_topic = response_topic_;
     request.correlation_data = fmt::format("preflight-{:06}", ++count_);
-    if (!timestamp.empty()) request.user_properties.emplace_back(codec::kTimestampProperty, timestamp);
+    if (!timestamp.empty())
+      request.user_properties.emplace_back(codec::kTimestampProperty, timestamp);
     const Duration sent = clock_.now();
     if (auto published = client_->publish(request); !published) {
       return fail(PreflightError{PreflightErrorKind::kNoBroker, published.error().text, ""});
@@ -63,19 +66,21 @@ class Prober {
       }
       if (auto error = explain(*event)) return fail(std::move(*error));
     }
-    return fail(PreflightError{PreflightErrorKind::kNoStore,
-                               "the broker accepted a GET on the request topic, and no response came within 2 s",
-                               "is the state store running on this broker? Start a reference one with: fencepost "
-                               "serve"});
+    return fail(PreflightError{
+        PreflightErrorKind::kNoStore,
+        "the broker accepted a GET on the request topic, and no response came within 2 s",
+        "is the state store running on this broker? Start a reference one with: fencepost "
+        "serve"});
   }
 
  private:
   static std::optional<PreflightError> explain(const endpoint::Event& event) {
     if (const auto* refused = std::get_if<endpoint::PublishRefused>(&event.what)) {
-      return PreflightError{PreflightErrorKind::kNotAllowed,
-                            fmt::format("the broker refused a PUBLISH to the request topic with 0x{:02x}",
-                                        refused->reason_code),
-                            std::string(kNotAllowedHint)};
+      return PreflightError{
+          PreflightErrorKind::kNotAllowed,
+          fmt::format("the broker refused a PUBLISH to the request topic with 0x{:02x}",
+                      refused->reason_code),
+          std::string(kNotAllowedHint)};
     }
     if (std::holds_alternative<endpoint::Disconnected>(event.what)) {
       return PreflightError{PreflightErrorKind::kNoBroker, "the broker closed the connection", ""};
@@ -98,10 +103,12 @@ PreflightError from_endpoint(const endpoint::Error& error) {
           "is the broker running, and are host, port and TLS settings right?"};
 }
 
-// The clock of the store, as far as it can be told: the version of a SET is at least the store's clock.
+// The clock of the store, as far as it can be told: the version of a SET is at least the store's
+// clock.
 Result<void, PreflightError> measure_clock(Prober& prober, PreflightReport& report) {
   // A timestamp far in the past: the version then says nothing of ours.
-  const auto answer = prober.ask({"SET", prober.key(), "preflight"}, "000000000000001:00000:fencepost");
+  const auto answer =
+      prober.ask({"SET", prober.key(), "preflight"}, "000000000000001:00000:fencepost");
   if (!answer) return fail(answer.error());
   const auto now = static_cast<std::int64_t>(prober.clock().wall_ms());
   const auto reply = codec::decode_reply(answer->message.payload);
@@ -129,9 +136,10 @@ Result<void, PreflightError> measure_round_trips(Prober& prober, PreflightReport
     if (i == 0) {
       const auto reply = codec::decode_reply(answer->message.payload);
       if (reply && reply->kind == codec::ReplyKind::kError && reply->value == "not authorized") {
-        return fail(PreflightError{PreflightErrorKind::kNotAllowed,
-                                   "the store answered a GET with: " + escape(answer->message.payload),
-                                   std::string(kNotAllowedHint)});
+        return fail(
+            PreflightError{PreflightErrorKind::kNotAllowed,
+                           "the store answered a GET with: " + escape(answer->message.payload),
+                           std::string(kNotAllowedHint)});
       }
       continue;  // the first one warms up
     }

@@ -1,5 +1,5 @@
-// The questions before a run: is there a broker, is there a state store in it, may we use it, how fast is it, and how
-// far is its clock from ours?
+// The questions before a run: is there a broker, is there a state store in it, may we use it, how
+// fast is it, and how far is its clock from ours?
 #pragma once
 
 #include <optional>
@@ -22,7 +22,8 @@ struct PreflightReport {
   endpoint::Duration round_trip_p50{0};  // of GETs on an otherwise idle connection
   endpoint::Duration round_trip_p99{0};
   std::int64_t clock_offset_ms = 0;  // store's clock minus ours when it is provably behind, else 0
-  std::int64_t version_ahead_ms = 0;  // how far the store's versions are ahead of our clock: an upper bound
+  std::int64_t version_ahead_ms =
+      0;  // how far the store's versions are ahead of our clock: an upper bound
 };
 
 // Takes less than 5 s, also when nobody answers. `run_id` goes into client id and key.

@@ -15,8 +15,8 @@ struct ReportContext {
   Profile profile = Profile::kAuto;
   std::uint64_t seed = 0;
   bool strict = false;
-  std::string command;            // how the suite was called, e.g. `fencepost certify --endpoint embedded`
-  std::string started;            // ISO 8601, UTC
+  std::string command;  // how the suite was called, e.g. `fencepost certify --endpoint embedded`
+  std::string started;  // ISO 8601, UTC
   PreflightReport preflight{};
   std::string stopped_because{};  // why cases were not run, when some were not
 };

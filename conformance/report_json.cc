@@ -40,7 +40,8 @@ ordered_json to_json(const TranscriptEntry& entry) {
   out["qos"] = message.qos;
   out["retain"] = message.retain;
   if (message.response_topic) out["response_topic"] = escape(*message.response_topic);
-  if (message.correlation_data) out["correlation_data"] = codec::base16_encode(*message.correlation_data);
+  if (message.correlation_data)
+    out["correlation_data"] = codec::base16_encode(*message.correlation_data);
   if (message.content_type) out["content_type"] = escape(*message.content_type);
   if (message.payload_format) out["payload_format"] = *message.payload_format;
   if (message.expiry_seconds) out["expiry_seconds"] = *message.expiry_seconds;
@@ -83,7 +84,8 @@ ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
   }
   out["reproduce"] = reproduce_command(context, test_case);
   out["transcript"] = ordered_json::array();
-  for (const TranscriptEntry& entry : result.transcript) out["transcript"].push_back(to_json(entry));
+  for (const TranscriptEntry& entry : result.transcript)
+    out["transcript"].push_back(to_json(entry));
   return out;
 }
 
@@ -143,7 +145,8 @@ std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
   if (!context.stopped_because.empty()) out["stopped_because"] = context.stopped_because;
   out["summary"] = to_json(result.summary);
   out["cases"] = ordered_json::array();
-  for (const CaseResult& entry : result.cases) out["cases"].push_back(to_json(entry, catalogue, context));
+  for (const CaseResult& entry : result.cases)
+    out["cases"].push_back(to_json(entry, catalogue, context));
   return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

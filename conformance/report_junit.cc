@@ -60,7 +60,8 @@ std::string failure_text(const CaseResult& result, const Catalogue& catalogue,
   std::string text;
   if (requirement != nullptr) text += requirement->id + ": " + requirement->text + "\n";
   if (result.step > 0) {
-    text += fmt::format("step {} at {}:{}\n", result.step, result.position.file, result.position.line);
+    text +=
+        fmt::format("step {} at {}:{}\n", result.step, result.position.file, result.position.line);
   }
   if (!result.expected.empty()) text += "expected: " + result.expected + "\n";
   if (!result.actual.empty()) text += "actual:   " + result.actual + "\n";

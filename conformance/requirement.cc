@@ -9,9 +9,9 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::array kFile = {"requirements"sv};
-constexpr std::array kFields = {"id"sv,       "level"sv,     "binds"sv,   "text"sv,
-                                "section"sv,  "documents"sv, "source"sv,  "dialects"sv,
-                                "observe"sv,  "untestable"sv, "open"sv,   "outcomes"sv};
+constexpr std::array kFields = {"id"sv,      "level"sv,      "binds"sv,  "text"sv,
+                                "section"sv, "documents"sv,  "source"sv, "dialects"sv,
+                                "observe"sv, "untestable"sv, "open"sv,   "outcomes"sv};
 
 std::optional<Level> level_named(std::string_view word) {
   for (const Level level : {Level::kMust, Level::kShould, Level::kMay}) {

@@ -59,8 +59,8 @@ struct LiteralTimestamp {
 using TimestampSpec = std::variant<NoTimestamp, LiteralTimestamp, TimestampExpression>;
 
 // One acceptable outcome of a request.
-struct AnyError {};     // any reply that begins with -ERR
-struct NoReply {};      // proved by a later request that is answered
+struct AnyError {};  // any reply that begins with -ERR
+struct NoReply {};   // proved by a later request that is answered
 struct Disconnection {};
 struct ExactBytes {
   BytesSpec bytes;
@@ -81,7 +81,7 @@ struct Outcome {
   std::variant<PlainReply, ValueReply, CountReply, ErrorReply, ExactBytes, AnyError, NoReply,
                Disconnection>
       what;
-  std::string name{};                        // of an open outcome: reported as observed
+  std::string name{};                         // of an open outcome: reported as observed
   std::optional<codec::DialectId> only_in{};  // judged by this dialect alone
 };
 
@@ -96,13 +96,14 @@ struct TimestampCheck {
 // How long after a mark something may count as evidence, or is waited for.
 struct TimePoint {
   std::string mark;
-  bool after_reply = false;  // counted from the reply to the marked request rather than from its sending
+  bool after_reply =
+      false;  // counted from the reply to the marked request rather than from its sending
   std::chrono::milliseconds offset{0};
 };
 
 struct Expectation {
   std::vector<Outcome> outcomes{};  // any of them; empty: any well-formed reply
-  bool open = false;                // the outcomes are those of an open point: which one is seen is reported
+  bool open = false;  // the outcomes are those of an open point: which one is seen is reported
   std::optional<TimestampCheck> timestamp{};
   std::map<std::string, std::string> user_properties{};
   std::optional<std::string> content_type{};
@@ -129,7 +130,8 @@ struct RequestStep {
   std::vector<std::pair<std::string, std::string>> user_properties{};  // before __ts and __ft
   std::string mark{};
   Expectation expect{};
-  std::vector<std::string> written_keys{};  // symbolic names whose keys the case has to remove in the end
+  std::vector<std::string>
+      written_keys{};  // symbolic names whose keys the case has to remove in the end
 };
 
 // Requests sent without waiting in between; then each reply is awaited and judged.
@@ -190,12 +192,12 @@ struct Step {
 struct ClientSpec {
   std::string name;
   std::string role{};
-  bool observes = false;       // subscribes to its notifications
-  bool subscribes = true;      // subscribes to its response topic
+  bool observes = false;   // subscribes to its notifications
+  bool subscribes = true;  // subscribes to its response topic
   bool clean_start = true;
   std::uint32_t session_expiry_seconds = 0;
-  std::string same_id_as{};    // shares another client's MQTT client id: session takeover
-  bool drops = false;          // a step drops its connection
+  std::string same_id_as{};  // shares another client's MQTT client id: session takeover
+  bool drops = false;        // a step drops its connection
 };
 
 struct Case {

@@ -1,5 +1,5 @@
-// The keys that each mapping of a scenario file may have. The loader refuses any other, and a test keeps the JSON
-// Schema for editors (scenarios/scenario.schema.json) equal to these lists.
+// The keys that each mapping of a scenario file may have. The loader refuses any other, and a test
+// keeps the JSON Schema for editors (scenarios/scenario.schema.json) equal to these lists.
 #pragma once
 
 #include <array>
@@ -18,31 +18,48 @@ inline constexpr std::array kClient = {"role"sv,        "subscribes"sv,     "obs
 
 // Steps: one action each, and an expectation when the action is a request.
 inline constexpr std::array kActions = {
-    "set"sv,  "get"sv,     "del"sv,        "vdel"sv, "keynotify"sv, "send"sv, "pipeline"sv, "notification"sv,
-    "silence"sv, "wait"sv, "connect"sv, "disconnect"sv, "drop"sv, "subscribe"sv, "fill_quota"sv};
+    "set"sv,     "get"sv,        "del"sv,          "vdel"sv,      "keynotify"sv,
+    "send"sv,    "pipeline"sv,   "notification"sv, "silence"sv,   "wait"sv,
+    "connect"sv, "disconnect"sv, "drop"sv,         "subscribe"sv, "fill_quota"sv};
 inline constexpr std::array kStep = {
-    "set"sv,  "get"sv,     "del"sv,        "vdel"sv, "keynotify"sv, "send"sv, "pipeline"sv, "notification"sv,
-    "silence"sv, "wait"sv, "connect"sv, "disconnect"sv, "drop"sv, "subscribe"sv, "fill_quota"sv,
-    "expect"sv, "note"sv};
+    "set"sv,      "get"sv,          "del"sv,        "vdel"sv,   "keynotify"sv, "send"sv,
+    "pipeline"sv, "notification"sv, "silence"sv,    "wait"sv,   "connect"sv,   "disconnect"sv,
+    "drop"sv,     "subscribe"sv,    "fill_quota"sv, "expect"sv, "note"sv};
 
 // A request: what is sent (the first six; which of them depends on the verb), then how.
-inline constexpr std::array kRequest = {
-    "key"sv,           "value"sv,       "options"sv,      "command"sv,        "payload"sv,
-    "writes"sv,        "client"sv,      "ts"sv,           "ft"sv,             "qos"sv,
-    "retain"sv,        "topic"sv,       "response_topic"sv, "correlation"sv,  "content_type"sv,
-    "payload_format"sv, "expiry"sv,     "properties"sv,   "mark"sv};
+inline constexpr std::array kRequest = {"key"sv,
+                                        "value"sv,
+                                        "options"sv,
+                                        "command"sv,
+                                        "payload"sv,
+                                        "writes"sv,
+                                        "client"sv,
+                                        "ts"sv,
+                                        "ft"sv,
+                                        "qos"sv,
+                                        "retain"sv,
+                                        "topic"sv,
+                                        "response_topic"sv,
+                                        "correlation"sv,
+                                        "content_type"sv,
+                                        "payload_format"sv,
+                                        "expiry"sv,
+                                        "properties"sv,
+                                        "mark"sv};
 
-inline constexpr std::array kExpect = {"reply"sv,        "ts"sv,     "properties"sv,
-                                       "content_type"sv, "payload_format"sv, "before"sv, "cites"sv};
+inline constexpr std::array kExpect = {
+    "reply"sv, "ts"sv, "properties"sv, "content_type"sv, "payload_format"sv, "before"sv, "cites"sv};
 inline constexpr std::array kReply = {"value"sv,      "count"sv,    "error"sv,  "bytes"sv,
                                       "documented"sv, "deployed"sv, "any_of"sv, "open"sv};
 inline constexpr std::array kTimestampCheck = {"save"sv, "equals"sv, "greater_than"sv};
-inline constexpr std::array kBytes = {"escaped"sv, "hex"sv,     "repeat"sv, "times"sv,    "size"sv,
-                                      "join"sv,    "command"sv, "key"sv,    "append"sv, "all_bytes"sv};
+inline constexpr std::array kBytes = {"escaped"sv, "hex"sv,      "repeat"sv,  "times"sv,
+                                      "size"sv,    "join"sv,     "command"sv, "key"sv,
+                                      "append"sv,  "all_bytes"sv};
 inline constexpr std::array kKey = {"name"sv, "append"sv, "exact"sv};
 inline constexpr std::array kLiteralTimestamp = {"text"sv};
-inline constexpr std::array kNotification = {"client"sv, "key"sv, "operation"sv, "value"sv, "ts"sv,
-                                             "within"sv, "content_type"sv, "qos"sv, "cites"sv};
+inline constexpr std::array kNotification = {"client"sv,       "key"sv, "operation"sv,
+                                             "value"sv,        "ts"sv,  "within"sv,
+                                             "content_type"sv, "qos"sv, "cites"sv};
 inline constexpr std::array kSilence = {"client"sv, "writer"sv, "cites"sv};
 inline constexpr std::array kWait = {"until"sv};
 inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};

@@ -103,7 +103,8 @@ class CaseLoader {
       }
       action = key;
     }
-    if (!action) reader_.complain(node, "this step does nothing; give it an action such as set or get");
+    if (!action)
+      reader_.complain(node, "this step does nothing; give it an action such as set or get");
     return action;
   }
 
@@ -114,7 +115,8 @@ class CaseLoader {
     Step step{.position = reader_.position(node), .title = *action, .what = {}};
     const YAML::Node body = YamlReader::member(node, *action);
     const YAML::Node expect = YamlReader::member(node, "expect");
-    static const std::set<std::string_view> kRequests = {"set", "get", "del", "vdel", "keynotify", "send"};
+    static const std::set<std::string_view> kRequests = {"set",  "get",       "del",
+                                                         "vdel", "keynotify", "send"};
     if (kRequests.contains(*action)) {
       auto request = load_request(*action, body, expect);
       if (!request) return std::nullopt;
@@ -159,8 +161,8 @@ class CaseLoader {
     }
     const bool has_value = action == "set" || action == "vdel";
     if (has_value != value.IsDefined()) {
-      reader_.complain(body, has_value ? action + " needs the key \"value\""
-                                       : action + " takes no value");
+      reader_.complain(
+          body, has_value ? action + " needs the key \"value\"" : action + " takes no value");
       return std::nullopt;
     }
     std::string verb = action;
@@ -251,8 +253,7 @@ class CaseLoader {
   TimestampSpec load_timestamp(const YAML::Node& node, std::string_view what) {
     if (node.IsMap()) {
       if (!reader_.check_map(node, what, fields::kLiteralTimestamp, {"text"})) return NoTimestamp{};
-      return LiteralTimestamp{
-          reader_.text(YamlReader::member(node, "text"), "text").value_or("")};
+      return LiteralTimestamp{reader_.text(YamlReader::member(node, "text"), "text").value_or("")};
     }
     const auto text = reader_.text(node, what);
     if (!text || *text == kNoneWord) return NoTimestamp{};
@@ -309,16 +310,17 @@ class CaseLoader {
     load_optional_bytes(YamlReader::member(body, "topic"), "topic", request.topic, no_topic);
     load_optional_bytes(YamlReader::member(body, "response_topic"), "response_topic",
                         request.response_topic, request.no_response_topic);
-    load_optional_bytes(YamlReader::member(body, "correlation"), "correlation",
-                        request.correlation, request.no_correlation);
+    load_optional_bytes(YamlReader::member(body, "correlation"), "correlation", request.correlation,
+                        request.no_correlation);
     load_user_properties(YamlReader::member(body, "properties"), request);
   }
 
   void load_user_properties(const YAML::Node& node, RequestStep& request) {
     if (!node.IsDefined()) return;
     if (!node.IsSequence()) {
-      reader_.complain(node, "properties of a request must be a list of pairs, e.g. "
-                             "[[\"__srcId\", \"x\"]]");
+      reader_.complain(node,
+                       "properties of a request must be a list of pairs, e.g. "
+                       "[[\"__srcId\", \"x\"]]");
       return;
     }
     for (const YAML::Node& pair : node) {
@@ -482,9 +484,10 @@ void check_capabilities(YamlReader& reader, const YAML::Node& node, const Case& 
       continue;
     }
     const std::string guess = nearest(name, fields::kCapabilities);
-    reader.complain(node, "there is no capability \"" + name + "\"; " +
-                              (guess.empty() ? std::string("there are transport, quota and restricted-client")
-                                             : "did you mean \"" + guess + "\"?"));
+    reader.complain(
+        node, "there is no capability \"" + name + "\"; " +
+                  (guess.empty() ? std::string("there are transport, quota and restricted-client")
+                                 : "did you mean \"" + guess + "\"?"));
   }
 }
 
@@ -517,7 +520,8 @@ std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const 
   const YAML::Node id = YamlReader::member(node, "id");
   out.id = reader.text(id, "id").value_or("");
   if (!is_case_id(out.id)) {
-    reader.complain(id, "id \"" + out.id + "\" must be lower-case letters, digits, dots and dashes");
+    reader.complain(id,
+                    "id \"" + out.id + "\" must be lower-case letters, digits, dots and dashes");
   }
   out.title = reader.text(YamlReader::member(node, "title"), "title").value_or("");
   load_requirements(reader, YamlReader::member(node, "requirements"), requirements, out);
@@ -538,8 +542,9 @@ std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const 
   if (errors.size() == errors_before) {
     check_divergences(reader, node, out);
     if (!has_positive_check(out)) {
-      reader.complain(node, "a store that does nothing would pass this case: add a step that "
-                            "expects a definite reply or a notification");
+      reader.complain(node,
+                      "a store that does nothing would pass this case: add a step that "
+                      "expects a definite reply or a notification");
     }
   }
   if (errors.size() > errors_before) return std::nullopt;
@@ -568,7 +573,8 @@ void add_divergences(const RequestStep& request, std::set<codec::Divergence>& ou
                                             : codec::Divergence::kSetNotApplied);
     }
     if (const auto* error = std::get_if<ErrorReply>(&outcome.what)) {
-      if (error->code == codec::ErrorCode::kTokenLower) out.insert(codec::Divergence::kLowerTokenText);
+      if (error->code == codec::ErrorCode::kTokenLower)
+        out.insert(codec::Divergence::kLowerTokenText);
       if (verb == codec::Verb::kKeynotify) out.insert(codec::Divergence::kKeynotifyError);
     }
   }

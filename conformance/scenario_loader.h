@@ -16,8 +16,8 @@ struct SourceFile {
   std::string content;
 };
 
-// Reads the cases of one file and appends the complaints to `errors`. Cases with complaints are left out.
-// `requirements`: the ids that cases may cite.
+// Reads the cases of one file and appends the complaints to `errors`. Cases with complaints are
+// left out. `requirements`: the ids that cases may cite.
 [[nodiscard]] std::vector<Case> load_scenario(const SourceFile& file,
                                               const std::set<std::string>& requirements,
                                               std::vector<LoadError>& errors);

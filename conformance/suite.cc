@@ -31,7 +31,8 @@ std::uint32_t hash_id(const std::string& id) {  // FNV-1a: the same on every mac
   return hash;
 }
 
-// The capability that the endpoint lacks for this case, and how to provide it; empty when there is none.
+// The capability that the endpoint lacks for this case, and how to provide it; empty when there is
+// none.
 std::string missing_capability(const Case& test_case, const endpoint::Capabilities& capabilities) {
   for (const std::string& name : test_case.requires_) {
     if (name == "transport" && !capabilities.transport) {
@@ -150,18 +151,21 @@ class SuiteRun {
   SuiteResult result_;
 };
 
-// An endpoint that spells the same kind of reply now like this, now like that, is wrong in any profile.
+// An endpoint that spells the same kind of reply now like this, now like that, is wrong in any
+// profile.
 void check_consistency(SuiteResult& result) {
   for (const auto& [divergence, forms] : result.forms) {
     if (forms.size() < 2) continue;
     for (CaseResult& entry : result.cases) {
-      const bool uses = std::any_of(entry.forms.begin(), entry.forms.end(),
-                                    [&, wanted = divergence](const SeenForm& form) { return form.first == wanted; });
+      const bool uses = std::any_of(
+          entry.forms.begin(), entry.forms.end(),
+          [&, wanted = divergence](const SeenForm& form) { return form.first == wanted; });
       if (!uses || entry.verdict != Verdict::kPassed) continue;
       entry.verdict = Verdict::kFailed;
       entry.requirement = std::string(kConsistencyRequirement);
       entry.message = "the endpoint mixes both forms of " + std::string(codec::name(divergence));
-      entry.expected = "the same form in every case: that of the documented or of the deployed dialect";
+      entry.expected =
+          "the same form in every case: that of the documented or of the deployed dialect";
       entry.actual = "both forms in this run";
       entry.step = 0;
       break;  // one witness is enough

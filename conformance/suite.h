@@ -72,8 +72,8 @@ struct SuiteResult {
 // Is called after each case, one at a time: the result, and how many are done of how many.
 using Progress = std::function<void(const CaseResult&, std::size_t done, std::size_t total)>;
 
-// Runs the cases. `stop` ends the run early: what has not begun is "not run". Whatever happens, the result tells what
-// was finished.
+// Runs the cases. `stop` ends the run early: what has not begun is "not run". Whatever happens, the
+// result tells what was finished.
 [[nodiscard]] SuiteResult run_suite(endpoint::Endpoint& endpoint,
                                     const std::vector<const Case*>& cases,
                                     const Catalogue& catalogue, const SuiteOptions& options,

@@ -28,7 +28,8 @@ class DescriptorLoader {
 
   std::optional<Descriptor> load() {
     const auto root = reader_.parse(content_);
-    if (!root || !reader_.check_map(*root, "the descriptor", kDescriptor, {"url"})) return std::nullopt;
+    if (!root || !reader_.check_map(*root, "the descriptor", kDescriptor, {"url"}))
+      return std::nullopt;
     Descriptor out;
     out.url = reader_.text(YamlReader::member(*root, "url"), "url").value_or("");
     if (const auto tls = YamlReader::member(*root, "tls"); tls.IsDefined()) load_tls(tls, out.mqtt);
@@ -97,9 +98,9 @@ Result<codec::DialectId, TargetError> dialect_of(const endpoint::Url& url,
                                                  codec::DialectId fallback) {
   for (const auto& [name, value] : url.query) {
     if (name != "dialect") {
-      return fail(TargetError{TargetErrorKind::kUsage,
-                              "the endpoint has no option \"" + name + "\"; it may have dialect=documented or "
-                              "dialect=deployed"});
+      return fail(TargetError{TargetErrorKind::kUsage, "the endpoint has no option \"" + name +
+                                                           "\"; it may have dialect=documented or "
+                                                           "dialect=deployed"});
     }
   }
   const auto given = url.query.find("dialect");
@@ -158,14 +159,15 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
 }  // namespace
 
 const std::string& reference_authorization() {
-  // Keys of cases look like fencepost/<run>/<case>/<name>; names that begin with a word below are for the role.
+  // Keys of cases look like fencepost/<run>/<case>/<name>; names that begin with a word below are
+  // for the role.
   static const std::string json = R"({"policies": [
     {"principals": {"usernames": ["restricted"]},
      "stateStoreResources": [
        {"method": "Read", "keyType": "Pattern", "keys": ["fencepost/*/read-only/*"]},
        {"method": "Write", "keyType": "Pattern", "keys": ["fencepost/*/write-only/*"]},
-       {"method": "ReadWrite", "keyType": "Pattern", "keys": ["fencepost/*/shared/*", "fencepost/*/probe",
-                                                              "fencepost/*/fence-*"]}]},
+       {"method": "ReadWrite", "keyType": "Pattern",
+        "keys": ["fencepost/*/shared/*", "fencepost/*/probe", "fencepost/*/fence-*"]}]},
     {"principals": {"clientIds": ["*"]},
      "stateStoreResources": [{"method": "ReadWrite", "keyType": "Pattern", "keys": ["*"]}]}]})";
   return json;
@@ -181,8 +183,8 @@ std::optional<Descriptor> load_descriptor(const SourceFile& file, std::vector<Lo
 Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::DialectId dialect) {
   const auto url = endpoint::parse_url(descriptor.url);
   if (!url) return fail(TargetError{TargetErrorKind::kUsage, url.error()});
-  const bool ours = url->scheme == endpoint::Scheme::kEmbedded ||
-                    url->scheme == endpoint::Scheme::kInProcess;
+  const bool ours =
+      url->scheme == endpoint::Scheme::kEmbedded || url->scheme == endpoint::Scheme::kInProcess;
   if (!ours) {
     if (!url->query.empty()) {
       return fail(TargetError{TargetErrorKind::kUsage,

@@ -19,7 +19,8 @@ struct Descriptor {
   endpoint::MqttOptions mqtt{};  // TLS files, roles, capabilities; host and port come from the URL
 };
 
-// Reads a descriptor (YAML); complaints are appended to `errors`. Relative paths are relative to the descriptor.
+// Reads a descriptor (YAML); complaints are appended to `errors`. Relative paths are relative to
+// the descriptor.
 [[nodiscard]] std::optional<Descriptor> load_descriptor(const SourceFile& file,
                                                         std::vector<LoadError>& errors);
 
@@ -35,12 +36,13 @@ struct TargetError {
   std::string text;
 };
 
-// Opens what the descriptor names. The reference store, when it is ours, speaks `dialect` unless the URL says
-// otherwise (`embedded?dialect=documented`).
+// Opens what the descriptor names. The reference store, when it is ours, speaks `dialect` unless
+// the URL says otherwise (`embedded?dialect=documented`).
 [[nodiscard]] Result<Target, TargetError> open_target(const Descriptor& descriptor,
                                                       codec::DialectId dialect);
 
-// The key rules of the reference endpoints: the role "restricted" may read, write or both where the key says so.
+// The key rules of the reference endpoints: the role "restricted" may read, write or both where the
+// key says so.
 [[nodiscard]] const std::string& reference_authorization();
 
 // Keys that the reference endpoints hold.

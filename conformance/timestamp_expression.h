@@ -1,4 +1,5 @@
-// The little language for timestamps in scenarios: `now + 61s`, `v1 - 1ms`, `v1 counter + 1`, `v1 node "B"`.
+// The little language for timestamps in scenarios: `now + 61s`, `v1 - 1ms`, `v1 counter + 1`, `v1
+// node "B"`.
 #pragma once
 
 #include <map>
@@ -16,7 +17,8 @@ namespace fencepost::conformance {
     std::string_view text);
 
 // The value of an expression. `saved` holds the names; "now" is (now_ms, 0, node).
-// Fails when a name is not there (a step that would have saved it did not run) or a number leaves its range.
+// Fails when a name is not there (a step that would have saved it did not run) or a number leaves
+// its range.
 [[nodiscard]] Result<hlc::Timestamp, std::string> evaluate(
     const TimestampExpression& expression, std::uint64_t now_ms, const std::string& node,
     const std::map<std::string, hlc::Timestamp>& saved);

@@ -21,8 +21,9 @@ std::string summarize_command(const codec::CommandFrame& frame) {
   const std::size_t shown = std::min(frame.count, codec::CommandFrame::kStored);
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string_view argument = frame.arguments[i];
-    const bool word = !argument.empty() && argument.size() < 12 &&
-                      argument.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
+    const bool word =
+        !argument.empty() && argument.size() < 12 &&
+        argument.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
     if (!out.empty()) out += ' ';
     out += word ? std::string(argument) : quoted(argument);
   }
@@ -55,7 +56,8 @@ std::string summarize(const codec::Message& message) {
 
 TranscriptEntry make_entry(endpoint::Duration time, const std::string& client, Direction direction,
                            const codec::Message& message) {
-  TranscriptEntry entry{time, client, direction, summarize(message), message, message.payload.size()};
+  TranscriptEntry entry{
+      time, client, direction, summarize(message), message, message.payload.size()};
   if (entry.message.payload.size() > kMaxTranscriptPayload) {
     entry.message.payload.resize(kMaxTranscriptPayload);
   }
@@ -63,8 +65,9 @@ TranscriptEntry make_entry(endpoint::Duration time, const std::string& client, D
 }
 
 std::string to_line(const TranscriptEntry& entry) {
-  std::string out = fmt::format("{:10.3f} ms  {:<4} {} {}", static_cast<double>(entry.time.count()) / 1000.0,
-                                entry.client, arrow(entry.direction), entry.summary);
+  std::string out =
+      fmt::format("{:10.3f} ms  {:<4} {} {}", static_cast<double>(entry.time.count()) / 1000.0,
+                  entry.client, arrow(entry.direction), entry.summary);
   for (const auto& [name, value] : entry.message.user_properties) {
     out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
   }

@@ -15,8 +15,9 @@ struct TranscriptEntry {
   endpoint::Duration time{0};  // since the case began, on the session's clock
   std::string client;
   Direction direction = Direction::kEvent;
-  std::string summary;        // e.g. `SET "k" "v" NX`, `:-1`, `NOTIFY SET "v"`, `connected`
-  codec::Message message{};   // empty topic for events; payloads are cut to kMaxTranscriptPayload bytes
+  std::string summary;  // e.g. `SET "k" "v" NX`, `:-1`, `NOTIFY SET "v"`, `connected`
+  codec::Message
+      message{};  // empty topic for events; payloads are cut to kMaxTranscriptPayload bytes
   std::size_t payload_bytes = 0;  // before the cut
 };
 

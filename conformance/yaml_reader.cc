@@ -8,7 +8,8 @@
 namespace fencepost::conformance {
 namespace {
 
-constexpr std::string_view kQuotedTag = "!";  // yaml-cpp's tag of a quoted scalar; a plain one has "?"
+constexpr std::string_view kQuotedTag =
+    "!";  // yaml-cpp's tag of a quoted scalar; a plain one has "?"
 
 bool is_quoted(const YAML::Node& node) { return node.Tag() == kQuotedTag; }
 
@@ -20,7 +21,8 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Does it look like a number in any YAML reader's eyes? Digits with signs, points, exponents, bases, underscores.
+// Does it look like a number in any YAML reader's eyes? Digits with signs, points, exponents,
+// bases, underscores.
 bool looks_numeric(std::string_view text) {
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
   if (text.empty() || ((text[0] < '0' || text[0] > '9') && text[0] != '.')) return false;
@@ -70,9 +72,9 @@ std::string describe(const LoadError& error) {
 }
 
 bool is_retyped(std::string_view plain) {
-  static const std::set<std::string> kWords = {"",    "~",   "null", "true", "false", "yes", "no",
-                                               "on",  "off", "y",    "n",    ".inf",  "-.inf",
-                                               "+.inf", ".nan"};
+  static const std::set<std::string> kWords = {"",    "~",    "null",  "true",  "false",
+                                               "yes", "no",   "on",    "off",   "y",
+                                               "n",   ".inf", "-.inf", "+.inf", ".nan"};
   return kWords.contains(lower(plain)) || looks_numeric(plain);
 }
 
@@ -105,8 +107,8 @@ std::optional<YAML::Node> YamlReader::parse(const std::string& text) {
   try {
     return YAML::Load(text);
   } catch (const YAML::Exception& error) {
-    errors_.push_back({{file_, error.mark.line + 1, error.mark.column + 1},
-                       "this is not YAML: " + error.msg});
+    errors_.push_back(
+        {{file_, error.mark.line + 1, error.mark.column + 1}, "this is not YAML: " + error.msg});
     return std::nullopt;
   }
 }
@@ -140,7 +142,8 @@ bool YamlReader::check_map(const YAML::Node& node, std::string_view what,
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
       const std::string guess = nearest(key, allowed);
       std::string list;
-      for (const std::string_view name : allowed) list += (list.empty() ? "" : ", ") + std::string(name);
+      for (const std::string_view name : allowed)
+        list += (list.empty() ? "" : ", ") + std::string(name);
       complain(entry.first, std::string(what) + " has no key \"" + key + "\"" +
                                 (guess.empty() ? "; it may have: " + list
                                                : "; did you mean \"" + guess + "\"?"));

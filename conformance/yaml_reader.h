@@ -1,6 +1,7 @@
-// Strict reading of YAML: every complaint has file, line and column, says what was seen and what to write instead.
-// A wrapper of yaml-cpp: duplicate keys, unknown keys, anchors, tags and plain scalars that YAML 1.1 readers retype
-// (1.20, yes, 0x10, null, ~) are errors where text is expected.
+// Strict reading of YAML: every complaint has file, line and column, says what was seen and what to
+// write instead. A wrapper of yaml-cpp: duplicate keys, unknown keys, anchors, tags and plain
+// scalars that YAML 1.1 readers retype (1.20, yes, 0x10, null, ~) are errors where text is
+// expected.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct LoadError {
 // "file:line:column: text"
 [[nodiscard]] std::string describe(const LoadError& error);
 
-// Would a YAML reader take this plain scalar for something else than text? (true, 1.20, 0x10, ~, ...)
+// Would a YAML reader take this plain scalar for something else than text? (true, 1.20, 0x10, ~,
+// ...)
 [[nodiscard]] bool is_retyped(std::string_view plain);
 
 // Collects the complaints about one file.
@@ -42,7 +44,8 @@ class YamlReader {
   [[nodiscard]] Position position(const YAML::Node& node) const;
   void complain(const YAML::Node& node, std::string text);
 
-  // Is `node` a mapping whose keys are all among `allowed`, each once, and have all of `required`? Complains if not.
+  // Is `node` a mapping whose keys are all among `allowed`, each once, and have all of `required`?
+  // Complains if not.
   bool check_map(const YAML::Node& node, std::string_view what,
                  std::span<const std::string_view> allowed,
                  std::initializer_list<std::string_view> required = {});

@@ -38,8 +38,8 @@ constexpr const char* kPluginName = "fencepost_statestore.so";
 class MemoryFile {
  public:
   MemoryFile(const char* name, const std::string& content) : socket_(memfd_create(name, 0)) {
-    ok_ = write(descriptor(), content.data(), content.size()) ==
-          static_cast<ssize_t>(content.size());
+    ok_ =
+        write(descriptor(), content.data(), content.size()) == static_cast<ssize_t>(content.size());
   }
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
@@ -99,9 +99,10 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
   return text;
 }
 
-// Each line has a reason. per_listener_settings: true means no ticks for plugins. set_tcp_nodelay: false costs 44 ms a
-// request. max_inflight_messages: the default is announced as Receive Maximum 20. max_queued_messages: 0 makes the
-// broker drop clients whose PUBLISH is refused, the default of 1000 drops responses in silence.
+// Each line has a reason. per_listener_settings: true means no ticks for plugins. set_tcp_nodelay:
+// false costs 44 ms a request. max_inflight_messages: the default is announced as Receive
+// Maximum 20. max_queued_messages: 0 makes the broker drop clients whose PUBLISH is refused, the
+// default of 1000 drops responses in silence.
 std::string configuration(const BrokerOptions& options, Ports ports, const std::string& store) {
   std::string text = "per_listener_settings false\n";
   text += "listener " + std::to_string(ports.plain) + " 127.0.0.1\n";
@@ -110,10 +111,12 @@ std::string configuration(const BrokerOptions& options, Ports ports, const std::
     text += "listener " + std::to_string(ports.tls) + " 127.0.0.1\n";
     text += "certfile " + tls.certificate.string() + "\nkeyfile " + tls.key.string() + "\n";
     text += "cafile " + tls.ca.string() + "\n";
-    text += std::string("require_certificate ") + (tls.require_certificate ? "true" : "false") + "\n";
+    text +=
+        std::string("require_certificate ") + (tls.require_certificate ? "true" : "false") + "\n";
   }
-  text += options.passwords ? "allow_anonymous false\npassword_file " + options.passwords->path.string()
-                            : std::string("allow_anonymous true");
+  text += options.passwords
+              ? "allow_anonymous false\npassword_file " + options.passwords->path.string()
+              : std::string("allow_anonymous true");
   text += "\n" + store;
   text +=
       "persistence false\n"
@@ -122,7 +125,8 @@ std::string configuration(const BrokerOptions& options, Ports ports, const std::
       "max_queued_messages 100000\n"
       "sys_interval 0\n"
       "log_dest stderr\n";
-  if (geteuid() == 0) text += "user root\n";  // else the broker changes user and cannot read its configuration
+  if (geteuid() == 0)
+    text += "user root\n";  // else the broker changes user and cannot read its configuration
   return text;
 }
 
@@ -140,7 +144,8 @@ std::string preload_setting() {
                             int log_descriptor, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent is gone already
-  // A process group of its own: Ctrl-C in a terminal is for the suite, which then stops the broker in order.
+  // A process group of its own: Ctrl-C in a terminal is for the suite, which then stops the broker
+  // in order.
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
@@ -180,7 +185,8 @@ std::optional<int> exit_code(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// Waits until the child listens. Returns its exit code when it ended instead, nothing when it is ready.
+// Waits until the child listens. Returns its exit code when it ended instead, nothing when it is
+// ready.
 std::optional<int> wait_until_listening(pid_t pid, std::uint16_t port) {
   const Clock::time_point deadline = Clock::now() + kStartTimeout;
   while (Clock::now() < deadline) {
@@ -208,9 +214,10 @@ std::string packet(unsigned char type, const std::string& body) {
   return out + body;
 }
 
-// mosquitto acknowledges a PUBLISH that nobody subscribed to with 0x10 rather than 0x00, and one public client SDK
-// refuses that. An offline session that subscribed at QoS 0 to the topic where the plugin puts handled requests is a
-// subscriber that costs nothing: the broker drops what it would send there.
+// mosquitto acknowledges a PUBLISH that nobody subscribed to with 0x10 rather than 0x00, and one
+// public client SDK refuses that. An offline session that subscribed at QoS 0 to the topic where
+// the plugin puts handled requests is a subscriber that costs nothing: the broker drops what it
+// would send there.
 bool leave_sink_session(std::uint16_t port, const std::optional<PasswordFile>& passwords) {
   constexpr milliseconds kTimeout{2'000};
   constexpr std::size_t kConnackHeader = 2;
@@ -259,7 +266,8 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
   }
   const MemoryFile authorization("fencepost-authorization", options.authorization_json);
   const std::string store =
-      options.with_store ? store_configuration(options, plugin->string(), authorization.path()) : "";
+      options.with_store ? store_configuration(options, plugin->string(), authorization.path())
+                         : "";
   const int attempts = options.port == 0 ? kPortAttempts : 1;
   std::string log_text;
   for (int attempt = 0; attempt < attempts; ++attempt) {
@@ -272,15 +280,15 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     const MemoryFile config("fencepost-mosquitto", configuration(options, ports, store));
     const MemoryFile log("fencepost-log", "");
     if (!config.ok() || !authorization.ok() || !log.ok()) break;
-    const pid_t pid = spawn(program->string(), config.path(),
-                            options.forward_log ? -1 : log.descriptor());
+    const pid_t pid =
+        spawn(program->string(), config.path(), options.forward_log ? -1 : log.descriptor());
     if (pid < 0) break;
     const auto ended = wait_until_listening(pid, port);
     if (!ended) {
       std::unique_ptr<BrokerProcess> broker(new BrokerProcess(pid, port, ports.tls));
       if (options.with_store && !leave_sink_session(port, options.passwords)) {
-        return fail(StartError{StartErrorKind::kFailed, "the broker does not answer:\n" +
-                                                            last_lines(log.content())});
+        return fail(StartError{StartErrorKind::kFailed,
+                               "the broker does not answer:\n" + last_lines(log.content())});
       }
       return broker;
     }

@@ -3,8 +3,8 @@
 //   auto broker = BrokerProcess::start({.dialect = codec::DialectId::kDeployed, .quota = 1000});
 //   connect_to("127.0.0.1", (*broker)->port());
 //
-// Nothing is left behind: the configuration lives in memory only, the child ends with this object, and it ends by
-// itself when this process is gone, even when that was killed.
+// Nothing is left behind: the configuration lives in memory only, the child ends with this object,
+// and it ends by itself when this process is gone, even when that was killed.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +38,13 @@ struct PasswordFile {
 struct BrokerOptions {
   std::uint16_t port = 0;  // 0: any free one
   codec::DialectId dialect = codec::DialectId::kDeployed;
-  std::size_t quota = 0;                              // keys; 0: no limit
-  std::string node_id = "StateStore";                 // of the store's versions
-  std::string authorization_json{};                   // empty: everybody may do everything
-  std::optional<PasswordFile> passwords{};            // without: anybody may connect
+  std::size_t quota = 0;                    // keys; 0: no limit
+  std::string node_id = "StateStore";       // of the store's versions
+  std::string authorization_json{};         // empty: everybody may do everything
+  std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};
-  bool with_store = true;                             // false: a plain broker without the plugin
-  bool forward_log = false;                           // the broker's log goes to standard error
+  bool with_store = true;    // false: a plain broker without the plugin
+  bool forward_log = false;  // the broker's log goes to standard error
 };
 
 enum class StartErrorKind { kPortInUse, kMissingProgram, kFailed };
@@ -55,8 +55,8 @@ struct StartError {
 
 class BrokerProcess {
  public:
-  // Returns when the broker accepts connections, after at most 10 s. To be called from a thread that lives as long as
-  // the broker has to: the kernel ends the child together with that thread.
+  // Returns when the broker accepts connections, after at most 10 s. To be called from a thread
+  // that lives as long as the broker has to: the kernel ends the child together with that thread.
   [[nodiscard]] static Result<std::unique_ptr<BrokerProcess>, StartError> start(
       const BrokerOptions& options);
 

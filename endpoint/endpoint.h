@@ -1,12 +1,15 @@
-// How a message reaches a store: the one seam between the suite and the store under test. Nothing above it knows
-// whether the store is a function call away with a hand-cranked clock, a child process on loopback, or a cluster.
+// How a message reaches a store: the one seam between the suite and the store under test. Nothing
+// above it knows whether the store is a function call away with a hand-cranked clock, a child
+// process on loopback, or a cluster.
 //
 //   Result<std::unique_ptr<Endpoint>, Error> endpoint = open_endpoint("embedded", options);
 //   auto session = (*endpoint)->open_session();
 //   auto client = (*session)->connect({.client_id = "c1"});
-//   (*client)->subscribe("replies/c1");                   // returns when the subscription is in force
+//   (*client)->subscribe("replies/c1");                   // returns when the subscription is in
+//   force
 //   (*client)->publish(request);                          // returns when the message is on its way
-//   std::optional<Event> event = (*client)->receive(2s);  // a message, a refusal, a disconnection, or nothing
+//   std::optional<Event> event = (*client)->receive(2s);  // a message, a refusal, a disconnection,
+//   or nothing
 #pragma once
 
 #include <chrono>
@@ -27,7 +30,8 @@ using Duration = std::chrono::microseconds;
 
 enum class ErrorKind {
   kInvalid,      // the endpoint's description makes no sense: nothing was tried
-  kUnreachable,  // no connection: refused, no route, no such host, no answer in time, TLS handshake failed
+  kUnreachable,  // no connection: refused, no route, no such host, no answer in time, TLS handshake
+                 // failed
   kNotAllowed,   // the broker answered and refused the client or the subscription
   kLost,         // there was a connection, and it is gone
   kTimeout,      // connected, but the broker did not acknowledge in time
@@ -36,7 +40,7 @@ enum class ErrorKind {
 
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
-  std::string text;                 // what was tried, what happened, for people
+  std::string text;                  // what was tried, what happened, for people
   std::optional<int> reason_code{};  // MQTT 5 reason code, when there is one
 };
 
@@ -79,7 +83,8 @@ class Client {
   // Hands the message over; what the broker says of it arrives through receive().
   [[nodiscard]] virtual Result<void, Error> publish(const codec::Message& message) = 0;
 
-  // The next event, in order of arrival; nothing when none came within `timeout` of the session's clock.
+  // The next event, in order of arrival; nothing when none came within `timeout` of the session's
+  // clock.
   [[nodiscard]] virtual std::optional<Event> receive(Duration timeout) = 0;
 
   // Ends the connection with a DISCONNECT packet.
@@ -97,7 +102,8 @@ struct ClientOptions {
   bool droppable = false;  // drop() will be called; some client libraries have to prepare for it
 };
 
-// One case's view of the endpoint. Sessions of one endpoint may be used by different threads at once.
+// One case's view of the endpoint. Sessions of one endpoint may be used by different threads at
+// once.
 class Session {
  public:
   virtual ~Session() = default;
@@ -108,9 +114,10 @@ class Session {
 
 // What an endpoint offers beyond the protocol itself; cases name what they need with `requires:`.
 struct Capabilities {
-  bool transport = true;                  // real MQTT connections
-  std::optional<std::size_t> quota{};     // keys that fit, when it is known and small enough to be filled
-  std::vector<std::string> roles{};       // credentials other than the default ones, e.g. "restricted"
+  bool transport = true;  // real MQTT connections
+  std::optional<std::size_t>
+      quota{};  // keys that fit, when it is known and small enough to be filled
+  std::vector<std::string> roles{};  // credentials other than the default ones, e.g. "restricted"
 
   [[nodiscard]] bool has_role(std::string_view role) const;
 };

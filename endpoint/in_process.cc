@@ -11,7 +11,7 @@ namespace fencepost::endpoint {
 namespace {
 
 constexpr std::uint64_t kEpochMs = 1'767'225'600'000;  // every session begins on 2026-01-01
-constexpr Duration kTimeOfOneRequest{20};              // so that time flows a little, as it does on a wire
+constexpr Duration kTimeOfOneRequest{20};  // so that time flows a little, as it does on a wire
 constexpr int kProtocolError = 0x82;
 constexpr int kSessionTakenOver = 0x8e;
 

@@ -1,5 +1,6 @@
-// The reference store, a function call away, on a clock that is stepped by hand: waiting for an expiry costs nothing.
-// Every session is a store and a small broker of its own, so cases cannot disturb one another.
+// The reference store, a function call away, on a clock that is stepped by hand: waiting for an
+// expiry costs nothing. Every session is a store and a small broker of its own, so cases cannot
+// disturb one another.
 #pragma once
 
 #include <memory>

@@ -38,8 +38,7 @@ class MqttSession final : public Session, public Clock {
 
 class MqttEndpoint final : public Endpoint {
  public:
-  explicit MqttEndpoint(MqttOptions options)
-      : options_(std::move(options)), connector_(options_) {}
+  explicit MqttEndpoint(MqttOptions options) : options_(std::move(options)), connector_(options_) {}
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return options_.capabilities; }

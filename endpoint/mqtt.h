@@ -1,5 +1,5 @@
-// A store behind a real MQTT 5 broker, reached through Paho MQTT C++. docs/decisions/0003-paho.md says what that
-// library needs to be usable here, with figures.
+// A store behind a real MQTT 5 broker, reached through Paho MQTT C++. docs/decisions/0003-paho.md
+// says what that library needs to be usable here, with figures.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct MqttOptions {
   std::string host;
   std::uint16_t port = 1883;
   bool tls = false;
-  std::filesystem::path ca{};           // TLS: who signed the broker's certificate; empty: the system's list
+  std::filesystem::path ca{};  // TLS: who signed the broker's certificate; empty: the system's list
   std::filesystem::path certificate{};  // TLS: ours, for mutual TLS
   std::filesystem::path key{};
   Credentials credentials{};                   // empty user: anonymous

@@ -9,8 +9,9 @@
 #include <shared_mutex>
 #include <utility>
 
-#include <mqtt/async_client.h>
 #include <sys/socket.h>
+
+#include <mqtt/async_client.h>
 
 #include "endpoint/inbox.h"
 #include "endpoint/tcp_nodelay.h"
@@ -18,7 +19,8 @@
 namespace fencepost::endpoint {
 namespace {
 
-constexpr int kMaxBufferedMessages = 100'000;  // Paho's default of 100 fails with "no more messages can be buffered"
+constexpr int kMaxBufferedMessages =
+    100'000;  // Paho's default of 100 fails with "no more messages can be buffered"
 constexpr int kReceiveMaximum = 65'535;
 constexpr auto kDisconnectTimeout = std::chrono::milliseconds{1'000};
 constexpr int kFirstErrorReason = 0x80;
@@ -28,7 +30,8 @@ using Code = mqtt::property;
 mqtt::properties to_paho_properties(const codec::Message& message) {
   mqtt::properties properties;
   if (message.payload_format) {
-    properties.add({Code::PAYLOAD_FORMAT_INDICATOR, static_cast<std::int32_t>(*message.payload_format)});
+    properties.add(
+        {Code::PAYLOAD_FORMAT_INDICATOR, static_cast<std::int32_t>(*message.payload_format)});
   }
   if (message.expiry_seconds) {
     properties.add(
@@ -93,10 +96,9 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     });
     client_.set_connection_lost_handler(
         [this](const std::string&) { push_disconnected(std::nullopt); });
-    client_.set_disconnected_handler(
-        [this](const mqtt::properties&, mqtt::ReasonCode reason) {
-          push_disconnected(static_cast<int>(reason));
-        });
+    client_.set_disconnected_handler([this](const mqtt::properties&, mqtt::ReasonCode reason) {
+      push_disconnected(static_cast<int>(reason));
+    });
   }
   ~PahoClient() override { disconnect(); }
   PahoClient(const PahoClient&) = delete;
@@ -106,7 +108,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     try {
       const mqtt::token_ptr token = client_.connect(options);
       if (!token->wait_for(timeout_)) {
-        return fail(Error{ErrorKind::kUnreachable, "the broker did not answer the CONNECT in time"});
+        return fail(
+            Error{ErrorKind::kUnreachable, "the broker did not answer the CONNECT in time"});
       }
       return {};
     } catch (const mqtt::exception& error) {
@@ -143,8 +146,9 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
 
   Result<void, Error> publish(const codec::Message& message) override {
     try {
-      mqtt::message_ptr out = mqtt::make_message(message.topic, message.payload.data(),
-                                                 message.payload.size(), message.qos, message.retain);
+      mqtt::message_ptr out =
+          mqtt::make_message(message.topic, message.payload.data(), message.payload.size(),
+                             message.qos, message.retain);
       out->set_properties(to_paho_properties(message));
       client_.publish(out, nullptr, *this);
       return {};
@@ -187,8 +191,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     const int reason = static_cast<int>(token.get_reason_code());
     const auto* delivery = dynamic_cast<const mqtt::delivery_token*>(&token);
     if (reason < kFirstErrorReason || delivery == nullptr) return;
-    const auto correlation = read<std::string>(delivery->get_message()->get_properties(),
-                                               Code::CORRELATION_DATA);
+    const auto correlation =
+        read<std::string>(delivery->get_message()->get_properties(), Code::CORRELATION_DATA);
     inbox_.push({PublishRefused{reason, correlation.value_or("")}, steady_now()});
   }
   void on_success(const mqtt::token& /*token*/) override {}
@@ -216,8 +220,8 @@ mqtt::connect_options connect_options(const MqttOptions& broker, const ClientOpt
   mqtt::properties properties;
   properties.add({Code::RECEIVE_MAXIMUM, kReceiveMaximum});
   if (client.session_expiry_seconds > 0) {
-    properties.add({Code::SESSION_EXPIRY_INTERVAL,
-                    static_cast<std::int32_t>(client.session_expiry_seconds)});
+    properties.add(
+        {Code::SESSION_EXPIRY_INTERVAL, static_cast<std::int32_t>(client.session_expiry_seconds)});
   }
   options.set_properties(properties);
   if (!credentials.user.empty()) {

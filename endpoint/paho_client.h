@@ -1,4 +1,5 @@
-// Connections through Paho MQTT C++. Private to endpoint/: nothing else knows which client library this is.
+// Connections through Paho MQTT C++. Private to endpoint/: nothing else knows which client library
+// this is.
 #pragma once
 
 #include <chrono>

@@ -7,10 +7,11 @@
 #include <string>
 #include <thread>
 
-#include <mqtt/async_client.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <mqtt/async_client.h>
 
 #include "endpoint/socket.h"
 
@@ -21,7 +22,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kWakeInterval{1};
 constexpr milliseconds kStartTimeout{3'000};
-// A CONNACK without session and without properties; a PUBLISH of QoS 0, topic "w", no properties, no payload.
+// A CONNACK without session and without properties; a PUBLISH of QoS 0, topic "w", no properties,
+// no payload.
 constexpr std::array<unsigned char, 5> kConnack = {0x20, 3, 0, 0, 0};
 constexpr std::array<unsigned char, 6> kWakeUp = {0x30, 4, 0, 1, 'w', 0};
 
@@ -52,7 +54,8 @@ struct PahoWaker::Peer {
   std::thread thread;
   std::unique_ptr<mqtt::async_client> client;
 
-  // Plays the broker: answers the CONNECT, then sends a message every millisecond while there are holds.
+  // Plays the broker: answers the CONNECT, then sends a message every millisecond while there are
+  // holds.
   void run() {
     const Socket connection(accept(listener.descriptor(), nullptr, nullptr));
     std::array<char, 512> request{};

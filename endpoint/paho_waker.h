@@ -1,9 +1,9 @@
 // Keeps Paho awake while clients connect.
 //
-// Paho's only receive thread polls a fixed set of sockets for up to a second, and a socket that starts to connect
-// meanwhile waits for the next round: 2.1 s a connection when other clients are idle. A client of ours whose peer (a
-// few lines on loopback inside this process) sends it a byte now and then ends those polls. The peer does so only
-// while somebody connects.
+// Paho's only receive thread polls a fixed set of sockets for up to a second, and a socket that
+// starts to connect meanwhile waits for the next round: 2.1 s a connection when other clients are
+// idle. A client of ours whose peer (a few lines on loopback inside this process) sends it a byte
+// now and then ends those polls. The peer does so only while somebody connects.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@ namespace fencepost::endpoint {
 
 class PahoWaker {
  public:
-  // Starts the peer and connects the client. Does not throw; a waker that could not start just wakes nobody.
+  // Starts the peer and connects the client. Does not throw; a waker that could not start just
+  // wakes nobody.
   PahoWaker();
   ~PahoWaker();
   PahoWaker(const PahoWaker&) = delete;

@@ -22,7 +22,9 @@ struct AddressDeleter {
   void operator()(addrinfo* addresses) const { freeaddrinfo(addresses); }
 };
 
-std::string error_text(int code) { return std::strerror(code); }  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+std::string error_text(int code) {
+  return std::strerror(code);
+}  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 
 // Waits until the descriptor is ready for `events`; false at the deadline.
 bool wait_ready(int descriptor, short events, Clock::time_point deadline) {
@@ -38,8 +40,7 @@ bool wait_ready(int descriptor, short events, Clock::time_point deadline) {
 }
 
 Result<Socket, std::string> connect_to(const addrinfo& address, Clock::time_point deadline) {
-  Socket socket(
-      ::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Socket socket(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (socket.descriptor() < 0) return fail(error_text(errno));
   if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) == 0) return socket;
   if (errno != EINPROGRESS) return fail(error_text(errno));

@@ -33,7 +33,8 @@ class Socket {
 // A loopback port that was free a moment ago; 0 when there is none.
 [[nodiscard]] std::uint16_t free_loopback_port();
 
-// Writes all bytes, then reads exactly `reply_bytes`. Nothing when the peer closes or stays silent for `timeout`.
+// Writes all bytes, then reads exactly `reply_bytes`. Nothing when the peer closes or stays silent
+// for `timeout`.
 [[nodiscard]] std::optional<std::string> exchange(const Socket& socket, std::string_view bytes,
                                                   std::size_t reply_bytes,
                                                   std::chrono::milliseconds timeout);

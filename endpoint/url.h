@@ -1,4 +1,5 @@
-// Endpoint URLs: `embedded`, `inproc:`, `mqtt://[user[:password]@]host[:port]`, `mqtts://...`, each with optional
+// Endpoint URLs: `embedded`, `inproc:`, `mqtt://[user[:password]@]host[:port]`, `mqtts://...`, each
+// with optional
 // `?name=value&name=value`. Pure.
 #pragma once
 

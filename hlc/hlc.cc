@@ -94,8 +94,7 @@ bool too_far_ahead(const Timestamp& timestamp, std::uint64_t wall_ms, std::uint6
   return timestamp.wall_ms > wall_ms && timestamp.wall_ms - wall_ms > max_drift_ms;
 }
 
-Clock::Clock(std::string node, ClockLimits limits)
-    : last_{0, 0, std::move(node)}, limits_(limits) {
+Clock::Clock(std::string node, ClockLimits limits) : last_{0, 0, std::move(node)}, limits_(limits) {
   FENCEPOST_CHECK(!last_.node.empty());
   FENCEPOST_CHECK(last_.node.find(':') == std::string::npos);
 }
@@ -110,8 +109,7 @@ Result<Timestamp, ClockErrorCode> Clock::update(const Timestamp& remote, std::ui
   const bool ours = newest == last_.wall_ms;
   const bool theirs = newest == remote.wall_ms;
   if (!ours && !theirs) return advance(wall_ms, newest, 0);
-  const std::uint64_t counter =
-      std::max(ours ? last_.counter : 0, theirs ? remote.counter : 0);
+  const std::uint64_t counter = std::max(ours ? last_.counter : 0, theirs ? remote.counter : 0);
   return advance(wall_ms, newest, successor(counter, limits_.max_counter));
 }
 

@@ -122,10 +122,9 @@ Result<Rule, std::string> read_rule(const json& node, const std::string& where) 
       node, "method", "",
       {{"Read", Method::kRead}, {"Write", Method::kWrite}, {"ReadWrite", Method::kReadWrite}});
   if (!method) return fail(where + ".method must be Read, Write or ReadWrite");
-  const auto key_type = read_word<KeyType>(node, "keyType", "Pattern",
-                                           {{"Pattern", KeyType::kPattern},
-                                            {"String", KeyType::kString},
-                                            {"Binary", KeyType::kBinary}});
+  const auto key_type = read_word<KeyType>(
+      node, "keyType", "Pattern",
+      {{"Pattern", KeyType::kPattern}, {"String", KeyType::kString}, {"Binary", KeyType::kBinary}});
   if (!key_type) return fail(where + ".keyType must be Pattern, String or Binary");
   std::optional<std::vector<std::string>> keys = read_strings(node.value("keys", json{}));
   if (!keys) return fail(where + ".keys must be an array of strings");
@@ -144,12 +143,10 @@ Result<Policy, std::string> read_policy(const json& node, const std::string& whe
   const json principals = node.value("principals", json{});
   const json empty = json::array();
   Policy policy;
-  auto client_ids = principals.is_object()
-                        ? read_strings(principals.value("clientIds", empty))
-                        : std::nullopt;
-  auto user_names = principals.is_object()
-                        ? read_strings(principals.value("usernames", empty))
-                        : std::nullopt;
+  auto client_ids =
+      principals.is_object() ? read_strings(principals.value("clientIds", empty)) : std::nullopt;
+  auto user_names =
+      principals.is_object() ? read_strings(principals.value("usernames", empty)) : std::nullopt;
   if (!client_ids || !user_names || (client_ids->empty() && user_names->empty())) {
     return fail(where + ".principals must name clientIds or usernames (arrays of globs)");
   }
@@ -158,8 +155,7 @@ Result<Policy, std::string> read_policy(const json& node, const std::string& whe
   const json resources = node.value("stateStoreResources", json{});
   if (!resources.is_array()) return fail(where + ".stateStoreResources must be an array");
   for (std::size_t i = 0; i < resources.size(); ++i) {
-    auto rule =
-        read_rule(resources[i], where + ".stateStoreResources[" + std::to_string(i) + "]");
+    auto rule = read_rule(resources[i], where + ".stateStoreResources[" + std::to_string(i) + "]");
     if (!rule) return fail(rule.error());
     policy.rules.push_back(std::move(*rule));
   }
@@ -193,10 +189,12 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
 
 bool Authorization::allows(const Caller& caller, Access access, std::string_view key) const {
   if (!restricted_) return true;
-  const auto policy = std::find_if(policies_.begin(), policies_.end(), [&](const Policy& candidate) {
-    return any_glob_matches(candidate.client_ids, caller.client_id) ||
-           (!caller.user_name.empty() && any_glob_matches(candidate.user_names, caller.user_name));
-  });
+  const auto policy =
+      std::find_if(policies_.begin(), policies_.end(), [&](const Policy& candidate) {
+        return any_glob_matches(candidate.client_ids, caller.client_id) ||
+               (!caller.user_name.empty() &&
+                any_glob_matches(candidate.user_names, caller.user_name));
+      });
   if (policy == policies_.end()) return false;
   return std::any_of(policy->rules.begin(), policy->rules.end(), [&](const Rule& rule) {
     return method_grants(rule.method, access) && rule_covers(rule, caller, key);

@@ -2,11 +2,13 @@
 //
 //   Result<Authorization, std::string> authorization = parse_authorization(R"({"policies": [{
 //     "principals": {"usernames": ["sensor"]},
-//     "stateStoreResources": [{"method": "Read", "keyType": "Pattern", "keys": ["colors/*"]}]}]})");
+//     "stateStoreResources": [{"method": "Read", "keyType": "Pattern", "keys":
+//     ["colors/*"]}]}]})");
 //   authorization->allows({.client_id = "c", .user_name = "sensor"}, Access::kRead, "colors/red");
 //
-// Policies are tried in order; the first whose principals match the client decides, and it allows what one of its
-// rules allows. A client that no policy matches may touch nothing. Pure; const functions are thread safe.
+// Policies are tried in order; the first whose principals match the client decides, and it allows
+// what one of its rules allows. A client that no policy matches may touch nothing. Pure; const
+// functions are thread safe.
 #pragma once
 
 #include <string>
@@ -23,7 +25,7 @@ struct Caller {
   std::string_view user_name{};  // empty when the client has none
 };
 
-enum class Access { kRead, kWrite };     // Read: GET, KEYNOTIFY. Write: SET, DEL, VDEL.
+enum class Access { kRead, kWrite };  // Read: GET, KEYNOTIFY. Write: SET, DEL, VDEL.
 enum class Method { kRead, kWrite, kReadWrite };
 enum class KeyType {
   kPattern,  // glob: * ? [a-z] and the substitutions {principal.clientId}, {principal.username}
@@ -44,8 +46,9 @@ struct Policy {
   std::vector<Rule> rules;
 };
 
-// `*` stands for any bytes, `?` for one, `[a-c]` and `[!a-c]` for one of a set; anything else for itself.
-// Linear in practice and bounded by pattern x text in the worst case: no exponential backtracking.
+// `*` stands for any bytes, `?` for one, `[a-c]` and `[!a-c]` for one of a set; anything else for
+// itself. Linear in practice and bounded by pattern x text in the worst case: no exponential
+// backtracking.
 [[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);
 
 class Authorization {

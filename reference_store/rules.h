@@ -1,4 +1,5 @@
-// The rules of the protocol as small pure functions: no state, no clock, no I/O. The Store applies them to its state.
+// The rules of the protocol as small pure functions: no state, no clock, no I/O. The Store applies
+// them to its state.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace fencepost::store {
 
-// A `__ts` with a greater counter is malformed: the store's own counter must be able to grow past it for ever.
+// A `__ts` with a greater counter is malformed: the store's own counter must be able to grow past
+// it for ever.
 inline constexpr std::uint64_t kMaxRequestCounter = std::numeric_limits<std::uint64_t>::max() / 2;
 
 // The timestamp of a SET: present, well formed, not too far ahead of the store's wall clock.
@@ -28,11 +30,13 @@ inline constexpr std::uint64_t kMaxRequestCounter = std::numeric_limits<std::uin
 [[nodiscard]] Result<std::optional<hlc::Timestamp>, codec::ErrorCode> check_token(
     const std::string* text, std::uint64_t wall_ms);
 
-// The error of a request that the fencing rule refuses, or nothing. (Req: FT-REQUIRED-1, FT-LOWER-1)
+// The error of a request that the fencing rule refuses, or nothing. (Req: FT-REQUIRED-1,
+// FT-LOWER-1)
 [[nodiscard]] std::optional<codec::ErrorCode> fencing_error(const hlc::Timestamp* held,
                                                             const hlc::Timestamp* offered);
 
-// May SET go ahead? `stored` is the value of the key, null when it is absent. (Req: SET-NX-1, SET-NEX-1)
+// May SET go ahead? `stored` is the value of the key, null when it is absent. (Req: SET-NX-1,
+// SET-NEX-1)
 [[nodiscard]] bool condition_holds(codec::Condition condition, const std::string* stored,
                                    std::string_view offered);
 

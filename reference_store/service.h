@@ -1,5 +1,5 @@
-// The reference store on the wire: an MQTT message in, MQTT messages out. Transport-free: a broker plugin and the
-// in-process endpoint drive the same code.
+// The reference store on the wire: an MQTT message in, MQTT messages out. Transport-free: a broker
+// plugin and the in-process endpoint drive the same code.
 //
 //   Service service({.dialect = codec::DialectId::kDeployed});
 //   std::vector<Delivery> out;
@@ -30,24 +30,26 @@ struct ServiceOptions {
 
 // A message that the store sends.
 struct Delivery {
-  // The session that receives it, subscribed or not (notifications). Empty: whoever subscribed to the topic
-  // (responses).
+  // The session that receives it, subscribed or not (notifications). Empty: whoever subscribed to
+  // the topic (responses).
   std::string client_id;
   codec::Message message;
 };
 
 enum class Handling {
-  kAnswered,    // a response was produced
-  kIgnored,     // a request whose envelope is not legal: nothing was done, and there is nowhere to say so
-  kDisconnect,  // an illegal response topic: nothing was done, and the client has to go (Req: ENV-RESPONSE-TOPIC-3)
+  kAnswered,  // a response was produced
+  kIgnored,  // a request whose envelope is not legal: nothing was done, and there is nowhere to say
+             // so
+  kDisconnect,  // an illegal response topic: nothing was done, and the client has to go (Req:
+                // ENV-RESPONSE-TOPIC-3)
 };
 
 class Service {
  public:
   explicit Service(ServiceOptions options = {});
 
-  // Handles a message published to codec::kRequestTopic. Appends to `out`, in the order in which the messages must
-  // reach their clients: notifications before the response.
+  // Handles a message published to codec::kRequestTopic. Appends to `out`, in the order in which
+  // the messages must reach their clients: notifications before the response.
   Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
                   std::vector<Delivery>& out);
 

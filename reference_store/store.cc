@@ -159,7 +159,8 @@ const Store::Entry* Store::find(std::string_view key) const {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-// Creates or overwrites. The new expiry replaces the old one: a SET without PX makes the key permanent.
+// Creates or overwrites. The new expiry replaces the old one: a SET without PX makes the key
+// permanent.
 void Store::store(const Command& command, hlc::Timestamp version,
                   std::optional<hlc::Timestamp> token, const Instant& now) {
   auto found = entries_.find(command.key);

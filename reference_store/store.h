@@ -1,12 +1,13 @@
-// The model of a state store: typed requests in, typed outcomes out. State and rules only: no bytes, no I/O, no
-// threads, and the time is an argument.
+// The model of a state store: typed requests in, typed outcomes out. State and rules only: no
+// bytes, no I/O, no threads, and the time is an argument.
 //
 //   Store store({.node_id = "StateStore"});
 //   std::vector<Event> events;
-//   Outcome outcome = store.apply({.client_id = "c"}, {.command = set, .timestamp = &ts}, now, events);
+//   Outcome outcome = store.apply({.client_id = "c"}, {.command = set, .timestamp = &ts}, now,
+//   events);
 //
-// Where the article leaves a point open, docs/PROTOCOL_DECISIONS.md says what this store does and why.
-// Not thread safe.
+// Where the article leaves a point open, docs/PROTOCOL_DECISIONS.md says what this store does and
+// why. Not thread safe.
 #pragma once
 
 #include <chrono>
@@ -27,7 +28,8 @@
 
 namespace fencepost::store {
 
-// A reading of two clocks. Versions come from the wall clock, which may step; expiry is measured on the steady one.
+// A reading of two clocks. Versions come from the wall clock, which may step; expiry is measured on
+// the steady one.
 struct Instant {
   std::uint64_t wall_ms = 0;  // since the Unix epoch
   std::chrono::microseconds steady{0};
@@ -42,11 +44,12 @@ struct StoreOptions {
 struct Request {
   const codec::Command& command;
   const std::string* timestamp = nullptr;  // text of `__ts`, null when absent; only SET looks at it
-  const std::string* token = nullptr;      // text of `__ft`, null when absent; SET, DEL and VDEL look at it
+  const std::string* token =
+      nullptr;  // text of `__ft`, null when absent; SET, DEL and VDEL look at it
 };
 
 struct Outcome {
-  codec::Reply reply;                       // reply.value lives until the next call that is not const
+  codec::Reply reply;  // reply.value lives until the next call that is not const
   std::optional<hlc::Timestamp> version{};  // what the `__ts` of the response carries, if anything
 };
 
@@ -55,7 +58,7 @@ struct Event {
   std::string client_id;
   std::string key;
   codec::Operation operation = codec::Operation::kSet;
-  std::string value{};      // kSet: the new value
+  std::string value{};       // kSet: the new value
   hlc::Timestamp version{};  // of the new value, or of the one that was deleted
 };
 
@@ -63,8 +66,8 @@ class Store {
  public:
   explicit Store(StoreOptions options = {});
 
-  // Applies a request. Keys whose time has come are removed first. `events` receives, in order, the notifications
-  // that expiry and the request cause. A refused request changes nothing.
+  // Applies a request. Keys whose time has come are removed first. `events` receives, in order, the
+  // notifications that expiry and the request cause. A refused request changes nothing.
   Outcome apply(const Caller& caller, const Request& request, const Instant& now,
                 std::vector<Event>& events);
 

@@ -109,6 +109,7 @@ TEST(StoreFencing, ComparesWithTheTokenNotWithTheVersion) {
 TEST(StoreFencing, TakesAVersionAsAToken) {
   SteppedStore store;
   const Answer lock = store.set("lock", "me", {.condition = Condition::kIfAbsentOrEqual});
+  ASSERT_TRUE(lock.version.has_value());
   const std::string token = hlc::format(*lock.version);
   EXPECT_EQ(store.set("k", "v", {.token = token}).reply, "OK");
   const Answer next = store.set("lock", "me", {.condition = Condition::kIfAbsentOrEqual});
@@ -207,6 +208,15 @@ TEST(StoreFencing, EndsWithTheKey) {
   store.set("k", "v", {.token = at(5)});
   store.vdel("k", "v", {.token = at(5)});
   EXPECT_EQ(store.set("k", "v", {.token = at(1)}).reply, "OK");
+}
+
+TEST(StoreFencing, SurvivesARenewal) {
+  SteppedStore store;
+  const With renewal = {.condition = Condition::kIfAbsentOrEqual, .token = at(5)};
+  store.set("k", "v", renewal);
+  EXPECT_EQ(store.set("k", "v", renewal).reply, "OK");
+  EXPECT_EQ(store.set("k", "v").reply, "error token-required");
+  EXPECT_TRUE(holds(store, at(5), at(4)));
 }
 
 TEST(StoreFencing, IsAMatterOfEachKey) {

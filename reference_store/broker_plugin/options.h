@@ -20,8 +20,8 @@ struct Options {
   std::optional<pid_t> parent{};  // stop the broker when its parent is no longer this process
 };
 
-// Reads dialect, quota, authorization (a file), node_id and parent_pid. The error names the option, what was seen and
-// what was expected.
+// Reads dialect, quota, authorization (a file), node_id and parent_pid. The error names the option,
+// what was seen and what was expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 
 }  // namespace fencepost::broker_plugin

@@ -1,15 +1,16 @@
-// A mosquitto plugin that makes the broker serve the reference store. C ABI glue only: what the store says is decided
-// in reference_store/service.h.
+// A mosquitto plugin that makes the broker serve the reference store. C ABI glue only: what the
+// store says is decided in reference_store/service.h.
 //
 //   plugin /usr/lib/fencepost/fencepost_statestore.so
 //   plugin_opt_dialect deployed            # or documented
 //   plugin_opt_quota 1000                  # keys; 0 or absent: no limit
-//   plugin_opt_authorization /path/x.json  # see reference_store/authorization.h; absent: everybody may do everything
-//   plugin_opt_node_id StateStore          # of the versions that the store gives out
-//   plugin_opt_parent_pid 4711             # stop the broker when this is no longer the parent process
+//   plugin_opt_authorization /path/x.json  # see reference_store/authorization.h; absent: everybody
+//   may do everything plugin_opt_node_id StateStore          # of the versions that the store gives
+//   out plugin_opt_parent_pid 4711             # stop the broker when this is no longer the parent
+//   process
 //
-// The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All callbacks run on the
-// broker's only thread. No exception leaves an entry point.
+// The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All
+// callbacks run on the broker's only thread. No exception leaves an entry point.
 
 #include <csignal>
 #include <ctime>
@@ -34,17 +35,17 @@
 namespace fencepost::broker_plugin {
 namespace {
 
-// Requests are moved to this topic before the broker routes them: nobody can observe other clients' requests there.
-// The broker acknowledges with 0x00 only while somebody subscribes to it (see leave_sink_session() in
-// endpoint/broker_process.cc), otherwise with 0x10, which one public client SDK refuses.
+// Requests are moved to this topic before the broker routes them: nobody can observe other clients'
+// requests there. The broker acknowledges with 0x00 only while somebody subscribes to it (see
+// leave_sink_session() in endpoint/broker_process.cc), otherwise with 0x10, which one public client
+// SDK refuses.
 constexpr const char* kSinkTopic = "$fencepost/handled-request";
 
 std::chrono::microseconds clock_reading(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
-  return std::chrono::seconds{time.tv_sec} +
-         std::chrono::duration_cast<std::chrono::microseconds>(
-             std::chrono::nanoseconds{time.tv_nsec});
+  return std::chrono::seconds{time.tv_sec} + std::chrono::duration_cast<std::chrono::microseconds>(
+                                                 std::chrono::nanoseconds{time.tv_nsec});
 }
 
 store::Instant current_instant() {
@@ -74,8 +75,8 @@ void send(const store::Delivery& delivery) {
       client_id, message.topic.c_str(), static_cast<int>(message.payload.size()),
       message.payload.data(), message.qos, message.retain, properties.get());
   if (failed != 0) {
-    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: cannot publish to %s: %s",
-                         message.topic.c_str(), mosquitto_strerror(failed));
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: cannot publish to %s: %s", message.topic.c_str(),
+                         mosquitto_strerror(failed));
     return;
   }
   (void)properties.release();  // the broker owns them now
@@ -96,7 +97,8 @@ class Plugin {
     const store::Handling handling =
         service_.handle(caller, read_message(event), current_instant(), deliveries_);
     flush();
-    // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is sent.
+    // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is
+    // sent.
     if (handling == store::Handling::kDisconnect) return MOSQ_ERR_PROTOCOL;
     return hide_request(event);
   }
@@ -135,7 +137,8 @@ class Plugin {
   std::vector<store::Delivery> deliveries_;
 };
 
-// Runs `body` for a callback of the broker: a failure is logged and becomes `code`, never an exception.
+// Runs `body` for a callback of the broker: a failure is logged and becomes `code`, never an
+// exception.
 template <typename Body>
 int guarded(int code, Body body) noexcept {
   try {

@@ -1,0 +1,1041 @@
+#include "conformance/scenario_loader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <ostream>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "conformance/scenario_fields.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using codec::Divergence;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::set<std::string> kRequirements = {"SET-NX-1", "GET-HIT-1", "NTF-SEND-1"};
+
+struct Loaded {
+  std::vector<Case> cases;
+  std::vector<LoadError> errors;
+
+  [[nodiscard]] std::vector<std::string> complaints() const {
+    std::vector<std::string> out;
+    for (const LoadError& error : errors) out.push_back(describe(error));
+    return out;
+  }
+};
+
+Loaded load(const std::string& text) {
+  Loaded out;
+  out.cases = load_scenario({"f", text}, kRequirements, out.errors);
+  return out;
+}
+
+// --- a loaded case as text, so that a table can say what is expected
+// -------------------------------------------------
+
+std::string show(const BytesSpec& spec);
+
+std::string show_list(const std::vector<BytesSpec>& parts) {
+  std::string out;
+  for (const BytesSpec& part : parts) out += (out.empty() ? "" : " ") + show(part);
+  return out;
+}
+
+// Literal bytes as `"..."`, keys as `<name>`; a command has parentheses.
+std::string show(const BytesSpec& spec) {
+  if (const auto* bytes = std::get_if<LiteralBytes>(&spec.what)) {
+    return "\"" + escape(bytes->bytes) + "\"";
+  }
+  if (const auto* key = std::get_if<KeyBytes>(&spec.what)) {
+    return "<" + key->name + (key->append.empty() ? "" : " + " + escape(key->append)) + ">";
+  }
+  if (const auto* joined = std::get_if<JoinedBytes>(&spec.what)) {
+    return "join(" + show_list(joined->parts) + ")";
+  }
+  return "(" + show_list(std::get<CommandBytes>(spec.what).arguments) + ")";
+}
+
+std::string show(const TimestampSpec& spec) {
+  if (std::holds_alternative<NoTimestamp>(spec)) return "none";
+  if (const auto* literal = std::get_if<LiteralTimestamp>(&spec)) {
+    return "\"" + escape(literal->text) + "\"";
+  }
+  const auto& expression = std::get<TimestampExpression>(spec);
+  std::string out = expression.base;
+  if (expression.offset_ms != 0) out += " " + std::to_string(expression.offset_ms) + "ms";
+  if (expression.counter_offset != 0) out += " +" + std::to_string(expression.counter_offset);
+  if (expression.counter) out += " =" + std::to_string(*expression.counter);
+  if (expression.node) out += " @" + *expression.node;
+  return out;
+}
+
+std::string show_kind(codec::ReplyKind kind) {
+  if (kind == codec::ReplyKind::kOk) return "ok";
+  return kind == codec::ReplyKind::kMissing ? "missing" : "not-applied";
+}
+
+struct ShowOutcome {
+  std::string operator()(const PlainReply& reply) const { return show_kind(reply.kind); }
+  std::string operator()(const ValueReply& reply) const { return "value " + show(reply.value); }
+  std::string operator()(const CountReply& reply) const {
+    return "count " + std::to_string(reply.count);
+  }
+  std::string operator()(const ErrorReply& reply) const {
+    return "error " + std::string(codec::name(reply.code));
+  }
+  std::string operator()(const ExactBytes& reply) const { return "bytes " + show(reply.bytes); }
+  std::string operator()(const AnyError&) const { return "error"; }
+  std::string operator()(const NoReply&) const { return "none"; }
+  std::string operator()(const Disconnection&) const { return "disconnect"; }
+};
+
+std::string show(const std::vector<Outcome>& outcomes) {
+  std::string out;
+  for (const Outcome& outcome : outcomes) {
+    if (!out.empty()) out += " | ";
+    if (!outcome.name.empty()) out += outcome.name + ": ";
+    if (outcome.only_in) out += std::string(codec::dialect(*outcome.only_in).name) + " ";
+    out += std::visit(ShowOutcome{}, outcome.what);
+  }
+  return out;
+}
+
+std::string show(const TimestampCheck& check) {
+  std::string out = check.absent ? "absent" : check.present ? "present" : "";
+  if (check.equals) out += " =" + *check.equals;
+  for (const std::string& name : check.greater_than) out += " >" + name;
+  if (check.save) out += " save " + *check.save;
+  return out;
+}
+
+std::string show(const TimePoint& point) {
+  return point.mark + (point.after_reply ? ".reply" : "") + "+" +
+         std::to_string(point.offset.count());
+}
+
+std::string show(const Expectation& expect) {
+  std::string out = expect.open ? " => open " : " => ";
+  out += show(expect.outcomes);
+  if (expect.timestamp) out += ", ts " + show(*expect.timestamp);
+  for (const auto& [name, value] : expect.user_properties) out += ", " + name + "=" + value;
+  if (expect.content_type) out += ", type " + *expect.content_type;
+  if (expect.payload_format) out += ", format " + std::to_string(*expect.payload_format);
+  if (expect.before) out += ", before " + show(*expect.before);
+  if (!expect.cites.empty()) out += ", cites " + expect.cites;
+  return out;
+}
+
+std::string show_envelope(const RequestStep& step) {
+  std::string out;
+  if (step.qos != 1) out += " qos=" + std::to_string(step.qos);
+  if (step.retain) out += " retain";
+  if (step.topic) out += " topic=" + show(*step.topic);
+  if (step.response_topic) out += " response=" + show(*step.response_topic);
+  if (step.no_response_topic) out += " no-response-topic";
+  if (step.correlation) out += " correlation=" + show(*step.correlation);
+  if (step.no_correlation) out += " no-correlation";
+  if (step.content_type) out += " type=" + *step.content_type;
+  if (step.payload_format) out += " format=" + std::to_string(int{*step.payload_format});
+  if (step.expiry_seconds) out += " expiry=" + std::to_string(*step.expiry_seconds);
+  for (const auto& [name, value] : step.user_properties) out += " " + name + "=" + value;
+  return out;
+}
+
+struct ShowStep {
+  std::string operator()(const RequestStep& step) const {
+    std::string out = step.client + " " + show(step.payload);
+    if (!std::holds_alternative<NoTimestamp>(step.timestamp)) out += " ts=" + show(step.timestamp);
+    if (!std::holds_alternative<NoTimestamp>(step.token)) out += " ft=" + show(step.token);
+    out += show_envelope(step);
+    for (const std::string& key : step.written_keys) out += " writes:" + key;
+    if (!step.mark.empty()) out += " mark:" + step.mark;
+    return out + show(step.expect);
+  }
+  std::string operator()(const PipelineStep& step) const {
+    std::string out;
+    for (const RequestStep& request : step.requests) {
+      out += (out.empty() ? "" : "; ") + (*this)(request);
+    }
+    return out;
+  }
+  std::string operator()(const NotificationStep& step) const {
+    std::string out = step.client + " " + show(step.key);
+    out += step.operation == codec::Operation::kSet ? " set" : " delete";
+    if (step.value) out += " " + show(*step.value);
+    if (step.timestamp) out += ", ts " + show(*step.timestamp);
+    if (step.content_type) out += ", type " + *step.content_type;
+    if (step.qos) out += ", qos " + std::to_string(*step.qos);
+    out += ", within " + std::to_string(step.within.count());
+    return out + (step.cites.empty() ? "" : ", cites " + step.cites);
+  }
+  std::string operator()(const SilenceStep& step) const {
+    return step.client + " by " + step.writer + (step.cites.empty() ? "" : ", cites " + step.cites);
+  }
+  std::string operator()(const WaitStep& step) const {
+    return step.until ? "until " + show(*step.until) : std::to_string(step.duration->count());
+  }
+  std::string operator()(const ConnectStep& step) const { return step.client; }
+  std::string operator()(const DisconnectStep& step) const {
+    return step.client + (step.drop ? " dropped" : "");
+  }
+  std::string operator()(const SubscribeStep& step) const {
+    return step.client + " " + show(step.filter);
+  }
+  std::string operator()(const FillQuotaStep& step) const {
+    return step.client + " " + step.key + (step.cites.empty() ? "" : ", cites " + step.cites);
+  }
+};
+
+std::string show(const Step& step) { return step.title + ": " + std::visit(ShowStep{}, step.what); }
+
+std::string show(const ClientSpec& spec) {
+  std::string out = spec.name;
+  if (!spec.role.empty()) out += " role=" + spec.role;
+  if (spec.observes) out += " observes";
+  if (!spec.subscribes) out += " silent";
+  if (!spec.clean_start) out += " resumes";
+  if (spec.session_expiry_seconds != 0) {
+    out += " expiry=" + std::to_string(spec.session_expiry_seconds);
+  }
+  if (!spec.same_id_as.empty()) out += " as=" + spec.same_id_as;
+  if (spec.drops) out += " drops";
+  return out;
+}
+
+template <typename Item>
+std::vector<std::string> show_all(const std::vector<Item>& items) {
+  std::vector<std::string> out;
+  for (const Item& item : items) out.push_back(show(item));
+  return out;
+}
+
+// --- files
+// ------------------------------------------------------------------------------------------------------------
+
+// A file with one good case; `case_lines` are its lines from 6 on, `steps` those from 9 on when it
+// is empty.
+std::string file_with(const std::string& case_lines, const std::string& steps) {
+  return "area: test\ncases:\n  - id: one\n    title: A title\n"
+         "    requirements: [SET-NX-1, GET-HIT-1]\n" +
+         case_lines + "    steps:\n      - set: {key: k, value: v}\n        expect: ok\n" + steps;
+}
+
+std::string indented(std::string_view text, std::size_t columns) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out += std::string(columns, ' ') + std::string(text.substr(0, end)) + "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+// Lines of a case from line 6, column 5 on; and steps from line 9, column 7 on.
+std::string in_case(std::string_view lines) { return file_with(indented(lines, 4), ""); }
+std::string in_steps(std::string_view lines) { return file_with("", indented(lines, 6)); }
+// The same with the divergence, which takes a line.
+std::string in_steps_with(std::string_view divergence, std::string_view lines) {
+  return file_with("    divergence: [" + std::string(divergence) + "]\n", indented(lines, 6));
+}
+
+// --- good files
+// -------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view kFullExample = R"(area: everything
+cases:
+  - id: a.full-example-1
+    title: Every key of a case and of a client
+    note: For readers.
+    requirements: [SET-NX-1, GET-HIT-1, NTF-SEND-1]
+    divergence: [set-not-applied, vdel-mismatch, delete-operation, lower-token-text, keynotify-error]
+    requires: [transport, quota, restricted-client]
+    tags: [slow, "1.20"]
+    exclusive: true
+    clients:
+      a: {}
+      b: {role: restricted, observes: true, subscribes: false, clean_start: false, session_expiry: 86400}
+      c: {same_id_as: b}
+      d: {}
+      e: {}
+      f: {}
+    steps:
+      - {set: {key: k, value: v, options: [NX]}, expect: not-applied, note: For readers.}
+      - {vdel: {key: k, value: v}, expect: not-applied}
+      - {del: k, expect: {reply: {error: token-lower}}}
+      - {keynotify: {key: k, client: d}, expect: {reply: {error: syntax}}}
+      - notification: {client: e, key: k, operation: delete}
+      - silence: {client: f, writer: a}
+      - wait: 2s
+      - drop: a
+  - id: b
+    title: The least
+    requirements: [GET-HIT-1]
+    steps:
+      - get: k
+        expect: missing
+)";
+
+TEST(ScenarioLoader, LoadsEveryKeyOfACase) {
+  const Loaded loaded = load(std::string(kFullExample));
+  ASSERT_THAT(loaded.complaints(), IsEmpty());
+  ASSERT_EQ(loaded.cases.size(), 2U);
+  const Case& full = loaded.cases[0];
+  EXPECT_EQ(full.id, "a.full-example-1");
+  EXPECT_EQ(full.area, "everything");
+  EXPECT_EQ(full.title, "Every key of a case and of a client");
+  EXPECT_THAT(full.requirements, ElementsAre("SET-NX-1", "GET-HIT-1", "NTF-SEND-1"));
+  EXPECT_EQ(full.divergences,
+            std::set<Divergence>(codec::kDivergences.begin(), codec::kDivergences.end()));
+  EXPECT_THAT(full.requires_, ElementsAre("transport", "quota", "restricted-client"));
+  EXPECT_THAT(full.tags, ElementsAre("slow", "1.20"));
+  EXPECT_TRUE(full.exclusive);
+  EXPECT_THAT(show_all(full.clients),
+              ElementsAre("a drops", "b role=restricted observes silent resumes expiry=86400",
+                          "c as=b", "d observes", "e observes", "f observes"));
+  EXPECT_EQ(full.steps.size(), 8U);
+  EXPECT_EQ(full.expected_wait(), milliseconds{2'000});
+}
+
+TEST(ScenarioLoader, RemembersWhereThingsStand) {
+  const Loaded loaded = load(std::string(kFullExample));
+  ASSERT_EQ(loaded.cases.size(), 2U);
+  const Case& full = loaded.cases[0];
+  EXPECT_EQ(describe({full.position, ""}), "f:3:5: ");
+  EXPECT_EQ(describe({full.steps[0].position, ""}), "f:19:9: ");
+  EXPECT_EQ(describe({full.steps[7].position, ""}), "f:26:9: ");
+  EXPECT_EQ(describe({loaded.cases[1].position, ""}), "f:27:5: ");
+}
+
+TEST(ScenarioLoader, HasDefaults) {
+  const Loaded loaded = load(std::string(kFullExample));
+  ASSERT_EQ(loaded.cases.size(), 2U);
+  const Case& least = loaded.cases[1];
+  EXPECT_THAT(show_all(least.clients), ElementsAre("a"));
+  EXPECT_THAT(show_all(least.steps), ElementsAre("get: a (\"GET\" <k>) => missing"));
+  EXPECT_THAT(least.divergences, IsEmpty());
+  EXPECT_THAT(least.requires_, IsEmpty());
+  EXPECT_THAT(least.tags, IsEmpty());
+  EXPECT_FALSE(least.exclusive);
+  EXPECT_EQ(least.expected_wait(), milliseconds{0});
+}
+
+struct GoodSteps {
+  std::string_view yaml;
+  std::vector<std::string> steps;  // after the first, which file_with() has made
+};
+void PrintTo(const GoodSteps& row, std::ostream* out) { *out << row.yaml; }
+
+class GoodStepsTest : public testing::TestWithParam<GoodSteps> {};
+
+TEST_P(GoodStepsTest, LoadAsWritten) {
+  const Loaded loaded = load(in_steps(GetParam().yaml));
+  ASSERT_THAT(loaded.complaints(), IsEmpty());
+  ASSERT_EQ(loaded.cases.size(), 1U);
+  std::vector<std::string> steps = show_all(loaded.cases[0].steps);
+  steps.erase(steps.begin());
+  EXPECT_EQ(steps, GetParam().steps);
+}
+
+// Requests: the verbs, their arguments, and the envelope.
+INSTANTIATE_TEST_SUITE_P(
+    Requests, GoodStepsTest,
+    testing::Values(
+        GoodSteps{"- get: k", {R"(get: a ("GET" <k>) => )"}},
+        GoodSteps{"- get: {key: {exact: ''}, options: [x]}", {R"(get: a ("GET" "" "x") => )"}},
+        GoodSteps{"- del: k", {R"(del: a ("DEL" <k>) => )"}},
+        GoodSteps{"- vdel: {key: k, value: v}", {R"(vdel: a ("VDEL" <k> "v") => )"}},
+        GoodSteps{"- keynotify: {key: k, options: [STOP]}",
+                  {R"(keynotify: a ("KEYNOTIFY" <k> "STOP") => )"}},
+        GoodSteps{"- set: {key: {name: k}, value: '', options: [NX, PX, '1000']}",
+                  {R"(set: a ("SET" <k> "" "NX" "PX" "1000") ts=now writes:k => )"}},
+        GoodSteps{"- set: {key: {name: k, append: x}, value: v, ts: none}",
+                  {R"(set: a ("SET" <k + x> "v") => )"}},
+        GoodSteps{
+            "- set: {key: k, value: {join: [a, {key: b}]}, ts: now + 61s, ft: now counter = 7}",
+            {R"(set: a ("SET" <k> join("a" <b>)) ts=now 61000ms ft=now =7 writes:k => )"}},
+        GoodSteps{"- del: {key: k, ft: 'now - 1ms counter + 2 node \"B\"'}",
+                  {R"(del: a ("DEL" <k>) ft=now -1ms +2 @B => )"}},
+        GoodSteps{"- del: {key: k, ts: {text: ''}, ft: {text: '1:2'}}",
+                  {R"(del: a ("DEL" <k>) ts="" ft="1:2" => )"}},
+        GoodSteps{"- send: {command: [SET, {key: k}, v], writes: [k, l]}",
+                  {R"(send: a ("SET" <k> "v") writes:k writes:l => )"}},
+        GoodSteps{"- send: {command: []}", {"send: a () => "}},
+        GoodSteps{R"(- send: {payload: {escaped: '*1\r\n'}, client: a})",
+                  {R"(send: a "*1\r\n" => )"}},
+        GoodSteps{
+            "- get: {key: k, qos: 0, retain: true, topic: t, response_topic: {escaped: none},\n"
+            "        correlation: {hex: '00'}, content_type: x/y, payload_format: 1,\n"
+            "        expiry: 4294967295, properties: [[a, b], [a, '']]}",
+            {R"(get: a ("GET" <k>) qos=0 retain topic="t" response="none" correlation="\x00")"
+             R"( type=x/y format=1 expiry=4294967295 a=b a= => )"}},
+        GoodSteps{"- get: {key: k, response_topic: none, correlation: none}",
+                  {R"(get: a ("GET" <k>) no-response-topic no-correlation => )"}},
+        GoodSteps{"- get: {key: k, topic: default, response_topic: default, correlation: default}",
+                  {R"(get: a ("GET" <k>) => )"}},
+        GoodSteps{"- pipeline:\n    - get: k\n    - {del: k, expect: {reply: {count: 1}}}",
+                  {R"(pipeline: a ("GET" <k>) => ; a ("DEL" <k>) => count 1)"}}));
+
+// Expectations: the forms of replies, and what else is checked.
+INSTANTIATE_TEST_SUITE_P(
+    Expectations, GoodStepsTest,
+    testing::Values(
+        GoodSteps{"- {get: k, expect: ok}", {R"(get: a ("GET" <k>) => ok)"}},
+        GoodSteps{"- {get: k, expect: error}", {R"(get: a ("GET" <k>) => error)"}},
+        GoodSteps{"- {get: k, expect: none}", {R"(get: a ("GET" <k>) => none)"}},
+        GoodSteps{"- {get: k, expect: disconnect}", {R"(get: a ("GET" <k>) => disconnect)"}},
+        GoodSteps{"- {get: k, expect: {}}", {R"(get: a ("GET" <k>) => )"}},
+        GoodSteps{"- {get: k, expect: {reply: {value: {size: 4}}}}",
+                  {R"(get: a ("GET" <k>) => value "0,1,")"}},
+        GoodSteps{"- {get: k, expect: {reply: {count: 9223372036854775807}}}",
+                  {R"(get: a ("GET" <k>) => count 9223372036854775807)"}},
+        GoodSteps{"- {get: k, expect: {reply: {error: empty-key}}}",
+                  {R"(get: a ("GET" <k>) => error empty-key)"}},
+        GoodSteps{R"(- {get: k, expect: {reply: {bytes: {escaped: ':0\r\n'}}}})",
+                  {R"(get: a ("GET" <k>) => bytes ":0\r\n")"}},
+        GoodSteps{"- {get: k, expect: {reply: {any_of: [ok, {value: v}, none]}}}",
+                  {R"(get: a ("GET" <k>) => ok | value "v" | none)"}},
+        GoodSteps{
+            "- {get: k, expect: {reply: {deployed: {any_of: [ok, error]}, documented: missing}}}",
+            {R"(get: a ("GET" <k>) => documented missing | deployed ok | deployed error)"}},
+        GoodSteps{
+            "- {get: k, expect: {cites: GET-HIT-1, reply: {open: {no value: missing,\n"
+            "    'yes': {any_of: [ok, none]}, refused: {documented: error, deployed: missing}}}}}",
+            {R"(get: a ("GET" <k>) => open no value: missing | yes: ok | yes: none | )"
+             R"(refused: documented error | refused: deployed missing, cites GET-HIT-1)"}},
+        GoodSteps{"- {get: k, expect: {ts: absent}}", {R"(get: a ("GET" <k>) => , ts absent)"}},
+        GoodSteps{"- {get: k, expect: {ts: present, properties: {__stat: '200', b: ''},\n"
+                  "    content_type: x, payload_format: 0}}",
+                  {R"(get: a ("GET" <k>) => , ts present, __stat=200, b=, type x, format 0)"}},
+        GoodSteps{"- {get: k, expect: {ts: {save: v1}}}\n"
+                  "- set: {key: k, value: v, ts: v1 + 1ms, ft: v1}\n"
+                  "  expect: {ts: {equals: v1, greater_than: [sent, v1], save: v1}}",
+                  {R"(get: a ("GET" <k>) => , ts present save v1)",
+                   R"(set: a ("SET" <k> "v") ts=v1 1ms ft=v1 writes:k => , )"
+                   R"(ts present =v1 >sent >v1 save v1)"}},
+        GoodSteps{"- get: {key: k, mark: t1}\n  expect: {before: t1 + 900ms}\n"
+                  "- {get: k, expect: {before: t1.reply + 2s}}",
+                  {R"(get: a ("GET" <k>) mark:t1 => , before t1+900)",
+                   R"(get: a ("GET" <k>) => , before t1.reply+2000)"}}));
+
+// What is no request.
+INSTANTIATE_TEST_SUITE_P(
+    OtherActions, GoodStepsTest,
+    testing::Values(
+        GoodSteps{"- notification: {key: k, operation: set}",
+                  {"notification: a <k> set, within 5000"}},
+        GoodSteps{"- notification: {client: a, key: {exact: k}, operation: set, value: v,\n"
+                  "    ts: {save: v2}, within: 100ms, content_type: x, qos: 1, cites: SET-NX-1}",
+                  {R"(notification: a "k" set "v", ts present save v2, type x, qos 1, within 100,)"
+                   " cites SET-NX-1"}},
+        GoodSteps{"- silence: a", {"silence: a by a"}},
+        GoodSteps{"- silence: {client: a}", {"silence: a by a"}},
+        GoodSteps{"- silence: {client: a, writer: a, cites: GET-HIT-1}",
+                  {"silence: a by a, cites GET-HIT-1"}},
+        GoodSteps{"- wait: 150ms", {"wait: 150"}},
+        GoodSteps{
+            "- get: {key: k, mark: m}\n- wait: {until: m + 1m}\n- wait: {until: m.reply}",
+            {R"(get: a ("GET" <k>) mark:m => )", "wait: until m+60000", "wait: until m.reply+0"}},
+        GoodSteps{"- connect: a", {"connect: a"}}, GoodSteps{"- disconnect: a", {"disconnect: a"}},
+        GoodSteps{"- drop: a", {"drop: a dropped"}},
+        GoodSteps{"- subscribe: {filter: '#'}", {R"(subscribe: a "#")"}},
+        GoodSteps{"- subscribe: {client: a, filter: {join: [x/, {key: k}]}}",
+                  {R"(subscribe: a join("x/" <k>))"}},
+        GoodSteps{"- fill_quota: {key: q}", {"fill_quota: a q"}},
+        GoodSteps{"- fill_quota: {client: a, key: q, cites: SET-NX-1}",
+                  {"fill_quota: a q, cites SET-NX-1"}}));
+
+TEST(ScenarioLoader, TakesTheFirstClientByDefault) {
+  const Loaded loaded = load(file_with("    clients: {second: {}, first: {}}\n", ""));
+  ASSERT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(show_all(loaded.cases[0].steps),
+              ElementsAre(R"(set: second ("SET" <k> "v") ts=now writes:k => ok)"));
+}
+
+// Requests of a pipeline are judged in order, so one may be compared with what an earlier one has
+// saved.
+TEST(ScenarioLoader, ComparesVersionsWithinAPipeline) {
+  const Loaded loaded = load(in_steps(R"(- pipeline:
+    - {set: {key: k, value: v}, expect: {ts: {save: v1}}}
+    - {set: {key: k, value: v}, expect: {ts: {greater_than: [v1]}}}
+- set: {key: k, value: v, ts: v1})"));
+  EXPECT_THAT(loaded.complaints(), IsEmpty());
+}
+
+// --- bad files
+// --------------------------------------------------------------------------------------------------------
+
+struct Malformed {
+  std::string name;
+  std::string text;
+  int line;
+  int column;
+  std::string message;  // a part of it: what to write instead
+};
+void PrintTo(const Malformed& row, std::ostream* out) { *out << row.name; }
+
+class MalformedTest : public testing::TestWithParam<Malformed> {};
+
+TEST_P(MalformedTest, IsRefusedWhereAPersonLooks) {
+  const Loaded loaded = load(GetParam().text);
+  ASSERT_EQ(loaded.errors.size(), 1U) << testing::PrintToString(loaded.complaints()) << "\n"
+                                      << GetParam().text;
+  EXPECT_EQ(loaded.errors[0].position.file, "f");
+  EXPECT_EQ(loaded.errors[0].position.line, GetParam().line) << GetParam().text;
+  EXPECT_EQ(loaded.errors[0].position.column, GetParam().column) << GetParam().text;
+  EXPECT_THAT(loaded.errors[0].text, HasSubstr(GetParam().message));
+}
+
+std::string name_of(const testing::TestParamInfo<Malformed>& info) { return info.param.name; }
+
+const std::string kNotText = " for something else than text; write \"";
+
+INSTANTIATE_TEST_SUITE_P(
+    File, MalformedTest,
+    testing::Values(
+        Malformed{"Empty", "", 1, 1, "the file must be a mapping, not nothing"},
+        Malformed{"List", "- area: x\n", 1, 1, "the file must be a mapping, not a list"},
+        Malformed{"NotYaml", "area: x\ncases: a: b\n", 2, 9, "this is not YAML: illegal map value"},
+        Malformed{"NoCases", "area: x\n", 1, 1, "the file needs the key \"cases\""},
+        Malformed{"CasesEmpty", "area: x\ncases: []\n", 2, 8,
+                  "cases must be a list of at least one case"},
+        Malformed{"CasesMissing", "area: x\ncases:\n", 2, 1,
+                  "cases must be a list of at least one case"},
+        Malformed{"CasesIsMapping", "area: x\ncases: {id: a}\n", 2, 8, "cases must be a list"},
+        Malformed{"CaseIsText", "area: x\ncases:\n  - one\n", 3, 5,
+                  "case must be a mapping, not \"one\""},
+        Malformed{"UnknownKey", "aera: x\n" + in_case(""), 1, 1, "did you mean \"area\"?"},
+        Malformed{"AreaRetyped", "area: 1.20\n" + in_case("").substr(11), 1, 7, "write \"1.20\""},
+        Malformed{"AreaEmpty", "area: ''\n" + in_case("").substr(11), 1, 7,
+                  "area must not be empty"},
+        Malformed{"AreaTwice", "area: x\n" + in_case(""), 2, 1,
+                  "the key \"area\" stands twice in the file"},
+        Malformed{"SecondDocument", in_case("") + "---\n" + in_case(""), 9, 1, "make two files"},
+        Malformed{"MergeKey", "<<: {area: y}\n" + in_case(""), 1, 1, "the file has no key \"<<\""},
+        Malformed{"KeyIsList", "[area]: x\n" + in_case(""), 1, 1, "the file has no key a list"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Case, MalformedTest,
+    testing::Values(
+        Malformed{"UnknownKey", in_case("divergences: []"), 6, 5, "did you mean \"divergence\"?"},
+        Malformed{"DuplicateKey", in_case("title: Another"), 6, 5,
+                  "the key \"title\" stands twice in case"},
+        Malformed{"TitleRetyped", in_case("note: yes"), 6, 11, "take yes" + kNotText + "yes\""},
+        Malformed{"NoteIsList", in_case("note: [a]"), 6, 11, "note must be text, not a list"},
+        Malformed{"TagRetyped", in_case("tags: [a, 0x10]"), 6, 15,
+                  "take 0x10" + kNotText + "0x10\""},
+        Malformed{"TagsIsText", in_case("tags: a"), 6, 11,
+                  "tags must be a list of texts, not \"a\""},
+        Malformed{"ExclusiveQuoted", in_case("exclusive: 'true'"), 6, 16,
+                  "exclusive must be true or false"},
+        Malformed{"UnknownDivergence", in_case("divergence: [set-not-aplied]"), 6, 18,
+                  "there are set-not-applied, vdel-mismatch"},
+        Malformed{"SuperfluousDivergence", in_case("divergence: [vdel-mismatch]"), 6, 18,
+                  "nothing in this case depends on the divergence vdel-mismatch: remove it"},
+        Malformed{"UnknownCapability", in_case("requires: [transport, quotas]"), 6, 27,
+                  "did you mean \"quota\"?"},
+        Malformed{"StrangeCapability", in_case("requires: [websocket]"), 6, 16,
+                  "there are transport, quota and restricted-client"},
+        Malformed{"ClientsIsList", in_case("clients: [a]"), 6, 14, "e.g. {a: {}, b: {}}"},
+        Malformed{"ClientsEmpty", in_case("clients: {}"), 6, 14, "e.g. {a: {}, b: {}}"},
+        Malformed{"ClientMissing", in_case("clients:\n  a:\n  b: {}"), 7, 7,
+                  "client must be a mapping"},
+        Malformed{"ClientTwice", in_case("clients: {a: {}, b: {}, a: {}}"), 6, 29,
+                  "\"a\" stands twice in clients"},
+        Malformed{"ClientNameRetyped", in_case("clients: {a: {}, no: {}}"), 6, 22, "write \"no\""},
+        Malformed{"ClientUnknownKey", in_case("clients: {a: {observe: true}}"), 6, 19,
+                  "did you mean \"observes\"?"},
+        Malformed{"ClientOfItself", in_case("clients: {a: {same_id_as: a}}"), 6, 31,
+                  "there is no client \"a\""},
+        Malformed{"SessionExpiry", in_case("clients: {a: {session_expiry: 86401}}"), 6, 35,
+                  "from 0 to 86400"}),
+    name_of);
+
+// A file whose case has no line 3, 4 or 5 as in file_with(), but these.
+std::string headed(const std::string& id, const std::string& title,
+                   const std::string& requirements) {
+  return "area: test\ncases:\n  - id: " + id + "\n    title: " + title +
+         "\n    requirements: " + requirements +
+         "\n    steps:\n      - {get: k, expect: missing}\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Heading, MalformedTest,
+    testing::Values(
+        Malformed{"IdUpperCase", headed("One", "t", "[SET-NX-1]"), 3, 9,
+                  "lower-case letters, digits, dots and dashes"},
+        Malformed{"IdBeginsWithDot", headed(".one", "t", "[SET-NX-1]"), 3, 9,
+                  "begin with a letter or digit"},
+        Malformed{"IdTooLong", headed(std::string(81, 'a'), "t", "[SET-NX-1]"), 3, 9, "at most 80"},
+        Malformed{"IdRetyped", headed("1e3", "t", "[SET-NX-1]"), 3, 9,
+                  "take 1e3" + kNotText + "1e3\""},
+        Malformed{"TitleMissing", headed("one", "", "[SET-NX-1]"), 4, 5,
+                  "title: YAML readers take an empty value"},
+        Malformed{"TitleNull", headed("one", "null", "[SET-NX-1]"), 4, 12,
+                  "put the word in quotes"},
+        Malformed{"TitleEmpty", headed("one", "''", "[SET-NX-1]"), 4, 12,
+                  "title must not be empty"},
+        Malformed{"NoRequirement", headed("one", "t", "[]"), 5, 19, "at least one requirement"},
+        Malformed{"RequirementsIsText", headed("one", "t", "SET-NX-1"), 5, 19,
+                  "a list of texts, not \"SET-NX-1\""},
+        Malformed{"UnknownRequirement", headed("one", "t", "[GET-HIT-1, SET-NX-2]"), 5, 31,
+                  "did you mean \"SET-NX-1\"?"},
+        Malformed{"StrangeRequirement", headed("one", "t", "[Q]"), 5, 20,
+                  "see fencepost list requirements"},
+        Malformed{"RequirementRetyped", headed("one", "t", "[SET-NX-1, 1.20]"), 5, 30,
+                  "write \"1.20\""},
+        Malformed{"StepsMissing",
+                  "area: x\ncases:\n  - id: one\n    title: t\n    requirements: [SET-NX-1]\n", 3,
+                  5, "case needs the key \"steps\""},
+        Malformed{"StepsEmpty",
+                  "area: x\ncases:\n  - id: one\n    title: t\n    requirements: [SET-NX-1]\n    "
+                  "steps: []\n",
+                  6, 12, "steps must be a list of at least one step"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Step, MalformedTest,
+    testing::Values(
+        Malformed{"Missing", in_steps("-"), 9, 7, "step must be a mapping, not nothing"},
+        Malformed{"IsText", in_steps("- get"), 9, 9, "step must be a mapping, not \"get\""},
+        Malformed{"IsList", in_steps("- [get]"), 9, 9, "step must be a mapping, not a list"},
+        Malformed{"UnknownKey", in_steps("- get: k\n  expected: ok"), 10, 9,
+                  "did you mean \"expect\"?"},
+        Malformed{"TwoActions", in_steps("- get: k\n  expect: ok\n  del: k"), 11, 9,
+                  "both \"get\" and \"del\"; make two steps"},
+        Malformed{"NoAction", in_steps("- note: nothing"), 9, 9,
+                  "give it an action such as set or get"},
+        Malformed{"ActionTwice", in_steps("- get: k\n  get: k"), 10, 9,
+                  "the key \"get\" stands twice in step"},
+        Malformed{"NoteRetyped", in_steps("- {get: k, note: on}"), 9, 24, "write \"on\""},
+        Malformed{"ExpectOnWait", in_steps("- wait: 1s\n  expect: ok"), 10, 17,
+                  "only requests have an expect"},
+        Malformed{"ExpectOnPipeline", in_steps("- pipeline: [{get: k}, {get: k}]\n  expect: ok"),
+                  10, 17, "\"pipeline\" is none"},
+        Malformed{"UnknownClient", in_steps("- get: {key: k, client: b}"), 9, 31,
+                  "there is no client \"b\"; declare it under clients"},
+        Malformed{"ConnectNobody", in_steps("- connect:"), 9, 9,
+                  "client: YAML readers take an empty value"},
+        Malformed{"ConnectTwo", in_steps("- connect: [a, a]"), 9, 18,
+                  "client must be text, not a list"},
+        Malformed{"DropUnknown", in_steps("- drop: c"), 9, 15, "there is no client \"c\""},
+        Malformed{"BadDuration", in_steps("- wait: 150"), 9, 15,
+                  "a duration such as 150ms, 2s or 1m, not \"150\""},
+        Malformed{"LongDuration", in_steps("- wait: 61m"), 9, 15,
+                  "wait must be at most 1h, not \"61m\""},
+        Malformed{"WaitForNothing", in_steps("- wait: {}"), 9, 15, "wait needs the key \"until\""},
+        Malformed{"UnresolvedMark", in_steps("- wait: {until: t1 + 1s}"), 9, 23,
+                  "no earlier step has mark: t1"},
+        Malformed{"BadTimePoint", in_steps("- get: {key: k, mark: t1}\n- wait: {until: t1+1s}"), 10,
+                  23, "must look like `t1 + 900ms` or `t1.reply + 250ms`"},
+        Malformed{"BadTimeOffset", in_steps("- get: {key: k, mark: t1}\n- wait: {until: t1 + 1}"),
+                  10, 23, "must look like"},
+        Malformed{"MarkTwice", in_steps("- get: {key: k, mark: t1}\n- get: {key: k, mark: t1}"), 10,
+                  29, "an earlier step has mark: t1; choose another name"},
+        Malformed{"MarkWithDot", in_steps("- get: {key: k, mark: t1.reply}"), 9, 29,
+                  "must be letters, digits"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Request, MalformedTest,
+    testing::Values(
+        Malformed{"NoKey", in_steps("- get: {qos: 1}"), 9, 14, "get needs the key \"key\""},
+        Malformed{"NoValue", in_steps("- set: {key: k}"), 9, 14, "set needs the key \"value\""},
+        Malformed{"SetOfAKeyAlone", in_steps("- set: k"), 9, 14, "set: {key: k, value: v}"},
+        Malformed{"Missing", in_steps("- get:"), 9, 9, "get must be a mapping, not nothing"},
+        Malformed{"IsList", in_steps("- get: [k]"), 9, 14, "get must be a mapping, not a list"},
+        Malformed{"UnknownKey", in_steps("- set: {key: k, vlaue: v}"), 9, 23,
+                  "did you mean \"value\"?"},
+        Malformed{"GetOfAValue", in_steps("- get: {key: k, value: v}"), 9, 23,
+                  "get takes no value; remove it"},
+        Malformed{"GetOfAPayload", in_steps("- get: {key: k, payload: v}"), 9, 23,
+                  "get takes no payload; remove it"},
+        Malformed{"SendOfAKey", in_steps("- send: {key: k, payload: v}"), 9, 16,
+                  "send takes no key; remove it"},
+        Malformed{"SendOfNothing", in_steps("- send: {qos: 1}"), 9, 15,
+                  "send needs either command: [...] or payload:"},
+        Malformed{"SendOfBoth", in_steps("- send: {command: [], payload: x}"), 9, 15,
+                  "send needs either"},
+        Malformed{"SendOfText", in_steps("- send: x"), 9, 15, "send must be a mapping, not \"x\""},
+        Malformed{"CommandIsText", in_steps("- send: {command: GET}"), 9, 25,
+                  "e.g. [\"GET\", {key: k}]"},
+        Malformed{"ValueRetyped", in_steps("- set: {key: k, value: 1.20}"), 9, 30,
+                  "take 1.20" + kNotText + "1.20\""},
+        Malformed{"ValueYes", in_steps("- set: {key: k, value: yes}"), 9, 30, "write \"yes\""},
+        Malformed{"ValueHex", in_steps("- set: {key: k, value: 0x10}"), 9, 30, "write \"0x10\""},
+        Malformed{"ValueExponent", in_steps("- set: {key: k, value: 1e3}"), 9, 30, "write \"1e3\""},
+        Malformed{"ValueDate", in_steps("- set: {key: k, value: 2020-01-01T10:00:00Z}"), 9, 30,
+                  "write \"2020"},
+        Malformed{"ValueNull", in_steps("- set: {key: k, value: null}"), 9, 30,
+                  "put the word in quotes"},
+        Malformed{"ValueMissing", in_steps("- set:\n    key: k\n    value:\n  expect: ok"), 11, 11,
+                  "write \"\""},
+        Malformed{"ValueAnchored", in_steps("- set: {key: k, value: &v v}"), 9, 30,
+                  "write the value out"},
+        Malformed{"ValueTagged", in_steps("- set: {key: k, value: !!str 1}"), 9, 30,
+                  "quote the value"},
+        Malformed{"KeyEmpty", in_steps("- get: ''"), 9, 14, "the empty key is {exact: \"\"}"},
+        Malformed{"BadEscape", in_steps("- set: {key: k, value: {escaped: 'a\\q'}}"), 9, 40,
+                  "one of \\\\ \\\" \\r \\n"},
+        Malformed{"BadHex", in_steps("- set: {key: k, value: {hex: '0g'}}"), 9, 36,
+                  "pairs of hexadecimal digits"},
+        Malformed{"TwoForms", in_steps("- set: {key: k, value: {hex: '00', size: 1}}"), 9, 42,
+                  "join them with {join: [...]}"},
+        Malformed{"AllBytesFalse", in_steps("- set: {key: k, value: {all_bytes: false}}"), 9, 42,
+                  "must be true"},
+        Malformed{"OptionRetyped", in_steps("- set: {key: k, value: v, options: [PX, 1000]}"), 9,
+                  47, "write \"1000\""},
+        Malformed{"QosQuoted", in_steps("- get: {key: k, qos: '1'}"), 9, 28,
+                  "a whole number from 0 to 2 without quotes"},
+        Malformed{"QosTooHigh", in_steps("- get: {key: k, qos: 3}"), 9, 28, "from 0 to 2"},
+        Malformed{"RetainYes", in_steps("- get: {key: k, retain: yes}"), 9, 31,
+                  "retain must be true or false"},
+        Malformed{"NoTopic", in_steps("- get: {key: k, topic: none}"), 9, 30,
+                  "a request has a topic"},
+        Malformed{"PropertiesIsMapping", in_steps("- get: {key: k, properties: {a: b}}"), 9, 35,
+                  "must be a list of pairs"},
+        Malformed{"PropertyAlone", in_steps("- get: {key: k, properties: [[a]]}"), 9, 36,
+                  "a pair [name, value]"},
+        Malformed{"PropertyIsText", in_steps("- get: {key: k, properties: [a]}"), 9, 36,
+                  "must be a list of texts"},
+        Malformed{"PropertyRetyped", in_steps("- get: {key: k, properties: [[a, 1]]}"), 9, 40,
+                  "write \"1\""},
+        Malformed{"BadTimestamp", in_steps("- set: {key: k, value: v, ts: now+1s}"), 9, 37,
+                  "then optionally `+ 61s`"},
+        Malformed{"TwoOffsets", in_steps("- set: {key: k, value: v, ts: now + 1s + 1s}"), 9, 37,
+                  "is not a timestamp"},
+        Malformed{"UnresolvedTimestamp", in_steps("- del: {key: k, ft: v1 + 1s}"), 9, 27,
+                  "add ts: {save: v1} to the step"},
+        Malformed{"TimestampIsList", in_steps("- del: {key: k, ft: [now]}"), 9, 27,
+                  "ft must be text, not a list"},
+        Malformed{"LiteralTimestamp", in_steps("- del: {key: k, ft: {text: x, txt: y}}"), 9, 37,
+                  "did you mean \"text\"?"},
+        Malformed{"PipelineOfOne", in_steps("- pipeline: [{get: k}]"), 9, 19,
+                  "a list of at least two requests"},
+        Malformed{"PipelineWithAWait", in_steps("- pipeline:\n    - get: k\n    - wait: 1s"), 11,
+                  13, "a pipeline has requests only"},
+        Malformed{"PipelineInAPipeline",
+                  in_steps("- pipeline:\n    - get: k\n    - pipeline: [{get: k}, {get: k}]"), 11,
+                  13, "a pipeline has requests only"},
+        Malformed{"TimestampNotYetThere",
+                  in_steps("- pipeline:\n    - {get: k, expect: {ts: {save: v1}}}\n    - del: "
+                           "{key: k, ft: v1}"),
+                  11, 31, "end the pipeline before it"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Expectation, MalformedTest,
+    testing::Values(
+        Malformed{"UnknownWord", in_steps("- {get: k, expect: okay}"), 9, 26,
+                  "a reply is ok, not-applied, missing"},
+        Malformed{"Retyped", in_steps("- {get: k, expect: 1}"), 9, 26, "write \"1\""},
+        Malformed{"Missing", in_steps("- get: k\n  expect:"), 10, 9,
+                  "reply: YAML readers take an empty value"},
+        Malformed{"ReplyNotUnderReply", in_steps("- {get: k, expect: {value: v}}"), 9, 27,
+                  "write reply: {value: ...}"},
+        Malformed{"UnknownKey", in_steps("- {get: k, expect: {reply: ok, tz: present}}"), 9, 38,
+                  "did you mean \"ts\"?"},
+        Malformed{"ReplyUnknownKey", in_steps("- {get: k, expect: {reply: {valeu: v}}}"), 9, 35,
+                  "did you mean \"value\"?"},
+        Malformed{"ReplyEmpty", in_steps("- {get: k, expect: {reply: {}}}"), 9, 34,
+                  "a reply is ok"},
+        Malformed{"TwoReplies", in_steps("- {get: k, expect: {reply: {value: v, count: 1}}}"), 9,
+                  34, "{any_of: [...]}"},
+        Malformed{"UnknownError", in_steps("- {get: k, expect: {reply: {error: token-lowr}}}"), 9,
+                  42, "did you mean \"token-lower\"?"},
+        Malformed{"StrangeError", in_steps("- {get: k, expect: {reply: {error: conflict}}}"), 9, 42,
+                  "there are: timestamp-too-far-ahead, token-required"},
+        Malformed{"CountQuoted", in_steps("- {get: k, expect: {reply: {count: '1'}}}"), 9, 42,
+                  "without quotes"},
+        Malformed{"DocumentedAlone", in_steps("- {get: k, expect: {reply: {documented: ok}}}"), 9,
+                  34, "give both"},
+        Malformed{"DeployedAlone", in_steps("- {get: k, expect: {reply: {deployed: ok}}}"), 9, 34,
+                  "give both"},
+        Malformed{"DialectsAndMore",
+                  in_steps("- {get: k, expect: {reply: {documented: ok, deployed: ok, count: 1}}}"),
+                  9, 34, "there is no other reply"},
+        Malformed{"DialectInDialect",
+                  in_steps("- {get: k, expect: {reply: {deployed: ok, documented: {documented: ok, "
+                           "deployed: ok}}}}"),
+                  9, 61, "must not stand in one another"},
+        Malformed{"AnyOfOne", in_steps("- {get: k, expect: {reply: {any_of: [ok]}}}"), 9, 43,
+                  "at least two replies"},
+        Malformed{"OpenOfOne", in_steps("- {get: k, expect: {reply: {open: {a: ok}}}}"), 9, 41,
+                  "at least two names"},
+        Malformed{"OpenTwice", in_steps("- {get: k, expect: {reply: {open: {a: ok, a: none}}}}"), 9,
+                  49, "stands twice in open"},
+        Malformed{"OpenRetyped", in_steps("- {get: k, expect: {reply: {open: {a: ok, no: none}}}}"),
+                  9, 49, "write \"no\""},
+        Malformed{"OpenInside",
+                  in_steps("- {get: k, expect: {reply: {any_of: [ok, {open: {a: ok, b: none}}]}}}"),
+                  9, 48, "open stands directly under reply"},
+        Malformed{"TimestampWord", in_steps("- {get: k, expect: {ts: some}}"), 9, 31,
+                  "ts must be absent, present, or {save"},
+        Malformed{"EqualsUnresolved", in_steps("- {get: k, expect: {ts: {equals: v1}}}"), 9, 40,
+                  "add ts: {save: v1}"},
+        Malformed{"GreaterUnresolved",
+                  in_steps("- {set: {key: k, value: v}, expect: {ts: {greater_than: [sent, v1]}}}"),
+                  9, 70, "no earlier step saves a timestamp as \"v1\""},
+        Malformed{"GreaterThanNothingSent",
+                  in_steps("- {get: k, expect: {ts: {greater_than: [sent]}}}"), 9, 46,
+                  "no request with a ts is being answered"},
+        Malformed{"SaveNow", in_steps("- {get: k, expect: {ts: {save: now}}}"), 9, 38,
+                  "choose another name"},
+        Malformed{"SaveStrange", in_steps("- {get: k, expect: {ts: {save: a b}}}"), 9, 38,
+                  "use letters, digits, _ and -"},
+        Malformed{"PropertiesIsList", in_steps("- {get: k, expect: {properties: [[a, b]]}}"), 9, 39,
+                  "must be a mapping"},
+        Malformed{"PropertyRetyped", in_steps("- {get: k, expect: {properties: {__stat: 200}}}"), 9,
+                  48, "write \"200\""},
+        Malformed{"BeforeUnresolved", in_steps("- {get: k, expect: {before: t1 + 1s}}"), 9, 35,
+                  "no earlier step has mark: t1"},
+        Malformed{"CitesUnlisted", in_steps("- {get: k, expect: {cites: NTF-SEND-1}}"), 9, 34,
+                  "NTF-SEND-1 is not among the requirements of this case"},
+        Malformed{"TimestampOfNone", in_steps("- {get: k, expect: {reply: none, ts: present}}"), 9,
+                  40, "ts needs a reply, and this step expects none"},
+        Malformed{"UndeclaredDivergence",
+                  in_steps("- {set: {key: k, value: v, options: [NX]}, expect: not-applied}"), 3, 5,
+                  "write divergence: [set-not-applied]"},
+        Malformed{"OneDivergenceUndeclared",
+                  in_steps_with("set-not-applied",
+                                "- {set: {key: k, value: v, options: [NX]}, expect: not-applied}\n"
+                                "- {vdel: {key: k, value: v}, expect: not-applied}"),
+                  6, 17, "write divergence: [set-not-applied, vdel-mismatch]"}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    OtherAction, MalformedTest,
+    testing::Values(
+        Malformed{"NotificationOperation", in_steps("- notification: {key: k, operation: del}"), 9,
+                  43, "operation must be set or delete, not \"del\""},
+        Malformed{"NotificationNoKey", in_steps("- notification: {operation: set}"), 9, 23,
+                  "notification needs the key \"key\""},
+        Malformed{"NotificationIsText", in_steps("- notification: k"), 9, 23,
+                  "notification must be a mapping, not \"k\""},
+        Malformed{"NotificationWithin",
+                  in_steps("- notification: {key: k, operation: set, within: 5}"), 9, 56,
+                  "a duration such as"},
+        Malformed{"NotificationGreaterThanSent",
+                  in_steps("- notification: {key: k, operation: set, ts: {greater_than: [sent]}}"),
+                  9, 67, "no request with a ts is being answered"},
+        Malformed{"SilenceOfNobody", in_steps("- silence: {writer: a}"), 9, 18,
+                  "silence needs the key \"client\""},
+        Malformed{"SilenceUnknownWriter", in_steps("- silence: {client: a, writer: b}"), 9, 38,
+                  "there is no client \"b\""},
+        Malformed{"SilenceCites", in_steps("- silence: {client: a, cites: X}"), 9, 37,
+                  "is not among the requirements"},
+        Malformed{"SubscribeNoFilter", in_steps("- subscribe: {client: a}"), 9, 20,
+                  "subscribe needs the key \"filter\""},
+        Malformed{"FillQuotaNoKey", in_steps("- fill_quota: {client: a}"), 9, 21,
+                  "fill_quota needs the key \"key\""}),
+    name_of);
+
+// A store that never answers, or hangs up on everybody, passes none of these.
+TEST(ScenarioLoader, RefusesCasesThatProveNothing) {
+  for (const std::string steps :
+       {"- get: k", "- wait: 1s", "- {get: k, expect: none}", "- {get: k, expect: disconnect}",
+        "- {get: k, expect: {ts: absent}}", "- {get: k, expect: {reply: {any_of: [ok, none]}}}",
+        "- silence: a", "- pipeline: [{get: k}, {get: k, expect: none}]"}) {
+    const std::string file = headed("one", "t", "[SET-NX-1]");
+    const Loaded loaded = load(file.substr(0, file.find("      - ")) + indented(steps, 6));
+    EXPECT_THAT(
+        loaded.complaints(),
+        ElementsAre("f:3:5: a store that does nothing would pass this case: add a step that "
+                    "expects a definite reply or a notification"))
+        << steps;
+  }
+}
+
+TEST(ScenarioLoader, TakesOneDefiniteCheckForProof) {
+  for (const std::string steps :
+       {"- {get: k, expect: error}", "- notification: {key: k, operation: set}",
+        "- fill_quota: {key: k}", "- pipeline: [{get: k}, {get: k, expect: missing}]",
+        "- {get: k, expect: {reply: {open: {a: ok, b: error}}}}"}) {
+    const std::string file = headed("one", "t", "[SET-NX-1]");
+    const Loaded loaded = load(file.substr(0, file.find("      - ")) + indented(steps, 6));
+    EXPECT_THAT(loaded.complaints(), IsEmpty()) << steps;
+  }
+}
+
+TEST(ScenarioLoader, ReportsAllMistakesAndLoadsTheOtherCases) {
+  const std::string good = headed("two", "t", "[SET-NX-1]");
+  const Loaded loaded =
+      load(in_steps("- get: {key: k, qos: 3, retain: 1}\n- wiat: 1s\n- {get: k, expect: okay}") +
+           good.substr(good.find("  - id")));
+  ASSERT_EQ(loaded.errors.size(), 4U);
+  EXPECT_THAT(loaded.errors[0].text, HasSubstr("qos"));
+  EXPECT_THAT(loaded.errors[1].text, HasSubstr("retain"));
+  EXPECT_THAT(loaded.errors[2].text, HasSubstr("wiat"));
+  EXPECT_THAT(loaded.errors[3].text, HasSubstr("okay"));
+  ASSERT_EQ(loaded.cases.size(), 1U);
+  EXPECT_EQ(loaded.cases[0].id, "two");
+}
+
+TEST(ScenarioLoader, RefusesAnIdThatStandsTwice) {
+  const std::string file = headed("one", "t", "[SET-NX-1]");
+  Loaded loaded = load(file + file.substr(file.find("  - id")));
+  std::vector<LoadError> none;
+  const std::vector<Case> other = load_scenario({"g", file}, kRequirements, none);
+  loaded.cases.insert(loaded.cases.end(), other.begin(), other.end());
+  ASSERT_EQ(loaded.cases.size(), 3U);
+  check_unique_ids(loaded.cases, loaded.errors);
+  EXPECT_THAT(
+      loaded.complaints(),
+      ElementsAre(
+          "f:8:5: the case id one stands already at f:3; ids are unique and never used again",
+          "g:3:5: the case id one stands already at f:3; ids are unique and never used again"));
+}
+
+TEST(ScenarioLoader, FindsTheDivergencesOfACase) {
+  const struct {
+    std::string_view step;
+    std::set<Divergence> divergences;
+  } kTable[] = {
+      {"- {set: {key: k, value: v}, expect: not-applied}", {Divergence::kSetNotApplied}},
+      {"- {vdel: {key: k, value: v}, expect: not-applied}", {Divergence::kVdelMismatch}},
+      {"- {send: {command: [VDEL, k, v]}, expect: not-applied}", {Divergence::kVdelMismatch}},
+      {"- {del: k, expect: {reply: {error: token-lower}}}", {Divergence::kLowerTokenText}},
+      {"- {keynotify: k, expect: {reply: {error: syntax}}}", {Divergence::kKeynotifyError}},
+      {"- {send: {command: [KEYNOTIFY]}, expect: {reply: {error: wrong-argument-count}}}",
+       {Divergence::kKeynotifyError}},
+      {"- notification: {key: k, operation: delete}", {Divergence::kDeleteOperation}},
+      {"- pipeline: [{get: k}, {del: k, expect: {reply: {error: token-lower}}}]",
+       {Divergence::kLowerTokenText}},
+      {"- {set: {key: k, value: v}, expect: {reply: {any_of: [ok, not-applied]}}}",
+       {Divergence::kSetNotApplied}},
+      {"- {set: {key: k, value: v}, expect: {reply: {open: {a: ok, b: not-applied}}}}", {}},
+      {"- {keynotify: k, expect: error}", {}},
+      {"- {get: k, expect: {reply: {error: syntax}}}", {}},
+      {"- notification: {key: k, operation: set}", {}},
+  };
+  for (const auto& row : kTable) {
+    std::string names;
+    for (const Divergence divergence : row.divergences) names += codec::name(divergence);
+    const Loaded loaded = load(in_steps_with(names, row.step));
+    EXPECT_THAT(loaded.complaints(), IsEmpty()) << row.step;
+    ASSERT_EQ(loaded.cases.size(), 1U);
+    EXPECT_EQ(divergences_of(loaded.cases[0]), row.divergences) << row.step;
+  }
+}
+
+// --- the JSON Schema
+// --------------------------------------------------------------------------------------------------
+
+const nlohmann::json& schema() {
+  static const nlohmann::json parsed = [] {
+    std::ifstream file(FENCEPOST_SOURCE_DIR "/scenarios/scenario.schema.json");
+    return nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  }();
+  return parsed;
+}
+
+std::set<std::string> to_set(std::span<const std::string_view> names) {
+  return {names.begin(), names.end()};
+}
+
+std::set<std::string> keys_of(const nlohmann::json& object) {
+  std::set<std::string> out;
+  for (const auto& item : object.items()) out.insert(item.key());
+  return out;
+}
+
+TEST(ScenarioSchema, HasThePropertiesOfTheLoader) {
+  ASSERT_FALSE(schema().is_discarded());
+  const struct {
+    std::string_view pointer;
+    std::span<const std::string_view> fields;
+  } kTable[] = {
+      {"", fields::kFile},
+      {"/definitions/case", fields::kCase},
+      {"/definitions/client", fields::kClient},
+      {"/definitions/step", fields::kStep},
+      {"/definitions/request", fields::kRequest},
+      {"/definitions/expectMapping", fields::kExpect},
+      {"/definitions/replyMapping", fields::kReply},
+      {"/definitions/timestampCheckMapping", fields::kTimestampCheck},
+      {"/definitions/bytesMapping", fields::kBytes},
+      {"/definitions/keyMapping", fields::kKey},
+      {"/definitions/literalTimestampMapping", fields::kLiteralTimestamp},
+      {"/definitions/notification", fields::kNotification},
+      {"/definitions/silenceMapping", fields::kSilence},
+      {"/definitions/waitMapping", fields::kWait},
+      {"/definitions/subscribe", fields::kSubscribe},
+      {"/definitions/fillQuota", fields::kFillQuota},
+  };
+  for (const auto& row : kTable) {
+    const nlohmann::json::json_pointer pointer{std::string(row.pointer)};
+    ASSERT_TRUE(schema().contains(pointer)) << row.pointer;
+    const nlohmann::json& mapping = schema().at(pointer);
+    EXPECT_EQ(keys_of(mapping.at("properties")), to_set(row.fields)) << row.pointer;
+    EXPECT_EQ(mapping.at("additionalProperties"), false) << row.pointer;
+  }
+}
+
+// A mapping that no row above names would escape the comparison.
+TEST(ScenarioSchema, ClosesAsManyMappingsAsTheLoader) {
+  ASSERT_FALSE(schema().is_discarded());
+  std::size_t closed = 1;
+  for (const auto& definition : schema().at("definitions")) {
+    if (definition.value("type", "") == "object") ++closed;
+  }
+  EXPECT_EQ(closed, 16U);
+}
+
+TEST(ScenarioSchema, HasTheClosedListsOfTheCode) {
+  ASSERT_FALSE(schema().is_discarded());
+  std::set<std::string> errors;
+  for (const codec::ErrorCode code : codec::kErrorCodes) errors.emplace(codec::name(code));
+  std::set<std::string> divergences;
+  for (const Divergence divergence : codec::kDivergences)
+    divergences.emplace(codec::name(divergence));
+  const nlohmann::json& definitions = schema().at("definitions");
+  EXPECT_EQ(definitions["replyMapping"]["properties"]["error"]["enum"].get<std::set<std::string>>(),
+            errors);
+  const nlohmann::json& of_case = definitions["case"]["properties"];
+  EXPECT_EQ(of_case["divergence"]["items"]["enum"].get<std::set<std::string>>(), divergences);
+  EXPECT_EQ(of_case["requires"]["items"]["enum"].get<std::set<std::string>>(),
+            to_set(fields::kCapabilities));
+}
+
+TEST(ScenarioSchema, HasTheActionsOfTheLoader) {
+  ASSERT_FALSE(schema().is_discarded());
+  std::set<std::string> actions;
+  for (const auto& one : schema().at("definitions")["step"]["oneOf"]) {
+    actions.insert(one.at("required").at(0).get<std::string>());
+  }
+  EXPECT_EQ(actions, to_set(fields::kActions));
+  actions.insert({"expect", "note"});
+  EXPECT_EQ(actions, to_set(fields::kStep));
+}
+
+// The words for a reply are no list in the code, so each is loaded.
+TEST(ScenarioSchema, HasTheWordsForAReply) {
+  ASSERT_FALSE(schema().is_discarded());
+  const nlohmann::json& words = schema().at("definitions")["reply"]["else"]["enum"];
+  ASSERT_EQ(words.size(), 6U);
+  for (const auto& word : words) {
+    const std::string text = word.get<std::string>();
+    const Loaded loaded = load(in_steps("- {get: k, expect: " + text + "}"));
+    for (const LoadError& error : loaded.errors) {
+      EXPECT_THAT(error.text, HasSubstr("divergence")) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fencepost::conformance

@@ -1,0 +1,399 @@
+"""The program as its users meet it: exit codes, messages, reports, and no process left behind.
+
+usage: cli_test.py BUILD_BIN_DIR [unittest arguments]
+Starts brokers on free loopback ports and ends only the processes that it has started.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+FENCEPOST = BIN / "fencepost"
+PLUGIN = BIN / "fencepost_statestore.so"
+MOSQUITTO = next(p for p in ("/usr/sbin/mosquitto", "/usr/bin/mosquitto") if os.access(p, os.X_OK))
+
+# Sanitized builds are slower, and the plugin needs their runtime in the broker.
+PRELOAD = os.environ.get("FENCEPOST_TEST_PRELOAD", "")
+# What a run may take at most before a test calls it hung. No test measures speed.
+HANG = 120
+
+ERROR_TEXTS = [
+    "the request timestamp is too far in the future; ensure that the client and broker system clocks are synchronized",
+    "a fencing token is required for this request",
+    "the request fencing token timestamp is too far in the future; ensure that the client and broker system clocks are "
+    "synchronized",
+    "the quota has been exceeded",
+    "syntax error",
+    "not authorized",
+    "unknown command",
+    "wrong number of arguments",
+    "missing timestamp",
+    "malformed timestamp",
+    "the key length is zero",
+]
+LOWER_TOKEN = {
+    "documented": "the request fencing token is a lower version that the fencing token protecting the resource",
+    "deployed": "the request fencing token is a lower version than the fencing token protecting the resource",
+}
+REPLY_FORMS = {
+    "documented": ["+OK\\r\\n", "-1\\r\\n", "$-1\\r\\n", ":1\\r\\n", ":0\\r\\n", "$0\\r\\n\\r\\n", "$3\\r\\none\\r\\n",
+                   "*2\\r\\n$6\\r\\nNOTIFY\\r\\n$3\\r\\nDEL\\r\\n"],
+    "deployed": ["+OK\\r\\n", ":-1\\r\\n", "$-1\\r\\n", ":1\\r\\n", ":0\\r\\n", "$0\\r\\n\\r\\n", "$3\\r\\none\\r\\n",
+                 "*2\\r\\n$6\\r\\nNOTIFY\\r\\n$6\\r\\nDELETE\\r\\n"],
+}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def listening(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def children_of(pid):
+    try:
+        text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    except FileNotFoundError:
+        return []
+    return [int(child) for child in text.split()]
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def run(*arguments, **options):
+    return subprocess.run([str(FENCEPOST), *map(str, arguments)], capture_output=True, text=True, timeout=HANG, **options)
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.folder = pathlib.Path(self.directory.name)
+        self.report = self.folder / "r.json"
+        self.junit = self.folder / "r.xml"
+
+    def start(self, *command, **options):
+        process = subprocess.Popen([str(part) for part in command], text=True, **options)
+
+        def end():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+
+        self.addCleanup(end)
+        return process
+
+    def start_mosquitto(self, port, *lines):
+        config = self.folder / "mosquitto.conf"
+        user = ["user root"] if os.geteuid() == 0 else []
+        config.write_text("\n".join([f"listener {port} 127.0.0.1", *lines, "persistence false", "set_tcp_nodelay true",
+                                     "max_inflight_messages 0", "max_queued_messages 100000", *user, ""]))
+        environment = dict(os.environ, LD_PRELOAD=PRELOAD) if PRELOAD else None
+        process = self.start(MOSQUITTO, "-c", config, stderr=subprocess.DEVNULL, env=environment)
+        wait_until(lambda: listening(port))
+        return process
+
+    def start_serve(self, *arguments):
+        port = free_port()
+        process = self.start(FENCEPOST, "serve", "--port", port, *arguments, stdout=subprocess.PIPE)
+        line = process.stdout.readline()
+        self.assertIn(f"ready at mqtt://127.0.0.1:{port}", line)
+        return process, port
+
+    def certify(self, *arguments, **options):
+        return run("certify", "--json", self.report, "--junit", self.junit, *arguments, **options)
+
+    def load_report(self):
+        return json.loads(self.report.read_text())
+
+    def verdicts(self):
+        return {case["id"]: case["verdict"] for case in self.load_report()["cases"]}
+
+    def payloads(self):
+        return [entry["payload"] for case in self.load_report()["cases"] for entry in case["transcript"]
+                if entry["direction"] == "received"]
+
+
+class Certify(CliTest):
+    def test_embedded_passes_and_every_error_and_form_is_seen(self):
+        result = self.certify("--profile", "deployed")
+        self.assertEqual(result.returncode, 0, result.stdout[-4000:] + result.stderr)
+        summary = self.load_report()["summary"]
+        self.assertGreaterEqual(summary["passed"], 60)
+        self.assertEqual(0, summary["failed"] + summary["inconclusive"] + summary["not_run"] + summary["skipped"])
+        self.check_forms("deployed", "-ERR ")
+        self.assertEqual("deployed", self.load_report()["dialect_observed"])
+
+    def test_documented_dialect_shows_every_error_and_form(self):
+        result = self.certify("--endpoint", "inproc:", "--profile", "documented")
+        self.assertEqual(result.returncode, 0, result.stdout[-4000:] + result.stderr)
+        self.check_forms("documented", "-ERR: ")
+        self.assertEqual("documented", self.load_report()["dialect_observed"])
+
+    def check_forms(self, dialect, keynotify_prefix):
+        payloads = self.payloads()
+        for text in [*ERROR_TEXTS, LOWER_TOKEN[dialect]]:
+            self.assertTrue(any(p == f"-ERR {text}\\r\\n" for p in payloads), text)
+        for form in REPLY_FORMS[dialect]:
+            self.assertIn(form, payloads)
+        keynotify_errors = [entry["payload"] for case in self.load_report()["cases"]
+                            if "keynotify-error" in case["divergences"]
+                            for entry in case["transcript"] if entry.get("payload", "").startswith("-ERR")]
+        self.assertTrue(any(p.startswith(keynotify_prefix) for p in keynotify_errors))
+
+    def test_the_other_profile_fails_exactly_the_cases_that_name_a_divergence(self):
+        for spoken, judged in (("deployed", "documented"), ("documented", "deployed")):
+            _, port = self.start_serve("--profile", spoken, "--quota", 1000)
+            url = f"mqtt://127.0.0.1:{port}"
+            result = self.certify("--endpoint", url, "--profile", judged)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            cases = self.load_report()["cases"]
+            failed = {case["id"] for case in cases if case["verdict"] == "failed"}
+            named = {case["id"] for case in cases if case["divergences"] and case["verdict"] != "skipped"}
+            self.assertEqual(failed, named)
+            self.assertTrue(failed)
+            result = self.certify("--endpoint", url, "--profile", "auto")
+            self.assertEqual(result.returncode, 0, result.stdout[-4000:])
+            self.assertEqual(spoken, self.load_report()["dialect_observed"])
+            self.assertIn(f"dialect {spoken}", result.stdout)
+
+    def test_two_runs_give_the_same_verdicts(self):
+        self.certify()
+        first = self.verdicts()
+        self.certify()
+        self.assertEqual(first, self.verdicts())
+
+    def test_selection_and_usage_errors(self):
+        self.assertEqual(5, self.certify("--endpoint", "inproc:", "--run", "no.such.case").returncode)
+        for arguments in (["--no-such-option"], ["--profile", "x"], ["--shard", "3/2"], ["--endpoint", "http://x"],
+                          ["--descriptor", "/no/such/file"], ["--json", "/no/such/folder/r.json"],
+                          ["--endpoint", "ws://127.0.0.1:1"]):
+            result = run("certify", *arguments)
+            self.assertEqual(2, result.returncode, arguments)
+            self.assertTrue(result.stderr.strip(), arguments)
+
+    def test_a_full_disk_is_said_and_the_other_report_is_written(self):
+        result = run("certify", "--endpoint", "inproc:", "--json", "/dev/full", "--junit", self.junit)
+        self.assertNotEqual(0, result.returncode)
+        self.assertIn("/dev/full", result.stderr)
+
+    def test_shards_are_a_partition(self):
+        whole = {case["id"] for case in json.loads(run("list", "cases", "--json").stdout)}
+        seen = []
+        for part in (1, 2, 3):
+            self.certify("--endpoint", "inproc:", "--shard", f"{part}/3")
+            seen += list(self.verdicts())
+        self.assertEqual(len(seen), len(set(seen)))
+        self.assertEqual(whole, set(seen))
+
+    def test_interrupt_writes_the_reports(self):
+        process = self.start(FENCEPOST, "certify", "--json", self.report, "-j", 1, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        wait_until(lambda: children_of(process.pid))
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(130, process.wait(timeout=HANG))
+        self.assertGreater(self.load_report()["summary"]["not_run"], 0)
+
+
+class NoStore(CliTest):
+    def expect_unreachable(self, headline, *arguments):
+        began = time.monotonic()
+        result = self.certify(*arguments)
+        self.assertEqual(3, result.returncode, result.stdout + result.stderr)
+        self.assertLess(time.monotonic() - began, 5.0 if not PRELOAD else HANG)
+        self.assertIn(headline, result.stderr)
+        report = self.load_report()
+        self.assertEqual(len(report["cases"]), report["summary"]["not_run"])
+        self.assertIn(headline, report["stopped_because"])
+        root = ElementTree.parse(self.junit).getroot()
+        self.assertEqual(root.get("errors"), root.get("tests"))
+
+    def test_closed_port(self):
+        self.expect_unreachable("no broker at", "--endpoint", f"mqtt://127.0.0.1:{free_port()}")
+
+    def test_unknown_host(self):
+        self.expect_unreachable("no broker at", "--endpoint", "mqtt://no-such-host.invalid")
+
+    def test_broker_without_store(self):
+        port = free_port()
+        self.start_mosquitto(port, "allow_anonymous true")
+        self.expect_unreachable("a broker, but no state store", "--endpoint", f"mqtt://127.0.0.1:{port}")
+
+    def test_something_that_is_no_broker(self):
+        listener = socket.socket()
+        self.addCleanup(listener.close)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(5)
+        self.expect_unreachable("no broker at", "--endpoint", f"mqtt://127.0.0.1:{listener.getsockname()[1]}")
+
+    def test_not_allowed(self):
+        port = free_port()
+        passwords = self.folder / "passwords"
+        passwords.touch(mode=0o600)
+        subprocess.run(["mosquitto_passwd", "-b", passwords, "me", "secret"], check=True, stderr=subprocess.DEVNULL)
+        self.start_mosquitto(port, "allow_anonymous false", f"password_file {passwords}")
+        self.expect_unreachable("not allowed", "--endpoint", f"mqtt://me:wrong@127.0.0.1:{port}")
+        self.assertNotIn("wrong", self.report.read_text() + self.junit.read_text())
+
+    def test_broker_killed_in_mid_run(self):
+        serve, port = self.start_serve()
+        broker = children_of(serve.pid)[0]
+        process = self.start(FENCEPOST, "certify", "--endpoint", f"mqtt://127.0.0.1:{port}", "--json", self.report, "-j", 2,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process.stdout.readline()  # the preflight is over
+        process.stdout.readline()
+        time.sleep(0.3)
+        os.kill(broker, signal.SIGKILL)
+        began = time.monotonic()
+        output = process.stdout.read()
+        self.assertEqual(3, process.wait(timeout=HANG), output[-3000:])
+        self.assertLess(time.monotonic() - began, 5.0 if not PRELOAD else HANG)
+        self.assertIn("the endpoint was lost during the run", output)
+        report = self.load_report()
+        self.assertGreater(report["summary"]["not_run"], 0)
+        self.assertGreater(report["summary"]["passed"], 0)
+        self.assertEqual(0, report["summary"]["failed"])
+        self.assertEqual(3, serve.wait(timeout=HANG))
+
+
+class Serve(CliTest):
+    def test_ends_in_order_on_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process, port = self.start_serve()
+            broker = children_of(process.pid)[0]
+            process.send_signal(number)
+            self.assertEqual(0, process.wait(timeout=HANG))
+            self.assertFalse(listening(port))
+            self.assertFalse(alive(broker))
+
+    def test_leaves_no_orphan_when_killed(self):
+        process, _ = self.start_serve()
+        broker = children_of(process.pid)[0]
+        process.kill()
+        process.wait()
+        wait_until(lambda: not alive(broker))
+
+    def test_port_in_use(self):
+        _, port = self.start_serve()
+        result = run("serve", "--port", port)
+        self.assertEqual(2, result.returncode)
+        self.assertIn("in use", result.stderr)
+        self.assertIn("--port", result.stderr)
+
+    def test_bad_authorization_file(self):
+        path = self.folder / "a.json"
+        path.write_text("{}")
+        result = run("serve", "--authorization", path)
+        self.assertEqual(2, result.returncode)
+        self.assertIn("policies", result.stderr)
+
+    def test_requests_are_acknowledged_with_success(self):
+        _, port = self.start_serve()
+        result = subprocess.run(
+            ["mosquitto_pub", "-V", "5", "-h", "127.0.0.1", "-p", str(port), "-q", "1", "-d", "-t",
+             "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke", "-m", "x"],
+            capture_output=True, text=True, timeout=HANG, check=True)
+        self.assertIn("received PUBACK (Mid: 1, RC:0)", result.stdout)
+
+
+class Secured(CliTest):
+    def openssl(self, *arguments):
+        subprocess.run(["openssl", *map(str, arguments)], cwd=self.folder, check=True, capture_output=True)
+
+    def make_certificates(self):
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test-ca", "-keyout",
+                     "ca.key", "-out", "ca.pem")
+        (self.folder / "san").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1")
+        for name in ("server", "client"):
+            self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out",
+                         f"{name}.csr")
+            self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
+                         "-days", "2", "-extfile", "san", "-out", f"{name}.pem")
+
+    def test_mutual_tls_and_passwords_from_a_descriptor(self):
+        self.make_certificates()
+        passwords = self.folder / "passwords"
+        passwords.touch(mode=0o600)
+        subprocess.run(["mosquitto_passwd", "-b", passwords, "me", "secret"], check=True, stderr=subprocess.DEVNULL)
+        port = free_port()
+        self.start_mosquitto(port, f"cafile {self.folder}/ca.pem", f"certfile {self.folder}/server.pem",
+                             f"keyfile {self.folder}/server.key", "require_certificate true", "allow_anonymous false",
+                             f"password_file {passwords}", f"plugin {PLUGIN}")
+        descriptor = self.folder / "endpoint.yaml"
+        descriptor.write_text(f"url: mqtts://me:secret@localhost:{port}\n"
+                              "tls: {ca: ca.pem, certificate: client.pem, key: client.key}\n")
+        result = self.certify("--descriptor", descriptor, "--skip", "expiry.*")
+        self.assertEqual(0, result.returncode, result.stdout[-4000:] + result.stderr)
+        self.assertGreaterEqual(self.load_report()["summary"]["passed"], 60)
+        self.assertNotIn("secret", self.report.read_text() + self.junit.read_text() + result.stdout)
+        descriptor.write_text(f"url: mqtts://me:secret@localhost:{port}\ntls: {{ca: ca.pem}}\n")
+        self.assertEqual(3, self.certify("--descriptor", descriptor).returncode)
+
+
+class Scenarios(CliTest):
+    def test_a_malformed_file_is_refused_with_its_place(self):
+        path = self.folder / "bad.yaml"
+        path.write_text("area: x\ncases:\n  - id: x.y\n    title: T\n    requirements: [SET-OK-1]\n    steps:\n"
+                        "      - sett: {key: k, value: v}\n")
+        for command in (["lint", path], ["certify", "--endpoint", "inproc:", "--scenarios", path]):
+            result = run(*command)
+            self.assertEqual(2, result.returncode)
+            self.assertIn(f'{path}:7:9: step has no key "sett"; did you mean "set"?', result.stderr)
+
+    def test_the_built_in_files_are_clean(self):
+        result = run("lint")
+        self.assertEqual(0, result.returncode, result.stderr)
+        self.assertIn(" 0 errors", result.stdout)
+
+    def test_a_failure_says_everything(self):
+        result = self.certify("--endpoint", "inproc:?dialect=documented", "--profile", "deployed", "--run", "set.nx.*")
+        self.assertEqual(1, result.returncode)
+        for part in ("FAILED", "rule ", "SET-", "expected  :-1\\r\\n", "actual    -1\\r\\n", "scenarios/set/", "reproduce "):
+            self.assertIn(part, result.stdout)
+        self.assertNotIn("\033[", result.stdout)
+        command = result.stdout.split("reproduce ")[1].splitlines()[0]
+        again = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=HANG)
+        self.assertEqual(1, again.returncode)
+
+    def test_explain_and_list(self):
+        self.assertIn("checked by", run("explain", "SET-OK-1").stdout)
+        result = run("explain", "SET-OKK-1")
+        self.assertEqual(2, result.returncode)
+        self.assertIn("did you mean", result.stderr)
+        self.assertGreater(len(json.loads(run("list", "requirements", "--json").stdout)), 100)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
