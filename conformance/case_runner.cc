@@ -93,7 +93,6 @@ class CaseRunner {
 
  private:
   // --- clients
-  // -----------------------------------------------------------------------------------------------------
 
   const ClientSpec& spec_of(const std::string& name) const {
     const auto found = std::find_if(case_.clients.begin(), case_.clients.end(),
@@ -139,7 +138,6 @@ class CaseRunner {
   }
 
   // --- time
-  // --------------------------------------------------------------------------------------------------------
 
   [[nodiscard]] Duration scaled(milliseconds time) const {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::milli>(
@@ -152,7 +150,6 @@ class CaseRunner {
   }
 
   // --- requests
-  // ----------------------------------------------------------------------------------------------------
 
   std::string random_bytes(std::size_t count) {
     std::string out;
@@ -465,7 +462,6 @@ class CaseRunner {
   }
 
   // --- steps
-  // -------------------------------------------------------------------------------------------------------
 
   MaybeProblem run_steps() {
     for (std::size_t i = 0; i < case_.steps.size(); ++i) {
@@ -712,7 +708,6 @@ class CaseRunner {
   }
 
   // --- afterwards
-  // --------------------------------------------------------------------------------------------------
 
   MaybeProblem check_surprises() {
     for (const auto& [name, client] : clients_) {
