@@ -92,7 +92,10 @@ std::optional<ResponseTopicFault> response_topic_fault(std::string_view topic) {
   if (topic.starts_with(kStorePrefix)) return ResponseTopicFault::kHasStorePrefix;
   if (topic.starts_with('$')) return ResponseTopicFault::kReservedPrefix;
   if (topic.find('\0') != std::string_view::npos) return ResponseTopicFault::kBadCharacter;
-  if (topic.find_first_of("+#") != std::string_view::npos) return ResponseTopicFault::kWildcard;
+  // Two searches of the topic: find_first_of() would search its set once for every byte.
+  if (topic.find('+') != std::string_view::npos || topic.find('#') != std::string_view::npos) {
+    return ResponseTopicFault::kWildcard;
+  }
   return std::nullopt;
 }
 

@@ -33,20 +33,46 @@ bool element_matches(std::string_view pattern, std::size_t& position, char c) {
   return found != negated;
 }
 
-std::string substitute(std::string pattern, std::string_view name, std::string_view value) {
-  for (std::size_t at = pattern.find(name); at != std::string::npos;
-       at = pattern.find(name, at + value.size())) {
-    pattern.replace(at, name.size(), value);
+// A glob that matches `name` and nothing else: whoever may choose a client id must not choose a
+// pattern with it.
+std::string literal_glob(std::string_view name) {
+  std::string glob;
+  for (const char c : name) {
+    const bool special = c == '*' || c == '?' || c == '[';
+    if (special) glob += '[';
+    glob += c;
+    if (special) glob += ']';
   }
-  return pattern;
+  return glob;
+}
+
+// One pass, so that a name which spells a substitution is not substituted again. Nothing when the
+// pattern asks for a user name and the client has none.
+std::optional<std::string> substitute(std::string_view pattern, const Caller& caller) {
+  constexpr std::string_view kClientId = "{principal.clientId}";
+  constexpr std::string_view kUserName = "{principal.username}";
+  std::string out;
+  while (!pattern.empty()) {
+    if (pattern.starts_with(kClientId)) {
+      out += literal_glob(caller.client_id);
+      pattern.remove_prefix(kClientId.size());
+    } else if (pattern.starts_with(kUserName)) {
+      if (caller.user_name.empty()) return std::nullopt;
+      out += literal_glob(caller.user_name);
+      pattern.remove_prefix(kUserName.size());
+    } else {
+      out += pattern.front();
+      pattern.remove_prefix(1);
+    }
+  }
+  return out;
 }
 
 bool rule_covers(const Rule& rule, const Caller& caller, std::string_view key) {
   return std::any_of(rule.keys.begin(), rule.keys.end(), [&](const std::string& wanted) {
     if (rule.key_type != KeyType::kPattern) return key == wanted;
-    std::string pattern = substitute(wanted, "{principal.clientId}", caller.client_id);
-    pattern = substitute(std::move(pattern), "{principal.username}", caller.user_name);
-    return glob_matches(pattern, key);
+    const std::optional<std::string> pattern = substitute(wanted, caller);
+    return pattern && glob_matches(*pattern, key);
   });
 }
 
@@ -76,7 +102,7 @@ int base64_digit(char c) {
 
 std::optional<std::string> base64_decode(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
-  while (text.ends_with('=')) text.remove_suffix(1);
+  for (int padding = 0; padding < 2 && text.ends_with('='); ++padding) text.remove_suffix(1);
   std::string out;
   unsigned buffer = 0;
   unsigned bits = 0;

@@ -54,7 +54,7 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     options.service.store.node_id = value;
   } else if (name == "parent_pid") {
     options.parent = parse_number<pid_t>(value);
-    if (!options.parent) return seen + "a process id";
+    if (!options.parent || *options.parent <= 0) return seen + "a process id";
   } else if (name == "authorization") {
     return read_authorization(value, options);
   } else {
