@@ -41,6 +41,9 @@ function(fencepost_add_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_LABEL STREQUAL "broker")
+    set_property(GLOBAL APPEND PROPERTY FENCEPOST_THREADED_TESTS ${name})
+  endif()
 endfunction()
 
 # fencepost_add_benchmark(name SOURCES x_bench.cc ... LIBRARIES ...): built, run by hand and by ci/bench, never a test.

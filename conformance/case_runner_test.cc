@@ -74,9 +74,9 @@ std::string without_prefix(std::string text) {
 std::string told(const CaseResult& result) {
   std::string out(name(result.verdict));
   if (result.verdict == Verdict::kPassed) return out;
-  out += fmt::format(" at step {} by {}: {}", result.step, result.requirement, result.message);
-  if (!result.expected.empty()) out += "; expected " + result.expected;
-  if (!result.actual.empty()) out += "; actual " + result.actual;
+  out += fmt::format(" {} {}: {}", result.step, result.requirement, result.message);
+  if (!result.expected.empty()) out += " | " + result.expected;
+  if (!result.actual.empty()) out += " | " + result.actual;
   return without_prefix(out);
 }
 
@@ -218,7 +218,7 @@ TEST(CaseRunnerReference, PassesEveryKindOfStepAndExpectation) {
       // The last step but one of "a topic of one's own" sends what b has subscribed to.
       if (good.name == "a topic of one's own") continue;
       const Case test_case = case_of({.more = good.more, .steps = good.steps});
-      EXPECT_EQ(told(run_on(*endpoint, test_case, given)), "passed");
+      EXPECT_EQ(told(*endpoint, test_case, given), "passed");
     }
   }
 }
@@ -302,10 +302,10 @@ Behaviour later(Verb verb, endpoint::Duration delay) {
 
 void check_wrong(const Case& test_case, const std::vector<Wrong>& table,
                  const RunSettings& given = settings()) {
-  EXPECT_EQ(told(run_on(reference_store(), test_case, given)), "passed");
+  EXPECT_EQ(told(reference_store(), test_case, given), "passed");
   for (const Wrong& wrong : table) {
     SCOPED_TRACE(wrong.name);
-    EXPECT_EQ(told(run_on(wrong.behaviour, test_case, given)), wrong.verdict);
+    EXPECT_EQ(told(wrong.behaviour, test_case, given), wrong.verdict);
   }
 }
 
@@ -350,14 +350,14 @@ TEST(CaseRunnerWrongReply, FailsWrongVersions) {
     });
   };
   const Case test_case = case_of({.steps = kSetAndGet});
-  EXPECT_EQ(told(run_on(wrong_reply(Verb::kGet,
+  EXPECT_EQ(told(wrong_reply(Verb::kGet,
                                     [](Message& message) {
                                       fake::drop_property(message, codec::kTimestampProperty);
                                     }),
-                        test_case)),
+                        test_case),
             "failed at step 2 by R-MUST-2: the message carries no version; expected a user "
             "property __ts; actual none");
-  EXPECT_THAT(told(run_on(version(Verb::kSet, "nonsense"), test_case)),
+  EXPECT_THAT(told(version(Verb::kSet, "nonsense"), test_case),
               StartsWith("failed at step 1 by R-MUST-1: the version is not a legal timestamp: "));
   const CaseResult stale = run_on(version(Verb::kSet, "1:0:StateStore"), test_case);
   EXPECT_EQ(stale.message, "the version is not greater than the request's timestamp");
@@ -384,9 +384,9 @@ TEST(CaseRunnerWrongReply, ComparesVersionsWithSavedOnesAsNumbers) {
                          texts.at(static_cast<std::size_t>(sets++)));
     });
   };
-  EXPECT_EQ(told(run_on(versions({"9:0:s", "00010:0:s"}), test_case)), "passed");
-  EXPECT_EQ(told(run_on(versions({"9:9:s", "9:10:s"}), test_case)), "passed");
-  EXPECT_EQ(told(run_on(versions({"10:0:s", "9:0:s"}), test_case)),
+  EXPECT_EQ(told(versions({"9:0:s", "00010:0:s"}), test_case), "passed");
+  EXPECT_EQ(told(versions({"9:9:s", "9:10:s"}), test_case), "passed");
+  EXPECT_EQ(told(versions({"10:0:s", "9:0:s"}), test_case),
             "failed at step 2 by R-MUST-1: the version is not greater than the one saved as v1; "
             "expected __ts greater than 000000000000010:00000:s; actual __ts = 9:0:s");
   EXPECT_EQ(run_on(versions({"9:0:s", "009:000:s"}), test_case).verdict, Verdict::kFailed);
@@ -427,8 +427,8 @@ TEST(CaseRunnerWrongReply, FailsWrongProperties) {
   expect: {reply: missing, content_type: application/octet-stream}
 )"});
   EXPECT_EQ(
-      told(run_on(wrong_reply(Verb::kGet, [](Message& message) { message.content_type = "x\n"; }),
-                  typed)),
+      told(wrong_reply(Verb::kGet, [](Message& message) { message.content_type = "x\n"; }),
+                  typed),
       R"(failed at step 1 by R-MUST-1: the content type is not the expected one; expected application/octet-stream; actual x\n)");
   EXPECT_EQ(
       run_on(wrong_reply(Verb::kGet, [](Message& message) { message.content_type.reset(); }), typed)
@@ -460,7 +460,7 @@ TEST(CaseRunnerWrongReply, FailsMisdirectedReplies) {
       "topic ";
   const std::string own = "clients/fp-run-";
   const auto wrong = [&](std::function<void(Message&)> change) {
-    return told(run_on(wrong_reply(Verb::kGet, std::move(change)), test_case));
+    return told(wrong_reply(Verb::kGet, std::move(change)), test_case);
   };
   EXPECT_THAT(
       wrong([](Message& m) { m.correlation_data = "x\xff"; }),
@@ -513,7 +513,7 @@ TEST(CaseRunnerNoReply, FailsAReply) {
     return Effects{reply(request, "+OK\r\n")};
   });
   EXPECT_EQ(
-      told(run_on(answers, case_of({.steps = kUnanswered}))),
+      told(answers, case_of({.steps = kUnanswered})),
       R"(failed at step 1 by R-MUST-2: the reply is not the expected one; expected no reply; actual +OK\r\n)");
 }
 
@@ -530,7 +530,7 @@ TEST(CaseRunnerNoReply, FailsAReplyThatComesAfterTheProbeWasAnswered) {
 }
 
 TEST(CaseRunnerNoReply, FailsAStoreThatIsSilentAltogether) {
-  EXPECT_EQ(told(run_on(Behaviour{}, case_of({.steps = kUnanswered}))),
+  EXPECT_EQ(told(Behaviour{}, case_of({.steps = kUnanswered})),
             "failed at step 1 by R-MUST-1: neither this request nor the next one was answered; "
             "expected no reply; actual nothing");
 }
@@ -539,14 +539,14 @@ TEST(CaseRunnerNoReply, AcceptsARefusedPublish) {
   const Behaviour refuses = instead_of(Verb::kSet, reference_store(), [](const Published& request) {
     return Effects{{PublishRefused{0x87, *request.message.correlation_data}}};
   });
-  EXPECT_EQ(told(run_on(refuses, case_of({.steps = kUnanswered}))), "passed");
+  EXPECT_EQ(told(refuses, case_of({.steps = kUnanswered})), "passed");
 }
 
 TEST(CaseRunnerNoReply, LosesAClientThatIsThrownOutInstead) {
   const Behaviour kicks = instead_of(Verb::kSet, reference_store(), [](const Published&) {
     return Effects{{Disconnected{0x82}}};
   });
-  EXPECT_EQ(told(run_on(kicks, case_of({.steps = kUnanswered}))),
+  EXPECT_EQ(told(kicks, case_of({.steps = kUnanswered})),
             "lost at step 1 by R-MUST-1: the connection of client a ended unexpectedly; actual "
             "DISCONNECT with reason code 0x82");
 }
@@ -565,8 +565,8 @@ TEST(CaseRunnerDisconnection, FailsAStoreThatOnlyStaysSilent) {
       return std::holds_alternative<Disconnected>(effect.what);
     });
   });
-  EXPECT_EQ(told(run_on(reference_store(), case_of({.steps = kDisconnected}))), "passed");
-  EXPECT_EQ(told(run_on(forgives, case_of({.steps = kDisconnected}))),
+  EXPECT_EQ(told(reference_store(), case_of({.steps = kDisconnected})), "passed");
+  EXPECT_EQ(told(forgives, case_of({.steps = kDisconnected})),
             "failed at step 1 by R-MUST-1: the client stayed connected and got no reply; expected "
             "disconnection by the broker; actual no reply; a later request on the same connection "
             "was answered");
@@ -587,7 +587,7 @@ TEST(CaseRunnerDisconnection, AcceptsOneWithoutReasonAndOneThatComesLate) {
           if (std::holds_alternative<MessageReceived>(effect.what)) effect.after = 10ms;
         }
       });
-      EXPECT_EQ(told(run_on(slow, case_of({.steps = kDisconnected}))), "passed");
+      EXPECT_EQ(told(slow, case_of({.steps = kDisconnected})), "passed");
     }
   }
 }
@@ -599,7 +599,7 @@ TEST(CaseRunnerLoss, NamesARefusedPublish) {
     return Effects{{PublishRefused{0x97, *request.message.correlation_data}}};
   });
   EXPECT_EQ(
-      told(run_on(refuses, case_of({.steps = kSetAndGet}))),
+      told(refuses, case_of({.steps = kSetAndGet})),
       R"(failed at step 2 by R-MUST-1: the broker refused the PUBLISH; expected $3\r\none\r\n; actual PUBACK with reason code 0x97)");
 }
 
@@ -608,7 +608,7 @@ TEST(CaseRunnerLoss, LosesTheCaseWhenTheConnectionEnds) {
     return instead_of(Verb::kGet, reference_store(),
                       [how](const Published&) { return Effects{{how}}; });
   };
-  EXPECT_EQ(told(run_on(kicks({}), case_of({.steps = kSetAndGet}))),
+  EXPECT_EQ(told(kicks({}), case_of({.steps = kSetAndGet})),
             "lost at step 2 by R-MUST-1: the connection of client a ended unexpectedly; actual "
             "connection closed without a DISCONNECT packet");
   EXPECT_EQ(run_on(kicks({0x8b}), case_of({.steps = kSetAndGet})).actual,
@@ -630,7 +630,7 @@ TEST(CaseRunnerLoss, LosesTheCaseWhenAnObserverIsThrownOutWhileItWaits) {
   for (const std::string last :
        {"- notification: {client: b, key: k, operation: set, value: \"v\"}\n", "- silence: b\n"}) {
     const Case test_case = case_of({.more = "clients: {a: {}, b: {}}", .steps = steps + last});
-    EXPECT_THAT(told(run_on(kicks, test_case)), StartsWith("lost at step 3 by R-MUST-1: "));
+    EXPECT_THAT(told(kicks, test_case), StartsWith("lost at step 3 by R-MUST-1: "));
   }
 }
 
@@ -652,8 +652,8 @@ TEST(CaseRunnerLoss, LetsACaseTakeOverAnOldSession) {
 - get: {client: b, key: k}
   expect: missing
 )"});
-  EXPECT_EQ(told(run_on(*reference_endpoint(), test_case)), "passed");
-  EXPECT_EQ(told(run_on(reference_store(), test_case)), "passed");
+  EXPECT_EQ(told(*reference_endpoint(), test_case), "passed");
+  EXPECT_EQ(told(reference_store(), test_case), "passed");
 }
 
 TEST(CaseRunnerLoss, TellsAnEndpointThatIsGoneFromAHarnessThatFails) {
@@ -702,7 +702,7 @@ TEST(CaseRunnerWindow, DecidesNothingWithAReplyThatComesTooLate) {
         if (verb_of(request) != Verb::kGet) return;
         std::get<MessageReceived>(effects.front().what).message.payload = "$-1\r\n";
       });
-  EXPECT_EQ(told(run_on(wrong_and_late, test_case)), late);
+  EXPECT_EQ(told(wrong_and_late, test_case), late);
 }
 
 TEST(CaseRunnerWindow, CountsFromTheReplyWhenTheCaseSaysSo) {
@@ -719,7 +719,7 @@ TEST(CaseRunnerWindow, CountsFromTheReplyWhenTheCaseSaysSo) {
     for (Effect& effect : effects) effect.after = 500ms;
   });
   EXPECT_EQ(run_on(slow, test_case("t1 + 900ms")).verdict, Verdict::kInconclusive);
-  EXPECT_EQ(told(run_on(slow, test_case("t1.reply + 900ms"))), "passed");
+  EXPECT_EQ(told(slow, test_case("t1.reply + 900ms")), "passed");
 }
 
 TEST(CaseRunnerWindow, FailsWithoutAReplyAtAll) {
@@ -731,7 +731,7 @@ TEST(CaseRunnerWindow, FailsWithoutAReplyAtAll) {
 )"});
   const Behaviour silent =
       instead_of(Verb::kGet, reference_store(), [](const Published&) { return Effects{}; });
-  EXPECT_THAT(told(run_on(silent, test_case)),
+  EXPECT_THAT(told(silent, test_case),
               StartsWith("failed at step 2 by R-MUST-1: no response"));
 }
 
@@ -739,8 +739,8 @@ TEST(CaseRunnerWindow, ScalesItsTimeLimits) {
   RunSettings slow = settings();
   slow.timeout_scale = 2.0;
   const Case test_case = case_of({.steps = kSetAndGet});
-  EXPECT_EQ(told(run_on(later(Verb::kGet, 5000ms), test_case, slow)), "passed");
-  EXPECT_THAT(told(run_on(later(Verb::kGet, 6001ms), test_case, slow)),
+  EXPECT_EQ(told(later(Verb::kGet, 5000ms), test_case, slow), "passed");
+  EXPECT_THAT(told(later(Verb::kGet, 6001ms), test_case, slow),
               HasSubstr("nothing within 6000 ms"));
 }
 
@@ -754,11 +754,530 @@ TEST(CaseRunnerWindow, WaitsOnTheClockOfTheSession) {
 - wait: 300ms
 - get: k
 )"});
-  EXPECT_EQ(told(run_on(endpoint, test_case)), "passed");
+  EXPECT_EQ(told(endpoint, test_case), "passed");
   const auto published = endpoint.published();
   ASSERT_GE(published.size(), 3U);
   EXPECT_EQ((published[1].now - published[0].now) / 1ms, 2000);
   EXPECT_EQ((published[2].now - published[1].now) / 1ms, 300);
+}
+
+// --- notifications -----------------------------------------------------------------------------
+
+Case observed(const std::string& last,
+              const std::string& notified = R"(value: "v", ts: present, qos: 1)") {
+  return case_of({.more = "clients: {a: {}, b: {}}",
+                  .steps = R"(
+- keynotify: {client: b, key: k}
+  expect: ok
+- set: {key: k, value: "v"}
+  expect: ok
+- notification: {client: b, key: k, operation: set, cites: R-MUST-2, )" +
+                           notified + "}\n" + last});
+}
+
+Behaviour wrong_notification(std::function<void(Message&)> change) {
+  return on_notification(reference_store(),
+                         [change = std::move(change)](const Published&, Message& message) {
+                           // That of the fence, which is in nobody's interest, stays right.
+                           if (message.payload.find("fence") == std::string::npos) change(message);
+                         });
+}
+
+TEST(CaseRunnerNotification, FailsTheStepThatWaitsForAWrongOne) {
+  const std::string expected =
+      R"(expected *4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nv\r\n for key "@k"; )";
+  const std::string failed = "failed at step 3 by R-MUST-2: ";
+  const std::string other = failed + "the notification is not the expected one; " + expected;
+  const auto payload = [](std::string bytes) {
+    return wrong_notification([bytes = std::move(bytes)](Message& m) { m.payload = bytes; });
+  };
+  check_wrong(
+      observed(""),
+      {{"none",
+        changed(reference_store(),
+                [](const Published& request, Effects& effects) {
+                  if (verb_of(request) == Verb::kSet) effects.erase(effects.begin());
+                }),
+        failed + "no notification; " + expected + "actual nothing within 5000 ms"},
+       {"another value", payload("*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nw\r\n"),
+        other +
+            R"(actual *4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nw\r\n for key "@k")"},
+       {"a deletion", payload("*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n"),
+        other + R"(actual *2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n for key "@k")"},
+       {"no notification at all", payload("+OK\r\n"), other + R"(actual +OK\r\n for key "@k")"},
+       {"no version", wrong_notification([](Message& m) { m.user_properties.clear(); }),
+        failed + "the message carries no version; expected a user property __ts; actual none"},
+       {"another QoS", wrong_notification([](Message& m) { m.qos = 0; }),
+        failed + "the notification has another QoS; expected QoS 1; actual QoS 0"},
+       {"retained", wrong_notification([](Message& m) { m.retain = true; }),
+        failed + "the notification is a retained message; expected retain 0; actual retain 1"}});
+}
+
+TEST(CaseRunnerNotification, FailsAWrongTopic) {
+  const std::string nobody =
+      "failed at step 3 by R-MUST-1: client b received a message that nobody asked for";
+  const auto topic = [](std::function<void(std::string&)> change) {
+    return told(wrong_notification([&](Message& m) { change(m.topic); }), observed(""));
+  };
+  EXPECT_THAT(topic([](std::string& t) { t.back() = 'b'; }), StartsWith(nobody));  // lower case
+  EXPECT_THAT(topic([](std::string& t) { t += "/x"; }), StartsWith(nobody));
+  EXPECT_THAT(topic([](std::string& t) { t.replace(t.find("/command"), 0, "00"); }),
+              StartsWith(nobody));
+  EXPECT_THAT(topic([](std::string& t) { t += "00"; }),
+              testing::AllOf(StartsWith("failed at step 3 by R-MUST-2: the notification is not the "
+                                        "expected one"),
+                             HasSubstr(R"( for key "@k\x00")")));
+}
+
+TEST(CaseRunnerNotification, ComparesItsContentTypeAndVersion) {
+  const Case typed = observed("", R"(value: "v", content_type: text/plain)");
+  EXPECT_EQ(
+      run_on(wrong_notification([](Message& m) { m.content_type = "text/html"; }), typed).actual,
+      "text/html");
+  EXPECT_EQ(
+      told(wrong_notification([](Message& m) { m.content_type = "text/plain"; }), typed),
+      "passed");
+}
+
+TEST(CaseRunnerNotification, WaitsAsLongAsTheStepSays) {
+  const auto delayed = [](endpoint::Duration delay) {
+    return changed(reference_store(), [delay](const Published& request, Effects& effects) {
+      if (verb_of(request) == Verb::kSet) effects.front().after = delay;
+    });
+  };
+  const Case test_case = observed("", R"(value: "v", within: 200ms)");
+  EXPECT_EQ(told(delayed(200ms), test_case), "passed");
+  EXPECT_THAT(told(delayed(201ms), test_case), HasSubstr("actual nothing within 200 ms"));
+}
+
+TEST(CaseRunnerNotification, JudgesTheFormOfADeletionByTheProfile) {
+  const Case test_case = case_of({.more = "divergence: [delete-operation]", .steps = R"(
+- keynotify: k
+  expect: ok
+- set: {key: k, value: "v"}
+  expect: ok
+- notification: {key: k, operation: set}
+- del: k
+  expect: {reply: {count: 1}}
+- notification: {key: k, operation: delete}
+)"});
+  for (const DialectId spoken : codec::kDialects) {
+    const CaseResult result = run_on(reference_store({.dialect = spoken}), test_case);
+    EXPECT_EQ(told(result), "passed");
+    EXPECT_THAT(result.forms, ElementsAre(Pair(codec::Divergence::kDeleteOperation, spoken)));
+    const bool documented = spoken == DialectId::kDocumented;
+    const Profile other = documented ? Profile::kDeployed : Profile::kDocumented;
+    const CaseResult wrong =
+        run_on(reference_store({.dialect = spoken}), test_case, settings(other));
+    EXPECT_EQ(wrong.step, 5U);
+    EXPECT_THAT(wrong.actual, HasSubstr(documented ? R"($3\r\nDEL\r\n)" : R"($6\r\nDELETE\r\n)"));
+    EXPECT_THAT(wrong.expected, testing::Not(HasSubstr("  or  ")));
+  }
+}
+
+// Adds a notification of `key` for client b around what the store does about requests of `verb`.
+Behaviour spurious(Verb verb, const std::string& key, bool before, endpoint::Duration after = 0ms) {
+  return changed(reference_store(), [=](const Published& request, Effects& effects) {
+    if (verb_of(request) != verb) return;
+    std::string observer = request.client_id;
+    observer.replace(observer.rfind('-'), std::string::npos, "-b");
+    const auto frame = codec::decode_command(request.message.payload);
+    std::string full(frame->arguments[1]);
+    full.replace(full.rfind('/') + 1, std::string::npos, key);
+    Effect extra = fake::set_notification(observer, full, "x");
+    extra.after = after;
+    effects.insert(before ? effects.begin() : effects.end(), std::move(extra));
+  });
+}
+
+TEST(CaseRunnerSilence, FailsWhenANotificationPrecedesTheFence) {
+  const std::string failed =
+      "failed at step 4 by R-MUST-2: a notification that must not be sent; expected no "
+      "notification; "
+      R"(actual *4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nx\r\n for key "@)";
+  const Case test_case =
+      observed("- silence: {client: b, writer: a, cites: R-MUST-2}\n", R"(value: "v")");
+  // The SET of the fence is what the store is wrong about, then the reply to its KEYNOTIFY.
+  const auto at_fence = [](Behaviour wrong) {
+    return [wrong = std::move(wrong), right = reference_store()](const Published& request) {
+      const bool fence = request.message.payload.find("fence") != std::string::npos;
+      Effects effects = right(request);
+      if (!fence) return effects;
+      Effects extra = wrong(request);
+      return extra;
+    };
+  };
+  static_cast<void>(at_fence);
+  check_wrong(test_case,
+              {{"a duplicate",
+                changed(reference_store(),
+                        [](const Published& request, Effects& effects) {
+                          if (verb_of(request) != Verb::kSet || effects.empty()) return;
+                          if (request.message.payload.find("fence") != std::string::npos) return;
+                          effects.push_back(effects.front());
+                          std::get<MessageReceived>(effects.back().what).message.payload =
+                              "*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nx\r\n";
+                        }),
+                failed + "k\""}});
+  EXPECT_EQ(told(spurious(Verb::kSet, "other", true), observed("", R"(value: "v")"))
+                .substr(0, 30),
+            "failed at step 3 by R-MUST-2: ");
+}
+
+TEST(CaseRunnerSilence, FailsWithoutTheFencesOwnNotification) {
+  const Case test_case = case_of({.more = "clients: {a: {}, b: {}}", .steps = R"(
+- get: k
+  expect: missing
+- silence: {client: b, writer: a, cites: R-MUST-2}
+)"});
+  const Behaviour deaf = changed(reference_store(), [](const Published& request, Effects& effects) {
+    if (verb_of(request) == Verb::kSet) effects.erase(effects.begin());
+  });
+  check_wrong(
+      test_case,
+      {{"no notifications", deaf,
+        "failed at step 2 by R-MUST-2: the fence notification did not arrive; expected a "
+        "notification for the fence key and nothing before it; actual nothing"},
+       {"before the fence", spurious(Verb::kSet, "k", true),
+        "failed at step 2 by R-MUST-2: a notification that must not be sent; expected no "
+        R"(notification; actual *4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nx\r\n for key "@k")"},
+       {"on KEYNOTIFY", spurious(Verb::kKeynotify, "k", false),
+        "failed at step 2 by R-MUST-2: a notification that must not be sent; expected no "
+        R"(notification; actual *4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nx\r\n for key "@k")"},
+       {"after the fence", spurious(Verb::kSet, "k", false),
+        "failed at step 2 by R-MUST-1: client b received a notification that the case does not "
+        R"(expect; expected no further notification; actual *4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nx\r\n for key "@k")"}});
+}
+
+TEST(CaseRunnerLeftover, FailsANotificationThatNoStepTakes) {
+  const std::string leftover =
+      "client b received a notification that the case does not expect; expected no further "
+      R"(notification; actual *4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nx\r\n for key "@k")";
+  const std::string steps = R"(
+- keynotify: {client: b, key: k}
+  expect: ok
+)";
+  const std::string last[] = {"", "- wait: 1s\n"};
+  for (const std::string& end : last) {
+    const Case test_case = case_of({.more = "clients: {a: {}, b: {}}", .steps = steps + end});
+    const CaseResult result =
+        run_on(spurious(Verb::kKeynotify, "k", false, end.empty() ? 0ms : 500ms), test_case);
+    EXPECT_THAT(told(result), testing::EndsWith(" by R-MUST-1: " + leftover));
+  }
+}
+
+TEST(CaseRunnerLeftover, FailsANotificationThatADisconnectingClientHasNotTaken) {
+  for (const std::string how : {"disconnect", "drop", "connect"}) {
+    const Case test_case = case_of({.more = "clients: {a: {}, b: {}}", .steps = R"(
+- keynotify: {client: b, key: k}
+  expect: ok
+- )" + how + ": b\n"});
+    const CaseResult result = run_on(spurious(Verb::kKeynotify, "k", false), test_case);
+    EXPECT_EQ(result.verdict, Verdict::kFailed) << how;
+    EXPECT_EQ(result.message, "client b received a notification that the case does not expect")
+        << how;
+    EXPECT_EQ(result.step, 2U) << how;
+  }
+}
+
+// --- several requests and clients --------------------------------------------------------------
+
+constexpr const char* kPipeline = R"(
+- pipeline:
+  - set: {key: k, value: "one"}
+    expect: ok
+  - get: k
+    expect: {reply: {value: "one"}}
+  - get: other
+    expect: {reply: missing, cites: R-MUST-2}
+)";
+
+TEST(CaseRunnerPipeline, MatchesRepliesByCorrelationDataInAnyOrder) {
+  const std::vector<std::vector<int>> kDelays = {
+      {0, 0, 0}, {30, 20, 10}, {10, 30, 20}, {20, 10, 30}};
+  for (const auto& delays : kDelays) {
+    std::size_t at = 0;
+    const Behaviour reordered = changed(reference_store(), [&](const Published&, Effects& effects) {
+      for (Effect& effect : effects) effect.after = std::chrono::milliseconds(delays[at % 3]);
+      ++at;
+    });
+    FakeEndpoint endpoint({.behaviour = reordered});
+    EXPECT_EQ(told(endpoint, case_of({.steps = kPipeline})), "passed");
+    const auto published = endpoint.published();  // nothing is waited for in between
+    EXPECT_EQ(published[2].now - published[0].now, 2 * fake::kTimeOfOneRequest);
+  }
+}
+
+TEST(CaseRunnerPipeline, FailsRepliesWithEachOthersCorrelationData) {
+  std::string first;
+  const Behaviour swapped =
+      on_reply(reference_store(), [&](const Published& request, Message& message) {
+        if (verb_of(request) == Verb::kSet) first = *message.correlation_data;
+        if (verb_of(request) == Verb::kGet) message.correlation_data = first;
+      });
+  EXPECT_THAT(told(swapped, case_of({.steps = kPipeline})),
+              StartsWith("failed at step 1 by R-MUST-1: client a received a message that nobody "
+                         "asked for"));
+  const Behaviour wrong =
+      on_reply(reference_store(), [](const Published& request, Message& message) {
+        if (request.message.payload.find("other") != std::string::npos) message.payload = "+OK\r\n";
+      });
+  EXPECT_EQ(
+      told(wrong, case_of({.steps = kPipeline})),
+      R"(failed at step 1 by R-MUST-2: the reply is not the expected one; expected $-1\r\n (no such key); actual +OK\r\n)");
+}
+
+TEST(CaseRunnerPipeline, KeepsClientsApartThatUseTheSameCorrelationData) {
+  const Case test_case = case_of({.more = "clients: {a: {}, b: {}}", .steps = R"(
+- pipeline:
+  - set: {client: a, key: k, value: "v", correlation: "same"}
+    expect: ok
+  - get: {client: b, key: other, correlation: "same"}
+    expect: missing
+)"});
+  FakeEndpoint endpoint({.behaviour = reference_store()});
+  EXPECT_EQ(told(endpoint, test_case), "passed");
+  EXPECT_EQ(endpoint.published()[0].message.correlation_data, "same");
+  EXPECT_EQ(endpoint.published()[1].message.correlation_data, "same");
+  const Behaviour crossed =
+      changed(reference_store(), [](const Published& request, Effects& effects) {
+        const char other = request.client_id.back() == 'a' ? 'b' : 'a';
+        for (Effect& effect : effects)
+          effect.to = request.client_id.substr(0, request.client_id.size() - 1) + other;
+      });
+  EXPECT_THAT(told(crossed, test_case), HasSubstr("failed at step 1 by R-MUST-1: "));
+}
+
+TEST(CaseRunnerToken, SendsASavedTimestampBackUnmodified) {
+  const Case test_case = case_of({.steps = R"(
+- set: {key: k, value: "one"}
+  expect: {reply: ok, ts: {save: v1}}
+- set: {key: k, value: "two", ft: v1, ts: v1 counter + 1}
+  expect: ok
+)"});
+  FakeEndpoint endpoint({.behaviour = wrong_reply(Verb::kSet, [](Message& message) {
+                           fake::set_property(message, "__ts", "01767225600000:7:Node");
+                         })});
+  EXPECT_EQ(told(endpoint, test_case), "passed");
+  const Message second = endpoint.published().at(1).message;
+  EXPECT_EQ(*second.property("__ft"), "01767225600000:7:Node");
+  EXPECT_EQ(*second.property("__ts"), "001767225600000:00008:Node");
+}
+
+TEST(CaseRunnerToken, EstimatesTheClockOfTheStore) {
+  RunSettings behind = settings();
+  behind.clock_offset_ms = -1500;
+  FakeEndpoint endpoint({.behaviour = reference_store()});
+  const Case test_case = case_of({.steps = "- set: {key: k, value: \"one\"}\n  expect: ok\n"});
+  EXPECT_EQ(told(endpoint, test_case, behind), "passed");
+  const auto sent = hlc::parse(*endpoint.published().at(0).message.property("__ts"));
+  ASSERT_TRUE(sent);
+  EXPECT_EQ(sent->wall_ms, fake::kEpochMs - 1500);
+}
+
+// --- what a case leaves behind -----------------------------------------------------------------
+
+Case leaves(const std::string& last = "", const std::string& token = "now") {
+  return case_of({.more = "clients: {a: {}, b: {}}", .steps = R"(
+- set: {key: plain, value: "v"}
+  expect: ok
+- set: {key: fenced, value: "v", ft: )" + token + R"(}
+  expect: ok
+- send: {command: ["SET", {key: sent}, "v"], ts: now, writes: [sent]}
+  expect: ok
+- silence: b
+)" + last});
+}
+
+TEST(CaseRunnerCleanUp, RemovesEveryKeyWhateverTheVerdict) {
+  const std::string failing = "- get: plain\n  expect: missing\n";
+  for (const std::string& last : {std::string(), failing}) {
+    const auto keys = std::make_shared<std::size_t>(99);
+    const CaseResult result = run_on(reference_store({}, keys), leaves(last));
+    EXPECT_EQ(result.verdict, last.empty() ? Verdict::kPassed : Verdict::kFailed);
+    EXPECT_EQ(*keys, 0U);
+  }
+}
+
+TEST(CaseRunnerCleanUp, RemovesAKeyWhoseTokenIsAsNewAsIsLegal) {
+  const auto keys = std::make_shared<std::size_t>(99);
+  EXPECT_EQ(told(reference_store({}, keys), leaves("", "now + 60s")), "passed");
+  EXPECT_EQ(*keys, 0U);
+}
+
+TEST(CaseRunnerCleanUp, NeverChangesTheVerdict) {
+  const auto cleaner = [](const Published& request) {
+    return request.client_id.ends_with("cleaner");
+  };
+  const Behaviour silent =
+      changed(reference_store(), [=](const Published& request, Effects& effects) {
+        if (cleaner(request)) effects.clear();
+      });
+  const Behaviour kicks =
+      changed(reference_store(), [=](const Published& request, Effects& effects) {
+        if (cleaner(request)) effects = {{Disconnected{0x82}}};
+      });
+  const Behaviour refuses =
+      changed(reference_store(), [=](const Published& request, Effects& effects) {
+        if (cleaner(request)) effects = {reply(request, "-ERR not authorized\r\n")};
+      });
+  for (const Behaviour& behaviour : {silent, kicks, refuses}) {
+    const CaseResult result = run_on(behaviour, leaves());
+    EXPECT_EQ(told(result), "passed");
+    for (const TranscriptEntry& entry : result.transcript) EXPECT_NE(entry.client, "cleaner");
+  }
+  FakeEndpoint closed({.behaviour = reference_store(), .on_connect = [](const auto& options) {
+                         return options.client_id.ends_with("cleaner")
+                                    ? std::optional(
+                                          endpoint::Error{endpoint::ErrorKind::kLost, "no"})
+                                    : std::nullopt;
+                       }});
+  EXPECT_EQ(told(closed, leaves()), "passed");
+}
+
+TEST(CaseRunnerIsolation, UsesKeysAndClientIdsOfItsOwn) {
+  std::set<std::string> ids;
+  std::set<std::string> payloads;
+  for (const std::string run_id : {"run", "other"}) {
+    for (const std::string case_id : {"t.one", "t.two"}) {
+      FakeEndpoint endpoint({.behaviour = reference_store()});
+      RunSettings given = settings();
+      given.run_id = run_id;
+      const Case test_case = case_of({.id = case_id, .steps = "- get: k\n  expect: missing\n"});
+      EXPECT_EQ(told(endpoint, test_case, given), "passed");
+      ids.insert(endpoint.connected().at(0).client_id);
+      payloads.insert(endpoint.published().at(0).message.payload);
+      EXPECT_THAT(endpoint.connected().at(0).client_id, HasSubstr(run_id));
+      EXPECT_THAT(endpoint.published().at(0).message.payload,
+                  HasSubstr("fencepost/" + run_id + "/"));
+    }
+  }
+  EXPECT_THAT(ids, SizeIs(4));
+  EXPECT_THAT(payloads, SizeIs(4));
+}
+
+TEST(CaseRunnerIsolation, RepeatsItsBytesWithItsSeedAndOnlyThen) {
+  const auto correlation = [](std::uint64_t seed) {
+    FakeEndpoint endpoint({.behaviour = reference_store()});
+    RunSettings given = settings();
+    given.seed = seed;
+    EXPECT_EQ(told(endpoint, case_of({.steps = "- get: k\n  expect: missing\n"}), given),
+              "passed");
+    return *endpoint.published().at(0).message.correlation_data;
+  };
+  EXPECT_THAT(correlation(1), SizeIs(16));
+  EXPECT_EQ(correlation(1), correlation(1));
+  EXPECT_NE(correlation(1), correlation(2));
+}
+
+TEST(CaseRunnerIsolation, ConnectsClientsAsTheCaseDescribesThem) {
+  FakeEndpoint endpoint({.behaviour = reference_store()});
+  const Case test_case = case_of({.more = R"(clients:
+  a: {role: restricted, clean_start: false, session_expiry: 60}
+  b: {subscribes: false}
+  c: {observes: true})",
+                                  .steps = R"(
+- get: {client: a, key: k}
+  expect: missing
+- drop: b
+- get: {client: c, key: k}
+  expect: missing
+)"});
+  EXPECT_EQ(told(endpoint, test_case), "passed");
+  const auto connected = endpoint.connected();
+  ASSERT_THAT(connected, SizeIs(3));
+  EXPECT_EQ(connected[0].role, "restricted");
+  EXPECT_FALSE(connected[0].clean_start);
+  EXPECT_EQ(connected[0].session_expiry_seconds, 60U);
+  EXPECT_FALSE(connected[0].droppable);
+  EXPECT_TRUE(connected[1].droppable);
+  EXPECT_TRUE(connected[2].clean_start);
+  const auto id = [&](std::size_t i) { return connected[i].client_id; };
+  EXPECT_THAT(endpoint.filters(), ElementsAre(codec::recommended_response_topic(id(0)),
+                                              codec::recommended_response_topic(id(2)),
+                                              codec::notification_filter(id(2))));
+}
+
+// --- open points and quotas --------------------------------------------------------------------
+
+TEST(CaseRunnerOpenPoint, RecordsWhichOutcomeItSaw) {
+  const Case test_case = case_of({.steps = R"(
+- get: k
+  expect: missing
+- set: {key: k, value: "v", qos: 0}
+  expect: {reply: {open: {ignored: none, refused: error, kicked: disconnect, done: ok}}, cites: R-MUST-2}
+)"});
+  const auto seen = [&](std::function<Effects(const Published&)> does) {
+    const CaseResult result =
+        run_on(instead_of(Verb::kSet, reference_store(), std::move(does)), test_case);
+    return result.open_points.size() == 1 && result.open_points[0].first == "R-MUST-2"
+               ? result.open_points[0].second
+               : told(result);
+  };
+  EXPECT_EQ(seen([](const auto&) { return Effects{}; }), "ignored");
+  EXPECT_EQ(seen([](const auto& request) { return Effects{reply(request, "-ERR x\r\n")}; }),
+            "refused");
+  EXPECT_EQ(seen([](const auto&) { return Effects{{Disconnected{}}}; }), "kicked");
+  EXPECT_EQ(seen([](const auto& request) { return Effects{reply(request, "+OK\r\n")}; }), "done");
+  EXPECT_THAT(seen([](const auto& request) { return Effects{reply(request, ":1\r\n")}; }),
+              StartsWith("failed at step 2 by R-MUST-2: the reply is not the expected one"));
+}
+
+TEST(CaseRunnerQuota, FailsAStoreThatTakesMoreThanItHolds) {
+  RunSettings given = settings();
+  given.quota = 70;  // more than is in flight at once
+  const Case test_case = case_of({.steps = "- fill_quota: {key: q, cites: R-MUST-2}\n"});
+  const auto keys = std::make_shared<std::size_t>(99);
+  EXPECT_EQ(told(reference_store({.store = {.quota = 70}}, keys), test_case, given),
+            "passed");
+  EXPECT_EQ(*keys, 0U);
+  EXPECT_EQ(
+      told(reference_store({}, keys), test_case, given),
+      "failed at step 1 by R-MUST-2: 71 new keys were stored, more than the quota allows; expected "
+      R"(-ERR the quota has been exceeded\r\n; actual +OK\r\n each time)");
+  EXPECT_EQ(*keys, 0U);
+  const CaseResult other = run_on(fake::always("-ERR syntax error\r\n"), test_case, given);
+  EXPECT_EQ(other.requirement, "R-MUST-2");
+  EXPECT_EQ(other.actual, R"(-ERR syntax error\r\n)");
+}
+
+// --- one client --------------------------------------------------------------------------------
+
+TEST(CaseClientEvents, MarksEachOfTwoRefusedRequestsWithTheSameCorrelationData) {
+  FakeEndpoint endpoint({.behaviour = [](const Published&) {
+    return Effects{{PublishRefused{0x87, "c"}}};
+  }});
+  auto session = endpoint.open_session();
+  auto connected = (*session)->connect({.client_id = "id"});
+  std::vector<TranscriptEntry> transcript;
+  CaseClient client("a", std::move(*connected), "id", (*session)->clock(), endpoint::Duration{0},
+                    transcript);
+  Message message;
+  message.correlation_data = "c";
+  ASSERT_TRUE(client.send(message));
+  ASSERT_TRUE(client.send(message));
+  client.drain();
+  for (const Pending& pending : client.requests()) EXPECT_EQ(pending.refused, 0x87);
+}
+
+TEST(CaseClientEvents, StopsWaitingWhenItsTimeIsOverOrItsConnectionIs) {
+  FakeEndpoint endpoint({.behaviour = [](const Published&) {
+    return Effects{{Disconnected{}, 500ms}};
+  }});
+  auto session = endpoint.open_session();
+  endpoint::Clock& clock = (*session)->clock();
+  auto connected = (*session)->connect({.client_id = "id"});
+  std::vector<TranscriptEntry> transcript;
+  CaseClient client("a", std::move(*connected), "id", clock, endpoint::Duration{0}, transcript);
+  EXPECT_FALSE(client.pump_until([] { return false; }, 100ms));
+  EXPECT_EQ(clock.now(), 100ms);
+  EXPECT_TRUE(client.pump_until([] { return true; }, 0ms));
+  ASSERT_TRUE(client.send({}));
+  EXPECT_FALSE(client.pump_until([] { return false; }, 10s));
+  EXPECT_EQ(clock.now(), 600ms + fake::kTimeOfOneRequest);
+  ASSERT_TRUE(client.disconnected());
+  EXPECT_FALSE(client.send({}));
+  EXPECT_THAT(client.requests(), SizeIs(1));
 }
 
 }  // namespace

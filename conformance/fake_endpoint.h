@@ -347,6 +347,68 @@ inline Behaviour instead_of(codec::Verb verb, Behaviour right,
   });
 }
 
+inline Behaviour silent_on(codec::Verb verb) {
+  return instead_of(verb, reference_store(), [](const Published&) { return Effects{}; });
+}
+inline Behaviour answering(codec::Verb verb, std::string payload, Duration after = {}) {
+  return instead_of(verb, reference_store(),
+                    [payload = std::move(payload), after](const Published& request) {
+                      Effects effects = {reply(request, payload)};
+                      effects.front().after = after;
+                      return effects;
+                    });
+}
+inline Behaviour refusing(codec::Verb verb, int reason_code) {
+  return instead_of(verb, reference_store(), [reason_code](const Published& request) {
+    const std::string correlation = request.message.correlation_data.value_or("");
+    return Effects{{endpoint::PublishRefused{reason_code, correlation}}};
+  });
+}
+inline Behaviour kicking(codec::Verb verb, endpoint::Disconnected how) {
+  return instead_of(verb, reference_store(), [how](const Published&) { return Effects{{how}}; });
+}
+
+// All that follows from a request of that verb comes late.
+inline Behaviour delayed(codec::Verb verb, Duration delay) {
+  return changed(reference_store(), [verb, delay](const Published& request, Effects& effects) {
+    if (verb_of(request) != verb) return;
+    for (Effect& effect : effects) effect.after = delay;
+  });
+}
+
+inline Behaviour wrong_reply(codec::Verb verb, std::function<void(Message&)> change) {
+  return on_reply(reference_store(),
+                  [verb, change = std::move(change)](const Published& request, Message& message) {
+                    if (verb_of(request) == verb) change(message);
+                  });
+}
+inline Behaviour wrong_notification(std::function<void(Message&)> change) {
+  return on_notification(
+      reference_store(),
+      [change = std::move(change)](const Published&, Message& message) { change(message); });
+}
+
+// Adds a notification that nobody is owed: that the key of a request of this verb, or one beside
+// it, has got the value x. It goes to the client whose name in the case is `observer`.
+struct Spurious {
+  codec::Verb verb;
+  std::string observer = "b";
+  std::string key = "k";
+  bool first = false;  // or after all else that the request causes
+  Duration after{0};
+};
+inline Behaviour with_spurious(Spurious what) {
+  return changed(reference_store(), [what](const Published& request, Effects& effects) {
+    const auto command = codec::decode_command(request.message.payload);
+    if (verb_of(request) != what.verb || !command) return;
+    const std::string client = request.client_id.substr(0, request.client_id.rfind('-') + 1);
+    const std::string key(command->arguments[1].substr(0, command->arguments[1].rfind('/') + 1));
+    Effect extra = set_notification(client + what.observer, key + what.key, "x");
+    extra.after = what.after;
+    effects.insert(what.first ? effects.begin() : effects.end(), std::move(extra));
+  });
+}
+
 inline void set_property(Message& message, std::string_view name, const std::string& value) {
   for (auto& [key, old] : message.user_properties) {
     if (key == name) old = value;

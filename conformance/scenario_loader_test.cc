@@ -45,8 +45,7 @@ Loaded load(const std::string& text) {
   return out;
 }
 
-// --- a loaded case as text, so that a table can say what is expected
-// -------------------------------------------------
+// --- a loaded case as text, so that a table can say what is expected -----------------------------
 
 std::string show(const BytesSpec& spec);
 
@@ -224,8 +223,7 @@ std::vector<std::string> show_all(const std::vector<Item>& items) {
   return out;
 }
 
-// --- files
-// ------------------------------------------------------------------------------------------------------------
+// --- files ---------------------------------------------------------------------------------------
 
 // A file with one good case; `case_lines` are its lines from 6 on, `steps` those from 9 on when it
 // is empty.
@@ -253,8 +251,7 @@ std::string in_steps_with(std::string_view divergence, std::string_view lines) {
   return file_with("    divergence: [" + std::string(divergence) + "]\n", indented(lines, 6));
 }
 
-// --- good files
-// -------------------------------------------------------------------------------------------------------
+// --- good files ----------------------------------------------------------------------------------
 
 constexpr std::string_view kFullExample = R"(area: everything
 cases:
@@ -476,8 +473,7 @@ TEST(ScenarioLoader, ComparesVersionsWithinAPipeline) {
   EXPECT_THAT(loaded.complaints(), IsEmpty());
 }
 
-// --- bad files
-// --------------------------------------------------------------------------------------------------------
+// --- bad files -----------------------------------------------------------------------------------
 
 struct Malformed {
   std::string name;
@@ -933,8 +929,43 @@ TEST(ScenarioLoader, FindsTheDivergencesOfACase) {
   }
 }
 
-// --- the JSON Schema
-// --------------------------------------------------------------------------------------------------
+// --- the manual ----------------------------------------------------------------------------------
+
+// The YAML blocks of scenarios/FORMAT.md.
+std::vector<std::string> blocks_of_the_manual() {
+  std::ifstream file(FENCEPOST_SOURCE_DIR "/scenarios/FORMAT.md");
+  std::vector<std::string> out;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "```yaml") out.emplace_back();
+    inside = line.starts_with("```") ? line == "```yaml" : inside;
+    if (inside && !line.starts_with("```")) out.back() += line + "\n";
+  }
+  return out;
+}
+
+TEST(ScenarioManual, HasAnExampleThatLoads) {
+  const std::vector<std::string> blocks = blocks_of_the_manual();
+  ASSERT_FALSE(blocks.empty());
+  std::set<std::string> requirements;
+  const YAML::Node all = YAML::LoadFile(FENCEPOST_SOURCE_DIR "/scenarios/requirements.yaml");
+  for (const YAML::Node& node : all["requirements"]) requirements.insert(node["id"].Scalar());
+  Loaded loaded;
+  loaded.cases = load_scenario({"FORMAT.md", blocks.front()}, requirements, loaded.errors);
+  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_EQ(loaded.cases.size(), 1U);
+}
+
+TEST(ScenarioManual, HasStepsThatLoad) {
+  const std::vector<std::string> blocks = blocks_of_the_manual();
+  ASSERT_GE(blocks.size(), 2U);
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    const Loaded loaded = load(file_with("    clients: {a: {}, b: {}}\n", indented(blocks[i], 6)));
+    EXPECT_THAT(loaded.complaints(), IsEmpty()) << blocks[i];
+  }
+}
+
+// --- the JSON Schema -----------------------------------------------------------------------------
 
 const nlohmann::json& schema() {
   static const nlohmann::json parsed = [] {

@@ -11,6 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +22,7 @@
 #include "codec/topics.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/mqtt.h"
+#include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -26,9 +31,12 @@ using namespace std::chrono_literals;
 using codec::Message;
 using std::chrono::steady_clock;
 using ::testing::Each;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr Duration kPatience = 20s;  // a limit for what must happen; nothing waits that long
+// A limit for what must happen; nothing waits that long.
+constexpr std::chrono::milliseconds kPatienceMs = 20s;
+constexpr Duration kPatience = kPatienceMs;
 
 double milliseconds_since(steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(steady_clock::now() - start).count();
@@ -84,6 +92,128 @@ std::string live(Session& session, const ClientOptions& options, int requests) {
   }
   if (options.droppable) (*client)->drop();
   return {};
+}
+
+// A broker of a few lines that accepts one client and answers every packet as it was told to: for
+// the refusals that the real one cannot be brought to.
+class FakeBroker {
+ public:
+  struct Reasons {
+    int connack = 0;
+    int suback = 0;
+    int puback = 0;
+  };
+  explicit FakeBroker(Reasons reasons) : reasons_(reasons), listener_(listen_on_loopback()) {
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~FakeBroker() {
+    shutdown(listener_.descriptor(), SHUT_RDWR);  // ends an accept() that nobody answered
+    thread_.join();
+  }
+  FakeBroker(const FakeBroker&) = delete;
+  FakeBroker& operator=(const FakeBroker&) = delete;
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  int listen_on_loopback() {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
+    if (bind(descriptor, generic, size) != 0 || listen(descriptor, 1) != 0) return descriptor;
+    getsockname(descriptor, generic, &size);
+    port_ = ntohs(address.sin_port);
+    return descriptor;
+  }
+
+  void serve() const {
+    const Socket client(accept(listener_.descriptor(), nullptr, nullptr));
+    while (const auto header = exchange(client, "", 2, kPatienceMs)) {
+      // All packets here are shorter than 128 bytes.
+      const auto body = exchange(client, "", static_cast<unsigned char>((*header)[1]), kPatienceMs);
+      if (!body || !exchange(client, answer((*header)[0] & 0xf0, *body), 0, kPatienceMs)) return;
+    }
+  }
+
+  [[nodiscard]] std::string answer(int type, const std::string& body) const {
+    constexpr int kConnect = 0x10;
+    constexpr int kPublish = 0x30;
+    constexpr int kSubscribe = 0x80;
+    const auto byte = [](int value) { return std::string(1, static_cast<char>(value)); };
+    if (type == kConnect) return std::string("\x20\3\0", 3) + byte(reasons_.connack) + byte(0);
+    if (type == kSubscribe) return "\x90\4" + body.substr(0, 2) + byte(0) + byte(reasons_.suback);
+    if (type != kPublish) return {};
+    const auto topic_size = static_cast<std::size_t>(body[1]);
+    return "\x40\3" + body.substr(2 + topic_size, 2) + byte(reasons_.puback);
+  }
+
+  Reasons reasons_;
+  std::uint16_t port_ = 0;
+  Socket listener_;
+  std::thread thread_;
+};
+
+std::unique_ptr<Endpoint> endpoint_of(const FakeBroker& broker) {
+  MqttOptions options;
+  options.host = "127.0.0.1";
+  options.port = broker.port();
+  options.timeout = kPatience;
+  return make_mqtt_endpoint(std::move(options));
+}
+
+TEST(PahoRefusal, OfAConnectionNamesTheReason) {
+  struct Case {
+    int reason;
+    ErrorKind kind;
+  };
+  for (const Case& row : {Case{0x86, ErrorKind::kNotAllowed}, Case{0x87, ErrorKind::kNotAllowed},
+                          Case{0x85, ErrorKind::kNotAllowed}, Case{0x88, ErrorKind::kUnreachable},
+                          Case{0x80, ErrorKind::kUnreachable}}) {
+    const FakeBroker broker({.connack = row.reason});
+    const auto endpoint = endpoint_of(broker);
+    const auto client = endpoint->open_session().value()->connect({.client_id = "c"});
+    ASSERT_FALSE(client);
+    EXPECT_EQ(client.error().kind, row.kind) << row.reason;
+    EXPECT_EQ(client.error().reason_code, row.reason) << client.error().text;
+  }
+}
+
+TEST(PahoRefusal, OfASubscriptionNamesTheReason) {
+  const FakeBroker broker({.suback = 0x87});
+  const auto endpoint = endpoint_of(broker);
+  const auto client = endpoint->open_session().value()->connect({.client_id = "c"}).value();
+  const auto subscribed = client->subscribe("a/b");
+  ASSERT_FALSE(subscribed);
+  EXPECT_EQ(subscribed.error().kind, ErrorKind::kNotAllowed);
+  EXPECT_EQ(subscribed.error().reason_code, 0x87);
+  EXPECT_THAT(subscribed.error().text, HasSubstr("a/b with 0x87"));
+}
+
+TEST(PahoRefusal, OfAMessageSaysWhichOne) {
+  const FakeBroker broker({.puback = 0x97});
+  const auto endpoint = endpoint_of(broker);
+  const auto client = endpoint->open_session().value()->connect({.client_id = "c"}).value();
+  for (const std::string id : {"one", "two", ""}) {
+    ASSERT_TRUE(client->publish({.topic = "t", .correlation_data = id}));
+    const auto event = client->receive(kPatience);
+    ASSERT_TRUE(event);
+    const auto* refused = std::get_if<PublishRefused>(&event->what);
+    ASSERT_NE(refused, nullptr);
+    EXPECT_EQ(refused->reason_code, 0x97);
+    EXPECT_EQ(refused->correlation_data, id);
+  }
+}
+
+TEST(PahoRefusal, OfNothingIsNoEvent) {
+  const FakeBroker broker({.puback = 0x10});  // accepted, and nobody subscribed
+  const auto endpoint = endpoint_of(broker);
+  const auto client = endpoint->open_session().value()->connect({.client_id = "c"}).value();
+  ASSERT_TRUE(client->subscribe("a"));
+  ASSERT_TRUE(client->publish({.topic = "t"}));
+  ASSERT_TRUE(client->subscribe("b"));  // its SUBACK comes after the PUBACK
+  EXPECT_FALSE(client->receive(0us));
 }
 
 // With delayed acknowledgements and Nagle's algorithm a request takes 44 ms.

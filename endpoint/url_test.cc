@@ -157,9 +157,9 @@ TEST(ParseUrl, RefusesWebSocketsWithAReason) {
 }
 
 TEST(ParseUrl, KeepsPasswordsOutOfItsComplaints) {
-  for (const std::string text :
-       {"mqtt://ann:s3cret%zz@h", "mqtt://ann:s3cret@h:0", "ws://ann:s3cret@h",
-        "http://ann:s3cret@h", "mqtt:/ann:s3cret@h"}) {
+  for (const std::string text : {"mqtt://ann:s3cret%zz@h", "mqtt://ann:s3cret@h:0",
+                                 "ws://ann:s3cret@h", "http://ann:s3cret@h", "mqtt:/ann:s3cret@h",
+                                 "mqtt://ann:s3cret?x@h", "mqtt://ann:x?s3cret@h"}) {
     const auto url = parse_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_THAT(url.error(), Not(HasSubstr("s3cret"))) << text;
