@@ -22,11 +22,14 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "codec/command.h"
 #include "codec/message.h"
 #include "codec/notification.h"
 #include "codec/topics.h"
+#include "conformance/case_runner.h"
 #include "conformance/requirement.h"
 #include "conformance/scenario_loader.h"
 #include "endpoint/endpoint.h"
@@ -472,6 +475,58 @@ inline Case case_of(const CaseText& text) {
   FENCEPOST_CHECK(errors.empty());
   FENCEPOST_CHECK(cases.size() == 1);
   return std::move(cases.front());
+}
+
+// --- runs --------------------------------------------------------------------------------------
+
+inline RunSettings settings(Profile profile = Profile::kAuto) {
+  return {.profile = profile, .run_id = "run", .seed = 7, .timeout_scale = 1.0};
+}
+
+inline CaseResult run_on(endpoint::Endpoint& endpoint, const Case& test_case,
+                         const RunSettings& given = settings()) {
+  auto session = endpoint.open_session();
+  FENCEPOST_CHECK(session.has_value());
+  return run_case(test_case, **session, given);
+}
+
+inline CaseResult run_on(Behaviour behaviour, const Case& test_case,
+                         const RunSettings& given = settings()) {
+  FakeEndpoint endpoint({.behaviour = std::move(behaviour)});
+  return run_on(endpoint, test_case, given);
+}
+
+inline constexpr std::string_view kSetNotified =
+    R"(*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n)";
+
+inline void replace_all(std::string& text, std::string_view from, std::size_t more,
+                        std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from)) {
+    text.replace(at, from.size() + more, to);
+  }
+}
+
+// Key prefixes become @, and the beginning of a notification of a SET becomes <SET>.
+inline std::string shortened(std::string text) {
+  replace_all(text, "fencepost/run/", 9, "@");  // eight digits and a slash
+  replace_all(text, kSetNotified, 0, "<SET>");
+  return text;
+}
+
+// `passed`, or `<verdict> <step> <requirement>: <message> | <expected> | <actual>`.
+inline std::string told(const CaseResult& result) {
+  if (result.verdict == Verdict::kPassed) return "passed";
+  std::string out = fmt::format("{} {} {}: {}", name(result.verdict), result.step,
+                                result.requirement, result.message);
+  if (!result.expected.empty() || !result.actual.empty()) {
+    out += " | " + result.expected + " | " + result.actual;
+  }
+  return shortened(out);
+}
+
+inline std::string told(const Behaviour& behaviour, const Case& test_case,
+                        const RunSettings& given = settings()) {
+  return told(run_on(behaviour, test_case, given));
 }
 
 }  // namespace fencepost::conformance::fake

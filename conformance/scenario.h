@@ -213,7 +213,7 @@ struct Case {
   std::vector<Step> steps;
   Position position;
 
-  // The sum of its waits: cases are started longest first.
+  // How long its waits take at least: cases are started longest first.
   [[nodiscard]] std::chrono::milliseconds expected_wait() const;
 };
 

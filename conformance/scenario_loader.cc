@@ -590,14 +590,20 @@ bool is_definite(const Expectation& expect) {
 
 }  // namespace
 
+// Plays the steps on a clock on which only waiting takes time.
 std::chrono::milliseconds Case::expected_wait() const {
-  std::chrono::milliseconds sum{0};
+  std::chrono::milliseconds now{0};
+  std::map<std::string, std::chrono::milliseconds> marks;
   for (const Step& step : steps) {
+    if (const auto* request = std::get_if<RequestStep>(&step.what)) {
+      if (!request->mark.empty()) marks[request->mark] = now;
+    }
     const auto* wait = std::get_if<WaitStep>(&step.what);
     if (wait == nullptr) continue;
-    sum += wait->duration ? *wait->duration : wait->until->offset;
+    now = wait->duration ? now + *wait->duration
+                         : std::max(now, marks[wait->until->mark] + wait->until->offset);
   }
-  return sum;
+  return now;
 }
 
 std::set<codec::Divergence> divergences_of(const Case& test_case) {

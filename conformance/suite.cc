@@ -49,6 +49,11 @@ std::string missing_capability(const Case& test_case, const endpoint::Capabiliti
   return {};
 }
 
+bool needs_quota(const Case& test_case) {
+  const auto& names = test_case.requires_;
+  return std::find(names.begin(), names.end(), "quota") != names.end();
+}
+
 // Hands out cases to threads and collects what they find.
 class SuiteRun {
  public:
@@ -64,8 +69,7 @@ class SuiteRun {
   SuiteResult run() {
     const auto started = std::chrono::steady_clock::now();
     skip_unsupported();
-    run_phase(/*exclusive=*/false, options_.jobs);
-    run_phase(/*exclusive=*/true, 1);
+    run_cases();
     result_.interrupted = stop_;
     result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - started);
@@ -79,16 +83,30 @@ class SuiteRun {
       if (missing.empty()) continue;
       result.verdict = Verdict::kSkipped;
       result.message = std::move(missing);
+      skipped_.insert(result.test_case);
       finish(result);
     }
   }
 
-  void run_phase(bool exclusive, std::size_t jobs) {
+  // Exclusive cases run one after the other, when the others are through. Those that fill a quota
+  // which is nobody else's need not wait for the others.
+  void run_cases() {
+    const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
+    const auto apart = [this, alone](const CaseResult& entry) {
+      return alone(entry) && endpoint_.capabilities().quota_apart && needs_quota(*entry.test_case);
+    };
+    std::thread beside([&] { run_phase(apart, 1); });
+    run_phase([&](const CaseResult& entry) { return !alone(entry); }, options_.jobs);
+    beside.join();
+    run_phase([&](const CaseResult& entry) { return alone(entry) && !apart(entry); }, 1);
+  }
+
+  template <typename Filter>
+  void run_phase(const Filter& wanted, std::size_t jobs) {
     std::vector<CaseResult*> queue;
     for (CaseResult& result : result_.cases) {
-      if (result.verdict == Verdict::kNotRun && result.test_case->exclusive == exclusive) {
-        queue.push_back(&result);
-      }
+      if (!result.test_case->requires_.empty() && skipped_.contains(result.test_case)) continue;
+      if (wanted(result)) queue.push_back(&result);
     }
     // Longest waits first: the run then takes as long as its longest case, not as long as the sum.
     std::stable_sort(queue.begin(), queue.end(), [](const CaseResult* a, const CaseResult* b) {
@@ -107,7 +125,8 @@ class SuiteRun {
 
   void run_one(CaseResult& slot) {
     if (stop_ || lost_) return;
-    auto session = endpoint_.open_session();
+    auto session =
+        needs_quota(*slot.test_case) ? endpoint_.open_quota_session() : endpoint_.open_session();
     CaseResult result;
     if (session) {
       result = run_case(*slot.test_case, **session, options_.settings);
@@ -145,6 +164,7 @@ class SuiteRun {
   const SuiteOptions& options_;
   const std::atomic<bool>& stop_;
   const Progress& progress_;
+  std::set<const Case*> skipped_;
   std::atomic<bool> lost_{false};
   std::mutex mutex_;
   std::size_t done_ = 0;

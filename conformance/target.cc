@@ -117,30 +117,66 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(codec::DialectId dialect) {
   auto authorization = store::parse_authorization(reference_authorization());
   FENCEPOST_CHECK(authorization.has_value());
   return endpoint::make_in_process_endpoint(
-      {.service = {.dialect = dialect,
-                   .store = {.quota = kReferenceQuota, .authorization = std::move(*authorization)}},
+      {.service = {.dialect = dialect, .store = {.authorization = std::move(*authorization)}},
+       .quota = kReferenceQuota,
        .roles = {kRestrictedRole}});
 }
 
-Result<Target, TargetError> open_embedded(codec::DialectId dialect) {
-  auto broker = endpoint::BrokerProcess::start({.dialect = dialect,
-                                                .quota = kReferenceQuota,
-                                                .authorization_json = reference_authorization()});
-  if (!broker) {
-    const bool missing = broker.error().kind == endpoint::StartErrorKind::kMissingProgram;
-    return fail(TargetError{missing ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,
-                            broker.error().text});
+// Two brokers: one without limit for most cases, one whose few places are soon filled.
+class EmbeddedEndpoint final : public endpoint::Endpoint {
+ public:
+  EmbeddedEndpoint(std::uint16_t port, std::uint16_t quota_port)
+      : main_(endpoint::make_mqtt_endpoint(options(port))),
+        small_(endpoint::make_mqtt_endpoint(options(quota_port))),
+        capabilities_(options(port).capabilities) {}
+
+  [[nodiscard]] const std::string& url() const override { return main_->url(); }
+  [[nodiscard]] const endpoint::Capabilities& capabilities() const override {
+    return capabilities_;
   }
-  endpoint::MqttOptions options;
-  options.url = "embedded";
-  options.host = "127.0.0.1";
-  options.port = (*broker)->port();
-  options.roles[kRestrictedRole] = {.user = kRestrictedRole};
-  options.capabilities.quota = kReferenceQuota;
-  options.capabilities.roles = {kRestrictedRole};
+  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_session() override {
+    return main_->open_session();
+  }
+  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_quota_session() override {
+    return small_->open_session();
+  }
+  Result<void, endpoint::Error> check_reachable(endpoint::Duration timeout) override {
+    auto reached = main_->check_reachable(timeout);
+    return reached ? small_->check_reachable(timeout) : reached;
+  }
+
+ private:
+  static endpoint::MqttOptions options(std::uint16_t port) {
+    endpoint::MqttOptions out;
+    out.url = "embedded";
+    out.host = "127.0.0.1";
+    out.port = port;
+    out.roles[kRestrictedRole] = {.user = kRestrictedRole};
+    out.capabilities.quota = kReferenceQuota;
+    out.capabilities.quota_apart = true;
+    out.capabilities.roles = {kRestrictedRole};
+    return out;
+  }
+
+  std::unique_ptr<endpoint::Endpoint> main_;
+  std::unique_ptr<endpoint::Endpoint> small_;
+  endpoint::Capabilities capabilities_;
+};
+
+Result<Target, TargetError> open_embedded(codec::DialectId dialect) {
   Target target;
-  target.broker = std::move(*broker);
-  target.endpoint = endpoint::make_mqtt_endpoint(std::move(options));
+  for (const std::size_t quota : {std::size_t{0}, kReferenceQuota}) {
+    auto broker = endpoint::BrokerProcess::start(
+        {.dialect = dialect, .quota = quota, .authorization_json = reference_authorization()});
+    if (!broker) {
+      const bool missing = broker.error().kind == endpoint::StartErrorKind::kMissingProgram;
+      return fail(TargetError{missing ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,
+                              broker.error().text});
+    }
+    target.brokers.push_back(std::move(*broker));
+  }
+  target.endpoint =
+      std::make_unique<EmbeddedEndpoint>(target.brokers[0]->port(), target.brokers[1]->port());
   return target;
 }
 

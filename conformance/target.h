@@ -24,9 +24,9 @@ struct Descriptor {
 [[nodiscard]] std::optional<Descriptor> load_descriptor(const SourceFile& file,
                                                         std::vector<LoadError>& errors);
 
-// An open endpoint, and the broker that serves it when it is ours.
+// An open endpoint, and the brokers that serve it when they are ours.
 struct Target {
-  std::unique_ptr<endpoint::BrokerProcess> broker;  // outlives the endpoint
+  std::vector<std::unique_ptr<endpoint::BrokerProcess>> brokers;  // outlive the endpoint
   std::unique_ptr<endpoint::Endpoint> endpoint;
 };
 
@@ -45,7 +45,7 @@ struct TargetError {
 // key says so.
 [[nodiscard]] const std::string& reference_authorization();
 
-// Keys that the reference endpoints hold.
-inline constexpr std::size_t kReferenceQuota = 1000;
+// Keys that the reference endpoints hold for cases that fill the quota.
+inline constexpr std::size_t kReferenceQuota = 20;
 
 }  // namespace fencepost::conformance

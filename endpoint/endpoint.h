@@ -114,10 +114,10 @@ class Session {
 
 // What an endpoint offers beyond the protocol itself; cases name what they need with `requires:`.
 struct Capabilities {
-  bool transport = true;  // real MQTT connections
-  std::optional<std::size_t>
-      quota{};  // keys that fit, when it is known and small enough to be filled
-  std::vector<std::string> roles{};  // credentials other than the default ones, e.g. "restricted"
+  bool transport = true;               // real MQTT connections
+  std::optional<std::size_t> quota{};  // keys that fit, when known and small enough to be filled
+  bool quota_apart = false;            // filling it disturbs no other case
+  std::vector<std::string> roles{};    // credentials beside the default ones, e.g. "restricted"
 
   [[nodiscard]] bool has_role(std::string_view role) const;
 };
@@ -128,6 +128,12 @@ class Endpoint {
   [[nodiscard]] virtual const std::string& url() const = 0;  // without password
   [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_session() = 0;
+
+  // A session for a case that fills the quota. An endpoint may keep a store of its own for those,
+  // so that they disturb nobody; see Capabilities::quota_apart.
+  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_quota_session() {
+    return open_session();
+  }
 
   // Is the endpoint still there? Asked after a connection broke; answers within `timeout`.
   [[nodiscard]] virtual Result<void, Error> check_reachable(Duration timeout) = 0;

@@ -25,7 +25,7 @@ class InProcessClient;
 
 class InProcessSession final : public Session, public Clock {
  public:
-  explicit InProcessSession(const InProcessOptions& options) : service_(options.service) {}
+  explicit InProcessSession(const store::ServiceOptions& options) : service_(options) {}
 
   Clock& clock() override { return *this; }
   Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override;
@@ -182,13 +182,19 @@ class InProcessEndpoint final : public Endpoint {
   explicit InProcessEndpoint(InProcessOptions options) : options_(std::move(options)) {
     capabilities_.transport = false;
     capabilities_.roles = options_.roles;
-    if (options_.service.store.quota > 0) capabilities_.quota = options_.service.store.quota;
+    if (options_.quota > 0) capabilities_.quota = options_.quota;
+    capabilities_.quota_apart = true;
   }
 
   [[nodiscard]] const std::string& url() const override { return url_; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
   Result<std::unique_ptr<Session>, Error> open_session() override {
-    return std::make_unique<InProcessSession>(options_);
+    return std::make_unique<InProcessSession>(options_.service);
+  }
+  Result<std::unique_ptr<Session>, Error> open_quota_session() override {
+    store::ServiceOptions service = options_.service;
+    service.store.quota = options_.quota;
+    return std::make_unique<InProcessSession>(service);
   }
   Result<void, Error> check_reachable(Duration /*timeout*/) override { return {}; }
 

@@ -12,6 +12,7 @@ namespace fencepost::endpoint {
 
 struct InProcessOptions {
   store::ServiceOptions service{};
+  std::size_t quota = 0;             // of sessions for cases that fill it; 0: there are none
   std::vector<std::string> roles{};  // a role is the user name that its clients connect with
 };
 
