@@ -1,6 +1,7 @@
 // The client library at work: the delays that it has of its own are gone, and clients on many
 // threads do not get in each other's way.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <gmock/gmock.h>
@@ -21,8 +23,10 @@
 #include "codec/resp3.h"
 #include "codec/topics.h"
 #include "endpoint/broker_process.h"
+#include "endpoint/inbox.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
+#include "endpoint/tcp_nodelay.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -161,6 +165,56 @@ std::unique_ptr<Endpoint> endpoint_of(const FakeBroker& broker) {
   options.port = broker.port();
   options.timeout = kPatience;
   return make_mqtt_endpoint(std::move(options));
+}
+
+TEST(Inbox, KeepsTheOrderAndGivesUpInTime) {
+  constexpr int kEvents = 1000;
+  Inbox inbox;
+  std::thread producer([&inbox] {
+    for (int i = 0; i < kEvents; ++i) inbox.push({Disconnected{i}, Duration{i}});
+  });
+  for (int i = 0; i < kEvents; ++i) {
+    const auto event = inbox.pop(kPatience);
+    ASSERT_TRUE(event);
+    ASSERT_EQ(event->time, Duration{i});
+  }
+  producer.join();
+  EXPECT_FALSE(inbox.pop(0us));
+  EXPECT_FALSE(inbox.pop(1ms));
+}
+
+TEST(Socket, SaysWhyItCannotConnect) {
+  const auto refused = connect_tcp("127.0.0.1", free_loopback_port(), kPatienceMs);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), "Connection refused");
+  const auto unknown = connect_tcp("no.such.host.invalid", 1, kPatienceMs);
+  ASSERT_FALSE(unknown);
+  EXPECT_FALSE(unknown.error().empty());
+}
+
+TEST(Socket, ExchangeEndsWhenThePeerIsSilentOrGone) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const Socket here(ends[0]);
+  {
+    const Socket there(ends[1]);
+    EXPECT_EQ(exchange(here, "ping", 0, kPatienceMs), "");
+    EXPECT_EQ(exchange(there, "pong", 4, kPatienceMs), "ping");
+    EXPECT_EQ(exchange(here, "", 5, 10ms), std::nullopt);  // one byte too many
+  }
+  EXPECT_EQ(exchange(here, "", 1, kPatienceMs), std::nullopt);
+  EXPECT_EQ(exchange(here, "ping", 0, kPatienceMs), std::nullopt);
+}
+
+TEST(TcpNodelay, IsOnForEveryTcpConnectionOfThisProgram) {
+  const FakeBroker broker({});
+  const auto socket = connect_tcp("127.0.0.1", broker.port(), kPatienceMs);
+  ASSERT_TRUE(socket) << socket.error();
+  EXPECT_EQ(last_connected_descriptor(), socket->descriptor());
+  int on = 0;
+  socklen_t size = sizeof(on);
+  ASSERT_EQ(getsockopt(socket->descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+  EXPECT_NE(on, 0);
 }
 
 TEST(PahoRefusal, OfAConnectionNamesTheReason) {
