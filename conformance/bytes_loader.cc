@@ -83,6 +83,12 @@ std::optional<BytesSpec> load_named_key(YamlReader& reader, const YAML::Node& na
                                         const YAML::Node& append_node) {
   const auto name = reader.text(name_node, "key name");
   if (!name) return std::nullopt;
+  if (name->empty()) {
+    reader.complain(name_node,
+                    "a key name is not empty, as the case's prefix goes before it; the "
+                    "empty key is {exact: \"\"}");
+    return std::nullopt;
+  }
   KeyBytes key{*name, {}};
   if (append_node.IsDefined()) {
     const auto append = load_bytes(reader, append_node, "append");
@@ -103,6 +109,16 @@ std::string all_bytes() {
   return bytes;
 }
 
+// `companion` belongs to one form of bytes only.
+bool check_companion(YamlReader& reader, const YAML::Node& node, std::string_view form,
+                     std::string_view companion, std::string_view its_form) {
+  const YAML::Node value = YamlReader::member(node, companion);
+  if (!value.IsDefined() || form == its_form || form.empty()) return true;
+  reader.complain(value, std::string(companion) + " goes with " + std::string(its_form) +
+                             " only; join different bytes with {join: [...]}");
+  return false;
+}
+
 std::optional<BytesSpec> load_form(YamlReader& reader, const YAML::Node& node,
                                    const std::string& form, std::string_view what) {
   const YAML::Node value = YamlReader::member(node, form);
@@ -116,7 +132,9 @@ std::optional<BytesSpec> load_form(YamlReader& reader, const YAML::Node& node,
     return literal(patterned_bytes(static_cast<std::size_t>(*size)));
   }
   if (form == "all_bytes") {
-    if (!reader.boolean(value, "all_bytes").value_or(false)) return std::nullopt;
+    const auto all = reader.boolean(value, "all_bytes");
+    if (all == false) reader.complain(value, "all_bytes must be true; leave it out otherwise");
+    if (!all.value_or(false)) return std::nullopt;
     return literal(all_bytes());
   }
   if (form == "join" || form == "command") {
@@ -160,6 +178,10 @@ std::optional<BytesSpec> load_bytes(YamlReader& reader, const YAML::Node& node,
     }
     form = name;
   }
+  if (!check_companion(reader, node, form, "times", "repeat") ||
+      !check_companion(reader, node, form, "append", "key")) {
+    return std::nullopt;
+  }
   return load_form(reader, node, form, what);
 }
 
@@ -174,8 +196,13 @@ std::optional<BytesSpec> load_key(YamlReader& reader, const YAML::Node& node,
                     std::string(what) + " needs either name (with the case's prefix) or exact");
     return std::nullopt;
   }
+  const YAML::Node append = YamlReader::member(node, "append");
+  if (exact.IsDefined() && append.IsDefined()) {
+    reader.complain(append, "append goes with name only; join different bytes with {join: [...]}");
+    return std::nullopt;
+  }
   if (exact.IsDefined()) return load_bytes(reader, exact, what);
-  return load_named_key(reader, name, YamlReader::member(node, "append"));
+  return load_named_key(reader, name, append);
 }
 
 }  // namespace fencepost::conformance

@@ -14,13 +14,14 @@ using endpoint::Duration;
 
 CaseClient::CaseClient(std::string name, std::unique_ptr<endpoint::Client> client,
                        std::string client_id, endpoint::Clock& clock, Duration start,
-                       std::vector<TranscriptEntry>& transcript)
+                       std::vector<TranscriptEntry>& transcript, std::shared_ptr<Received> received)
     : name_(std::move(name)),
       client_(std::move(client)),
       client_id_(std::move(client_id)),
       clock_(clock),
       start_(start),
-      transcript_(transcript) {}
+      transcript_(transcript),
+      received_(std::move(received)) {}
 
 std::string CaseClient::response_topic() const {
   return codec::recommended_response_topic(client_id_);
@@ -82,6 +83,11 @@ void CaseClient::take(const endpoint::Event& event) {
 
 void CaseClient::take_message(const codec::Message& message, Duration time) {
   transcript_.push_back(make_entry(time - start_, name_, Direction::kReceived, message));
+  if (is_redelivery(message)) {
+    note("the broker delivered this message again");
+    return;
+  }
+  received_->push_back(message);
   if (message.topic.starts_with(codec::kStorePrefix)) {
     const auto target = codec::parse_notification_topic(message.topic);
     if (target && target->client_id == client_id_) {
@@ -102,6 +108,15 @@ void CaseClient::take_message(const codec::Message& message, Duration time) {
       escape(message.topic, 300),
       message.correlation_data ? "\"" + escape(*message.correlation_data, 40) + "\"" : "absent",
       summarize(message)));
+}
+
+// A message with the DUP flag that has been received before.
+bool CaseClient::is_redelivery(const codec::Message& message) const {
+  if (!message.duplicate) return false;
+  return std::any_of(received_->begin(), received_->end(), [&](codec::Message earlier) {
+    earlier.duplicate = true;
+    return earlier == message;
+  });
 }
 
 // The oldest unanswered request that this message can be the response to.

@@ -33,11 +33,17 @@ struct Pending {
   std::optional<int> refused{};  // reason code of a PUBACK that refused it
 };
 
+// What a client id has received, also over earlier connections: MQTT lets a broker deliver a
+// message of QoS 1 again, marked as a duplicate, when it was not acknowledged before the connection
+// ended.
+using Received = std::vector<codec::Message>;
+
 class CaseClient {
  public:
+  // `received` is shared by all connections of this client id.
   CaseClient(std::string name, std::unique_ptr<endpoint::Client> client, std::string client_id,
              endpoint::Clock& clock, endpoint::Duration start,
-             std::vector<TranscriptEntry>& transcript);
+             std::vector<TranscriptEntry>& transcript, std::shared_ptr<Received> received);
 
   // Sends; the returned request lives as long as this object.
   [[nodiscard]] Result<Pending*, endpoint::Error> send(const codec::Message& message);
@@ -64,6 +70,7 @@ class CaseClient {
   void take(const endpoint::Event& event);
   void take_message(const codec::Message& message, endpoint::Duration time);
   [[nodiscard]] Pending* find_request(const codec::Message& message);
+  [[nodiscard]] bool is_redelivery(const codec::Message& message) const;
 
   std::string name_;
   std::unique_ptr<endpoint::Client> client_;
@@ -71,6 +78,7 @@ class CaseClient {
   endpoint::Clock& clock_;
   endpoint::Duration start_;
   std::vector<TranscriptEntry>& transcript_;
+  std::shared_ptr<Received> received_;
   std::list<Pending> requests_;
   std::deque<Notified> notifications_;
   std::vector<std::string> surprises_;  // messages that nobody asked for, described

@@ -944,8 +944,13 @@ struct OneClient {
   std::unique_ptr<endpoint::Session> session = std::move(*endpoint.open_session());
   endpoint::Clock& clock = session->clock();
   std::vector<TranscriptEntry> transcript;
-  CaseClient client{"a",       std::move(*session->connect({.client_id = "id"})), "id", clock, 0ms,
-                    transcript};
+  CaseClient client{"a",
+                    std::move(*session->connect({.client_id = "id"})),
+                    "id",
+                    clock,
+                    0ms,
+                    transcript,
+                    std::make_shared<Received>()};
 };
 
 TEST(CaseClientEvents, MarksEachOfTwoRefusedRequestsWithTheSameCorrelationData) {

@@ -207,7 +207,8 @@ void Console::print_summary(const SuiteResult& result, const ReportContext& cont
   if (!context.stopped_because.empty()) line(coloured(kRed, context.stopped_because));
   switch (exit_code(result)) {
     case ExitCode::kConformant:
-      line(coloured(kGreen, "conformant: every case that ran passed"));
+      line(coloured(kGreen, summary.warnings == 0 ? "conformant: every case that ran passed"
+                                                  : "conformant, with warnings: see above"));
       break;
     case ExitCode::kFailed:
       line(coloured(kRed, "NOT conformant"));

@@ -1,10 +1,12 @@
 #include "conformance/expectation_loader.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "conformance/bytes_loader.h"
 #include "conformance/scenario_fields.h"
+#include "conformance/timestamp_expression.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -56,6 +58,10 @@ std::optional<Outcomes> load_error_outcome(YamlReader& reader, const YAML::Node&
 // {documented: x, deployed: y}
 std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, const YAML::Node& node) {
   Outcomes all;
+  if (node.size() > codec::kDialects.size()) {
+    reader.complain(node, "beside documented and deployed there is no other reply");
+    return std::nullopt;
+  }
   for (const DialectId id : codec::kDialects) {
     const YAML::Node branch = YamlReader::member(node, codec::dialect(id).name);
     if (!branch.IsDefined()) {
@@ -65,6 +71,10 @@ std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, const YAML::No
     auto outcomes = load_outcomes(reader, branch);
     if (!outcomes) return std::nullopt;
     for (Outcome& outcome : *outcomes) {
+      if (outcome.only_in) {
+        reader.complain(branch, "documented and deployed must not stand in one another");
+        return std::nullopt;
+      }
       outcome.only_in = id;
       all.push_back(std::move(outcome));
     }
@@ -92,6 +102,7 @@ std::optional<Outcomes> load_open(YamlReader& reader, const YAML::Node& node) {
     reader.complain(node, "open must be a mapping of at least two names to replies");
     return std::nullopt;
   }
+  if (!reader.check_names(node, "open")) return std::nullopt;
   Outcomes all;
   for (const auto& entry : node) {
     auto outcomes = load_outcomes(reader, entry.second);
@@ -119,7 +130,10 @@ std::optional<Outcomes> load_outcomes(YamlReader& reader, const YAML::Node& node
   const YAML::Node value = node.begin()->second;
   if (form == "error") return load_error_outcome(reader, value);
   if (form == "any_of") return load_any_of(reader, value);
-  if (form == "open") return load_open(reader, value);
+  if (form == "open") {
+    reader.complain(node, "open stands directly under reply, not inside another reply");
+    return std::nullopt;
+  }
   if (form == "count") {
     const auto count = reader.integer(value, "count", 0, std::numeric_limits<std::int64_t>::max());
     if (!count) return std::nullopt;
@@ -141,14 +155,35 @@ bool check_saved_name(YamlReader& reader, const YAML::Node& node, const std::str
 }
 
 void load_properties(YamlReader& reader, const YAML::Node& node, Expectation& out) {
-  if (!node.IsMap()) {
-    reader.complain(node, "properties must be a mapping of user property names to texts");
-    return;
-  }
+  if (!reader.check_names(node, "properties")) return;
   for (const auto& entry : node) {
     const auto value = reader.text(entry.second, "the value of a user property");
     if (value) out.user_properties[entry.first.Scalar()] = *value;
   }
+}
+
+// The mapping under `reply: {open: ...}`, or nothing defined.
+YAML::Node open_of(const YAML::Node& reply) {
+  if (!reply.IsMap() || reply.size() != 1) return YAML::Node(YAML::NodeType::Undefined);
+  return YamlReader::member(reply, "open");
+}
+
+// What is said of a reply needs one.
+bool check_reply_possible(YamlReader& reader, const YAML::Node& node, const Expectation& expect) {
+  if (expect.outcomes.empty()) return true;
+  const bool possible =
+      std::any_of(expect.outcomes.begin(), expect.outcomes.end(), [](const Outcome& outcome) {
+        return !std::holds_alternative<NoReply>(outcome.what) &&
+               !std::holds_alternative<Disconnection>(outcome.what);
+      });
+  if (possible) return true;
+  for (const auto& entry : node) {
+    const std::string key = entry.first.Scalar();
+    if (key == "reply" || key == "cites") continue;
+    reader.complain(entry.first, key + " needs a reply, and this step expects none; remove it");
+    return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -177,15 +212,24 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, const YAM
     }
   }
   if (const YAML::Node list = YamlReader::member(node, "greater_than"); list.IsDefined()) {
-    check.greater_than = reader.texts(list, "greater_than");
-    for (const std::string& name : check.greater_than) {
-      if (name != "sent" && !check_saved_name(reader, list, name, known)) return std::nullopt;
-    }
+    bool good = true;
+    reader.for_each_text(
+        list, "greater_than", [&](const std::string& name, const YAML::Node& item) {
+          check.greater_than.push_back(name);
+          good = (name == "sent" || check_saved_name(reader, item, name, known)) && good;
+        });
+    if (!good) return std::nullopt;
   }
   if (const YAML::Node save = YamlReader::member(node, "save"); save.IsDefined()) {
     check.save = reader.text(save, "save");
     if (check.save == "now" || check.save == "sent") {
       reader.complain(save, "now and sent are taken; choose another name to save the timestamp as");
+      return std::nullopt;
+    }
+    if (check.save && !is_name(*check.save)) {
+      reader.complain(save, "\"" + *check.save +
+                                "\" cannot be named in a timestamp; use letters, "
+                                "digits, _ and -, and begin with a letter");
       return std::nullopt;
     }
     if (check.save) known.timestamps.insert(*check.save);
@@ -207,7 +251,7 @@ std::optional<TimePoint> load_time_point(YamlReader& reader, const YAML::Node& n
   const auto offset = plus == std::string::npos
                           ? std::optional(std::chrono::milliseconds{0})
                           : parse_duration(std::string_view(*text).substr(plus + 3));
-  if (!offset) {
+  if (!offset || !is_name(point.mark)) {
     reader.complain(node, std::string(what) + " must look like `t1 + 900ms` or `t1.reply + 250ms`");
     return std::nullopt;
   }
@@ -237,13 +281,23 @@ std::optional<Expectation> load_expectation(YamlReader& reader, const YAML::Node
     out.outcomes = std::move(*outcomes);
     return out;
   }
+  for (const auto& entry : node) {
+    const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    if (std::find(fields::kReply.begin(), fields::kReply.end(), key) == fields::kReply.end())
+      continue;
+    reader.complain(entry.first,
+                    "expect has no key \"" + key + "\"; write reply: {" + key + ": ...}");
+    return std::nullopt;
+  }
   if (!reader.check_map(node, "expect", fields::kExpect)) return std::nullopt;
   if (const YAML::Node reply = YamlReader::member(node, "reply"); reply.IsDefined()) {
-    auto outcomes = load_outcomes(reader, reply);
+    const YAML::Node open = open_of(reply);
+    auto outcomes = open.IsDefined() ? load_open(reader, open) : load_outcomes(reader, reply);
     if (!outcomes) return std::nullopt;
     out.outcomes = std::move(*outcomes);
-    out.open = reply.IsMap() && YamlReader::member(reply, "open").IsDefined();
+    out.open = open.IsDefined();
   }
+  if (!check_reply_possible(reader, node, out)) return std::nullopt;
   if (const YAML::Node ts = YamlReader::member(node, "ts"); ts.IsDefined()) {
     out.timestamp = load_timestamp_check(reader, ts, known);
   }

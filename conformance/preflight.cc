@@ -121,6 +121,9 @@ Result<void, PreflightError> measure_clock(Prober& prober, PreflightReport& repo
   const auto version = hlc::parse(text == nullptr ? "" : *text);
   if (!version) return {};  // the cases will say so with more care
   report.version_ahead_ms = static_cast<std::int64_t>(version->wall_ms) - now;
+  // No clock is a day behind; a version that is comes from a store that does not use its clock.
+  constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
+  if (report.version_ahead_ms < -kDayMs) return {};
   // Earlier requests may have moved versions ahead of the store's clock, never behind it.
   report.clock_offset_ms = std::min<std::int64_t>(0, report.version_ahead_ms + 1);
   (void)prober.ask({"DEL", prober.key()});

@@ -130,8 +130,7 @@ struct RequestStep {
   std::vector<std::pair<std::string, std::string>> user_properties{};  // before __ts and __ft
   std::string mark{};
   Expectation expect{};
-  std::vector<std::string>
-      written_keys{};  // symbolic names whose keys the case has to remove in the end
+  std::vector<BytesSpec> written_keys{};  // what the case has to remove in the end
 };
 
 // Requests sent without waiting in between; then each reply is awaited and judged.

@@ -1,6 +1,7 @@
 #include "conformance/scenario_loader.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -17,8 +18,20 @@ constexpr std::string_view kNoneWord = "none";
 constexpr std::string_view kDefaultWord = "default";
 
 bool is_case_id(const std::string& id) {
-  return !id.empty() && id.size() <= 80 &&
+  return !id.empty() && id.size() <= 80 && id[0] != '.' && id[0] != '-' &&
          id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string::npos;
+}
+
+// A note is for readers of the file only, but it is text.
+void check_note(YamlReader& reader, const YAML::Node& map) {
+  const YAML::Node note = YamlReader::member(map, "note");
+  if (note.IsDefined()) (void)reader.text(note, "note");
+}
+
+std::string load_title(YamlReader& reader, const YAML::Node& node, std::string_view what) {
+  auto text = reader.text(node, what);
+  if (text && text->empty()) reader.complain(node, std::string(what) + " must not be empty");
+  return text.value_or("");
 }
 
 // Loads the steps of one case.
@@ -37,6 +50,7 @@ class CaseLoader {
       reader_.complain(node, "clients must map names to their options, e.g. {a: {}, b: {}}");
       return;
     }
+    if (!reader_.check_names(node, "clients")) return;
     for (const auto& entry : node) load_client(entry.first.Scalar(), entry.second);
   }
 
@@ -83,11 +97,11 @@ class CaseLoader {
   // The client named by `node`, or the case's first when there is no node.
   std::string client_name(const YAML::Node& node) {
     if (!node.IsDefined()) return case_.clients.empty() ? "" : case_.clients.front().name;
-    const std::string name = reader_.text(node, "client").value_or("");
-    if (find_client(name) == nullptr) {
-      reader_.complain(node, "there is no client \"" + name + "\"; declare it under clients");
+    const auto name = reader_.text(node, "client");
+    if (name && find_client(*name) == nullptr) {
+      reader_.complain(node, "there is no client \"" + *name + "\"; declare it under clients");
     }
-    return name;
+    return name.value_or("");
   }
 
   // The key of the step that says what is done.
@@ -112,6 +126,7 @@ class CaseLoader {
     if (!reader_.check_map(node, "step", fields::kStep)) return std::nullopt;
     const auto action = action_of(node);
     if (!action) return std::nullopt;
+    check_note(reader_, node);
     Step step{.position = reader_.position(node), .title = *action, .what = {}};
     const YAML::Node body = YamlReader::member(node, *action);
     const YAML::Node expect = YamlReader::member(node, "expect");
@@ -149,20 +164,40 @@ class CaseLoader {
     return true;
   }
 
-  // The payload of a request, from the members that its verb has.
-  std::optional<BytesSpec> load_payload(const std::string& action, const YAML::Node& body) {
+  // Has the request only those members that its verb can send? One that is not sent would be
+  // ignored.
+  bool check_sent_members(const std::string& action, const YAML::Node& members) {
+    static const std::set<std::string_view> kSent = {"key", "value", "options", "command",
+                                                     "payload"};
+    std::set<std::string_view> own = {"key", "options"};
+    if (action == "set" || action == "vdel") own.insert("value");
+    if (action == "send") own = {"command", "payload"};
+    for (const auto& entry : members) {
+      const std::string name = entry.first.Scalar();
+      if (!kSent.contains(name) || own.contains(name)) continue;
+      reader_.complain(entry.first, action + " takes no " + name + "; remove it");
+      return false;
+    }
+    return true;
+  }
+
+  // The payload of a request, from the members that its verb has. `position`: where to complain of
+  // a missing one.
+  std::optional<BytesSpec> load_payload(const std::string& action, const YAML::Node& body,
+                                        const YAML::Node& position) {
     const YAML::Node key = YamlReader::member(body, "key");
     const YAML::Node value = YamlReader::member(body, "value");
     const YAML::Node options = YamlReader::member(body, "options");
+    if (!check_sent_members(action, body)) return std::nullopt;
     if (action == "send") return load_sent_payload(body);
     if (!key.IsDefined()) {
-      reader_.complain(body, action + " needs the key \"key\"");
+      reader_.complain(position, action + " needs the key \"key\"");
       return std::nullopt;
     }
     const bool has_value = action == "set" || action == "vdel";
-    if (has_value != value.IsDefined()) {
+    if (has_value && !value.IsDefined()) {
       reader_.complain(
-          body, has_value ? action + " needs the key \"value\"" : action + " takes no value");
+          position, action + " needs the key \"value\", e.g. " + action + ": {key: k, value: v}");
       return std::nullopt;
     }
     std::string verb = action;
@@ -206,6 +241,19 @@ class CaseLoader {
     return BytesSpec{std::move(out)};
   }
 
+  void load_mark(const YAML::Node& node, RequestStep& request) {
+    const auto name = reader_.text(node, "mark");
+    if (!name) return;
+    if (!is_name(*name)) {
+      reader_.complain(node, "mark \"" + *name +
+                                 "\" must be letters, digits, _ and -, and begin with "
+                                 "a letter");
+    } else if (!known_.marks.insert(*name).second) {
+      reader_.complain(node, "an earlier step has mark: " + *name + "; choose another name");
+    }
+    request.mark = *name;
+  }
+
   std::optional<RequestStep> load_request(const std::string& action, const YAML::Node& body,
                                           const YAML::Node& expect) {
     // `get: k` is short for `get: {key: k}`.
@@ -214,22 +262,25 @@ class CaseLoader {
     const YAML::Node members = body.IsScalar() && action != "send" ? short_form : body;
     if (!reader_.check_map(members, action, fields::kRequest)) return std::nullopt;
     RequestStep request;
-    auto payload = load_payload(action, members);
+    auto payload = load_payload(action, members, body);
     if (!payload) return std::nullopt;
     request.payload = std::move(*payload);
     request.client = client_name(YamlReader::member(members, "client"));
     if (action == "set") {
       request.timestamp = TimestampExpression{.base = "now"};
-      note_written_key(YamlReader::member(members, "key"), request);
+      // The loader makes SET, key, value, options of it.
+      const auto& command = std::get<CommandBytes>(request.payload.what);
+      request.written_keys.push_back(command.arguments[1]);
     }
     load_timestamps(members, request);
     load_envelope(members, request);
     if (const auto writes = YamlReader::member(members, "writes"); writes.IsDefined()) {
-      request.written_keys = reader_.texts(writes, "writes");
+      for (std::string& name : reader_.texts(writes, "writes")) {
+        request.written_keys.push_back({KeyBytes{std::move(name), {}}});
+      }
     }
     if (const auto mark = YamlReader::member(members, "mark"); mark.IsDefined()) {
-      request.mark = reader_.text(mark, "mark").value_or("");
-      known_.marks.insert(request.mark);
+      load_mark(mark, request);
     }
     if (action == "keynotify") {
       if (ClientSpec* spec = find_client(request.client)) spec->observes = true;
@@ -238,16 +289,26 @@ class CaseLoader {
       auto expectation = load_expectation(reader_, expect, known_);
       if (!expectation) return std::nullopt;
       request.expect = std::move(*expectation);
+      if (!sends_timestamp(request)) refuse_sent(request.expect.timestamp, expect);
     }
     return request;
   }
 
-  static void note_written_key(const YAML::Node& key, RequestStep& request) {
-    if (key.IsScalar()) {
-      request.written_keys.push_back(key.Scalar());
-    } else if (key.IsMap() && key["name"].IsDefined() && !key["append"].IsDefined()) {
-      request.written_keys.push_back(key["name"].Scalar());
+  static bool sends_timestamp(const RequestStep& request) {
+    return !std::holds_alternative<NoTimestamp>(request.timestamp) ||
+           std::any_of(request.user_properties.begin(), request.user_properties.end(),
+                       [](const auto& property) { return property.first == "__ts"; });
+  }
+
+  // Without a timestamp that was sent, `greater_than: [sent]` would hold of anything.
+  void refuse_sent(const std::optional<TimestampCheck>& check, const YAML::Node& node) {
+    if (!check || std::find(check->greater_than.begin(), check->greater_than.end(), "sent") ==
+                      check->greater_than.end()) {
+      return;
     }
+    reader_.complain(
+        node["ts"]["greater_than"],
+        "nothing is greater than sent here, as no request with a ts is being answered");
   }
 
   TimestampSpec load_timestamp(const YAML::Node& node, std::string_view what) {
@@ -262,7 +323,10 @@ class CaseLoader {
       reader_.complain(node, expression.error());
       return NoTimestamp{};
     }
-    if (expression->base != "now" && !known_.timestamps.contains(expression->base)) {
+    if (unanswered_.contains(expression->base)) {
+      reader_.complain(node, "the pipeline sends this request before the reply with \"" +
+                                 expression->base + "\" is there; end the pipeline before it");
+    } else if (expression->base != "now" && !known_.timestamps.contains(expression->base)) {
       reader_.complain(node, "no earlier step saves a timestamp as \"" + expression->base +
                                  "\"; add ts: {save: " + expression->base +
                                  "} to the step that receives it");
@@ -307,7 +371,10 @@ class CaseLoader {
       request.content_type = reader_.text(type, "content_type");
     }
     bool no_topic = false;
-    load_optional_bytes(YamlReader::member(body, "topic"), "topic", request.topic, no_topic);
+    const YAML::Node topic = YamlReader::member(body, "topic");
+    load_optional_bytes(topic, "topic", request.topic, no_topic);
+    if (no_topic)
+      reader_.complain(topic, "a request has a topic; {escaped: none} is the topic \"none\"");
     load_optional_bytes(YamlReader::member(body, "response_topic"), "response_topic",
                         request.response_topic, request.no_response_topic);
     load_optional_bytes(YamlReader::member(body, "correlation"), "correlation", request.correlation,
@@ -325,9 +392,9 @@ class CaseLoader {
     }
     for (const YAML::Node& pair : node) {
       const std::vector<std::string> texts = reader_.texts(pair, "a user property");
-      if (texts.size() == 2) {
+      if (texts.size() == 2 && pair.size() == 2) {
         request.user_properties.emplace_back(texts[0], texts[1]);
-      } else {
+      } else if (pair.IsSequence() && texts.size() == pair.size()) {
         reader_.complain(pair, "a user property is a pair [name, value]");
       }
     }
@@ -339,7 +406,10 @@ class CaseLoader {
       return false;
     }
     PipelineStep pipeline;
+    const std::set<std::string> answered = known_.timestamps;
     for (const YAML::Node& item : body) {
+      std::set_difference(known_.timestamps.begin(), known_.timestamps.end(), answered.begin(),
+                          answered.end(), std::inserter(unanswered_, unanswered_.end()));
       auto loaded = load_step(item);
       if (!loaded) return false;
       auto* request = std::get_if<RequestStep>(&loaded->what);
@@ -349,6 +419,7 @@ class CaseLoader {
       }
       pipeline.requests.push_back(std::move(*request));
     }
+    unanswered_.clear();
     step.what = std::move(pipeline);
     return true;
   }
@@ -363,17 +434,20 @@ class CaseLoader {
     if (!key) return false;
     out.key = std::move(*key);
     const YAML::Node operation = YamlReader::member(body, "operation");
-    const std::string word = reader_.text(operation, "operation").value_or("");
-    out.operation = word == "delete" ? codec::Operation::kDelete : codec::Operation::kSet;
-    if (word != "set" && word != "delete") {
-      reader_.complain(operation, "operation must be set or delete, not \"" + word + "\"");
+    const auto word = reader_.text(operation, "operation");
+    if (!word) return false;
+    out.operation = *word == "delete" ? codec::Operation::kDelete : codec::Operation::kSet;
+    if (*word != "set" && *word != "delete") {
+      reader_.complain(operation, "operation must be set or delete, not \"" + *word + "\"");
       return false;
     }
+    if (ClientSpec* spec = find_client(out.client)) spec->observes = true;
     if (const auto value = YamlReader::member(body, "value"); value.IsDefined()) {
       out.value = load_bytes(reader_, value, "value");
     }
     if (const auto ts = YamlReader::member(body, "ts"); ts.IsDefined()) {
       out.timestamp = load_timestamp_check(reader_, ts, known_);
+      refuse_sent(out.timestamp, body);
     }
     if (const auto within = YamlReader::member(body, "within"); within.IsDefined()) {
       out.within = reader_.duration(within, "within").value_or(out.within);
@@ -444,66 +518,75 @@ class CaseLoader {
   YamlReader& reader_;
   Case& case_;
   KnownNames known_;
+  std::set<std::string>
+      unanswered_;  // timestamps that an earlier request of the same pipeline saves
 };
 
 void load_requirements(YamlReader& reader, const YAML::Node& node,
                        const std::set<std::string>& known, Case& out) {
-  out.requirements = reader.texts(node, "requirements");
   if (node.IsSequence() && node.size() == 0) {
     reader.complain(node, "a case checks at least one requirement");
   }
-  std::vector<std::string_view> names(known.begin(), known.end());
-  for (std::size_t i = 0; i < out.requirements.size(); ++i) {
-    const std::string& id = out.requirements[i];
-    if (known.contains(id)) continue;
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  reader.for_each_text(node, "requirements", [&](const std::string& id, const YAML::Node& item) {
+    out.requirements.push_back(id);
+    if (known.contains(id)) return;
     const std::string guess = nearest(id, names);
-    reader.complain(node[i], "there is no requirement \"" + id + "\"" +
-                                 (guess.empty() ? "; see fencepost list requirements"
-                                                : "; did you mean \"" + guess + "\"?"));
-  }
+    reader.complain(item, "there is no requirement \"" + id + "\"" +
+                              (guess.empty() ? "; see fencepost list requirements"
+                                             : "; did you mean \"" + guess + "\"?"));
+  });
 }
 
 void load_divergences(YamlReader& reader, const YAML::Node& node, Case& out) {
   if (!node.IsDefined()) return;
-  for (const std::string& name : reader.texts(node, "divergence")) {
+  reader.for_each_text(node, "divergence", [&](const std::string& name, const YAML::Node& item) {
     const auto divergence = codec::divergence_named(name);
     if (divergence) {
       out.divergences.insert(*divergence);
     } else {
-      reader.complain(node, "there is no divergence \"" + name +
+      reader.complain(item, "there is no divergence \"" + name +
                                 "\"; there are set-not-applied, vdel-mismatch, delete-operation, "
                                 "lower-token-text and keynotify-error");
     }
-  }
+  });
 }
 
-void check_capabilities(YamlReader& reader, const YAML::Node& node, const Case& test_case) {
-  for (const std::string& name : test_case.requires_) {
+void load_capabilities(YamlReader& reader, const YAML::Node& node, Case& out) {
+  reader.for_each_text(node, "requires", [&](const std::string& name, const YAML::Node& item) {
+    out.requires_.push_back(name);
     if (std::find(fields::kCapabilities.begin(), fields::kCapabilities.end(), name) !=
         fields::kCapabilities.end()) {
-      continue;
+      return;
     }
     const std::string guess = nearest(name, fields::kCapabilities);
     reader.complain(
-        node, "there is no capability \"" + name + "\"; " +
+        item, "there is no capability \"" + name + "\"; " +
                   (guess.empty() ? std::string("there are transport, quota and restricted-client")
                                  : "did you mean \"" + guess + "\"?"));
-  }
+  });
 }
 
 // What the declared divergences must be equal to.
 void check_divergences(YamlReader& reader, const YAML::Node& node, const Case& test_case) {
   const std::set<codec::Divergence> found = divergences_of(test_case);
+  const YAML::Node declared = YamlReader::member(node, "divergence");
+  std::string list;
+  for (const codec::Divergence divergence : found) {
+    list += (list.empty() ? "" : ", ") + std::string(codec::name(divergence));
+  }
   for (const codec::Divergence divergence : found) {
     if (test_case.divergences.contains(divergence)) continue;
-    reader.complain(node, "this case depends on the divergence " +
-                              std::string(codec::name(divergence)) + ": add divergence: [" +
-                              std::string(codec::name(divergence)) + "]");
+    reader.complain(declared.IsDefined() ? declared : node,
+                    "this case depends on the divergence " + std::string(codec::name(divergence)) +
+                        ": write divergence: [" + list + "]");
   }
-  for (const codec::Divergence divergence : test_case.divergences) {
-    if (found.contains(divergence)) continue;
-    reader.complain(node, "nothing in this case depends on the divergence " +
-                              std::string(codec::name(divergence)) + ": remove it");
+  if (!declared.IsDefined()) return;
+  for (const YAML::Node& item : declared) {
+    const auto divergence = codec::divergence_named(item.Scalar());
+    if (divergence && found.contains(*divergence)) continue;
+    reader.complain(
+        item, "nothing in this case depends on the divergence " + item.Scalar() + ": remove it");
   }
 }
 
@@ -517,18 +600,21 @@ std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const 
   Case out;
   out.area = area;
   out.position = reader.position(node);
-  const YAML::Node id = YamlReader::member(node, "id");
-  out.id = reader.text(id, "id").value_or("");
-  if (!is_case_id(out.id)) {
-    reader.complain(id,
-                    "id \"" + out.id + "\" must be lower-case letters, digits, dots and dashes");
+  const YAML::Node id_node = YamlReader::member(node, "id");
+  const auto id = reader.text(id_node, "id");
+  if (id && !is_case_id(*id)) {
+    reader.complain(id_node,
+                    "id \"" + *id +
+                        "\" must be at most 80 lower-case letters, digits, dots and dashes, "
+                        "and begin with a letter or digit");
   }
-  out.title = reader.text(YamlReader::member(node, "title"), "title").value_or("");
+  out.id = id.value_or("");
+  out.title = load_title(reader, YamlReader::member(node, "title"), "title");
+  check_note(reader, node);
   load_requirements(reader, YamlReader::member(node, "requirements"), requirements, out);
   load_divergences(reader, YamlReader::member(node, "divergence"), out);
   if (const auto names = YamlReader::member(node, "requires"); names.IsDefined()) {
-    out.requires_ = reader.texts(names, "requires");
-    check_capabilities(reader, names, out);
+    load_capabilities(reader, names, out);
   }
   if (const auto tags = YamlReader::member(node, "tags"); tags.IsDefined()) {
     out.tags = reader.texts(tags, "tags");
@@ -643,10 +729,10 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
   const auto root = reader.parse(file.content);
   if (!root) return out;
   if (!reader.check_map(*root, "the file", fields::kFile, {"area", "cases"})) return out;
-  const std::string area = reader.text(YamlReader::member(*root, "area"), "area").value_or("");
+  const std::string area = load_title(reader, YamlReader::member(*root, "area"), "area");
   const YAML::Node cases = YamlReader::member(*root, "cases");
-  if (!cases.IsSequence()) {
-    reader.complain(cases, "cases must be a list");
+  if (!cases.IsSequence() || cases.size() == 0) {
+    reader.complain(cases, "cases must be a list of at least one case");
     return out;
   }
   for (const YAML::Node& node : cases) {

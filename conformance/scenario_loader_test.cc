@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "conformance/judge.h"
 #include "conformance/scenario_fields.h"
 
 namespace fencepost::conformance {
@@ -161,7 +162,7 @@ struct ShowStep {
     if (!std::holds_alternative<NoTimestamp>(step.timestamp)) out += " ts=" + show(step.timestamp);
     if (!std::holds_alternative<NoTimestamp>(step.token)) out += " ft=" + show(step.token);
     out += show_envelope(step);
-    for (const std::string& key : step.written_keys) out += " writes:" + key;
+    for (const BytesSpec& key : step.written_keys) out += " writes:" + resolve(key, "");
     if (!step.mark.empty()) out += " mark:" + step.mark;
     return out + show(step.expect);
   }
@@ -360,7 +361,7 @@ const GoodSteps kGoodRequests[] = {
     {"- set: {key: {name: k}, value: '', options: [NX, PX, '1000']}",
      {R"(set: a ("SET" <k> "" "NX" "PX" "1000") ts=now writes:k => )"}},
     {"- set: {key: {name: k, append: x}, value: v, ts: none}",
-     {R"(set: a ("SET" <k + x> "v") => )"}},
+     {R"(set: a ("SET" <k + x> "v") writes:kx => )"}},
     {"- set: {key: k, value: {join: [a, {key: b}]}, ts: now + 61s, ft: now counter = 7}",
      {R"(set: a ("SET" <k> join("a" <b>)) ts=now 61000ms ft=now =7 writes:k => )"}},
     {"- del: {key: k, ft: 'now - 1ms counter + 2 node \"B\"'}",

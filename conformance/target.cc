@@ -42,7 +42,7 @@ class DescriptorLoader {
       load_quota(YamlReader::member(capabilities, "quota"), out.mqtt);
     }
     if (const auto timeout = YamlReader::member(*root, "timeout"); timeout.IsDefined()) {
-      out.mqtt.timeout = reader_.duration(timeout, "timeout").value_or(std::chrono::seconds{5});
+      out.mqtt.timeout = reader_.duration(timeout, "timeout").value_or(std::chrono::seconds{3});
     }
     return out;
   }

@@ -1,7 +1,10 @@
 #include "conformance/timestamp_expression.h"
 
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "conformance/yaml_reader.h"
@@ -30,15 +33,6 @@ std::optional<Number> parse_number(std::string_view text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
-}
-
-bool is_name(std::string_view text) {
-  for (const char c : text) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const bool digit = c >= '0' && c <= '9';
-    if (!letter && !digit && c != '_' && c != '-') return false;
-  }
-  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') && text[0] != '-';
 }
 
 // Reads `+ 61s`, `- 1ms` at words[i].
@@ -80,6 +74,15 @@ bool read_node(const std::vector<std::string_view>& words, std::size_t i,
 
 }  // namespace
 
+bool is_name(std::string_view text) {
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool digit = c >= '0' && c <= '9';
+    if (!letter && !digit && c != '_' && c != '-') return false;
+  }
+  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') && text[0] != '-';
+}
+
 Result<TimestampExpression, std::string> parse_timestamp_expression(std::string_view text) {
   const std::vector<std::string_view> words = split(text);
   const auto wrong = [&] {
@@ -89,7 +92,10 @@ Result<TimestampExpression, std::string> parse_timestamp_expression(std::string_
   TimestampExpression out;
   out.base = words[0];
   std::size_t i = 1;
+  std::set<std::string_view> seen;
   while (i < words.size()) {
+    // Of two offsets, counters or nodes one would be ignored.
+    if (!seen.insert(words[i] == "-" ? "+" : words[i]).second) return wrong();
     if (words[i] == "+" || words[i] == "-") {
       if (!read_offset(words, i, out)) return wrong();
       i += 2;
@@ -115,13 +121,23 @@ Result<hlc::Timestamp, std::string> evaluate(const TimestampExpression& expressi
     if (found == saved.end()) return fail("no timestamp was saved as " + expression.base);
     out = found->second;
   }
-  const auto wall = static_cast<std::int64_t>(out.wall_ms) + expression.offset_ms;
-  if (wall < 0) return fail(std::string("the wall clock of the timestamp would be negative"));
-  out.wall_ms = static_cast<std::uint64_t>(wall);
+  const auto back = static_cast<std::uint64_t>(-std::min<std::int64_t>(expression.offset_ms, 0));
+  const auto ahead = static_cast<std::uint64_t>(std::max<std::int64_t>(expression.offset_ms, 0));
+  if (out.wall_ms < back) {
+    return fail(std::string("the wall clock of the timestamp would be negative"));
+  }
+  if (out.wall_ms > hlc::kMaxWallMs || ahead > hlc::kMaxWallMs - out.wall_ms) {
+    return fail(std::string("the wall clock of the timestamp would be above 2^63 - 1"));
+  }
+  out.wall_ms = out.wall_ms - back + ahead;
   if (expression.counter) out.counter = *expression.counter;
   const std::int64_t step = expression.counter_offset;
   if (step < 0 && out.counter < static_cast<std::uint64_t>(-step)) {
     return fail(std::string("the counter of the timestamp would be negative"));
+  }
+  constexpr std::uint64_t kMaxCounter = std::numeric_limits<std::uint64_t>::max();
+  if (step > 0 && out.counter > kMaxCounter - static_cast<std::uint64_t>(step)) {
+    return fail(std::string("the counter of the timestamp would be above 2^64 - 1"));
   }
   out.counter += static_cast<std::uint64_t>(step);
   if (expression.node) out.node = *expression.node;

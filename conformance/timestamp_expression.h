@@ -12,6 +12,10 @@
 
 namespace fencepost::conformance {
 
+// May a timestamp or a moment be called so? Letters, digits, `_` and `-`, not beginning with a
+// digit or `-`.
+[[nodiscard]] bool is_name(std::string_view text);
+
 // The error says what was seen and what may stand there.
 [[nodiscard]] Result<TimestampExpression, std::string> parse_timestamp_expression(
     std::string_view text);

@@ -4,12 +4,17 @@
 #include <array>
 #include <charconv>
 #include <set>
+#include <sstream>
+
+#include <yaml-cpp/eventhandler.h>
 
 namespace fencepost::conformance {
 namespace {
 
 constexpr std::string_view kQuotedTag =
     "!";  // yaml-cpp's tag of a quoted scalar; a plain one has "?"
+
+constexpr std::string_view kBlank = " \t\r";
 
 bool is_quoted(const YAML::Node& node) { return node.Tag() == kQuotedTag; }
 
@@ -32,6 +37,14 @@ bool looks_numeric(std::string_view text) {
   return text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
+// 2001-12-14t21:59:43.10-05:00: YAML 1.1 readers make a date of it.
+bool looks_like_date(std::string_view text) {
+  const std::size_t day = text.find_first_of("Tt \t");
+  if (day == std::string_view::npos || !looks_numeric(text.substr(0, day))) return false;
+  return text.find('-') != std::string_view::npos &&
+         text.find_first_not_of("0123456789.+-:TtZz \t") == std::string_view::npos;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -46,6 +59,63 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   }
   return row[b.size()];
 }
+
+// Looks for what would make a YAML file mean more than it shows. Loading such a file could take
+// forever: an alias may stand inside the node that its anchor names.
+class Inspector : public YAML::EventHandler {
+ public:
+  struct Finding {
+    YAML::Mark mark;
+    std::string text;
+  };
+  std::vector<Finding> findings;
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ == 2) {
+      findings.push_back(
+          {mark, "a second document starts here; a file is one document, so make two files"});
+    }
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { look_at(mark, "", anchor); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    findings.push_back({mark, "aliases are not allowed; write the value out"});
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string&) override {
+    look_at(mark, tag, anchor);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    enter(mark, tag, anchor);
+  }
+  void OnSequenceEnd() override { --depth_; }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    enter(mark, tag, anchor);
+  }
+  void OnMapEnd() override { --depth_; }
+
+ private:
+  void look_at(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    if (anchor != 0)
+      findings.push_back({mark, "anchors (&name) are not allowed; write the value out"});
+    if (!tag.empty() && tag != "?" && tag != kQuotedTag) {
+      findings.push_back(
+          {mark, "tags such as " + tag + " are not allowed; quote the value to make it text"});
+    }
+  }
+  void enter(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    look_at(mark, tag, anchor);
+    constexpr int kMaxDepth = 50;
+    if (++depth_ == kMaxDepth + 1) {
+      findings.push_back({mark, "lists and mappings are nested more than 50 deep here"});
+    }
+  }
+
+  int documents_ = 0;
+  int depth_ = 0;
+};
 
 std::string kind_of(const YAML::Node& node) {
   switch (node.Type()) {
@@ -72,10 +142,10 @@ std::string describe(const LoadError& error) {
 }
 
 bool is_retyped(std::string_view plain) {
-  static const std::set<std::string> kWords = {"",    "~",    "null",  "true",  "false",
-                                               "yes", "no",   "on",    "off",   "y",
-                                               "n",   ".inf", "-.inf", "+.inf", ".nan"};
-  return kWords.contains(lower(plain)) || looks_numeric(plain);
+  static const std::set<std::string> kWords = {"",      "~",     "null", "true", "false", "yes",
+                                               "no",    "on",    "off",  "y",    "n",     ".inf",
+                                               "-.inf", "+.inf", ".nan", "=",    "<<"};
+  return kWords.contains(lower(plain)) || looks_numeric(plain) || looks_like_date(plain);
 }
 
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
@@ -83,7 +153,7 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
   constexpr std::int64_t kMost = 1'000'000'000;
-  if (code != std::errc{} || number < 0 || number > kMost) return std::nullopt;
+  if (code != std::errc{} || text.starts_with('-') || number > kMost) return std::nullopt;
   if (unit == "ms") return std::chrono::milliseconds{number};
   if (unit == "s") return std::chrono::seconds{number};
   if (unit == "m") return std::chrono::minutes{number};
@@ -103,19 +173,66 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
   return best;
 }
 
-std::optional<YAML::Node> YamlReader::parse(const std::string& text) {
+std::optional<YAML::Node> YamlReader::parse(const std::string& content) {
+  // Without a final line feed the parser marks an empty last value differently.
+  const std::string text = content.ends_with('\n') ? content : content + "\n";
+  lines_.clear();
+  std::istringstream whole(text);
+  for (std::string line; std::getline(whole, line);) lines_.push_back(std::move(line));
+  Inspector inspector;
   try {
-    return YAML::Load(text);
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    while (parser.HandleNextDocument(inspector)) {
+    }
+    if (inspector.findings.empty()) return YAML::Load(text);
   } catch (const YAML::Exception& error) {
-    errors_.push_back(
-        {{file_, error.mark.line + 1, error.mark.column + 1}, "this is not YAML: " + error.msg});
-    return std::nullopt;
+    if (inspector.findings.empty()) {
+      inspector.findings.push_back({error.mark, "this is not YAML: " + error.msg});
+    }
   }
+  for (const Inspector::Finding& found : inspector.findings) {
+    errors_.push_back({{file_, found.mark.line + 1, found.mark.column + 1}, found.text});
+  }
+  return std::nullopt;
 }
 
 Position YamlReader::position(const YAML::Node& node) const {
   const YAML::Mark mark = node.Mark();
+  if (mark.is_null()) return {file_, 1, 1};
+  if (node.IsNull() && is_blank_before(mark) && !is_null_word(mark)) {
+    return position_of_missing_value(mark.line);
+  }
   return {file_, mark.line + 1, mark.column + 1};
+}
+
+bool YamlReader::is_blank_before(const YAML::Mark& mark) const {
+  const auto line = static_cast<std::size_t>(mark.line);
+  if (line >= lines_.size()) return true;
+  return lines_[line].find_first_not_of(kBlank) >= static_cast<std::size_t>(mark.column);
+}
+
+bool YamlReader::is_null_word(const YAML::Mark& mark) const {
+  const auto line = static_cast<std::size_t>(mark.line);
+  const auto column = static_cast<std::size_t>(mark.column);
+  if (line >= lines_.size() || column >= lines_[line].size()) return false;
+  const std::string_view word = std::string_view(lines_[line]).substr(column);
+  return word.starts_with('~') || lower(word.substr(0, 4)) == "null";
+}
+
+Position YamlReader::position_of_missing_value(int before) const {
+  for (std::size_t i = std::min(static_cast<std::size_t>(before), lines_.size()); i > 0; --i) {
+    const std::string& line = lines_[i - 1];
+    std::size_t first = line.find_first_not_of(kBlank);
+    if (first == std::string::npos || line[first] == '#') continue;
+    while (line.compare(first, 2, "- ") == 0) {
+      const std::size_t next = line.find_first_not_of(kBlank, first + 1);
+      if (next == std::string::npos) break;
+      first = next;
+    }
+    return {file_, static_cast<int>(i), static_cast<int>(first) + 1};
+  }
+  return {file_, 1, 1};
 }
 
 void YamlReader::complain(const YAML::Node& node, std::string text) {
@@ -144,7 +261,7 @@ bool YamlReader::check_map(const YAML::Node& node, std::string_view what,
       std::string list;
       for (const std::string_view name : allowed)
         list += (list.empty() ? "" : ", ") + std::string(name);
-      complain(entry.first, std::string(what) + " has no key \"" + key + "\"" +
+      complain(entry.first, std::string(what) + " has no key " + kind_of(entry.first) +
                                 (guess.empty() ? "; it may have: " + list
                                                : "; did you mean \"" + guess + "\"?"));
       good = false;
@@ -162,15 +279,40 @@ bool YamlReader::check_map(const YAML::Node& node, std::string_view what,
   return good;
 }
 
+bool YamlReader::check_names(const YAML::Node& node, std::string_view what) {
+  if (!node.IsMap()) {
+    complain(node, std::string(what) + " must be a mapping, not " + kind_of(node));
+    return false;
+  }
+  bool good = true;
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    const auto key = text(entry.first, "a name in " + std::string(what));
+    if (!key) {
+      good = false;
+    } else if (!seen.insert(*key).second) {
+      complain(entry.first,
+               "the key \"" + *key + "\" stands twice in " + std::string(what) + "; remove one");
+      good = false;
+    }
+  }
+  return good;
+}
+
 std::optional<std::string> YamlReader::text(const YAML::Node& node, std::string_view what) {
   if (!node.IsScalar() && !node.IsNull()) {
     complain(node, std::string(what) + " must be text, not " + kind_of(node));
     return std::nullopt;
   }
-  const std::string scalar = node.IsNull() ? "" : node.Scalar();
+  if (node.IsNull()) {
+    complain(node, std::string(what) +
+                       ": YAML readers take an empty value, ~ and null for nothing "
+                       "rather than for text; write \"\", or put the word in quotes");
+    return std::nullopt;
+  }
+  const std::string& scalar = node.Scalar();
   if (!is_quoted(node) && is_retyped(scalar)) {
-    complain(node, std::string(what) + ": YAML readers take " +
-                       (scalar.empty() ? "an empty value" : scalar) +
+    complain(node, std::string(what) + ": YAML readers take " + scalar +
                        " for something else than text; write \"" + scalar + "\"");
     return std::nullopt;
   }
@@ -183,7 +325,9 @@ std::optional<std::int64_t> YamlReader::integer(const YAML::Node& node, std::str
   if (node.IsScalar() && !is_quoted(node)) {
     const std::string& text = node.Scalar();
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool whole = code == std::errc{} && end == text.data() + text.size();
+    // YAML 1.1 readers take 010 for eight.
+    const bool padded = text.size() > 1 && text[text[0] == '-' ? 1 : 0] == '0';
+    const bool whole = code == std::errc{} && end == text.data() + text.size() && !padded;
     if (whole && number >= least && number <= most) return number;
   }
   complain(node, std::string(what) + " must be a whole number from " + std::to_string(least) +
@@ -202,14 +346,21 @@ std::optional<bool> YamlReader::boolean(const YAML::Node& node, std::string_view
 
 std::vector<std::string> YamlReader::texts(const YAML::Node& node, std::string_view what) {
   std::vector<std::string> out;
+  for_each_text(node, what,
+                [&](const std::string& entry, const YAML::Node&) { out.push_back(entry); });
+  return out;
+}
+
+void YamlReader::for_each_text(
+    const YAML::Node& node, std::string_view what,
+    const std::function<void(const std::string&, const YAML::Node&)>& use) {
   if (!node.IsSequence()) {
     complain(node, std::string(what) + " must be a list of texts, not " + kind_of(node));
-    return out;
+    return;
   }
   for (const YAML::Node& item : node) {
-    if (std::optional<std::string> entry = text(item, what)) out.push_back(std::move(*entry));
+    if (const std::optional<std::string> entry = text(item, what)) use(*entry, item);
   }
-  return out;
 }
 
 std::optional<std::chrono::milliseconds> YamlReader::duration(const YAML::Node& node,
@@ -218,6 +369,11 @@ std::optional<std::chrono::milliseconds> YamlReader::duration(const YAML::Node& 
   if (!parsed) {
     complain(node, std::string(what) + " must be a duration such as 150ms, 2s or 1m, not " +
                        kind_of(node));
+    return std::nullopt;
+  }
+  if (*parsed > kMaxDuration) {
+    complain(node, std::string(what) + " must be at most 1h, not " + kind_of(node));
+    return std::nullopt;
   }
   return parsed;
 }

@@ -4,6 +4,7 @@
 // expected.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -28,6 +29,9 @@ struct LoadError {
 // "file:line:column: text"
 [[nodiscard]] std::string describe(const LoadError& error);
 
+// The longest wait that a scenario may ask for.
+inline constexpr std::chrono::milliseconds kMaxDuration = std::chrono::hours{1};
+
 // Would a YAML reader take this plain scalar for something else than text? (true, 1.20, 0x10, ~,
 // ...)
 [[nodiscard]] bool is_retyped(std::string_view plain);
@@ -38,9 +42,13 @@ class YamlReader {
   YamlReader(std::string file, std::vector<LoadError>& errors)
       : file_(std::move(file)), errors_(errors) {}
 
-  // Parses `text`; nothing after a syntax error, which is reported.
-  [[nodiscard]] std::optional<YAML::Node> parse(const std::string& text);
+  // Parses `content`; nothing after an error, which is reported. Anchors, aliases, tags, a second
+  // document and nesting deeper than any scenario needs are errors, so that what is loaded is a
+  // finite tree, and all of the file.
+  [[nodiscard]] std::optional<YAML::Node> parse(const std::string& content);
 
+  // Of an empty value: the line where it is missing, rather than the next token, where the parser
+  // notices.
   [[nodiscard]] Position position(const YAML::Node& node) const;
   void complain(const YAML::Node& node, std::string text);
 
@@ -49,6 +57,9 @@ class YamlReader {
   bool check_map(const YAML::Node& node, std::string_view what,
                  std::span<const std::string_view> allowed,
                  std::initializer_list<std::string_view> required = {});
+
+  // Is `node` a mapping whose keys are texts of the writer's choice, each once? Complains if not.
+  bool check_names(const YAML::Node& node, std::string_view what);
 
   // A member of a mapping that check_map() has accepted; undefined when absent.
   [[nodiscard]] static YAML::Node member(const YAML::Node& map, std::string_view key);
@@ -62,12 +73,21 @@ class YamlReader {
   [[nodiscard]] std::optional<bool> boolean(const YAML::Node& node, std::string_view what);
   // A sequence of texts.
   [[nodiscard]] std::vector<std::string> texts(const YAML::Node& node, std::string_view what);
-  // `150ms`, `2s`, `1m`.
+  // The same, with the node of each, for complaints about it.
+  void for_each_text(const YAML::Node& node, std::string_view what,
+                     const std::function<void(const std::string&, const YAML::Node&)>& use);
+  // `150ms`, `2s`, `1m`; at most kMaxDuration.
   [[nodiscard]] std::optional<std::chrono::milliseconds> duration(const YAML::Node& node,
                                                                   std::string_view what);
 
  private:
+  [[nodiscard]] bool is_blank_before(const YAML::Mark& mark) const;
+  [[nodiscard]] bool is_null_word(const YAML::Mark& mark) const;
+  // The last line above `before` that is neither empty nor a comment.
+  [[nodiscard]] Position position_of_missing_value(int before) const;
+
   std::string file_;
+  std::vector<std::string> lines_;
   std::vector<LoadError>& errors_;
 };
 

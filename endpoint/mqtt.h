@@ -29,7 +29,7 @@ struct MqttOptions {
   Credentials credentials{};                   // empty user: anonymous
   std::map<std::string, Credentials> roles{};  // of clients that need other rights
   Capabilities capabilities{};
-  Duration timeout = std::chrono::seconds{5};  // of connecting and subscribing
+  Duration timeout = std::chrono::seconds{3};  // of connecting and subscribing
 };
 
 [[nodiscard]] std::unique_ptr<Endpoint> make_mqtt_endpoint(MqttOptions options);

@@ -2,6 +2,7 @@
 
 #include "endpoint/paho_client.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -58,6 +59,7 @@ codec::Message from_paho_message(const mqtt::message& from) {
   message.payload = from.get_payload();
   message.qos = from.get_qos();
   message.retain = from.is_retained();
+  message.duplicate = from.is_duplicate();
   const mqtt::properties& properties = from.get_properties();
   message.response_topic = read<std::string>(properties, Code::RESPONSE_TOPIC);
   message.correlation_data = read<std::string>(properties, Code::CORRELATION_DATA);
@@ -113,7 +115,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       }
       return {};
     } catch (const mqtt::exception& error) {
-      const int reason = error.get_reason_code();
+      // Paho reports the reason code of a CONNACK as a return code.
+      const int reason = std::max(error.get_reason_code(), error.get_return_code());
       if (reason >= kFirstErrorReason) {
         return fail(Error{kind_of_connect_refusal(reason),
                           "the broker refused the connection with " + reason_text(reason), reason});
