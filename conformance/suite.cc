@@ -143,7 +143,7 @@ class SuiteRun {
 
   // A connection ended that should not have. Is the endpoint gone, or did it throw one client out?
   void decide_loss(CaseResult& result) {
-    const auto reachable = endpoint_.check_reachable(kReachTimeout);
+    const auto reachable = check_alive();
     const std::lock_guard lock(mutex_);
     if (!reachable) {
       lost_ = true;
@@ -157,6 +157,19 @@ class SuiteRun {
     if (result.expected.empty()) result.expected = "a connection that lasts as long as the case";
   }
 
+  // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
+  // that was just killed may still accept.
+  Result<void, endpoint::Error> check_alive() {
+    auto reachable = endpoint_.check_reachable(kReachTimeout);
+    if (!reachable) return reachable;
+    auto session = endpoint_.open_session();
+    if (!session) return fail(session.error());
+    const std::string id = "fp-" + options_.settings.run_id + "-alive-" + std::to_string(++probes_);
+    auto client = (*session)->connect({.client_id = id});
+    if (!client) return fail(client.error());
+    return {};
+  }
+
   // With the lock held, or before the threads start.
   void finish(const CaseResult& result) { progress_(result, ++done_, result_.cases.size()); }
 
@@ -166,6 +179,7 @@ class SuiteRun {
   const Progress& progress_;
   std::set<const Case*> skipped_;
   std::atomic<bool> lost_{false};
+  std::atomic<int> probes_{0};
   std::mutex mutex_;
   std::size_t done_ = 0;
   SuiteResult result_;
