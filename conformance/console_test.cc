@@ -232,12 +232,6 @@ TEST(Console, RewritesOneLineWhileItIsLive) {
   EXPECT_THAT(text, HasSubstr("\r\033[K  2/2 done, 1 failed  good\r\033[K\n"));
 }
 
-TEST(Console, CountsNoWarningAsAFailureWhileItIsLive) {
-  const CaseText warns{
-      .id = "warns", .requirements = "R-SHOULD-1", .steps = "- get: k\n  expect: ok\n"};
-  EXPECT_THAT(printed({warns}, {.options = {.live = true}}), Not(HasSubstr("1 failed")));
-}
-
 TEST(Console, ShowsNothingThatAStoreSendsUnescaped) {
   Case test_case = case_of({.steps = kGood});
   FakeEndpoint endpoint({.behaviour = answering(Verb::kGet, "\033[2J\r\n")});

@@ -130,16 +130,20 @@ std::string claimed(pugi::xml_node node) {
 
 // With what would make lines too long for this file cut short.
 std::string normalised(std::string text) {
-  replace_all(text, "timestamp=\"2026-01-01T00:00:00Z\"", 0, "timestamp=NOW");
+  replace_all(text, " timestamp=\"2026-01-01T00:00:00Z\"", 0, "\ntimestamp=NOW");
   replace_all(text, "mqtt://host:1883", 0, "HOST");
   replace_all(text, "&#10;", 0, "\n");
   replace_all(text, " hostname=", 0, "\nhostname=");
+  replace_all(text, " classname=", 0, "\nclassname=");
+  replace_all(text, "fencepost certify --seed 7 --run ", 0, "");
   return text;
 }
 
 constexpr const char* kEveryVerdict = R"(<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="fencepost" tests="7" failures="1" errors="3" skipped="1" time="0.012000" timestamp=NOW>
-  <testsuite name="set" timestamp=NOW
+<testsuites name="fencepost" tests="7" failures="1" errors="3" skipped="1" time="0.012000"
+timestamp=NOW>
+  <testsuite name="set"
+timestamp=NOW
 hostname="HOST" file="t.yaml" tests="4" failures="1" errors="0" skipped="1" time="0.006000">
     <properties>
       <property name="endpoint" value="HOST" />
@@ -147,13 +151,15 @@ hostname="HOST" file="t.yaml" tests="4" failures="1" errors="0" skipped="1" time
       <property name="dialect_observed" value="deployed" />
       <property name="seed" value="7" />
     </properties>
-    <testcase name="good A case" classname="statestore.set" time="0.001500" file="t.yaml" line="3">
+    <testcase name="good A case"
+classname="statestore.set" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
       </properties>
     </testcase>
-    <testcase name="bad A case" classname="statestore.set" time="0.001500" file="t.yaml" line="3">
+    <testcase name="bad A case"
+classname="statestore.set" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
@@ -162,12 +168,13 @@ hostname="HOST" file="t.yaml" tests="4" failures="1" errors="0" skipped="1" time
 step 1 at t.yaml:7
 expected: $-1\r\n
 actual:   +OK\r\n
-reproduce: fencepost certify --seed 7 --run bad
+reproduce: bad
 </failure>
       <system-out>     1.000 ms  a    * connected
 </system-out>
     </testcase>
-    <testcase name="warns A case" classname="statestore.set" time="0.001500" file="t.yaml" line="3">
+    <testcase name="warns A case"
+classname="statestore.set" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-SHOULD-1" />
         <property name="level" value="should" />
@@ -175,12 +182,13 @@ reproduce: fencepost certify --seed 7 --run bad
 step 1 at t.yaml:7
 expected: $-1\r\n
 actual:   -
-reproduce: fencepost certify --seed 7 --run warns
+reproduce: warns
 " />
       </properties>
       <system-out></system-out>
     </testcase>
-    <testcase name="cannot A case" classname="statestore.set" time="0.001500" file="t.yaml" line="3">
+    <testcase name="cannot A case"
+classname="statestore.set" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
@@ -188,7 +196,8 @@ reproduce: fencepost certify --seed 7 --run warns
       <skipped message="quota: none" />
     </testcase>
   </testsuite>
-  <testsuite name="time" timestamp=NOW
+  <testsuite name="time"
+timestamp=NOW
 hostname="HOST" file="t.yaml" tests="3" failures="0" errors="3" skipped="0" time="0.004500">
     <properties>
       <property name="endpoint" value="HOST" />
@@ -196,7 +205,8 @@ hostname="HOST" file="t.yaml" tests="3" failures="0" errors="3" skipped="0" time
       <property name="dialect_observed" value="deployed" />
       <property name="seed" value="7" />
     </properties>
-    <testcase name="late A case" classname="statestore.time" time="0.001500" file="t.yaml" line="3">
+    <testcase name="late A case"
+classname="statestore.time" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
@@ -204,24 +214,26 @@ hostname="HOST" file="t.yaml" tests="3" failures="0" errors="3" skipped="0" time
       <error message="too late" type="inconclusive">R-MUST-1: The first rule.
 step 1 at t.yaml:7
 expected: $-1\r\n
-reproduce: fencepost certify --seed 7 --run late
+reproduce: late
 </error>
       <system-out></system-out>
     </testcase>
-    <testcase name="gone A case" classname="statestore.time" time="0.001500" file="t.yaml" line="3">
+    <testcase name="gone A case"
+classname="statestore.time" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
       </properties>
-      <error message="no connection" type="lost">reproduce: fencepost certify --seed 7 --run gone
+      <error message="no connection" type="lost">reproduce: gone
 </error>
     </testcase>
-    <testcase name="after A case" classname="statestore.time" time="0.001500" file="t.yaml" line="3">
+    <testcase name="after A case"
+classname="statestore.time" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
       </properties>
-      <error message="the run ended before this case" type="not-run">reproduce: fencepost certify --seed 7 --run after
+      <error message="the run ended before this case" type="not-run">reproduce: after
 </error>
     </testcase>
   </testsuite>
@@ -355,10 +367,12 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "suite_version": ")" + std::string(suite_version()) +
                              R"(", "endpoint": "mqtt://host:1883",
     "profile": "auto", "dialect_observed": "deployed",
-    "forms_observed": {"set-not-applied": ["deployed"]}, "open_points_observed": {"R-MAY-1": ["a", "b"]},
+    "forms_observed": {"set-not-applied": ["deployed"]},
+    "open_points_observed": {"R-MAY-1": ["a", "b"]},
     "seed": 7, "strict": false, "command": "fencepost certify --seed 7",
     "started": "2026-01-01T00:00:00Z", "duration_ms": 12.0,
-    "latency_ms": {"round_trips": 3, "p50": 2.0, "p99": 3.0, "unloaded_p50": 1.0, "unloaded_p99": 2.0},
+    "latency_ms": {"round_trips": 3, "p50": 2.0, "p99": 3.0, "unloaded_p50": 1.0,
+                   "unloaded_p99": 2.0},
     "clock_offset_ms": -3, "exit_code": 1,
     "summary": {"passed": 1, "failed": 1, "warnings": 1, "skipped": 1, "inconclusive": 1,
                 "expected_failures": 0, "not_run": 2}})"));

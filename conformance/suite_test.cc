@@ -315,6 +315,35 @@ TEST(SuiteConcurrency, RunsAnExclusiveCaseWhileNoOtherDoes) {
   EXPECT_TRUE(gate.met());
 }
 
+TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "a", .steps = kGet}));
+  cases.push_back(
+      case_of({.id = "q", .more = "exclusive: true\nrequires: [quota]", .steps = kGet}));
+  cases.push_back(case_of({.id = "b", .steps = kGet}));
+  for (const bool apart : {true, false}) {
+    Gate gate(apart ? 2 : 1);
+    FakeEndpoint endpoint({.behaviour =
+                               [&](const Published& request) {
+                                 gate.pass();
+                                 return Effects{reply(request, "$-1\r\n")};
+                               },
+                           .capabilities = {.quota = 5, .quota_apart = apart}});
+    std::mutex mutex;
+    std::vector<std::string> finished;
+    const SuiteResult result = run(endpoint, cases, {.settings = settings()},
+                                   [&](const CaseResult& entry, std::size_t, std::size_t) {
+                                     const std::lock_guard lock(mutex);
+                                     finished.push_back(entry.test_case->id);
+                                   });
+    EXPECT_EQ(result.summary.passed, 3U);
+    EXPECT_TRUE(gate.met());
+    if (!apart) {
+      EXPECT_THAT(finished, ElementsAre("a", "b", "q"));
+    }
+  }
+}
+
 // --- an endpoint that goes away ----------------------------------------------------------------
 
 TEST(SuiteLoss, StopsWhenTheEndpointIsGoneAndKeepsWhatWasFinished) {
@@ -434,13 +463,14 @@ std::vector<Case> refusals(int count) {
 }
 
 TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
+  const std::vector<Case> cases = refusals(4);  // the results point to them
   int sets = 0;
   const SuiteResult result = run(
       [&](const Published& request) {
         if (verb_of(request) == Verb::kSet) ++sets;
         return Effects{reply(request, sets % 2 == 0 ? "-1\r\n" : ":-1\r\n")};
       },
-      refusals(4));
+      cases);
   EXPECT_EQ(result.summary.passed, 3U);
   EXPECT_EQ(result.summary.failed, 1U);
   EXPECT_EQ(observed_dialect(result), "mixed");

@@ -89,12 +89,26 @@ TEST_F(InProcess, SaysThatItHasNoTransportAndWhatItsRolesAndQuotaAre) {
   EXPECT_FALSE(endpoint->capabilities().transport);
   EXPECT_EQ(endpoint->capabilities().quota, std::nullopt);
   EXPECT_TRUE(endpoint->check_reachable(1ms));
-  store::ServiceOptions service;
-  service.store.quota = 3;
-  const auto limited = make_in_process_endpoint({.service = service, .roles = {"sensor"}});
+  const auto limited = make_in_process_endpoint({.quota = 3, .roles = {"sensor"}});
   EXPECT_EQ(limited->capabilities().quota, 3U);
+  EXPECT_TRUE(limited->capabilities().quota_apart);
   EXPECT_TRUE(limited->capabilities().has_role("sensor"));
   EXPECT_FALSE(limited->capabilities().has_role("c"));
+}
+
+TEST_F(InProcess, OnlyQuotaSessionsHaveAQuota) {
+  const auto limited = make_in_process_endpoint({.quota = 1});
+  const auto ordinary = open_session(*limited);
+  const auto narrow = limited->open_quota_session().value();
+  for (Session* own : {ordinary.get(), narrow.get()}) {
+    const auto writer = connect(*own, "w");
+    ASSERT_TRUE(writer->subscribe("r"));
+    ASSERT_TRUE(writer->publish(request(*own, {"SET", "a", "v"}, "r")));
+    ASSERT_TRUE(writer->publish(request(*own, {"SET", "b", "v"}, "r")));
+    const std::string second =
+        own == narrow.get() ? "-ERR the quota has been exceeded\r\n" : "+OK\r\n";
+    EXPECT_THAT(waiting(*writer), ElementsAre("+OK\r\n", second));
+  }
 }
 
 TEST_F(InProcess, NotifiesAnExpiryExactlyAtItsTime) {

@@ -134,6 +134,7 @@ class FakeBroker {
 
   void serve() const {
     const Socket client(accept(listener_.descriptor(), nullptr, nullptr));
+    if (client.descriptor() < 0) return;
     while (const auto header = exchange(client, "", 2, kPatienceMs)) {
       // All packets here are shorter than 128 bytes.
       const auto body = exchange(client, "", static_cast<unsigned char>((*header)[1]), kPatienceMs);

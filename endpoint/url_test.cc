@@ -90,15 +90,16 @@ TEST(ParseUrl, UnderstandsEveryPart) {
   }
 }
 
-TEST(ParseUrl, SaysWhatIsWrong) {
-  struct BadUrl {
-    std::string text;
-    std::string complaint;
-  };
+struct BadUrl {
+  std::string text;
+  std::string complaint;
+};
+
+std::vector<BadUrl> bad_urls() {
   const std::string host_or_port = "the host or port";
   const std::string credentials = "the user name or password";
   const std::string unknown = "is not an endpoint";
-  const std::vector<BadUrl> urls = {
+  return {
       {"", unknown},
       {"Embedded", unknown},
       {"embedded:x", unknown},
@@ -135,7 +136,10 @@ TEST(ParseUrl, SaysWhatIsWrong) {
       {"mqtt://u:%-1@h", credentials},
       {"mqtt://u:%+1@h", credentials},
   };
-  for (const BadUrl& bad : urls) {
+}
+
+TEST(ParseUrl, SaysWhatIsWrong) {
+  for (const BadUrl& bad : bad_urls()) {
     SCOPED_TRACE(bad.text);
     const auto url = parse_url(bad.text);
     ASSERT_FALSE(url) << url->display();
