@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -34,10 +35,11 @@ constexpr std::array kProgramPaths = {"/usr/sbin/mosquitto", "/usr/local/sbin/mo
                                       "/usr/bin/mosquitto"};
 constexpr const char* kPluginName = "fencepost_statestore.so";
 
-// An anonymous file in memory that a child process inherits and can open by path.
+// An anonymous file in memory, for a child process that is given its descriptor.
 class MemoryFile {
  public:
-  MemoryFile(const char* name, const std::string& content) : socket_(memfd_create(name, 0)) {
+  MemoryFile(const char* name, const std::string& content)
+      : socket_(memfd_create(name, MFD_CLOEXEC)) {
     ok_ =
         write(descriptor(), content.data(), content.size()) == static_cast<ssize_t>(content.size());
   }
@@ -139,9 +141,16 @@ std::string preload_setting() {
 #endif
 }
 
+// What the child gets besides the program.
+struct ChildDescriptors {
+  int config;
+  int authorization;
+  int log;  // -1: our standard error
+};
+
 // What the child does between fork and exec: async-signal-safe calls only.
 [[noreturn]] void run_child(const char* program, char* const* arguments, char* const* environment,
-                            int log_descriptor, pid_t parent) {
+                            const ChildDescriptors& descriptors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent is gone already
   // A process group of its own: Ctrl-C in a terminal is for the suite, which then stops the broker
@@ -150,15 +159,21 @@ std::string preload_setting() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (log_descriptor >= 0) dup2(log_descriptor, STDERR_FILENO);
+  if (descriptors.log >= 0) dup2(descriptors.log, STDERR_FILENO);
   const int null_descriptor = open("/dev/null", O_RDWR);
   dup2(null_descriptor, STDIN_FILENO);
   dup2(null_descriptor, STDOUT_FILENO);
+  // Nothing else goes along: a connection of the client library, whose sockets are not
+  // close-on-exec, would stay open for as long as this broker lives.
+  close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  fcntl(descriptors.config, F_SETFD, 0);
+  fcntl(descriptors.authorization, F_SETFD, 0);
   execve(program, arguments, environment);
   _exit(127);
 }
 
-pid_t spawn(const std::string& program, const std::string& config_path, int log_descriptor) {
+pid_t spawn(const std::string& program, const std::string& config_path,
+            const ChildDescriptors& descriptors) {
   std::string arguments_text[] = {program, "-c", config_path};
   std::vector<char*> arguments;
   for (std::string& text : arguments_text) arguments.push_back(text.data());
@@ -173,7 +188,7 @@ pid_t spawn(const std::string& program, const std::string& config_path, int log_
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    run_child(program.c_str(), arguments.data(), environment.data(), log_descriptor, parent);
+    run_child(program.c_str(), arguments.data(), environment.data(), descriptors, parent);
   }
   return child;
 }
@@ -208,9 +223,13 @@ std::string mqtt_string(std::string_view text) {
 }
 
 std::string packet(unsigned char type, const std::string& body) {
-  std::string out;
-  out += static_cast<char>(type);
-  out += static_cast<char>(body.size());  // all packets here are shorter than 128 bytes
+  std::string out(1, static_cast<char>(type));
+  std::size_t rest = body.size();
+  do {  // the length, seven bits at a time, the lowest first
+    const std::size_t low = rest & 0x7fU;
+    rest >>= 7U;
+    out += static_cast<char>(rest > 0 ? low | 0x80U : low);
+  } while (rest > 0);
   return out + body;
 }
 
@@ -241,6 +260,10 @@ bool leave_sink_session(std::uint16_t port, const std::optional<PasswordFile>& p
   if (!suback || (*suback)[0] != '\x90') return false;
   (void)exchange(*socket, std::string("\xe0\x00", 2), 0, kTimeout);
   return true;
+}
+
+StartError port_in_use(std::uint16_t port) {
+  return {StartErrorKind::kPortInUse, "port " + std::to_string(port) + " of 127.0.0.1 is in use"};
 }
 
 std::string last_lines(const std::string& log) {
@@ -274,14 +297,15 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     const std::uint16_t port = options.port == 0 ? free_loopback_port() : options.port;
     const Ports ports{port, options.tls ? free_loopback_port() : std::uint16_t{0}};
     if (options.port != 0 && connect_tcp("127.0.0.1", port, kPollInterval * 200)) {
-      return fail(StartError{StartErrorKind::kPortInUse,
-                             "port " + std::to_string(port) + " of 127.0.0.1 is in use"});
+      return fail(port_in_use(port));
     }
     const MemoryFile config("fencepost-mosquitto", configuration(options, ports, store));
     const MemoryFile log("fencepost-log", "");
     if (!config.ok() || !authorization.ok() || !log.ok()) break;
-    const pid_t pid =
-        spawn(program->string(), config.path(), options.forward_log ? -1 : log.descriptor());
+    const pid_t pid = spawn(program->string(), config.path(),
+                            {.config = config.descriptor(),
+                             .authorization = authorization.descriptor(),
+                             .log = options.forward_log ? -1 : log.descriptor()});
     if (pid < 0) break;
     const auto ended = wait_until_listening(pid, port);
     if (!ended) {
@@ -293,7 +317,10 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
       return broker;
     }
     log_text = log.content();
+    // mosquitto ends with this code for other reasons too; its log says which, when we have it.
     if (*ended != kExitPortInUse) break;
+    if (!options.forward_log && log_text.find("Address already in use") == std::string::npos) break;
+    if (options.port != 0) return fail(port_in_use(options.port));
   }
   return fail(StartError{StartErrorKind::kFailed,
                          "mosquitto did not start" +

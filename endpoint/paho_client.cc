@@ -5,16 +5,19 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <mqtt/async_client.h>
 
 #include "endpoint/inbox.h"
+#include "endpoint/socket.h"
 #include "endpoint/tcp_nodelay.h"
 
 namespace fencepost::endpoint {
@@ -25,6 +28,8 @@ constexpr int kMaxBufferedMessages =
 constexpr int kReceiveMaximum = 65'535;
 constexpr auto kDisconnectTimeout = std::chrono::milliseconds{1'000};
 constexpr int kFirstErrorReason = 0x80;
+// Paho writes greater numbers as signed ones, byte by byte, and gets other numbers.
+constexpr std::uint32_t kMaxFourByteInteger = 0x7fff'ffff;
 
 using Code = mqtt::property;
 
@@ -127,6 +132,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   }
 
   Result<void, Error> subscribe(const std::string& filter) override {
+    if (!connected_) return fail(lost());
     try {
       const mqtt::token_ptr token = client_.subscribe(filter, 1);
       if (!token->wait_for(timeout_)) {
@@ -148,6 +154,11 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   }
 
   Result<void, Error> publish(const codec::Message& message) override {
+    if (!connected_) return fail(lost());  // Paho would keep the message for a later connection
+    if (message.expiry_seconds.value_or(0) > kMaxFourByteInteger) {
+      return fail(Error{ErrorKind::kInvalid, "cannot send a message expiry interval of more than " +
+                                                 std::to_string(kMaxFourByteInteger) + " s"});
+    }
     try {
       mqtt::message_ptr out =
           mqtt::make_message(message.topic, message.payload.data(), message.payload.size(),
@@ -164,24 +175,45 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
 
   void disconnect() override {
     closing_ = true;
+    connected_ = false;
     try {
       if (client_.is_connected()) client_.disconnect()->wait_for(kDisconnectTimeout);
     } catch (const mqtt::exception&) {  // it was gone already
     }
+    connection_.reset();
   }
 
   void drop() override {
     closing_ = true;
-    if (descriptor_ >= 0) shutdown(descriptor_, SHUT_RDWR);
-    descriptor_ = -1;
+    connected_ = false;
+    if (!connection_) return;
+    shutdown(connection_->descriptor(), SHUT_RDWR);
+    connection_.reset();
+    // Paho's receive thread must have dealt with it before the number of the descriptor is used
+    // again: it would take the end of this connection for one of the next.
+    std::unique_lock lock(end_mutex_);
+    const auto deadline = std::chrono::system_clock::now() + kDisconnectTimeout;
+    end_noticed_.wait_until(lock, deadline, [this] { return ended_; });
   }
 
-  void remember_descriptor(int descriptor) { descriptor_ = descriptor; }
+  // Keeps a descriptor of our own: the number of Paho's is somebody else's as soon as Paho has
+  // noticed that the connection is gone.
+  void remember_descriptor(int descriptor) {
+    connection_.emplace(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  }
 
  private:
   void push_disconnected(std::optional<int> reason) {
+    connected_ = false;
+    {
+      const std::lock_guard lock(end_mutex_);
+      ended_ = true;
+    }
+    end_noticed_.notify_all();
     if (!closing_) inbox_.push({Disconnected{reason}, steady_now()});
   }
+
+  static Error lost() { return {ErrorKind::kLost, "the client is not connected"}; }
 
   static Error refused_subscription(const std::string& filter, int reason) {
     return {ErrorKind::kNotAllowed,
@@ -200,11 +232,16 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   }
   void on_success(const mqtt::token& /*token*/) override {}
 
+  // What Paho's threads use stands before the client, which is destroyed first.
   Inbox inbox_;
+  std::atomic<bool> closing_{false};   // we end the connection: no event
+  std::atomic<bool> connected_{true};  // as far as we know; open() comes before everything else
+  std::mutex end_mutex_;
+  std::condition_variable end_noticed_;
+  bool ended_ = false;  // Paho has closed the connection
   mqtt::async_client client_;
   std::chrono::milliseconds timeout_;
-  std::atomic<bool> closing_{false};  // we end the connection: no event
-  int descriptor_ = -1;
+  std::optional<Socket> connection_;  // of a client that may drop it
 };
 
 // Whose credentials a client of this role uses; null when the endpoint does not have the role.
@@ -249,6 +286,28 @@ std::string uri(const MqttOptions& broker) {
   return (broker.tls ? "ssl://" : "tcp://") + host + ":" + std::to_string(broker.port);
 }
 
+// Paho has one text for all that can go wrong before the CONNECT is answered, and no way to ask
+// OpenSSL: its error handler is called through a pointer that is not valid any more.
+Error explained(Error error, const MqttOptions& broker) {
+  if (error.kind == ErrorKind::kUnreachable && broker.tls && !error.reason_code) {
+    error.text += "; if it listens there, its certificate is not for " + broker.host +
+                  " or not signed by " +
+                  (broker.ca.empty() ? "an authority of this system" : broker.ca.string()) +
+                  ", it wants a certificate of ours, or one of our files cannot be read";
+  }
+  return error;
+}
+
+}  // namespace
+
+namespace {
+
+// Held alone while a droppable client connects. One for the process, as is the last descriptor.
+std::shared_mutex& connecting() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
 }  // namespace
 
 PahoConnector::PahoConnector(const MqttOptions& options) : options_(options) {
@@ -260,18 +319,27 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
   if (credentials == nullptr) {
     return fail(Error{ErrorKind::kInvalid, "no credentials for role " + client_options.role});
   }
+  if (client_options.session_expiry_seconds > kMaxFourByteInteger) {
+    return fail(
+        Error{ErrorKind::kInvalid, "cannot ask for a session expiry interval of more than " +
+                                       std::to_string(kMaxFourByteInteger) + " s"});
+  }
   auto client =
       std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_.timeout);
-  const PahoWaker::Hold awake(waker_);
+  const PahoWaker::Hold awake(*waker_);
   const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
   if (!client_options.droppable) {
-    const std::shared_lock others(connecting_);
-    if (auto opened = client->open(options); !opened) return fail(opened.error());
+    const std::shared_lock others(connecting());
+    if (auto opened = client->open(options); !opened) {
+      return fail(explained(opened.error(), options_));
+    }
     return client;
   }
   // Alone, so that the last descriptor connected is this client's.
-  const std::unique_lock alone(connecting_);
-  if (auto opened = client->open(options); !opened) return fail(opened.error());
+  const std::unique_lock alone(connecting());
+  if (auto opened = client->open(options); !opened) {
+    return fail(explained(opened.error(), options_));
+  }
   client->remember_descriptor(last_connected_descriptor());
   return client;
 }

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <memory>
-#include <shared_mutex>
 
 #include "endpoint/endpoint.h"
 #include "endpoint/mqtt.h"
@@ -22,8 +21,7 @@ class PahoConnector {
 
  private:
   const MqttOptions& options_;
-  PahoWaker waker_;
-  std::shared_mutex connecting_;  // held alone while a droppable client connects
+  std::shared_ptr<PahoWaker> waker_ = PahoWaker::shared();
 };
 
 // The time that MQTT sessions count in: the steady clock of this machine.

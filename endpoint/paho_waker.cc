@@ -95,6 +95,18 @@ PahoWaker::PahoWaker() : peer_(std::make_unique<Peer>()) {
   }
 }
 
+std::shared_ptr<PahoWaker> PahoWaker::shared() {
+  static std::mutex mutex;
+  static std::weak_ptr<PahoWaker> current;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<PahoWaker> waker = current.lock();
+  if (!waker) {
+    waker = std::make_shared<PahoWaker>();
+    current = waker;
+  }
+  return waker;
+}
+
 PahoWaker::~PahoWaker() {
   peer_->client.reset();
   {

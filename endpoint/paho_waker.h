@@ -16,6 +16,10 @@ class PahoWaker {
   // wakes nobody.
   PahoWaker();
   ~PahoWaker();
+
+  // The one of this process, made when nobody has it: a second one would connect as slowly as any
+  // client while the first is idle. Thread safe.
+  [[nodiscard]] static std::shared_ptr<PahoWaker> shared();
   PahoWaker(const PahoWaker&) = delete;
   PahoWaker& operator=(const PahoWaker&) = delete;
 

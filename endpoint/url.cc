@@ -54,6 +54,7 @@ bool parse_credentials(std::string_view text, Url& url) {
 
 bool parse_host_and_port(std::string_view text, Url& url) {
   if (text.ends_with('/')) text.remove_suffix(1);
+  if (text.find('/') != std::string_view::npos) return false;  // MQTT URLs have no path
   std::string_view port;
   if (text.starts_with('[')) {  // [::1]:1883
     const std::size_t close = text.find(']');
@@ -84,19 +85,26 @@ void parse_query(std::string_view text, Url& url) {
   }
 }
 
+// For messages, which end in logs: whatever could be a user name or a password is left out.
+std::string without_credentials(const std::string& whole) {
+  const std::size_t at = whole.rfind('@');
+  if (at == std::string::npos) return whole;
+  const std::size_t scheme = whole.find("://");
+  return (scheme < at ? whole.substr(0, scheme + 3) : std::string()) + "***" + whole.substr(at);
+}
+
 Result<Url, std::string> parse_network_url(std::string_view rest, Url url,
-                                           const std::string& whole) {
+                                           const std::string& shown) {
   const std::size_t at = rest.rfind('@');
   if (at != std::string_view::npos) {
     if (!parse_credentials(rest.substr(0, at), url)) {
-      return fail("the user name or password in \"" + whole + "\" is not legal; " +
+      return fail("the user name or password in \"" + shown + "\" is not legal; " +
                   std::string(kExpected));
     }
     rest = rest.substr(at + 1);
   }
   if (!parse_host_and_port(rest, url)) {
-    return fail("the host or port in \"" + std::string(rest) + "\" is not legal; " +
-                std::string(kExpected));
+    return fail("the host or port in \"" + shown + "\" is not legal; " + std::string(kExpected));
   }
   return url;
 }
@@ -121,7 +129,7 @@ std::string Url::display() const {
 }
 
 Result<Url, std::string> parse_url(std::string_view text) {
-  const std::string whole(text);
+  const std::string shown = without_credentials(std::string(text));
   const auto [main, query] = cut(text, '?');
   Url url;
   parse_query(query, url);
@@ -133,19 +141,19 @@ Result<Url, std::string> parse_url(std::string_view text) {
   if (main.starts_with("mqtt://")) {
     url.scheme = Scheme::kMqtt;
     url.port = kMqttPort;
-    return parse_network_url(main.substr(7), std::move(url), whole);
+    return parse_network_url(main.substr(7), std::move(url), shown);
   }
   if (main.starts_with("mqtts://")) {
     url.scheme = Scheme::kMqtts;
     url.port = kMqttsPort;
-    return parse_network_url(main.substr(8), std::move(url), whole);
+    return parse_network_url(main.substr(8), std::move(url), shown);
   }
   if (main.starts_with("ws://") || main.starts_with("wss://")) {
-    return fail("WebSocket endpoints (\"" + whole +
+    return fail("WebSocket endpoints (\"" + shown +
                 "\") are not supported: no test of ours can show that they work. Use mqtt:// or "
                 "mqtts://");
   }
-  return fail("\"" + whole + "\" is not an endpoint; " + std::string(kExpected));
+  return fail("\"" + shown + "\" is not an endpoint; " + std::string(kExpected));
 }
 
 }  // namespace fencepost::endpoint
