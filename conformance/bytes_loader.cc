@@ -9,7 +9,7 @@
 namespace fencepost::conformance {
 namespace {
 
-constexpr std::int64_t kMaxSize = 16 * 1024 * 1024;  // of one value that a scenario may ask for
+constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;  // of one value that a scenario may ask for
 
 BytesSpec literal(std::string bytes) { return {LiteralBytes{std::move(bytes)}}; }
 

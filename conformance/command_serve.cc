@@ -67,7 +67,7 @@ ExitCode serve(const ServeOptions& options) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   auto broker = endpoint::BrokerProcess::start(broker_options);
   if (!broker) {
     const bool in_use = broker.error().kind == endpoint::StartErrorKind::kPortInUse;

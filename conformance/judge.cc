@@ -178,7 +178,7 @@ std::string describe(const std::vector<Outcome>& expected, const ReplyContext& c
 
 std::string describe_reply(std::string_view payload) {
   const auto reply = codec::decode_reply(payload);
-  const std::string bytes = escape(payload, kMaxShown);
+  std::string bytes = escape(payload, kMaxShown);
   if (!reply) return bytes + " (" + codec::describe(reply.error()) + ")";
   if (reply->kind == ReplyKind::kNotApplied) return bytes + " (not applied)";
   if (reply->kind == ReplyKind::kMissing) return bytes + " (no such key)";

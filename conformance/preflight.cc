@@ -30,7 +30,7 @@ constexpr std::string_view kNotAllowedHint =
 class Prober {
  public:
   Prober(endpoint::Session& session, std::unique_ptr<endpoint::Client> client,
-         std::string client_id)
+         const std::string& client_id)
       : clock_(session.clock()),
         client_(std::move(client)),
         response_topic_(codec::recommended_response_topic(client_id)),
@@ -47,7 +47,7 @@ class Prober {
     Duration round_trip;
   };
   Result<Answer, PreflightError> ask(const std::vector<std::string_view>& arguments,
-                                     std::string timestamp = {}) {
+                                     const std::string& timestamp = {}) {
     codec::Message request;
     request.topic = codec::kRequestTopic;
     request.payload = codec::encode_command(arguments);

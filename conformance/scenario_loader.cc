@@ -130,9 +130,9 @@ class CaseLoader {
     Step step{.position = reader_.position(node), .title = *action, .what = {}};
     const YAML::Node body = YamlReader::member(node, *action);
     const YAML::Node expect = YamlReader::member(node, "expect");
-    static const std::set<std::string_view> kRequests = {"set",  "get",       "del",
-                                                         "vdel", "keynotify", "send"};
-    if (kRequests.contains(*action)) {
+    static const std::set<std::string_view> requests = {"set",  "get",       "del",
+                                                        "vdel", "keynotify", "send"};
+    if (requests.contains(*action)) {
       auto request = load_request(*action, body, expect);
       if (!request) return std::nullopt;
       step.what = std::move(*request);
@@ -167,14 +167,14 @@ class CaseLoader {
   // Has the request only those members that its verb can send? One that is not sent would be
   // ignored.
   bool check_sent_members(const std::string& action, const YAML::Node& members) {
-    static const std::set<std::string_view> kSent = {"key", "value", "options", "command",
-                                                     "payload"};
+    static const std::set<std::string_view> sent = {"key", "value", "options", "command",
+                                                    "payload"};
     std::set<std::string_view> own = {"key", "options"};
     if (action == "set" || action == "vdel") own.insert("value");
     if (action == "send") own = {"command", "payload"};
     for (const auto& entry : members) {
       const std::string name = entry.first.Scalar();
-      if (!kSent.contains(name) || own.contains(name)) continue;
+      if (!sent.contains(name) || own.contains(name)) continue;
       reader_.complain(entry.first, action + " takes no " + name + "; remove it");
       return false;
     }

@@ -196,12 +196,6 @@ TEST(SuiteVerdict, GoesByTheRequirementThatFailed) {
   EXPECT_EQ(failing("R-MUST-1, R-SHOULD-1", false, "R-SHOULD-1").summary.warnings, 1U);
 }
 
-TEST(SuiteVerdict, WarnsOfAFailedPermissionUnlessStrict) {
-  EXPECT_EQ(failing("R-MAY-1", false).summary.warnings, 1U);
-  EXPECT_EQ(exit_code(failing("R-MAY-1", false)), ExitCode::kConformant);
-  EXPECT_EQ(exit_code(failing("R-MAY-1", true)), ExitCode::kFailed);
-}
-
 TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
   const std::vector<std::pair<std::string, std::string>> kTable = {
       {"transport", "transport: "},

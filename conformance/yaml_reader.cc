@@ -142,10 +142,10 @@ std::string describe(const LoadError& error) {
 }
 
 bool is_retyped(std::string_view plain) {
-  static const std::set<std::string> kWords = {"",      "~",     "null", "true", "false", "yes",
-                                               "no",    "on",    "off",  "y",    "n",     ".inf",
-                                               "-.inf", "+.inf", ".nan", "=",    "<<"};
-  return kWords.contains(lower(plain)) || looks_numeric(plain) || looks_like_date(plain);
+  static const std::set<std::string> words = {"",      "~",     "null", "true", "false", "yes",
+                                              "no",    "on",    "off",  "y",    "n",     ".inf",
+                                              "-.inf", "+.inf", ".nan", "=",    "<<"};
+  return words.contains(lower(plain)) || looks_numeric(plain) || looks_like_date(plain);
 }
 
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {

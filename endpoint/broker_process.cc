@@ -158,7 +158,7 @@ struct ChildDescriptors {
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread here
   if (descriptors.log >= 0) dup2(descriptors.log, STDERR_FILENO);
   const int null_descriptor = open("/dev/null", O_RDWR);
   dup2(null_descriptor, STDIN_FILENO);

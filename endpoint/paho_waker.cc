@@ -35,7 +35,7 @@ Socket listen_on_loopback(std::uint16_t& port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(address);
   auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-  bind(socket.descriptor(), generic, size);
+  (void)bind(socket.descriptor(), generic, size);         // a failure shows in nobody being woken
   listen(socket.descriptor(), 1);
   getsockname(socket.descriptor(), generic, &size);
   port = ntohs(address.sin_port);

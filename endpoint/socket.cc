@@ -23,6 +23,7 @@ struct AddressDeleter {
 };
 
 std::string error_text(int code) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is safe
   return std::strerror(code);
 }  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 

@@ -12,7 +12,6 @@ namespace {
 using codec::Command;
 using codec::ErrorCode;
 using codec::Operation;
-using codec::Reply;
 using codec::ReplyKind;
 using codec::Verb;
 

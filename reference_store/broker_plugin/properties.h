@@ -5,7 +5,7 @@
 
 #include "codec/message.h"
 
-struct mqtt5__property;
+struct mqtt5__property;  // NOLINT(bugprone-reserved-identifier): mosquitto's name
 
 namespace fencepost::broker_plugin {
 
