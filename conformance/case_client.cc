@@ -68,7 +68,8 @@ void CaseClient::take(const endpoint::Event& event) {
   } else if (const auto* refused = std::get_if<endpoint::PublishRefused>(&event.what)) {
     note(fmt::format("the broker refused the PUBLISH with 0x{:02x}", refused->reason_code));
     for (Pending& request : requests_) {
-      if (request.correlation_data.value_or("") == refused->correlation_data && !request.reply) {
+      if (request.correlation_data.value_or("") == refused->correlation_data && !request.reply &&
+          !request.refused) {
         request.refused = refused->reason_code;
         break;
       }
@@ -122,7 +123,7 @@ bool CaseClient::is_redelivery(const codec::Message& message) const {
 // The oldest unanswered request that this message can be the response to.
 Pending* CaseClient::find_request(const codec::Message& message) {
   const auto found = std::find_if(requests_.begin(), requests_.end(), [&](const Pending& request) {
-    return !request.reply && request.response_topic == message.topic &&
+    return !request.reply && !request.closed && request.response_topic == message.topic &&
            request.correlation_data == message.correlation_data;
   });
   return found == requests_.end() ? nullptr : &*found;

@@ -31,6 +31,7 @@ struct Pending {
   std::optional<codec::Message> reply{};
   endpoint::Duration replied{0};
   std::optional<int> refused{};  // reason code of a PUBACK that refused it
+  bool closed = false;           // must not be answered, and was not when it was judged
 };
 
 // What a client id has received, also over earlier connections: MQTT lets a broker deliver a
@@ -65,6 +66,9 @@ class CaseClient {
   [[nodiscard]] std::vector<std::string>& surprises() { return surprises_; }
   [[nodiscard]] const std::list<Pending>& requests() const { return requests_; }
   void note(std::string summary);
+  // The broker has a reason to end this connection.
+  void expect_end() { end_expected_ = true; }
+  [[nodiscard]] bool ended_unexpectedly() const { return disconnected_ && !end_expected_; }
 
  private:
   void take(const endpoint::Event& event);
@@ -83,6 +87,7 @@ class CaseClient {
   std::deque<Notified> notifications_;
   std::vector<std::string> surprises_;  // messages that nobody asked for, described
   std::optional<endpoint::Disconnected> disconnected_;
+  bool end_expected_ = false;
 };
 
 }  // namespace fencepost::conformance

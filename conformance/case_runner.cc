@@ -96,7 +96,10 @@ class CaseRunner {
   MaybeProblem connect(const std::string& name) {
     const ClientSpec& spec = spec_of(name);
     const std::string id = client_id(spec.same_id_as.empty() ? name : spec.same_id_as);
-    clients_.erase(name);
+    if (auto problem = let_go(name)) return problem;
+    for (const auto& [other, client] : clients_) {
+      if (client->client_id() == id) client->expect_end();  // its session is taken over
+    }
     auto client = session_.connect({.client_id = id,
                                     .role = spec.role,
                                     .clean_start = spec.clean_start,
@@ -217,11 +220,19 @@ class CaseRunner {
     for (const BytesSpec& key : step.written_keys) {
       written_keys_.push_back(resolve(key, key_prefix_));
     }
-    if (!std::holds_alternative<NoTimestamp>(step.token)) fenced_ = true;
+    if (const std::string* token = message->property(codec::kTokenProperty)) note_token(*token);
     auto pending = (*from)->send(*message);
     if (!pending) return fail(lost(pending.error()));
     if (!step.mark.empty()) marks_[step.mark] = {.sent = (*pending)->sent};
     return Sent{&step, *from, *pending, std::move(*message)};
+  }
+
+  void note_token(const std::string& text) {
+    fenced_ = true;
+    const auto token = hlc::parse(text);
+    if (token && !hlc::too_far_ahead(*token, store_wall_ms()) && *token > newest_token_) {
+      newest_token_ = *token;
+    }
   }
 
   // A GET that any store answers, to prove that an earlier request of this client will not be.
@@ -254,17 +265,30 @@ class CaseRunner {
         scaled(kReplyTimeout));
     if (sent.pending->reply) return judge_reply(sent);
     if (from.disconnected()) {
-      if (expects<Disconnection>(*sent.step)) return record_open<Disconnection>(sent);
-      return unexpected_disconnect(from);
+      if (!expects<Disconnection>(*sent.step)) return unexpected_disconnect(from);
+      from.expect_end();
+      return record_open<Disconnection>(sent);
     }
     const bool silent = sent.pending->refused || (probe_pending != nullptr && probe_pending->reply);
-    if (silent && expects<NoReply>(*sent.step)) return record_open<NoReply>(sent);
+    if (silent && expects<NoReply>(*sent.step)) {
+      sent.pending->closed = forbids_replies(*sent.step);
+      return record_open<NoReply>(sent);
+    }
     return Problem{.message = silent ? "the client stayed connected and got no reply"
                                      : "neither this request nor the next one was answered",
                    .expected = expected_text(sent),
                    .actual = silent
                                  ? "no reply; a later request on the same connection was answered"
                                  : "nothing"};
+  }
+
+  // Would any reply, however late, be wrong?
+  static bool forbids_replies(const RequestStep& step) {
+    return std::all_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
+                       [](const Outcome& outcome) {
+                         return std::holds_alternative<NoReply>(outcome.what) ||
+                                std::holds_alternative<Disconnection>(outcome.what);
+                       });
   }
 
   template <typename Kind>
@@ -573,7 +597,7 @@ class CaseRunner {
   MaybeProblem run(const DisconnectStep& step) {
     auto found = client(step.client);
     if (!found) return found.error();
-    (*found)->drain();
+    if (auto problem = check_leftovers(**found)) return problem;
     if (auto problem = check_surprises()) return problem;
     (*found)->note(step.drop ? "drops the connection" : "disconnects");
     if (step.drop) {
@@ -583,6 +607,17 @@ class CaseRunner {
     }
     add_round_trips(**found);
     clients_.erase(step.client);
+    return std::nullopt;
+  }
+
+  // Ends the connection that a client of this name has, if any.
+  MaybeProblem let_go(const std::string& name) {
+    const auto found = clients_.find(name);
+    if (found == clients_.end()) return std::nullopt;
+    if (auto problem = check_leftovers(*found->second)) return problem;
+    if (auto problem = check_surprises()) return problem;
+    add_round_trips(*found->second);
+    clients_.erase(found);
     return std::nullopt;
   }
 
@@ -657,16 +692,24 @@ class CaseRunner {
   // What has arrived and no step has consumed.
   MaybeProblem check_leftovers() {
     for (const auto& [name, client] : clients_) {
-      if (!client->disconnected()) client->drain();
-      if (client->notifications().empty()) continue;
-      const Notified& notified = client->notifications().front();
+      if (auto problem = check_leftovers(*client)) return problem;
+    }
+    return check_surprises();
+  }
+
+  [[nodiscard]] MaybeProblem check_leftovers(CaseClient& client) const {
+    if (!client.disconnected()) client.drain();
+    if (!client.notifications().empty()) {
+      const Notified& notified = client.notifications().front();
       return Problem{
-          .message = "client " + name + " received a notification that the case does not expect",
+          .message =
+              "client " + client.name() + " received a notification that the case does not expect",
           .expected = "no further notification",
           .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
                                 escape(notified.key, 100))};
     }
-    return check_surprises();
+    if (client.ended_unexpectedly()) return unexpected_disconnect(client);
+    return std::nullopt;
   }
 
   void blame(const Problem& problem) {
@@ -691,6 +734,12 @@ class CaseRunner {
     result_.transcript.resize(transcript_size);
   }
 
+  // A token that the store takes for every key of this case: newer than what a case usually uses,
+  // or the newest that this one did.
+  [[nodiscard]] hlc::Timestamp last_token() const {
+    return std::max(hlc::Timestamp{store_wall_ms() + 59'000, 0, "fencepost"}, newest_token_);
+  }
+
   void remove_keys(CaseClient& client, const std::vector<std::string>& keys) {
     std::vector<Pending*> requests;
     for (const std::string& key : keys) {
@@ -700,9 +749,7 @@ class CaseRunner {
       message.response_topic = client.response_topic();
       message.correlation_data = random_bytes(kCorrelationBytes);
       if (fenced_) {
-        // Newer than any token that a case may have used, and still legal.
-        message.user_properties.emplace_back(
-            codec::kTokenProperty, hlc::format({store_wall_ms() + 59'000, 0, "fencepost"}));
+        message.user_properties.emplace_back(codec::kTokenProperty, hlc::format(last_token()));
       }
       if (auto pending = client.send(message)) requests.push_back(*pending);
     }
@@ -739,6 +786,7 @@ class CaseRunner {
   std::vector<std::string> written_keys_;
   std::map<std::string, std::shared_ptr<Received>> received_;  // by client id
   bool fenced_ = false;
+  hlc::Timestamp newest_token_;  // that was legal when it was sent
   std::size_t fences_ = 0;
 };
 

@@ -18,6 +18,7 @@
 #include "conformance/preflight.h"
 #include "conformance/report.h"
 #include "conformance/target.h"
+#include "endpoint/url.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -158,6 +159,12 @@ std::optional<Descriptor> read_descriptor(const CertifyOptions& options) {
   return descriptor;
 }
 
+// The URL as reports may show it: without password.
+std::string shown_url(const std::string& text) {
+  const auto url = endpoint::parse_url(text);
+  return url ? url->display() : "unknown";
+}
+
 // Everything that a run needs, made from the options.
 struct Plan {
   Library library;
@@ -195,7 +202,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                          .seed = seed,
                          .timeout_scale = options.timeout_scale};
   plan.suite.strict = options.strict;
-  plan.context = {.endpoint = plan.descriptor.url,
+  plan.context = {.endpoint = shown_url(plan.descriptor.url),
                   .profile = *profile,
                   .seed = seed,
                   .strict = options.strict,

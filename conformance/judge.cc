@@ -64,15 +64,20 @@ std::optional<Divergence> divergence_of(const Outcome& outcome, const ReplyConte
   return std::nullopt;
 }
 
-bool is_error(std::string_view payload) {
+bool is_error(std::string_view payload, DialectId id) {
   const auto reply = codec::decode_reply(payload);
-  return reply && reply->kind == ReplyKind::kError;
+  if (reply) return reply->kind == ReplyKind::kError;
+  if (id != DialectId::kDocumented) return false;
+  // The article prints its first error without the final CR LF.
+  const std::string completed = std::string(payload) + "\r\n";
+  const auto error = codec::decode_reply(completed);
+  return error && error->kind == ReplyKind::kError;
 }
 
 bool matches_in(const Outcome& outcome, std::string_view payload, const ReplyContext& context,
                 DialectId id) {
   if (outcome.only_in && *outcome.only_in != id) return false;
-  if (std::holds_alternative<AnyError>(outcome.what)) return is_error(payload);
+  if (std::holds_alternative<AnyError>(outcome.what)) return is_error(payload, id);
   const std::vector<std::string> allowed = payloads(outcome, context, id);
   return std::find(allowed.begin(), allowed.end(), payload) != allowed.end();
 }

@@ -106,27 +106,28 @@ PreflightError from_endpoint(const endpoint::Error& error) {
 // The clock of the store, as far as it can be told: the version of a SET is at least the store's
 // clock.
 Result<void, PreflightError> measure_clock(Prober& prober, PreflightReport& report) {
+  // The clock before the SET: what the response needs on its way is no difference between clocks.
+  const auto before = static_cast<std::int64_t>(prober.clock().wall_ms());
   // A timestamp far in the past: the version then says nothing of ours.
   const auto answer =
       prober.ask({"SET", prober.key(), "preflight"}, "000000000000001:00000:fencepost");
   if (!answer) return fail(answer.error());
-  const auto now = static_cast<std::int64_t>(prober.clock().wall_ms());
   const auto reply = codec::decode_reply(answer->message.payload);
   if (reply && reply->kind == codec::ReplyKind::kError && reply->value == "not authorized") {
     return fail(PreflightError{PreflightErrorKind::kNotAllowed,
                                "the store answered a SET with: " + escape(answer->message.payload),
                                std::string(kNotAllowedHint)});
   }
+  (void)prober.ask({"DEL", prober.key()});
   const std::string* text = answer->message.property(codec::kTimestampProperty);
   const auto version = hlc::parse(text == nullptr ? "" : *text);
   if (!version) return {};  // the cases will say so with more care
-  report.version_ahead_ms = static_cast<std::int64_t>(version->wall_ms) - now;
+  report.version_ahead_ms = static_cast<std::int64_t>(version->wall_ms) - before;
   // No clock is a day behind; a version that is comes from a store that does not use its clock.
   constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
   if (report.version_ahead_ms < -kDayMs) return {};
   // Earlier requests may have moved versions ahead of the store's clock, never behind it.
   report.clock_offset_ms = std::min<std::int64_t>(0, report.version_ahead_ms + 1);
-  (void)prober.ask({"DEL", prober.key()});
   return {};
 }
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <sstream>
 
@@ -9,15 +12,51 @@
 namespace fencepost::conformance {
 namespace {
 
-// XML 1.0 cannot hold most control characters, not even escaped.
+// The bytes of the character at the beginning of `text`, when it is one that XML 1.0 can hold and
+// its UTF-8 is right; 0 when not.
+std::size_t xml_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) {
+    return (byte(0) >= 0x20 && byte(0) != 0x7f) || text[0] == '\n' || text[0] == '\t' ? 1 : 0;
+  }
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
+  std::uint32_t code = byte(0) & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80U) return 0;
+    code = (code << 6U) | (byte(i) & 0x3fU);
+  }
+  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  const bool legal =
+      code >= kLeast[length] && code <= 0x10ffff && !surrogate && code != 0xfffe && code != 0xffff;
+  return legal ? length : 0;
+}
+
+// XML 1.0 cannot hold most control characters, not even escaped, nor bytes that are no UTF-8.
 std::string xml_safe(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool legal = byte >= 0x20 || c == '\n' || c == '\t';
-    out += legal && byte != 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  while (!text.empty()) {
+    const std::size_t length = xml_character(text);
+    if (length > 0) {
+      out += text.substr(0, length);
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
+}
+
+// The level of what failed, as people know it from standards: MUST, SHOULD, MAY.
+std::string level_of_failure(const CaseResult& result, const Catalogue& catalogue) {
+  const Requirement* requirement = catalogue.find(result.requirement);
+  const Level level =
+      requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
+  std::string text(name(level));
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+  return text;
 }
 
 std::string seconds(std::chrono::microseconds time) {
@@ -91,7 +130,7 @@ void add_outcome(pugi::xml_node test, const CaseResult& result, const Catalogue&
     case Verdict::kFailed:
       if (is_warning(result, catalogue, context.strict)) return;
       ++counts.failures;
-      add_child(test, "failure", "MUST", result.message, text);
+      add_child(test, "failure", level_of_failure(result, catalogue), result.message, text);
       return;
     case Verdict::kInconclusive:
     case Verdict::kLost:

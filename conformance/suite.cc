@@ -95,15 +95,22 @@ class SuiteRun {
     const auto apart = [this, alone](const CaseResult& entry) {
       return alone(entry) && endpoint_.capabilities().quota_apart && needs_quota(*entry.test_case);
     };
-    std::thread beside([&] { run_phase(apart, 1); });
-    run_phase([&](const CaseResult& entry) { return !alone(entry); }, options_.jobs);
+    // All queues are made before any case runs: a running case changes its entry.
+    const Queue own_quota = queue_of(apart);
+    const Queue together = queue_of([&](const CaseResult& entry) { return !alone(entry); });
+    const Queue last =
+        queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
+    std::thread beside([&] { run_phase(own_quota, 1); });
+    run_phase(together, options_.jobs);
     beside.join();
-    run_phase([&](const CaseResult& entry) { return alone(entry) && !apart(entry); }, 1);
+    run_phase(last, 1);
   }
 
+  using Queue = std::vector<CaseResult*>;
+
   template <typename Filter>
-  void run_phase(const Filter& wanted, std::size_t jobs) {
-    std::vector<CaseResult*> queue;
+  Queue queue_of(const Filter& wanted) {
+    Queue queue;
     for (CaseResult& result : result_.cases) {
       if (!result.test_case->requires_.empty() && skipped_.contains(result.test_case)) continue;
       if (wanted(result)) queue.push_back(&result);
@@ -112,6 +119,10 @@ class SuiteRun {
     std::stable_sort(queue.begin(), queue.end(), [](const CaseResult* a, const CaseResult* b) {
       return a->test_case->expected_wait() > b->test_case->expected_wait();
     });
+    return queue;
+  }
+
+  void run_phase(const Queue& queue, std::size_t jobs) {
     std::atomic<std::size_t> next{0};
     std::vector<std::thread> threads;
     const std::size_t count = std::min(jobs, queue.size());
@@ -131,8 +142,12 @@ class SuiteRun {
     if (session) {
       result = run_case(*slot.test_case, **session, options_.settings);
     } else {
+      // Trouble of the suite's own says nothing about the store.
+      const bool ours = session.error().kind == endpoint::ErrorKind::kInvalid ||
+                        session.error().kind == endpoint::ErrorKind::kInternal;
       result.test_case = slot.test_case;
-      result.verdict = Verdict::kLost;
+      result.position = slot.test_case->position;
+      result.verdict = ours ? Verdict::kInconclusive : Verdict::kLost;
       result.message = session.error().text;
     }
     if (result.verdict == Verdict::kLost) decide_loss(result);
@@ -202,6 +217,7 @@ void check_consistency(SuiteResult& result) {
           "the same form in every case: that of the documented or of the deployed dialect";
       entry.actual = "both forms in this run";
       entry.step = 0;
+      entry.position = entry.test_case->position;
       break;  // one witness is enough
     }
   }
@@ -289,7 +305,7 @@ ExitCode exit_code(const SuiteResult& result) {
   if (result.endpoint_lost) return ExitCode::kUnreachable;
   if (result.interrupted) return ExitCode::kInterrupted;
   if (result.cases.empty()) return ExitCode::kNothingSelected;
-  if (result.summary.inconclusive > 0) return ExitCode::kInconclusive;
+  if (result.summary.inconclusive + result.summary.not_run > 0) return ExitCode::kInconclusive;
   return ExitCode::kConformant;
 }
 

@@ -50,7 +50,7 @@ enum class ExitCode {
 struct Summary {
   std::size_t passed = 0;
   std::size_t failed = 0;
-  std::size_t warnings = 0;  // failed cases of level "should" or "may" without --strict
+  std::size_t warnings = 0;  // failed cases of level "should" without --strict
   std::size_t skipped = 0;
   std::size_t inconclusive = 0;
   std::size_t not_run = 0;  // lost, or never begun

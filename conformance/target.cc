@@ -73,6 +73,10 @@ class DescriptorLoader {
       return;
     }
     for (const auto& entry : node) {
+      if (out.roles.contains(entry.first.Scalar())) {
+        reader_.complain(entry.first, "the key \"" + entry.first.Scalar() +
+                                          "\" stands twice in roles; remove one");
+      }
       if (!reader_.check_map(entry.second, "role", kRole, {"user"})) continue;
       const YAML::Node password = YamlReader::member(entry.second, "password");
       out.roles[entry.first.Scalar()] = {
