@@ -25,8 +25,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kReplyTimeout{3'000};
 constexpr milliseconds kCleanupTimeout{1'000};
-constexpr const char* kWrongDialect =
-    "the {} has the form of the {} dialect, and this run judges by the {} one";
 constexpr std::size_t kCorrelationBytes = 16;  // what the public client SDKs send and insist on
 constexpr std::size_t kFillWindow = 64;        // requests in flight while a quota is filled
 
@@ -48,6 +46,23 @@ Problem lost(const endpoint::Error& error) {
     return {.verdict = Verdict::kInconclusive, .message = error.text};
   }
   return {.verdict = Verdict::kLost, .message = error.text};
+}
+
+// The requirement that prescribes the form.
+std::string requirement_of(codec::Divergence divergence) {
+  switch (divergence) {
+    case codec::Divergence::kSetNotApplied:
+      return "SET-NOT-APPLIED-1";
+    case codec::Divergence::kVdelMismatch:
+      return "VDEL-MISMATCH-2";
+    case codec::Divergence::kDeleteOperation:
+      return "NTF-DEL-1";
+    case codec::Divergence::kLowerTokenText:
+      return "ERR-TEXT-4";
+    case codec::Divergence::kKeynotifyError:
+      return "NTF-ERROR-1";
+  }
+  return {};
 }
 
 class CaseRunner {
@@ -389,25 +404,31 @@ class CaseRunner {
                      .actual = describe_reply(reply.payload)};
     }
     const auto match = match_reply(expect.outcomes, reply.payload, context);
-    if (!match) {
-      return Problem{.message = unmatched_reply_message(expect, reply.payload, context),
-                     .expected = describe(expect.outcomes, context),
-                     .actual = describe_reply(reply.payload)};
-    }
+    if (!match) return unmatched_reply(expect, reply.payload, context);
     if (match->form) result_.forms.push_back(*match->form);
     note_open_point(*sent.step, *match->outcome);
     return std::nullopt;
   }
 
   // The right reply in the wrong dialect deserves to be called that.
-  std::string unmatched_reply_message(const Expectation& expect, std::string_view payload,
-                                      ReplyContext context) {
-    context.profile = Profile::kAuto;
-    const auto match = match_reply(expect.outcomes, payload, context);
-    if (!match || !match->form) return "the reply is not the expected one";
-    result_.forms.push_back(*match->form);
-    return fmt::format(kWrongDialect, "reply", codec::dialect(match->form->second).name,
-                       name(settings_.profile));
+  Problem unmatched_reply(const Expectation& expect, std::string_view payload,
+                          const ReplyContext& context) {
+    Problem problem{.message = "the reply is not the expected one",
+                    .expected = describe(expect.outcomes, context),
+                    .actual = describe_reply(payload)};
+    ReplyContext either = context;
+    either.profile = Profile::kAuto;
+    const auto match = match_reply(expect.outcomes, payload, either);
+    if (match && match->form) blame_dialect(*match->form, "reply", problem);
+    return problem;
+  }
+
+  void blame_dialect(const SeenForm& form, const char* what, Problem& problem) {
+    result_.forms.push_back(form);
+    problem.message =
+        fmt::format("the {} has the form of the {} dialect, and this run judges by the {} one",
+                    what, codec::dialect(form.second).name, name(settings_.profile));
+    problem.cites = requirement_of(form.first);
   }
 
   // --- steps
@@ -461,7 +482,7 @@ class CaseRunner {
     const Notified notified = std::move(queue.front());
     queue.pop_front();
     MaybeProblem problem = judge_notification(step, notified, expected);
-    if (problem) problem->cites = step.cites;
+    if (problem && problem->cites.empty()) problem->cites = step.cites;
     return problem;
   }
 
@@ -504,12 +525,9 @@ class CaseRunner {
                                                        *decoded->form) == dialects.end();
     const bool wrong_value = step.value && decoded->value != resolve(*step.value, key_prefix_);
     if (wrong_form && !wrong_value) {
-      result_.forms.emplace_back(codec::Divergence::kDeleteOperation, *decoded->form);
-      return Problem{
-          .message = fmt::format(kWrongDialect, "notification", codec::dialect(*decoded->form).name,
-                                 name(settings_.profile)),
-          .expected = expected,
-          .actual = actual};
+      Problem problem{.message = {}, .expected = expected, .actual = actual};
+      blame_dialect({codec::Divergence::kDeleteOperation, *decoded->form}, "notification", problem);
+      return problem;
     }
     if (wrong_value) {
       return Problem{.message = "the notification is not the expected one",

@@ -650,13 +650,13 @@ TEST(CaseRunnerNotification, JudgesTheFormOfADeletionByTheProfile) {
   }
   EXPECT_EQ(told(reference_store({.dialect = DialectId::kDocumented}), test_case,
                  settings(Profile::kDeployed)),
-            "failed 5 R-MUST-1: the notification has the form of the documented dialect, and this "
+            "failed 5 NTF-DEL-1: the notification has the form of the documented dialect, and this "
             "run judges by the deployed one | " +
                 deployed + " | " + documented);
   EXPECT_EQ(
       told(reference_store({.dialect = DialectId::kDeployed}), test_case,
            settings(Profile::kDocumented)),
-      "failed 5 R-MUST-1: the notification has the form of the deployed dialect, and this run "
+      "failed 5 NTF-DEL-1: the notification has the form of the deployed dialect, and this run "
       "judges by the documented one | " +
           documented + " | " + deployed);
 }

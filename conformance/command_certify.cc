@@ -58,9 +58,13 @@ std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
 }
 
+// As one word for a shell.
 std::string quote(const std::string& text) {
-  const bool plain = text.find_first_of(" '\"$*?[]&;()<>|\\") == std::string::npos;
-  return plain ? text : "'" + text + "'";
+  const bool plain = text.find_first_of(" '\"$*?[]&;()<>|\\~#`!{}\t\n") == std::string::npos;
+  if (plain) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 // The command line that repeats this run, without the selection of cases.

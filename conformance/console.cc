@@ -1,5 +1,6 @@
 #include "conformance/console.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 
@@ -121,10 +122,12 @@ void Console::end(const SuiteResult& result, const Catalogue& catalogue,
 void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, bool strict) {
   std::map<std::string, std::vector<const CaseResult*>> areas;
   std::vector<std::string> order;
+  std::size_t width = 0;  // of the longest id
   for (const CaseResult& entry : result.cases) {
     auto& list = areas[entry.test_case->area];
     if (list.empty()) order.push_back(entry.test_case->area);
     list.push_back(&entry);
+    width = std::max(width, entry.test_case->id.size());
   }
   for (const std::string& area : order) {
     line("");
@@ -137,9 +140,9 @@ void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, 
               ? std::string(name(entry->verdict))
               : fmt::format("{:.1f} ms", milliseconds(entry->duration));
       line(fmt::format(
-          "  {} {:<52} {:>11}  {}",
+          "  {} {:<{}} {:>11}  {}",
           coloured(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
-          entry->test_case->id, duration,
+          entry->test_case->id, width, duration,
           coloured(kDim, entry->verdict == Verdict::kSkipped ? entry->message
                                                              : entry->test_case->title)));
     }

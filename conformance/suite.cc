@@ -304,7 +304,8 @@ ExitCode exit_code(const SuiteResult& result) {
   if (result.summary.failed > 0) return ExitCode::kFailed;
   if (result.endpoint_lost) return ExitCode::kUnreachable;
   if (result.interrupted) return ExitCode::kInterrupted;
-  if (result.cases.empty()) return ExitCode::kNothingSelected;
+  // Where every case was skipped, nothing was certified.
+  if (result.summary.skipped == result.cases.size()) return ExitCode::kNothingSelected;
   if (result.summary.inconclusive + result.summary.not_run > 0) return ExitCode::kInconclusive;
   return ExitCode::kConformant;
 }

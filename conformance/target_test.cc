@@ -131,8 +131,8 @@ TEST(Descriptor, NamesWhatIsWrongAndWhere) {
       {"url: mqtt://h\nroles:\n  restricted: {password: x}",
        "d.yaml:3:15: role needs the key \"user\""},
       {"url: mqtt://h\nroles:\n  restricted: {user: r, password: 1234}",
-       "d.yaml:3:35: password: YAML readers take 1234 for something else than text; write "
-       "\"1234\""},
+       "d.yaml:3:35: password: put it in quotes; YAML readers take it for something else than "
+       "text"},
       {"url: mqtt://h\nroles:\n  restricted: {user: r}\n  restricted: {user: s}",
        "d.yaml:4:3: the key \"restricted\" stands twice in roles; remove one"},
       {"url: mqtt://h\ncapabilities: {quota: 0}",

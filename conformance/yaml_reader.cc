@@ -312,8 +312,12 @@ std::optional<std::string> YamlReader::text(const YAML::Node& node, std::string_
   }
   const std::string& scalar = node.Scalar();
   if (!is_quoted(node) && is_retyped(scalar)) {
-    complain(node, std::string(what) + ": YAML readers take " + scalar +
-                       " for something else than text; write \"" + scalar + "\"");
+    // A password must not end up in a log.
+    complain(node, what == "password"
+                       ? "password: put it in quotes; YAML readers take it for "
+                         "something else than text"
+                       : std::string(what) + ": YAML readers take " + scalar +
+                             " for something else than text; write \"" + scalar + "\"");
     return std::nullopt;
   }
   return scalar;

@@ -209,6 +209,11 @@ class Certify(CliTest):
         self.assertNotEqual(0, result.returncode)
         self.assertIn("/dev/full", result.stderr)
 
+    def test_a_run_that_skips_everything_certifies_nothing(self):
+        result = self.certify("--endpoint", "inproc:", "--run", "envelope.delivery.responses-are-not-retained")
+        self.assertEqual(5, result.returncode, result.stdout)
+        self.assertEqual(1, self.load_report()["summary"]["skipped"])
+
     def test_shards_are_a_partition(self):
         whole = {case["id"] for case in json.loads(run("list", "cases", "--json").stdout)}
         seen = []
