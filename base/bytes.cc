@@ -94,4 +94,12 @@ std::optional<std::string> unescape(std::string_view text) {
   return out;
 }
 
+std::uint64_t stable_hash(std::string_view bytes) {
+  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
+  for (const char c : bytes) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
+  }
+  return hash;
+}
+
 }  // namespace fencepost

@@ -1,10 +1,11 @@
-// Bytes as people read and write them.
+// Bytes as people read and write them, and a hash that does not change.
 //
 //   escape("+OK\r\n")            ->  +OK\r\n        (backslash, r, backslash, n)
 //   unescape("a\\x00b")          ->  'a' NUL 'b'
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,5 +20,8 @@ namespace fencepost {
 // The reverse of escape(). Knows \\ \" \r \n \t \0 \xNN. Returns nothing when an escape is not one
 // of those.
 [[nodiscard]] std::optional<std::string> unescape(std::string_view text);
+
+// FNV-1a, 64 bits: the same on every machine and in every version, for names that others rely on.
+[[nodiscard]] std::uint64_t stable_hash(std::string_view bytes);
 
 }  // namespace fencepost

@@ -29,5 +29,11 @@ TEST(Unescape, RefusesWhatIsNoEscape) {
   }
 }
 
+TEST(StableHash, IsThePublishedFunction) {
+  EXPECT_EQ(stable_hash(""), 0xcbf29ce484222325U);
+  EXPECT_EQ(stable_hash("a"), 0xaf63dc4c8601ec8cU);
+  EXPECT_EQ(stable_hash("foobar"), 0x85944171f73967e8U);
+}
+
 }  // namespace
 }  // namespace fencepost

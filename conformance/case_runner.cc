@@ -33,19 +33,13 @@ struct Mark {
   std::optional<Duration> replied{};
 };
 
-std::uint64_t hash_text(std::string_view text) {  // FNV-1a
-  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
-  }
-  return hash;
-}
-
+// What an error of the endpoint means for the case: a connection that is gone, or trouble that says
+// nothing about the store, such as a subscription that the broker does not allow.
 Problem lost(const endpoint::Error& error) {
-  if (error.kind == endpoint::ErrorKind::kInvalid || error.kind == endpoint::ErrorKind::kInternal) {
-    return {.verdict = Verdict::kInconclusive, .message = error.text};
-  }
-  return {.verdict = Verdict::kLost, .message = error.text};
+  using endpoint::ErrorKind;
+  const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
+                    error.kind == ErrorKind::kTimeout;
+  return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive, .message = error.text};
 }
 
 // The requirement that prescribes the form.
@@ -72,8 +66,8 @@ class CaseRunner {
         session_(session),
         clock_(session.clock()),
         settings_(settings),
-        random_(settings.seed ^ hash_text(test_case.id)),
-        case_tag_(fmt::format("{:08x}", hash_text(test_case.id) & 0xffffffffU)),
+        random_(settings.seed ^ stable_hash(test_case.id)),
+        case_tag_(fmt::format("{:08x}", stable_hash(test_case.id) & 0xffffffffU)),
         key_prefix_("fencepost/" + settings.run_id + "/" + case_tag_ + "/"),
         start_(clock_.now()) {
     result_.test_case = &test_case;

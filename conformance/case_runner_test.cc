@@ -488,7 +488,7 @@ TEST(CaseRunnerLoss, TellsAnEndpointThatIsGoneFromAHarnessThatFails) {
   using endpoint::ErrorKind;
   const std::pair<ErrorKind, std::string> kTable[] = {
       {ErrorKind::kUnreachable, "lost"},     {ErrorKind::kLost, "lost"},
-      {ErrorKind::kTimeout, "lost"},         {ErrorKind::kNotAllowed, "lost"},
+      {ErrorKind::kTimeout, "lost"},         {ErrorKind::kNotAllowed, "inconclusive"},
       {ErrorKind::kInvalid, "inconclusive"}, {ErrorKind::kInternal, "inconclusive"}};
   for (const auto& [kind, verdict] : kTable) {
     const auto refuse = [error = endpoint::Error{kind, "why"}](const auto&) { return error; };

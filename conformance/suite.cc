@@ -4,6 +4,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/bytes.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::conformance {
@@ -23,12 +24,6 @@ bool intersects(const std::vector<std::string>& a, const std::vector<std::string
   return std::any_of(a.begin(), a.end(), [&](const std::string& entry) {
     return std::find(b.begin(), b.end(), entry) != b.end();
   });
-}
-
-std::uint32_t hash_id(const std::string& id) {  // FNV-1a: the same on every machine
-  std::uint32_t hash = 2'166'136'261U;
-  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
-  return hash;
 }
 
 // The capability that the endpoint lacks for this case, and how to provide it; empty when there is
@@ -269,7 +264,7 @@ std::vector<const Case*> select(const std::vector<Case>& cases, const Selection&
         !intersects(selection.requirements, test_case.requirements)) {
       continue;
     }
-    if (hash_id(test_case.id) % selection.shards != selection.shard - 1) continue;
+    if (stable_hash(test_case.id) % selection.shards != selection.shard - 1) continue;
     out.push_back(&test_case);
   }
   return out;
