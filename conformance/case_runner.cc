@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "codec/reply.h"
 #include "codec/topics.h"
-#include "conformance/case_client.h"
+#include "conformance/case_clients.h"
 #include "conformance/message_checks.h"
 #include "conformance/timestamp_expression.h"
 #include "hlc/hlc.h"
@@ -32,15 +32,6 @@ struct Mark {
   Duration sent{0};
   std::optional<Duration> replied{};
 };
-
-// What an error of the endpoint means for the case: a connection that is gone, or trouble that says
-// nothing about the store, such as a subscription that the broker does not allow.
-Problem lost(const endpoint::Error& error) {
-  using endpoint::ErrorKind;
-  const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
-                    error.kind == ErrorKind::kTimeout;
-  return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive, .message = error.text};
-}
 
 // The requirement that prescribes the form.
 std::string requirement_of(codec::Divergence divergence) {
@@ -63,86 +54,29 @@ class CaseRunner {
  public:
   CaseRunner(const Case& test_case, endpoint::Session& session, const RunSettings& settings)
       : case_(test_case),
-        session_(session),
         clock_(session.clock()),
         settings_(settings),
         random_(settings.seed ^ stable_hash(test_case.id)),
         case_tag_(fmt::format("{:08x}", stable_hash(test_case.id) & 0xffffffffU)),
         key_prefix_("fencepost/" + settings.run_id + "/" + case_tag_ + "/"),
-        start_(clock_.now()) {
+        clients_(test_case, session, settings, case_tag_, result_.transcript) {
     result_.test_case = &test_case;
   }
 
   CaseResult run() {
     const auto started = std::chrono::steady_clock::now();
     MaybeProblem problem = run_steps();
-    if (!problem) problem = check_surprises();
-    if (!problem) problem = check_leftovers();
+    if (!problem) problem = clients_.check_leftovers();
     result_.verdict = problem ? problem->verdict : Verdict::kPassed;
     if (problem) blame(*problem);
     if (result_.verdict != Verdict::kLost) clean_up();
-    collect_round_trips();
-    clients_.clear();
+    result_.round_trips = clients_.close();
     result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - started);
     return std::move(result_);
   }
 
  private:
-  // --- clients
-
-  const ClientSpec& spec_of(const std::string& name) const {
-    const auto found = std::find_if(case_.clients.begin(), case_.clients.end(),
-                                    [&](const ClientSpec& spec) { return spec.name == name; });
-    FENCEPOST_CHECK(found != case_.clients.end());  // the loader has checked the names
-    return *found;
-  }
-
-  [[nodiscard]] std::string client_id(const std::string& name) const {
-    return "fp-" + settings_.run_id + "-" + case_tag_ + "-" + name;
-  }
-
-  MaybeProblem connect(const std::string& name) {
-    const ClientSpec& spec = spec_of(name);
-    const std::string id = client_id(spec.same_id_as.empty() ? name : spec.same_id_as);
-    if (auto problem = let_go(name)) return problem;
-    for (const auto& [other, client] : clients_) {
-      if (client->client_id() == id) client->expect_end();  // its session is taken over
-    }
-    auto client = session_.connect({.client_id = id,
-                                    .role = spec.role,
-                                    .clean_start = spec.clean_start,
-                                    .session_expiry_seconds = spec.session_expiry_seconds,
-                                    .droppable = spec.drops});
-    if (!client) return lost(client.error());
-    auto& made = clients_[name] = std::make_unique<CaseClient>(
-        name, std::move(*client), id, clock_, start_, result_.transcript, received_by(id));
-    made->note("connected as " + id);
-    if (spec.subscribes) {
-      if (auto done = made->raw().subscribe(made->response_topic()); !done)
-        return lost(done.error());
-    }
-    if (spec.subscribes && spec.observes) {
-      const auto done = made->raw().subscribe(codec::notification_filter(id));
-      if (!done) return lost(done.error());
-    }
-    return std::nullopt;
-  }
-
-  std::shared_ptr<Received> received_by(const std::string& id) {
-    std::shared_ptr<Received>& received = received_[id];
-    if (!received) received = std::make_shared<Received>();
-    return received;
-  }
-
-  // The client of that name, connected when it is not yet.
-  Result<CaseClient*, Problem> client(const std::string& name) {
-    const auto found = clients_.find(name);
-    if (found != clients_.end()) return found->second.get();
-    if (auto problem = connect(name)) return fail(std::move(*problem));
-    return clients_[name].get();
-  }
-
   // --- time
 
   [[nodiscard]] Duration scaled(milliseconds time) const {
@@ -222,7 +156,7 @@ class CaseRunner {
   };
 
   Result<Sent, Problem> send(const RequestStep& step) {
-    auto from = client(step.client);
+    auto from = clients_.get(step.client);
     if (!from) return fail(from.error());
     auto message = make_message(step, **from);
     if (!message) return fail(message.error());
@@ -315,14 +249,6 @@ class CaseRunner {
     result_.open_points.emplace_back(id, outcome.name);
   }
 
-  MaybeProblem unexpected_disconnect(const CaseClient& from) const {
-    const auto reason = from.disconnected()->reason_code;
-    return Problem{.verdict = Verdict::kLost,
-                   .message = "the connection of client " + from.name() + " ended unexpectedly",
-                   .actual = reason ? fmt::format("DISCONNECT with reason code 0x{:02x}", *reason)
-                                    : "connection closed without a DISCONNECT packet"};
-  }
-
   [[nodiscard]] ReplyContext context_of(const Sent& sent) const {
     return {.verb = codec::verb_of(sent.message.payload),
             .profile = settings_.profile,
@@ -348,7 +274,7 @@ class CaseRunner {
           .actual = fmt::format("PUBACK with reason code 0x{:02x}", *sent.pending->refused)};
     }
     if (from.disconnected()) return unexpected_disconnect(from);
-    if (!from.surprises().empty()) return check_surprises();
+    if (!from.surprises().empty()) return clients_.check_surprises();
     return Problem{
         .message = "no response",
         .expected = expected_text(sent),
@@ -433,7 +359,7 @@ class CaseRunner {
       result_.step = i + 1;
       result_.position = step.position;
       MaybeProblem problem = std::visit([this](const auto& what) { return run(what); }, step.what);
-      if (!problem) problem = check_surprises();
+      if (!problem) problem = clients_.check_surprises();
       if (problem) return problem;
     }
     return std::nullopt;
@@ -459,14 +385,14 @@ class CaseRunner {
   }
 
   MaybeProblem run(const NotificationStep& step) {
-    auto observer = client(step.client);
+    auto observer = clients_.get(step.client);
     if (!observer) return observer.error();
     std::deque<Notified>& queue = (*observer)->notifications();
     (*observer)->pump_until([&] { return !queue.empty(); }, scaled(step.within));
     const std::string expected = describe_notification(step);
     if (queue.empty()) {
       if ((*observer)->disconnected()) return unexpected_disconnect(**observer);
-      if (!(*observer)->surprises().empty()) return check_surprises();
+      if (!(*observer)->surprises().empty()) return clients_.check_surprises();
       return Problem{
           .message = "no notification",
           .expected = expected,
@@ -548,20 +474,18 @@ class CaseRunner {
   // Proves that nothing has arrived for `step.client`: the notification of a key that only this
   // step uses must be the next thing that does.
   MaybeProblem run(const SilenceStep& step) {
-    auto observer = client(step.client);
+    auto observer = clients_.get(step.client);
     if (!observer) return observer.error();
-    if (!clients_.contains(step.writer)) {
-      if (auto problem = connect(step.writer)) return problem;
-    }
-    CaseClient& writer = *clients_[step.writer];
+    auto writer = clients_.get(step.writer);
+    if (!writer) return writer.error();
     const std::string fence = key_prefix_ + fmt::format("fence-{}", ++fences_);
     if (auto problem = command(**observer, {"KEYNOTIFY", fence})) return problem;
     written_keys_.push_back(fence);
-    if (auto problem = command(writer, {"SET", fence, "fence"})) return problem;
+    if (auto problem = command(**writer, {"SET", fence, "fence"})) return problem;
     std::deque<Notified>& queue = (*observer)->notifications();
     (*observer)->pump_until([&] { return !queue.empty() || !(*observer)->surprises().empty(); },
                             scaled(kReplyTimeout));
-    if (auto problem = check_surprises()) return problem;
+    if (auto problem = clients_.check_surprises()) return problem;
     if (queue.empty()) {
       if ((*observer)->disconnected()) return unexpected_disconnect(**observer);
       return Problem{.message = "the fence notification did not arrive",
@@ -604,37 +528,14 @@ class CaseRunner {
     return std::nullopt;
   }
 
-  MaybeProblem run(const ConnectStep& step) { return connect(step.client); }
+  MaybeProblem run(const ConnectStep& step) { return clients_.connect(step.client); }
 
   MaybeProblem run(const DisconnectStep& step) {
-    auto found = client(step.client);
-    if (!found) return found.error();
-    if (auto problem = check_leftovers(**found)) return problem;
-    if (auto problem = check_surprises()) return problem;
-    (*found)->note(step.drop ? "drops the connection" : "disconnects");
-    if (step.drop) {
-      (*found)->raw().drop();
-    } else {
-      (*found)->raw().disconnect();
-    }
-    add_round_trips(**found);
-    clients_.erase(step.client);
-    return std::nullopt;
-  }
-
-  // Ends the connection that a client of this name has, if any.
-  MaybeProblem let_go(const std::string& name) {
-    const auto found = clients_.find(name);
-    if (found == clients_.end()) return std::nullopt;
-    if (auto problem = check_leftovers(*found->second)) return problem;
-    if (auto problem = check_surprises()) return problem;
-    add_round_trips(*found->second);
-    clients_.erase(found);
-    return std::nullopt;
+    return clients_.disconnect(step.client, step.drop);
   }
 
   MaybeProblem run(const SubscribeStep& step) {
-    auto found = client(step.client);
+    auto found = clients_.get(step.client);
     if (!found) return found.error();
     const auto done = (*found)->raw().subscribe(resolve(step.filter, key_prefix_));
     if (!done) return lost(done.error());
@@ -642,7 +543,7 @@ class CaseRunner {
   }
 
   MaybeProblem run(const FillQuotaStep& step) {
-    auto found = client(step.client);
+    auto found = clients_.get(step.client);
     if (!found) return found.error();
     const std::size_t most = settings_.quota.value_or(0) + 1;
     bool refused = false;
@@ -689,41 +590,6 @@ class CaseRunner {
 
   // --- afterwards
 
-  MaybeProblem check_surprises() {
-    for (const auto& [name, client] : clients_) {
-      if (client->surprises().empty()) continue;
-      Problem problem{.message = "client " + name + " received a message that nobody asked for",
-                      .expected = "responses to open requests, and notifications of observed keys",
-                      .actual = client->surprises().front()};
-      client->surprises().clear();
-      return problem;
-    }
-    return std::nullopt;
-  }
-
-  // What has arrived and no step has consumed.
-  MaybeProblem check_leftovers() {
-    for (const auto& [name, client] : clients_) {
-      if (auto problem = check_leftovers(*client)) return problem;
-    }
-    return check_surprises();
-  }
-
-  [[nodiscard]] MaybeProblem check_leftovers(CaseClient& client) const {
-    if (!client.disconnected()) client.drain();
-    if (!client.notifications().empty()) {
-      const Notified& notified = client.notifications().front();
-      return Problem{
-          .message =
-              "client " + client.name() + " received a notification that the case does not expect",
-          .expected = "no further notification",
-          .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
-                                escape(notified.key, 100))};
-    }
-    if (client.ended_unexpectedly()) return unexpected_disconnect(client);
-    return std::nullopt;
-  }
-
   void blame(const Problem& problem) {
     result_.message = problem.message;
     result_.expected = problem.expected;
@@ -733,17 +599,12 @@ class CaseRunner {
 
   // Removes what the case has written. Failures are of no interest: the verdict stands.
   void clean_up() {
-    std::vector<std::string> keys = written_keys_;
-    if (keys.empty()) return;
-    std::sort(keys.begin(), keys.end());
-    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    const std::size_t transcript_size = result_.transcript.size();
-    auto cleaner = session_.connect({.client_id = client_id("cleaner")});
-    if (!cleaner) return;
-    CaseClient client("cleaner", std::move(*cleaner), client_id("cleaner"), clock_, start_,
-                      result_.transcript, std::make_shared<Received>());
-    if (client.raw().subscribe(client.response_topic())) remove_keys(client, keys);
-    result_.transcript.resize(transcript_size);
+    if (written_keys_.empty()) return;
+    std::sort(written_keys_.begin(), written_keys_.end());
+    written_keys_.erase(std::unique(written_keys_.begin(), written_keys_.end()),
+                        written_keys_.end());
+    const auto token = fenced_ ? std::optional(hlc::format(last_token())) : std::nullopt;
+    clients_.remove_keys(written_keys_, token, scaled(kCleanupTimeout));
   }
 
   // A token that the store takes for every key of this case: newer than what a case usually uses,
@@ -752,51 +613,17 @@ class CaseRunner {
     return std::max(hlc::Timestamp{store_wall_ms() + 59'000, 0, "fencepost"}, newest_token_);
   }
 
-  void remove_keys(CaseClient& client, const std::vector<std::string>& keys) {
-    std::vector<Pending*> requests;
-    for (const std::string& key : keys) {
-      Message message;
-      message.topic = codec::kRequestTopic;
-      message.payload = codec::encode_command({"DEL", key});
-      message.response_topic = client.response_topic();
-      message.correlation_data = random_bytes(kCorrelationBytes);
-      if (fenced_) {
-        message.user_properties.emplace_back(codec::kTokenProperty, hlc::format(last_token()));
-      }
-      if (auto pending = client.send(message)) requests.push_back(*pending);
-    }
-    client.pump_until(
-        [&] {
-          return std::all_of(requests.begin(), requests.end(),
-                             [](const Pending* pending) { return pending->reply.has_value(); });
-        },
-        scaled(kCleanupTimeout));
-  }
-
-  void add_round_trips(const CaseClient& client) {
-    for (const Pending& request : client.requests()) {
-      if (request.reply) result_.round_trips.push_back(request.replied - request.sent);
-    }
-  }
-
-  void collect_round_trips() {
-    for (const auto& [name, client] : clients_) add_round_trips(*client);
-  }
-
   const Case& case_;
-  endpoint::Session& session_;
   endpoint::Clock& clock_;
   const RunSettings& settings_;
   std::mt19937_64 random_;
   std::string case_tag_;
   std::string key_prefix_;
-  Duration start_;
   CaseResult result_;
-  std::map<std::string, std::unique_ptr<CaseClient>> clients_;
+  CaseClients clients_;
   SavedTimestamps saved_;
   std::map<std::string, Mark> marks_;
   std::vector<std::string> written_keys_;
-  std::map<std::string, std::shared_ptr<Received>> received_;  // by client id
   bool fenced_ = false;
   hlc::Timestamp newest_token_;  // that was legal when it was sent
   std::size_t fences_ = 0;

@@ -1,0 +1,73 @@
+// The clients of one running case: connects them under ids of their own, lets them go, and sees to
+// it that nothing that they received is overlooked.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/case_client.h"
+#include "conformance/case_runner.h"
+#include "conformance/message_checks.h"
+#include "conformance/scenario.h"
+#include "conformance/transcript.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::conformance {
+
+// What an error of the endpoint means for the case: a connection that is gone, or trouble that says
+// nothing about the store, such as a subscription that the broker does not allow.
+[[nodiscard]] Problem lost(const endpoint::Error& error);
+
+// The connection of this client ended, and nothing in the case makes that right.
+[[nodiscard]] Problem unexpected_disconnect(const CaseClient& client);
+
+class CaseClients {
+ public:
+  // `tag` tells this case from the others of the run. All references must outlive the object.
+  CaseClients(const Case& test_case, endpoint::Session& session, const RunSettings& settings,
+              std::string tag, std::vector<TranscriptEntry>& transcript);
+
+  // The client of that name, connected when it is not yet.
+  [[nodiscard]] Result<CaseClient*, Problem> get(const std::string& name);
+
+  // Connects it, anew when it is connected already.
+  [[nodiscard]] MaybeProblem connect(const std::string& name);
+
+  // Ends its connection: with a DISCONNECT packet, or as a broken network does.
+  [[nodiscard]] MaybeProblem disconnect(const std::string& name, bool drop);
+
+  // A message that nobody asked for, if any client received one.
+  [[nodiscard]] MaybeProblem check_surprises();
+  // The same, and notifications that no step has consumed, and connections that ended.
+  [[nodiscard]] MaybeProblem check_leftovers();
+
+  // Sends a DEL for each key from a connection of its own, with the token if there is one, and
+  // waits up to `timeout`. Failures are of no interest.
+  void remove_keys(const std::vector<std::string>& keys, const std::optional<std::string>& token,
+                   endpoint::Duration timeout);
+
+  // Closes all connections; returns how long each answered request took.
+  [[nodiscard]] std::vector<endpoint::Duration> close();
+
+ private:
+  [[nodiscard]] const ClientSpec& spec_of(const std::string& name) const;
+  [[nodiscard]] std::string client_id(const std::string& name) const;
+  [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
+  [[nodiscard]] static MaybeProblem check_leftovers(CaseClient& client);
+  [[nodiscard]] MaybeProblem let_go(const std::string& name);
+  void note_round_trips(const CaseClient& client);
+
+  const Case& case_;
+  endpoint::Session& session_;
+  std::string id_prefix_;
+  endpoint::Duration start_;
+  std::vector<TranscriptEntry>& transcript_;
+  std::map<std::string, std::unique_ptr<CaseClient>> clients_;  // by name
+  std::map<std::string, std::shared_ptr<Received>> received_;   // by client id
+  std::vector<endpoint::Duration> round_trips_;
+};
+
+}  // namespace fencepost::conformance
