@@ -24,6 +24,7 @@ using endpoint::Duration;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReplyTimeout{3'000};
+constexpr std::size_t kBytesPerSecond = 100 * 1024;  // what a slow path carries of a large value
 constexpr milliseconds kCleanupTimeout{1'000};
 constexpr std::size_t kCorrelationBytes = 16;  // what the public client SDKs send and insist on
 constexpr std::size_t kFillWindow = 64;        // requests in flight while a quota is filled
@@ -82,6 +83,11 @@ class CaseRunner {
   [[nodiscard]] Duration scaled(milliseconds time) const {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::milli>(
         static_cast<double>(time.count()) * settings_.timeout_scale));
+  }
+
+  // How long a reply may take: a large value may come back with it.
+  [[nodiscard]] Duration reply_timeout() const {
+    return scaled(kReplyTimeout + std::chrono::seconds{largest_payload_ / kBytesPerSecond});
   }
 
   [[nodiscard]] std::uint64_t store_wall_ms() const {
@@ -164,6 +170,7 @@ class CaseRunner {
       written_keys_.push_back(resolve(key, key_prefix_));
     }
     if (const std::string* token = message->property(codec::kTokenProperty)) note_token(*token);
+    largest_payload_ = std::max(largest_payload_, message->payload.size());
     auto pending = (*from)->send(*message);
     if (!pending) return fail(lost(pending.error()));
     if (!step.mark.empty()) marks_[step.mark] = {.sent = (*pending)->sent};
@@ -205,7 +212,7 @@ class CaseRunner {
     const Pending* probe_pending = probe ? *probe : nullptr;
     from.pump_until(
         [&] { return answered() || (probe_pending != nullptr && probe_pending->reply); },
-        scaled(kReplyTimeout));
+        reply_timeout());
     if (sent.pending->reply) return judge_reply(sent);
     if (from.disconnected()) {
       if (!expects<Disconnection>(*sent.step)) return unexpected_disconnect(from);
@@ -264,8 +271,7 @@ class CaseRunner {
       return await_non_reply(sent);
     }
     CaseClient& from = *sent.from;
-    from.pump_until([&] { return sent.pending->reply || sent.pending->refused; },
-                    scaled(kReplyTimeout));
+    from.pump_until([&] { return sent.pending->reply || sent.pending->refused; }, reply_timeout());
     if (sent.pending->reply) return judge_reply(sent);
     if (sent.pending->refused) {
       return Problem{
@@ -275,10 +281,9 @@ class CaseRunner {
     }
     if (from.disconnected()) return unexpected_disconnect(from);
     if (!from.surprises().empty()) return clients_.check_surprises();
-    return Problem{
-        .message = "no response",
-        .expected = expected_text(sent),
-        .actual = fmt::format("nothing within {} ms", scaled(kReplyTimeout).count() / 1000)};
+    return Problem{.message = "no response",
+                   .expected = expected_text(sent),
+                   .actual = fmt::format("nothing within {} ms", reply_timeout().count() / 1000)};
   }
 
   MaybeProblem judge_reply(const Sent& sent) {
@@ -484,7 +489,7 @@ class CaseRunner {
     if (auto problem = command(**writer, {"SET", fence, "fence"})) return problem;
     std::deque<Notified>& queue = (*observer)->notifications();
     (*observer)->pump_until([&] { return !queue.empty() || !(*observer)->surprises().empty(); },
-                            scaled(kReplyTimeout));
+                            reply_timeout());
     if (auto problem = clients_.check_surprises()) return problem;
     if (queue.empty()) {
       if ((*observer)->disconnected()) return unexpected_disconnect(**observer);
@@ -624,6 +629,7 @@ class CaseRunner {
   SavedTimestamps saved_;
   std::map<std::string, Mark> marks_;
   std::vector<std::string> written_keys_;
+  std::size_t largest_payload_ = 0;  // that this case has sent
   bool fenced_ = false;
   hlc::Timestamp newest_token_;  // that was legal when it was sent
   std::size_t fences_ = 0;
