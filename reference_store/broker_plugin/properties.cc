@@ -87,8 +87,8 @@ Properties make_properties(const codec::Message& message) {
                                            *message.expiry_seconds);
   }
   if (message.content_type) {
-    failed |= mosquitto_property_add_string(&list, MQTT_PROP_CONTENT_TYPE,
-                                            message.content_type->c_str());
+    failed |=
+        mosquitto_property_add_string(&list, MQTT_PROP_CONTENT_TYPE, message.content_type->c_str());
   }
   if (message.response_topic) {
     failed |= mosquitto_property_add_string(&list, MQTT_PROP_RESPONSE_TOPIC,
