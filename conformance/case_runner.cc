@@ -24,7 +24,7 @@ using endpoint::Duration;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kReplyTimeout{3'000};
-constexpr std::size_t kBytesPerSecond = 100 * 1024;  // what a slow path carries of a large value
+constexpr std::size_t kBytesPerSecond = 102'400;  // what a slow path carries of a large value
 constexpr milliseconds kCleanupTimeout{1'000};
 constexpr std::size_t kCorrelationBytes = 16;  // what the public client SDKs send and insist on
 constexpr std::size_t kFillWindow = 64;        // requests in flight while a quota is filled
