@@ -643,6 +643,8 @@ std::string_view name(Verdict verdict) {
       return "passed";
     case Verdict::kFailed:
       return "failed";
+    case Verdict::kExpectedFailure:
+      return "expected-failure";
     case Verdict::kInconclusive:
       return "inconclusive";
     case Verdict::kSkipped:

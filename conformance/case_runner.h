@@ -17,11 +17,12 @@ namespace fencepost::conformance {
 
 enum class Verdict {
   kPassed,
-  kFailed,        // the store broke a rule
-  kInconclusive,  // the evidence does not decide
-  kSkipped,       // the endpoint lacks what the case needs
-  kLost,          // the endpoint went away: no verdict
-  kNotRun,        // the run ended before
+  kFailed,           // the store broke a rule
+  kExpectedFailure,  // it did, in the way that the baseline says
+  kInconclusive,     // the evidence does not decide
+  kSkipped,          // the endpoint lacks what the case needs
+  kLost,             // the endpoint went away: no verdict
+  kNotRun,           // the run ended before
 };
 [[nodiscard]] std::string_view name(Verdict verdict);
 
@@ -42,7 +43,9 @@ struct CaseResult {
   std::string message{};
   std::string expected{};
   std::string actual{};
-  std::size_t step = 0;  // from 1; 0 when no step is to blame
+  std::string baseline{};  // what the baseline says of this case, when it does: reason and ticket
+  bool unexpected_pass = false;  // failed, because the baseline says that it fails and it does not
+  std::size_t step = 0;          // from 1; 0 when no step is to blame
   Position position{};
   std::chrono::microseconds duration{0};  // wall time
   std::vector<TranscriptEntry> transcript{};

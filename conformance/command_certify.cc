@@ -2,10 +2,7 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <thread>
 
@@ -85,52 +82,11 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   return out + fmt::format(" --seed {}", seed);
 }
 
-// Reports are written beside their place first, so that a full disk never leaves half of one.
-// Devices and pipes are written to as they are.
-std::string writing_place(const std::string& path) {
-  std::error_code failed;
-  const auto status = std::filesystem::status(path, failed);
-  const bool replaceable =
-      !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-  return replaceable ? path + ".partial" : path;
-}
-
-bool fail_to_write(const std::string& path) {
-  complain(fmt::format("cannot write the report {}: {}", path,
-                       std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
-  return false;
-}
-
-bool write_report(const std::string& path, const std::string& content) {
-  const std::string place = writing_place(path);
-  std::ofstream stream(place, std::ios::binary | std::ios::trunc);
-  stream << content;
-  stream.close();
-  if (stream && (place == path || std::rename(place.c_str(), path.c_str()) == 0)) return true;
-  fail_to_write(path);
-  if (place != path) std::remove(place.c_str());
-  return false;
-}
-
-// Can a report be written there? Asked before the run, not after it.
-bool is_writable(const std::string& path) {
-  if (path.empty()) return true;
-  const std::string place = writing_place(path);
-  std::ofstream stream(place, std::ios::binary | std::ios::app);
-  if (!stream.is_open()) return fail_to_write(path);
-  stream.close();
-  if (place != path) std::remove(place.c_str());
-  return true;
-}
-
 bool write_reports(const CertifyOptions& options, const SuiteResult& result,
                    const Catalogue& catalogue, const ReportContext& context) {
-  bool good = true;
-  if (!options.json.empty())
-    good &= write_report(options.json, to_json(result, catalogue, context));
-  if (!options.junit.empty())
-    good &= write_report(options.junit, to_junit(result, catalogue, context));
-  return good;
+  const auto written = conformance::write_reports(options.reports, result, catalogue, context);
+  if (!written) complain(written.error());
+  return written.has_value();
 }
 
 std::string_view headline(PreflightErrorKind kind) {
@@ -189,7 +145,10 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
              " must look like 2/5, the first number between 1 and the second");
     return std::nullopt;
   }
-  if (!is_writable(options.json) || !is_writable(options.junit)) return std::nullopt;
+  if (const auto writable = check_writable(options.reports); !writable) {
+    complain(writable.error());
+    return std::nullopt;
+  }
   auto library = open_library(options.scenarios);
   auto descriptor = read_descriptor(options);
   if (!library || !descriptor) return std::nullopt;

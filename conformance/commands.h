@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/report_files.h"
 #include "conformance/suite.h"
 
 namespace fencepost::conformance {
@@ -22,8 +23,7 @@ struct CertifyOptions {
   std::size_t jobs = 0;  // 0: a sensible number
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
-  std::string junit{};
-  std::string json{};
+  ReportFiles reports{};
   bool trace = false;
   bool quiet = false;
   std::string program =

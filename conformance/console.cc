@@ -30,6 +30,8 @@ std::string_view sign(Verdict verdict) {
       return "✗";
     case Verdict::kInconclusive:
       return "?";
+    case Verdict::kExpectedFailure:
+      return "x";
     case Verdict::kSkipped:
       return "-";
     case Verdict::kLost:
@@ -191,6 +193,7 @@ void Console::print_summary(const SuiteResult& result, const ReportContext& cont
     if (number > 0) counts += ", " + coloured(code, fmt::format("{} {}", number, what));
   };
   add(summary.failed, "failed", kRed);
+  add(summary.expected_failures, "expected failures", kYellow);
   add(summary.warnings, "warnings", kYellow);
   add(summary.inconclusive, "inconclusive", kYellow);
   add(summary.skipped, "skipped", kDim);

@@ -41,8 +41,8 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
                    "Factor of every time limit (default 1)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
-  command->add_option("--junit", options.junit, "Write a JUnit XML report to this file");
-  command->add_option("--json", options.json,
+  command->add_option("--junit", options.reports.junit, "Write a JUnit XML report to this file");
+  command->add_option("--json", options.reports.json,
                       "Write a JSON report to this file (schema: docs/report.schema.json)");
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");

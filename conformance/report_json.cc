@@ -1,8 +1,7 @@
-#include <nlohmann/json.hpp>
+#include "conformance/report_json.h"
 
 #include "base/bytes.h"
 #include "codec/base16.h"
-#include "conformance/report.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -53,6 +52,37 @@ ordered_json to_json(const TranscriptEntry& entry) {
   return out;
 }
 
+using Forms = std::map<codec::Divergence, std::set<codec::DialectId>>;
+using OpenPoints = std::map<std::string, std::set<std::string>>;
+
+ordered_json to_json(const Forms& forms) {
+  ordered_json out = ordered_json::object();
+  for (const auto& [divergence, dialects] : forms) {
+    ordered_json list = ordered_json::array();
+    for (const codec::DialectId id : dialects) list.push_back(codec::dialect(id).name);
+    out[std::string(codec::name(divergence))] = std::move(list);
+  }
+  return out;
+}
+
+ordered_json to_json(const OpenPoints& points) {
+  ordered_json out = ordered_json::object();
+  for (const auto& [id, outcomes] : points) out[id] = outcomes;
+  return out;
+}
+
+ordered_json forms(const CaseResult& result) {
+  Forms out;
+  for (const auto& [divergence, dialect] : result.forms) out[divergence].insert(dialect);
+  return to_json(out);
+}
+
+ordered_json open_points(const CaseResult& result) {
+  OpenPoints out;
+  for (const auto& [id, outcome] : result.open_points) out[id].insert(outcome);
+  return to_json(out);
+}
+
 ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
                      const ReportContext& context) {
   const Case& test_case = *result.test_case;
@@ -82,7 +112,15 @@ ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
     failure["actual"] = result.actual;
     out["failure"] = std::move(failure);
   }
+  if (!result.baseline.empty()) out["baseline"] = result.baseline;
+  if (result.unexpected_pass) out["unexpected_pass"] = true;
   out["reproduce"] = reproduce_command(context, test_case);
+  out["forms_observed"] = forms(result);
+  out["open_points_observed"] = open_points(result);
+  out["round_trips_ms"] = ordered_json::array();
+  for (const endpoint::Duration time : result.round_trips) {
+    out["round_trips_ms"].push_back(milliseconds(time));
+  }
   out["transcript"] = ordered_json::array();
   for (const TranscriptEntry& entry : result.transcript)
     out["transcript"].push_back(to_json(entry));
@@ -95,7 +133,7 @@ ordered_json to_json(const Summary& summary) {
           {"warnings", summary.warnings},
           {"skipped", summary.skipped},
           {"inconclusive", summary.inconclusive},
-          {"expected_failures", 0},
+          {"expected_failures", summary.expected_failures},
           {"not_run", summary.not_run}};
 }
 
@@ -107,33 +145,17 @@ ordered_json latency(const SuiteResult& result, const PreflightReport& preflight
           {"unloaded_p99", milliseconds(preflight.round_trip_p99)}};
 }
 
-ordered_json forms(const SuiteResult& result) {
-  ordered_json out = ordered_json::object();
-  for (const auto& [divergence, dialects] : result.forms) {
-    ordered_json list = ordered_json::array();
-    for (const codec::DialectId id : dialects) list.push_back(codec::dialect(id).name);
-    out[std::string(codec::name(divergence))] = std::move(list);
-  }
-  return out;
-}
-
-ordered_json open_points(const SuiteResult& result) {
-  ordered_json out = ordered_json::object();
-  for (const auto& [id, outcomes] : result.open_points) out[id] = outcomes;
-  return out;
-}
-
 }  // namespace
 
-std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
-                    const ReportContext& context) {
+ordered_json report_document(const SuiteResult& result, const Catalogue& catalogue,
+                             const ReportContext& context) {
   ordered_json out;
   out["suite_version"] = suite_version();
   out["endpoint"] = context.endpoint;
   out["profile"] = name(context.profile);
   out["dialect_observed"] = observed_dialect(result);
-  out["forms_observed"] = forms(result);
-  out["open_points_observed"] = open_points(result);
+  out["forms_observed"] = to_json(result.forms);
+  out["open_points_observed"] = to_json(result.open_points);
   out["seed"] = context.seed;
   out["strict"] = context.strict;
   out["command"] = context.command;
@@ -142,12 +164,22 @@ std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
   out["latency_ms"] = latency(result, context.preflight);
   out["clock_offset_ms"] = context.preflight.clock_offset_ms;
   out["exit_code"] = static_cast<int>(exit_code(result));
+  if (!result.baseline_complaints.empty()) {
+    out["baseline_complaints"] = result.baseline_complaints;
+  }
   if (!context.stopped_because.empty()) out["stopped_because"] = context.stopped_because;
   out["summary"] = to_json(result.summary);
   out["cases"] = ordered_json::array();
   for (const CaseResult& entry : result.cases)
     out["cases"].push_back(to_json(entry, catalogue, context));
-  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
+                    const ReportContext& context) {
+  return report_document(result, catalogue, context)
+             .dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace fencepost::conformance

@@ -127,6 +127,10 @@ void add_outcome(pugi::xml_node test, const CaseResult& result, const Catalogue&
       ++counts.skipped;
       add_child(test, "skipped", "", result.message, "");
       return;
+    case Verdict::kExpectedFailure:
+      ++counts.skipped;
+      add_child(test, "skipped", "xfail", "KF: " + result.baseline, "");
+      return;
     case Verdict::kFailed:
       if (is_warning(result, catalogue, context.strict)) return;
       ++counts.failures;

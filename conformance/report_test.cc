@@ -389,7 +389,8 @@ TEST(JsonReport, SaysWhatBecameOfEachCase) {
     "level": "must", "verdict": "failed", "duration_ms": 1.5, "message": "wrong", "file": "t.yaml",
     "line": 3, "failure": {"requirement": "R-MUST-1", "step": 1, "line": 7,
     "expected": "$-1\\r\\n", "actual": "+OK\\r\\n"},
-    "reproduce": "fencepost certify --seed 7 --run bad", "transcript": []})"));
+    "reproduce": "fencepost certify --seed 7 --run bad", "forms_observed": {},
+    "open_points_observed": {}, "round_trips_ms": [], "transcript": []})"));
   EXPECT_FALSE(cases[0].contains("failure"));
   EXPECT_EQ(report(every_verdict(), context(true))["cases"][2]["verdict"], "failed");
 }

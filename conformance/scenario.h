@@ -211,6 +211,7 @@ struct Case {
   std::vector<ClientSpec> clients;
   std::vector<Step> steps;
   Position position;
+  std::string source{};  // its lines in the file, from `position.line` on
 
   // How long its waits take at least: cases are started longest first.
   [[nodiscard]] std::chrono::milliseconds expected_wait() const;

@@ -172,6 +172,25 @@ bool is_definite(const Expectation& expect) {
   });
 }
 
+// Lines `first` to `last` (from 1; 0: the end of the file), without blank lines behind them.
+std::string lines_of(const std::string& content, int first, int last) {
+  std::size_t begin = 0;
+  for (int line = 1; line < first && begin != std::string::npos; ++line) {
+    begin = content.find('\n', begin);
+    if (begin != std::string::npos) ++begin;
+  }
+  if (begin == std::string::npos) return {};
+  std::size_t end = begin;
+  for (int line = first; last == 0 || line <= last; ++line) {
+    end = content.find('\n', end);
+    if (end == std::string::npos) break;
+    ++end;
+  }
+  std::string out = content.substr(begin, end == std::string::npos ? end : end - begin);
+  while (!out.empty() && (out.back() == '\n' || out.back() == ' ')) out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 // Plays the steps on a clock on which only waiting takes time.
@@ -233,10 +252,12 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
     reader.complain(cases, "cases must be a list of at least one case");
     return out;
   }
-  for (const YAML::Node& node : cases) {
-    if (auto loaded = load_case(reader, node, area, requirements, errors)) {
-      out.push_back(std::move(*loaded));
-    }
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    auto loaded = load_case(reader, cases[i], area, requirements, errors);
+    if (!loaded) continue;
+    const int next = i + 1 < cases.size() ? reader.position(cases[i + 1]).line - 1 : 0;
+    loaded->source = lines_of(file.content, loaded->position.line, next);
+    out.push_back(std::move(*loaded));
   }
   return out;
 }

@@ -219,6 +219,9 @@ void check_consistency(SuiteResult& result) {
 }
 
 void collect(SuiteResult& result) {
+  result.forms.clear();
+  result.open_points.clear();
+  result.round_trips.clear();
   for (const CaseResult& entry : result.cases) {
     for (const auto& [divergence, form] : entry.forms) result.forms[divergence].insert(form);
     for (const auto& [id, outcome] : entry.open_points) result.open_points[id].insert(outcome);
@@ -230,6 +233,7 @@ void collect(SuiteResult& result) {
 
 void count(SuiteResult& result, const Catalogue& catalogue, bool strict) {
   Summary& summary = result.summary;
+  summary = {};
   for (const CaseResult& entry : result.cases) {
     switch (entry.verdict) {
       case Verdict::kPassed:
@@ -243,6 +247,9 @@ void count(SuiteResult& result, const Catalogue& catalogue, bool strict) {
         break;
       case Verdict::kInconclusive:
         ++summary.inconclusive;
+        break;
+      case Verdict::kExpectedFailure:
+        ++summary.expected_failures;
         break;
       case Verdict::kLost:
       case Verdict::kNotRun:
@@ -281,10 +288,14 @@ SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const Case
                       const Catalogue& catalogue, const SuiteOptions& options,
                       const std::atomic<bool>& stop, const Progress& progress) {
   SuiteResult result = SuiteRun(endpoint, cases, options, stop, progress).run();
+  summarize(result, catalogue, options.strict);
+  return result;
+}
+
+void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict) {
   collect(result);
   check_consistency(result);
-  count(result, catalogue, options.strict);
-  return result;
+  count(result, catalogue, strict);
 }
 
 std::string observed_dialect(const SuiteResult& result) {
@@ -296,7 +307,7 @@ std::string observed_dialect(const SuiteResult& result) {
 }
 
 ExitCode exit_code(const SuiteResult& result) {
-  if (result.summary.failed > 0) return ExitCode::kFailed;
+  if (result.summary.failed > 0 || !result.baseline_complaints.empty()) return ExitCode::kFailed;
   if (result.endpoint_lost) return ExitCode::kUnreachable;
   if (result.interrupted) return ExitCode::kInterrupted;
   // Where every case was skipped, nothing was certified.
