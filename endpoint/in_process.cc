@@ -25,7 +25,7 @@ class InProcessClient;
 
 class InProcessSession final : public Session, public Clock {
  public:
-  explicit InProcessSession(const store::ServiceOptions& options) : service_(options) {}
+  explicit InProcessSession(std::unique_ptr<store::Handler> store) : store_(std::move(store)) {}
 
   Clock& clock() override { return *this; }
   Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override;
@@ -42,11 +42,11 @@ class InProcessSession final : public Session, public Clock {
 
   // Moves the clock to the next expiry if that is due by `limit`, and delivers its notifications.
   bool step_to_expiry(Duration limit) {
-    const auto next = service_.next_expiry();
+    const auto next = store_->next_expiry();
     if (!next || *next > limit) return false;
     now_ = std::max(now_, *next);
     std::vector<store::Delivery> out;
-    service_.expire(instant(), out);
+    store_->expire(instant(), out);
     deliver(out);
     return true;
   }
@@ -66,7 +66,7 @@ class InProcessSession final : public Session, public Clock {
   void deliver(const std::vector<store::Delivery>& deliveries);
   void route(const codec::Message& message);
 
-  store::Service service_;
+  std::unique_ptr<store::Handler> store_;
   Duration now_{0};
   std::map<std::string, SessionState> states_;
   std::map<std::string, InProcessClient*> connected_;
@@ -144,7 +144,7 @@ void InProcessSession::publish(InProcessClient& from, const codec::Message& mess
   }
   std::vector<store::Delivery> out;
   const store::Caller caller{.client_id = from.client_id(), .user_name = from.user_name()};
-  const store::Handling handling = service_.handle(caller, message, instant(), out);
+  const store::Handling handling = store_->handle(caller, message, instant(), out);
   deliver(out);
   if (handling == store::Handling::kDisconnect) close(from, kProtocolError);
 }
@@ -152,7 +152,7 @@ void InProcessSession::publish(InProcessClient& from, const codec::Message& mess
 void InProcessSession::close(InProcessClient& client, std::optional<int> broker_reason) {
   if (broker_reason) client.push(Disconnected{broker_reason});
   client.mark_closed();
-  service_.disconnect(client.client_id());
+  store_->disconnect(client.client_id());
   if (!states_[client.client_id()].persistent) states_.erase(client.client_id());
   connected_.erase(client.client_id());
 }
@@ -188,17 +188,21 @@ class InProcessEndpoint final : public Endpoint {
 
   [[nodiscard]] const std::string& url() const override { return url_; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
-    return std::make_unique<InProcessSession>(options_.service);
-  }
+  Result<std::unique_ptr<Session>, Error> open_session() override { return open(options_.service); }
   Result<std::unique_ptr<Session>, Error> open_quota_session() override {
     store::ServiceOptions service = options_.service;
     service.store.quota = options_.quota;
-    return std::make_unique<InProcessSession>(service);
+    return open(service);
   }
   Result<void, Error> check_reachable(Duration /*timeout*/) override { return {}; }
 
  private:
+  std::unique_ptr<Session> open(const store::ServiceOptions& service) const {
+    auto store = options_.make_store ? options_.make_store(service)
+                                     : std::make_unique<store::Service>(service);
+    return std::make_unique<InProcessSession>(std::move(store));
+  }
+
   InProcessOptions options_;
   std::string url_ = "inproc:";
   Capabilities capabilities_;
