@@ -86,6 +86,15 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
   lint_command->callback([&] { action = [&] { return lint(paths); }; });
 }
 
+void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "selftest", "Prove the suite: right stores pass, faulty ones are caught, each by its rule");
+  command->add_option("--fault", options.only,
+                      "Only the faults whose id or name matches this glob (repeatable)");
+  command->add_option("--seed", options.seed, "Of everything random (default 1)");
+  command->callback([&] { action = [&] { return selftest(options); }; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
@@ -97,12 +106,14 @@ int run(int argc, char** argv) {
   CertifyOptions certify_options;
   ServeOptions serve_options;
   ListOptions list_options;
+  SelftestCommand selftest_options;
   std::string id;
   std::vector<std::string> paths;
   Action action;
   certify_options.program = argv[0];
   add_certify(app, certify_options, action);
   add_serve(app, serve_options, action);
+  add_selftest(app, selftest_options, action);
   add_readers(app, list_options, id, paths, action);
   try {
     app.parse(argc, argv);
