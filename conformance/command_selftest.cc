@@ -73,6 +73,20 @@ void print_subjects(const char* heading, const std::vector<SubjectResult>& subje
   }
 }
 
+// Subjects that take long, so that the whole stays quick.
+void print_slowest(const SelftestResult& result) {
+  constexpr std::chrono::seconds kLong{2};
+  for (const auto* subjects : {&result.references, &result.faults, &result.benign, &result.nulls}) {
+    for (const SubjectResult& subject : *subjects) {
+      if (subject.duration < kLong) continue;
+      fmt::print("slow: {:.1f} s for {} ({})\n",
+                 static_cast<double>(subject.duration.count()) / 1e6,
+                 subject.fault == nullptr ? "reference" : subject.fault->name,
+                 codec::dialect(subject.dialect).name);
+    }
+  }
+}
+
 }  // namespace
 
 ExitCode selftest(const SelftestCommand& command) {
@@ -102,6 +116,7 @@ ExitCode selftest(const SelftestCommand& command) {
     fmt::print("  {} ({}): {}\n", survivor.test_case->id, codec::dialect(survivor.dialect).name,
                survivor.what);
   }
+  print_slowest(result);
   fmt::print("time {:.2f} s\n", static_cast<double>(result.duration.count()) / 1e6);
   if (result.interrupted) return ExitCode::kInterrupted;
   return result.proved() ? ExitCode::kConformant : ExitCode::kFailed;

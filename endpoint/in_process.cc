@@ -138,7 +138,7 @@ Result<std::unique_ptr<Client>, Error> InProcessSession::connect(const ClientOpt
 
 void InProcessSession::publish(InProcessClient& from, const codec::Message& message) {
   now_ += kTimeOfOneRequest;
-  if (message.topic != codec::kRequestTopic) {
+  if (!store_->serves(message.topic)) {
     route(message);
     return;
   }

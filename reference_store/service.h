@@ -52,6 +52,9 @@ class Handler {
   Handler(const Handler&) = delete;
   Handler& operator=(const Handler&) = delete;
 
+  // Is a message to this topic a request? (Req: ENV-TOPIC-2)
+  [[nodiscard]] virtual bool serves(std::string_view topic) const;
+
   virtual Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
                           std::vector<Delivery>& out) = 0;
   virtual void expire(const Instant& now, std::vector<Delivery>& out) = 0;

@@ -38,6 +38,24 @@ codec::Message* Exchange::response() const {
   return &out.back().message;
 }
 
+std::optional<codec::DecodedReply> Exchange::reply() const {
+  const codec::Message* message = response();
+  if (message == nullptr) return std::nullopt;
+  const auto decoded = codec::decode_reply(message->payload);
+  return decoded ? std::optional(*decoded) : std::nullopt;
+}
+
+bool Exchange::replies(codec::ReplyKind kind) const {
+  const auto seen = reply();
+  return seen && seen->kind == kind;
+}
+
+bool Exchange::replies(codec::ErrorCode code) const {
+  const auto seen = reply();
+  return seen && seen->kind == codec::ReplyKind::kError &&
+         codec::error_with_text(seen->value) == code;
+}
+
 Decorator::Decorator(const ServiceOptions& options)
     : service_(options), dialect_(codec::dialect(options.dialect)) {}
 

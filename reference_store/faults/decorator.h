@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codec/command.h"
+#include "codec/reply.h"
 #include "reference_store/faults/fault.h"
 #include "reference_store/faults/tamper.h"
 #include "reference_store/service.h"
@@ -28,6 +29,14 @@ struct Exchange {
 
   // The response among them; null when there is none.
   [[nodiscard]] codec::Message* response() const;
+
+  // What the response says; nothing when there is none, or none that can be read. The views live as
+  // long as its payload is not changed.
+  [[nodiscard]] std::optional<codec::DecodedReply> reply() const;
+
+  // Is there a response, and does it say this?
+  [[nodiscard]] bool replies(codec::ReplyKind kind) const;
+  [[nodiscard]] bool replies(codec::ErrorCode code) const;
 };
 
 // Passes everything on to a correct store. Derived classes change what they name.

@@ -16,9 +16,7 @@ bool has_verb(const Exchange& exchange, Verb verb) {
 }
 
 void vdel_mismatch_says_zero(Exchange& exchange) {
-  if (!has_verb(exchange, Verb::kVdel)) return;
-  const auto reply = codec::decode_reply(exchange.response()->payload);
-  if (reply && reply->kind == codec::ReplyKind::kNotApplied) {
+  if (has_verb(exchange, Verb::kVdel) && exchange.replies(codec::ReplyKind::kNotApplied)) {
     exchange.response()->payload = ":0\r\n";
   }
 }
@@ -36,9 +34,7 @@ class VdelOfMissingKeyIsAMismatch final : public Decorator {
 };
 
 void vdel_mismatch_deletes(Exchange& exchange) {
-  if (!has_verb(exchange, Verb::kVdel)) return;
-  const auto reply = codec::decode_reply(exchange.response()->payload);
-  if (reply && reply->kind == codec::ReplyKind::kNotApplied) {
+  if (has_verb(exchange, Verb::kVdel) && exchange.replies(codec::ReplyKind::kNotApplied)) {
     exchange.store.erase(exchange.command->key);
   }
 }

@@ -204,9 +204,7 @@ class TokenSurvivesDel final : public Decorator {
 // F15: a SET that is not applied leaves its token.
 void failed_nx_stores_the_token(Exchange& exchange) {
   if (!exchange.command || exchange.command->verb != Verb::kSet) return;
-  const codec::Message* response = exchange.response();
-  const auto reply = codec::decode_reply(response == nullptr ? "" : response->payload);
-  if (!reply || reply->kind != codec::ReplyKind::kNotApplied) return;
+  if (!exchange.replies(codec::ReplyKind::kNotApplied)) return;
   const auto offered =
       check_token(exchange.request.property(codec::kTokenProperty), exchange.now.wall_ms);
   if (offered && *offered) *exchange.store.token(exchange.command->key) = **offered;

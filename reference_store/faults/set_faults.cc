@@ -35,13 +35,13 @@ bool nex_compares_a_prefix(Condition condition, const std::string* stored,
 
 // ---- between the store and the wire
 
+bool is_set(const Exchange& exchange) {
+  return exchange.command && exchange.command->verb == codec::Verb::kSet &&
+         exchange.response() != nullptr;
+}
+
 bool is_refused_condition(const Exchange& exchange) {
-  const codec::Message* response = exchange.response();
-  if (response == nullptr || !exchange.command || exchange.command->verb != codec::Verb::kSet) {
-    return false;
-  }
-  const auto reply = codec::decode_reply(response->payload);
-  return reply && reply->kind == codec::ReplyKind::kNotApplied;
+  return is_set(exchange) && exchange.replies(codec::ReplyKind::kNotApplied);
 }
 
 void failed_nx_says_ok(Exchange& exchange) {
@@ -68,18 +68,6 @@ void answer_not_applied(Exchange& exchange, const codec::Dialect& dialect) {
   exchange.response()->payload = dialect.set_not_applied;
 }
 
-codec::ReplyKind reply_kind(const Exchange& exchange) {
-  const codec::Message* response = exchange.response();
-  const auto reply =
-      response == nullptr ? fail(codec::DecodeError{}) : codec::decode_reply(response->payload);
-  return reply ? reply->kind : codec::ReplyKind::kError;
-}
-
-bool is_set(const Exchange& exchange) {
-  return exchange.command && exchange.command->verb == codec::Verb::kSet &&
-         exchange.response() != nullptr;
-}
-
 // S06: remembers keys that have expired, and takes them for present until they are swept.
 class NxSeesExpiredKeys final : public Decorator {
  public:
@@ -101,7 +89,7 @@ class NxSeesExpiredKeys final : public Decorator {
       answer_not_applied(exchange, dialect());
       return;
     }
-    if (!is_set(exchange) || reply_kind(exchange) != codec::ReplyKind::kOk) return;
+    if (!is_set(exchange) || !exchange.replies(codec::ReplyKind::kOk)) return;
     const std::string key(exchange.command->key);
     deadlines_.erase(key);
     if (exchange.command->expires_after) {
@@ -131,7 +119,7 @@ class NexRemembersDeletedValues final : public Decorator {
   void after(Exchange& exchange) override {
     if (refuse_) {
       answer_not_applied(exchange, dialect());
-    } else if (is_set(exchange) && reply_kind(exchange) == codec::ReplyKind::kOk) {
+    } else if (is_set(exchange) && exchange.replies(codec::ReplyKind::kOk)) {
       last_[std::string(exchange.command->key)] = exchange.command->value;
     }
   }
@@ -177,7 +165,7 @@ class EqualValueKeepsTheVersion final : public Decorator {
     if (value != nullptr && *value == command->value) kept_ = *store.version(command->key);
   }
   void after(Exchange& exchange) override {
-    if (!kept_ || !is_set(exchange) || reply_kind(exchange) != codec::ReplyKind::kOk) return;
+    if (!kept_ || !is_set(exchange) || !exchange.replies(codec::ReplyKind::kOk)) return;
     *exchange.store.version(exchange.command->key) = *kept_;
     set_property(*exchange.response(), codec::kTimestampProperty, hlc::format(*kept_));
   }
@@ -206,11 +194,8 @@ void conflicting_options_accepted(codec::Message& request) {
 
 // A SET that is refused for its token.
 bool is_refused_token(const Exchange& exchange) {
-  if (!is_set(exchange)) return false;
-  const auto reply = codec::decode_reply(exchange.response()->payload);
-  if (!reply || reply->kind != codec::ReplyKind::kError) return false;
-  const auto code = codec::error_with_text(reply->value);
-  return code == codec::ErrorCode::kTokenLower || code == codec::ErrorCode::kTokenRequired;
+  return is_set(exchange) && (exchange.replies(codec::ErrorCode::kTokenLower) ||
+                              exchange.replies(codec::ErrorCode::kTokenRequired));
 }
 
 void refused_set_changes_the_value(Exchange& exchange) {
@@ -239,7 +224,7 @@ class RepliesBeforeTheEffect final : public Decorator {
     late_.reset();
   }
   void after(Exchange& exchange) override {
-    if (late_ || !is_set(exchange) || reply_kind(exchange) != codec::ReplyKind::kOk) return;
+    if (late_ || !is_set(exchange) || !exchange.replies(codec::ReplyKind::kOk)) return;
     late_ = {std::string(exchange.command->key), std::string(exchange.command->value)};
     seen_ = 0;
     *exchange.store.value(exchange.command->key) = "not yet";

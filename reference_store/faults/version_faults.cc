@@ -212,8 +212,7 @@ class FailedSetReturnsANewVersion final : public Decorator {
  private:
   void after(Exchange& exchange) override {
     if (!is_answer_to(exchange, Verb::kSet)) return;
-    const auto reply = codec::decode_reply(exchange.response()->payload);
-    if (!reply || reply->kind != codec::ReplyKind::kNotApplied) return;
+    if (!exchange.replies(codec::ReplyKind::kNotApplied)) return;
     const auto version = exchange.store.clock().now(exchange.now.wall_ms);
     if (version) {
       set_property(*exchange.response(), codec::kTimestampProperty, hlc::format(*version));
