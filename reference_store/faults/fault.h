@@ -64,6 +64,7 @@ struct Fault {
 [[nodiscard]] std::vector<Fault> fencing_faults();
 [[nodiscard]] std::vector<Fault> notification_faults();
 [[nodiscard]] std::vector<Fault> envelope_faults();
+[[nodiscard]] std::vector<Fault> limit_faults();
 [[nodiscard]] std::vector<Fault> concurrency_faults();
 [[nodiscard]] std::vector<Fault> benign_variants();
 [[nodiscard]] std::vector<Fault> null_stores();

@@ -218,6 +218,11 @@ class RegistrationsAddUp final : public Decorator {
  public:
   using Decorator::Decorator;
 
+  void disconnect(std::string_view client_id) override {
+    Decorator::disconnect(client_id);
+    std::erase_if(counts_, [&](const auto& entry) { return entry.first.first == client_id; });
+  }
+
  private:
   void after(Exchange& exchange) override {
     if (exchange.command && exchange.command->verb == Verb::kKeynotify &&
