@@ -118,6 +118,13 @@ ExitCode selftest(const SelftestCommand& command) {
   }
   print_slowest(result);
   fmt::print("time {:.2f} s\n", static_cast<double>(result.duration.count()) / 1e6);
+  if (!command.json.empty()) {
+    const auto written = write_file(command.json, selftest_json(result, command.seed));
+    if (!written) {
+      fmt::print(stderr, "fencepost: {}\n", written.error());
+      return ExitCode::kInternal;
+    }
+  }
   if (result.interrupted) return ExitCode::kInterrupted;
   return result.proved() ? ExitCode::kConformant : ExitCode::kFailed;
 }

@@ -55,6 +55,7 @@ struct ListOptions {
 
 struct SelftestCommand {
   std::vector<std::string> only{};  // globs of faults
+  std::string json{};               // a file
   std::uint64_t seed = 1;
 };
 // Are the cases able to fail? See selftest.h.

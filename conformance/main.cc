@@ -91,6 +91,8 @@ void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
       "selftest", "Prove the suite: right stores pass, faulty ones are caught, each by its rule");
   command->add_option("--fault", options.only,
                       "Only the faults whose id or name matches this glob (repeatable)");
+  command->add_option("--json", options.json,
+                      "Write scores, survivors and the kill matrix to this file");
   command->add_option("--seed", options.seed, "Of everything random (default 1)");
   command->callback([&] { action = [&] { return selftest(options); }; });
 }

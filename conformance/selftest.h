@@ -51,9 +51,9 @@ struct SubjectResult {
   std::chrono::microseconds duration{0};
   std::chrono::microseconds time_to_kill{0};  // until the first killer had failed
 
-  // Did the suite say the right thing? The correct store and a benign one: nothing failed and
-  // nothing is inconclusive. A fault: a case that cites a broken requirement failed. A null store:
-  // no case passed.
+  // Did the suite say the right thing? The correct store: nothing failed, nothing is inconclusive.
+  // A benign one: nothing failed. A fault: a case that cites a broken requirement failed. A null
+  // store: no case passed.
   [[nodiscard]] bool as_it_should_be() const;
 };
 
@@ -89,5 +89,9 @@ using SelftestProgress =
                                           const SelftestOptions& options,
                                           const std::atomic<bool>& stop,
                                           const SelftestProgress& progress);
+
+// The result as JSON (docs/selftest.schema.json): scores, survivors and the kill matrix, which says
+// for each fault and case whether the case failed and cites what the fault breaks.
+[[nodiscard]] std::string selftest_json(const SelftestResult& result, std::uint64_t seed);
 
 }  // namespace fencepost::conformance

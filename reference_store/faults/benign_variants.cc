@@ -63,7 +63,7 @@ class Slow final : public Decorator {
   void expire(const Instant& now, std::vector<Delivery>& out) override {
     std::vector<Delivery> sent;
     Decorator::expire(now, sent);
-    hold(sent, now);
+    hold(sent, {}, now);
     release(now, out);
   }
   Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
@@ -71,7 +71,7 @@ class Slow final : public Decorator {
     release(now, out);
     std::vector<Delivery> sent;
     const Handling handling = Decorator::handle(caller, request, now, sent);
-    hold(sent, now);
+    hold(sent, caller.client_id, now);
     return handling;
   }
 
@@ -82,11 +82,10 @@ class Slow final : public Decorator {
     Delivery delivery;
   };
 
-  // What goes to one place stays in order.
-  void hold(std::vector<Delivery>& sent, const Instant& now) {
+  // What goes to one client stays in order. Responses go to `caller`.
+  void hold(std::vector<Delivery>& sent, std::string_view caller, const Instant& now) {
     for (Delivery& delivery : sent) {
-      const std::string to =
-          delivery.client_id.empty() ? delivery.message.topic : delivery.client_id;
+      const std::string to(delivery.client_id.empty() ? caller : delivery.client_id);
       const auto spread = static_cast<std::uint64_t>((delay_.most - delay_.least).count()) + 1;
       microseconds time =
           now.steady + delay_.least + microseconds{static_cast<std::int64_t>(random_() % spread)};
