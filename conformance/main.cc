@@ -44,6 +44,8 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_option("--junit", options.reports.junit, "Write a JUnit XML report to this file");
   command->add_option("--json", options.reports.json,
                       "Write a JSON report to this file (schema: docs/report.schema.json)");
+  command->add_option("--html", options.reports.html,
+                      "Write an HTML report to this file: one page, complete in itself");
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
   command->add_flag("--trace", options.trace,

@@ -1,4 +1,4 @@
-// Reports of a run: JSON (docs/report.schema.json) and JUnit XML.
+// Reports of a run: JSON (docs/report.schema.json), JUnit XML and HTML.
 #pragma once
 
 #include <string>
@@ -28,6 +28,9 @@ struct ReportContext {
                                   const ReportContext& context);
 [[nodiscard]] std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
                                    const ReportContext& context);
+// One page that is complete in itself, for people.
+[[nodiscard]] std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
+                                  const ReportContext& context);
 
 // The version of this suite.
 [[nodiscard]] const char* suite_version();

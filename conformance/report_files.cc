@@ -21,6 +21,7 @@ struct Kind {
 constexpr std::array kKinds = {
     Kind{&ReportFiles::json, to_json},
     Kind{&ReportFiles::junit, to_junit},
+    Kind{&ReportFiles::html, to_html},
 };
 
 std::string writing_place(const std::string& path) {
