@@ -213,7 +213,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   console_settings.quiet = options.quiet;
   console_settings.trace = options.trace;
   Console console(stdout, console_settings);
-  console.begin(plan.context, plan.cases.size(), plan.suite.jobs);
+  console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.jobs);
   const SuiteResult result =
       run_suite(endpoint, plan.cases, plan.library.catalogue, plan.suite, stop_requested,
                 [&](const CaseResult& entry, std::size_t done, std::size_t total) {

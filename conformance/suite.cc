@@ -145,14 +145,18 @@ class SuiteRun {
       result.verdict = ours ? Verdict::kInconclusive : Verdict::kLost;
       result.message = session.error().text;
     }
-    if (result.verdict == Verdict::kLost) decide_loss(result);
+    if (result.verdict == Verdict::kLost && decide_loss(result) && session) {
+      remove_keys(**session, result.left_behind);
+    }
+    result.left_behind = {};
     const std::lock_guard lock(mutex_);
     slot = std::move(result);
     finish(slot);
   }
 
   // A connection ended that should not have. Is the endpoint gone, or did it throw one client out?
-  void decide_loss(CaseResult& result) {
+  // True when it is alive.
+  bool decide_loss(CaseResult& result) {
     const auto reachable = check_alive();
     const std::lock_guard lock(mutex_);
     if (!reachable) {
@@ -161,10 +165,11 @@ class SuiteRun {
       if (result_.lost_message.empty()) {
         result_.lost_message = result.message + "; now: " + reachable.error().text;
       }
-      return;
+      return false;
     }
     result.verdict = Verdict::kFailed;
     if (result.expected.empty()) result.expected = "a connection that lasts as long as the case";
+    return true;
   }
 
   // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
