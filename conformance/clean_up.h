@@ -11,10 +11,10 @@ namespace fencepost::conformance {
 
 // The keys that a case has written and not removed.
 struct WrittenKeys {
-  std::vector<std::string> keys{};      // each once
-  std::optional<std::string> token{};   // a fencing token that the store takes for all of them
-  std::string client_id{};              // of the client that removes them: nobody else's
-  endpoint::Duration timeout{0};        // how long the replies are waited for, all together
+  std::vector<std::string> keys{};     // each once
+  std::optional<std::string> token{};  // a fencing token that the store takes for all of them
+  std::string client_id{};             // of the client that removes them: nobody else's
+  endpoint::Duration timeout{0};       // how long the replies are waited for, all together
 
   [[nodiscard]] bool empty() const { return keys.empty(); }
 };

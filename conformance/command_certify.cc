@@ -170,7 +170,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .seed = seed,
                   .strict = options.strict,
                   .command = command_line(options, seed),
-                  .started = utc_now()};
+                  .started = utc_now(),
+                  .selection = options.selection};
   return plan;
 }
 
@@ -232,7 +233,8 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
 }  // namespace
 
 std::string reproduce_command(const ReportContext& context, const Case& test_case) {
-  return context.command + " --run " + test_case.id;
+  const auto own = context.commands.find(test_case.id);
+  return (own == context.commands.end() ? context.command : own->second) + " --run " + test_case.id;
 }
 
 const char* suite_version() { return FENCEPOST_VERSION; }

@@ -31,6 +31,15 @@ struct CertifyOptions {
 };
 [[nodiscard]] ExitCode certify(CertifyOptions options);
 
+struct MergeOptions {
+  std::vector<std::string> files{};  // JSON reports of the shards of one run
+  std::string scenarios{};
+  ReportFiles reports{};
+  bool trace = false;
+  bool quiet = false;
+};
+[[nodiscard]] ExitCode merge(const MergeOptions& options);
+
 struct ServeOptions {
   std::uint16_t port = 1883;
   std::string profile = "deployed";

@@ -14,6 +14,13 @@ namespace {
 
 using Action = std::function<ExitCode()>;
 
+// The reports that a command writes of its results.
+void add_reports(CLI::App& command, ReportFiles& files) {
+  command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
+  command.add_option("--json", files.json,
+                     "Write a JSON report to this file (schema: docs/report.schema.json)");
+}
+
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("certify", "Run the conformance cases against an endpoint");
@@ -41,15 +48,27 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
                    "Factor of every time limit (default 1)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
-  command->add_option("--junit", options.reports.junit, "Write a JUnit XML report to this file");
-  command->add_option("--json", options.reports.json,
-                      "Write a JSON report to this file (schema: docs/report.schema.json)");
+  add_reports(*command, options.reports);
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
   command->add_flag("--trace", options.trace,
                     "Print all packets of a failed case, not just the last ones");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->callback([&] { action = [&] { return certify(options); }; });
+}
+
+void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "merge", "Put the JSON reports of the shards of one run together (docs/SHARDING.md)");
+  command->add_option("reports", options.files, "JSON reports of `certify --shard K/N --json FILE`")
+      ->required();
+  add_reports(*command, options.reports);
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of the runs are of this folder or file");
+  command->add_flag("--trace", options.trace,
+                    "Print all packets of a failed case, not just the last ones");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->callback([&] { action = [&] { return merge(options); }; });
 }
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
@@ -95,6 +114,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("fencepost ") + suite_version());
   app.require_subcommand(1);
   CertifyOptions certify_options;
+  MergeOptions merge_options;
   ServeOptions serve_options;
   ListOptions list_options;
   std::string id;
@@ -102,6 +122,7 @@ int run(int argc, char** argv) {
   Action action;
   certify_options.program = argv[0];
   add_certify(app, certify_options, action);
+  add_merge(app, merge_options, action);
   add_serve(app, serve_options, action);
   add_readers(app, list_options, id, paths, action);
   try {
