@@ -94,7 +94,7 @@ void Console::begin(const ReportContext& context, const Catalogue& catalogue, st
                     std::size_t jobs) {
   catalogue_ = &catalogue;
   strict_ = context.strict;
-  if (options_.quiet) return;
+  if (options_.quiet || options_.progress_only) return;
   line(fmt::format("{} {}  endpoint {}  profile {}  {} cases, {} at once  seed {}",
                    coloured(kBold, "fencepost certify"), suite_version(), context.endpoint,
                    name(context.profile), cases, jobs, context.seed));
@@ -122,6 +122,7 @@ void Console::progress(const CaseResult& result, std::size_t done, std::size_t t
 void Console::end(const SuiteResult& result, const Catalogue& catalogue,
                   const ReportContext& context) {
   clear_line();
+  if (options_.progress_only) return;
   if (!options_.quiet) print_tree(result, catalogue, context.strict);
   for (const CaseResult& entry : result.cases) {
     if (needs_words(entry)) print_failure(entry, catalogue, context);

@@ -12,9 +12,10 @@ namespace fencepost::conformance {
 
 struct ConsoleOptions {
   bool colour = false;
-  bool live = false;   // one line that is written again and again
-  bool quiet = false;  // failures and the summary only
-  bool trace = false;  // the whole transcript of each failure
+  bool live = false;           // one line that is written again and again
+  bool quiet = false;          // failures and the summary only
+  bool trace = false;          // the whole transcript of each failure
+  bool progress_only = false;  // the live line, if any, and nothing else
 };
 
 // Colour and live progress when `stream` is a terminal and NO_COLOR is not set.
