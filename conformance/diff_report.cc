@@ -70,7 +70,7 @@ class Text {
 
   void side(const char* letter, const std::string& label, const Report& report) {
     const ReportContext& context = report.context;
-    add(fmt::format("  {}  {}: profile {}, dialect {}, {} cases, started {}", letter, label,
+    add(fmt::format("  {}  {}  profile {}, dialect {}, {} cases, started {}", letter, label,
                     name(context.profile), observed_dialect(report.result),
                     report.result.cases.size(), context.started));
     if (!context.stopped_because.empty()) {
@@ -162,7 +162,7 @@ class Text {
     const auto line = [](const char* what, const LatencyPair& times) {
       const double ratio = times.ratio();
       return fmt::format("{} {:.3f} ms in A, {:.3f} ms in B{}", what, milliseconds(times.a),
-                         milliseconds(times.b), ratio > 0 ? fmt::format(" (x{:.2f})", ratio) : "");
+                         milliseconds(times.b), ratio > 0 ? fmt::format(" (x{:.3g})", ratio) : "");
     };
     headline("what varies, and decides nothing");
     add(line("  round trip (p50) in the cases", found_.latency));

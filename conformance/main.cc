@@ -90,6 +90,10 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
                       "on the other side, else auto)");
   command->add_flag("--strict", options.strict, "For endpoints: a failed \"should\" is a failure");
   add_selection(*command, options.selection);
+  // One value each: the next word is A or B.
+  for (const char* name : {"--run", "--skip", "--tag", "--requirement"}) {
+    command->get_option(name)->allow_extra_args(false);
+  }
   command->add_option("-j,--jobs", options.jobs,
                       "Cases at once (default: 64 over MQTT, else one a core)");
   command

@@ -14,10 +14,10 @@ namespace fencepost::conformance {
 
 // One of the reports that a merged one was made of.
 struct ReportPart {
-  std::string file;
-  std::size_t shard = 1;  // of the merged report's Selection::shards
+  std::string file{};
+  std::size_t shard = 1;  // from 1
   std::uint64_t seed = 0;
-  std::string started;
+  std::string started{};
   std::chrono::microseconds duration{0};
   int exit_code = 0;  // of that run
   std::string stopped_because{};

@@ -413,13 +413,34 @@ class ReportReader {
   [[nodiscard]] Result<json, std::string> parse() const {
     try {
       return json::parse(file_.content);
-    } catch (const json::exception& error) {  // the library has no other way to say where
-      const std::string reason(error.what());
-      const std::size_t at = reason.find("] ");
-      return fail(fmt::format("{}: is no JSON, or not all of it: {}; {}", file_.name,
-                              escape(at == std::string::npos ? reason : reason.substr(at + 2), 300),
-                              kWhatIsAReport));
+    } catch (const json::parse_error& error) {  // the library has no other way to say where
+      return fail(no_json(place_of(error.byte), error.what()));
+    } catch (const json::exception& error) {
+      return fail(no_json("", error.what()));
     }
+  }
+
+  // ":line:column" of the byte with this number, from 1.
+  [[nodiscard]] std::string place_of(std::size_t byte) const {
+    const std::string_view before =
+        std::string_view(file_.content).substr(0, byte > 0 ? byte - 1 : 0);
+    const std::size_t line_start = before.rfind('\n');
+    const std::size_t column =
+        before.size() - (line_start == std::string_view::npos ? 0 : line_start + 1) + 1;
+    return fmt::format(":{}:{}", std::count(before.begin(), before.end(), '\n') + 1, column);
+  }
+
+  // `reason` begins with the library's name for the error, and with a place of its own.
+  [[nodiscard]] std::string no_json(const std::string& place, std::string_view reason) const {
+    for (const std::string_view end : {"] ", "column "}) {
+      const std::size_t at = reason.find(end);
+      if (at != std::string_view::npos) reason.remove_prefix(at + end.size());
+    }
+    if (!place.empty() && reason.find(": ") != std::string_view::npos) {
+      reason.remove_prefix(reason.find(": ") + 2);
+    }
+    return fmt::format("{}{}: is no JSON, or not all of it: {}; {}", file_.name, place,
+                       escape(reason, kMaxShownValue), kWhatIsAReport);
   }
 
   // Is it a report, and of this version?

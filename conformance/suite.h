@@ -19,11 +19,11 @@ namespace fencepost::conformance {
 
 // Which cases to run. Empty lists select everything.
 struct Selection {
-  std::vector<std::string> run;           // globs of case ids; any may match
-  std::vector<std::string> skip;          // globs; none may match
-  std::vector<std::string> tags;          // any may match
-  std::vector<std::string> requirements;  // any may be cited
-  std::size_t shard = 1;                  // of `shards`, by a hash of the id
+  std::vector<std::string> run{};           // globs of case ids; any may match
+  std::vector<std::string> skip{};          // globs; none may match
+  std::vector<std::string> tags{};          // any may match
+  std::vector<std::string> requirements{};  // any may be cited
+  std::size_t shard = 1;                    // of `shards`, by a hash of the id
   std::size_t shards = 1;
 };
 [[nodiscard]] bool selects(const Selection& selection, const Case& test_case);
