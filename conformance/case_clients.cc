@@ -145,32 +145,6 @@ MaybeProblem CaseClients::check_leftovers(CaseClient& client) {
   return std::nullopt;
 }
 
-void CaseClients::remove_keys(const std::vector<std::string>& keys,
-                              const std::optional<std::string>& token, Duration timeout) {
-  const std::string id = client_id("cleaner");
-  auto connection = session_.connect({.client_id = id});
-  if (!connection) return;
-  std::vector<TranscriptEntry> unrecorded;
-  CaseClient client("cleaner", std::move(*connection), id, session_.clock(), start_, unrecorded,
-                    std::make_shared<Received>());
-  if (!client.raw().subscribe(client.response_topic())) return;
-  std::vector<Pending*> requests;
-  for (const std::string& key : keys) {
-    codec::Message message;
-    message.topic = codec::kRequestTopic;
-    message.payload = codec::encode_command({"DEL", key});
-    message.response_topic = client.response_topic();
-    message.correlation_data = fmt::format("cleaner-{:08}", requests.size());
-    if (token) message.user_properties.emplace_back(codec::kTokenProperty, *token);
-    if (auto pending = client.send(message)) requests.push_back(*pending);
-  }
-  const auto all_answered = [&] {
-    return std::all_of(requests.begin(), requests.end(),
-                       [](const Pending* pending) { return pending->reply.has_value(); });
-  };
-  client.pump_until(all_answered, timeout);
-}
-
 void CaseClients::note_round_trips(const CaseClient& client) {
   for (const Pending& request : client.requests()) {
     if (request.reply) round_trips_.push_back(request.replied - request.sent);

@@ -44,17 +44,14 @@ class CaseClients {
   // The same, and notifications that no step has consumed, and connections that ended.
   [[nodiscard]] MaybeProblem check_leftovers();
 
-  // Sends a DEL for each key from a connection of its own, with the token if there is one, and
-  // waits up to `timeout`. Failures are of no interest.
-  void remove_keys(const std::vector<std::string>& keys, const std::optional<std::string>& token,
-                   endpoint::Duration timeout);
+  // The MQTT client id that this case uses for a client of that name.
+  [[nodiscard]] std::string client_id(const std::string& name) const;
 
   // Closes all connections; returns how long each answered request took.
   [[nodiscard]] std::vector<endpoint::Duration> close();
 
  private:
   [[nodiscard]] const ClientSpec& spec_of(const std::string& name) const;
-  [[nodiscard]] std::string client_id(const std::string& name) const;
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
   [[nodiscard]] static MaybeProblem check_leftovers(CaseClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);

@@ -55,6 +55,7 @@ class CaseRunner {
  public:
   CaseRunner(const Case& test_case, endpoint::Session& session, const RunSettings& settings)
       : case_(test_case),
+        session_(session),
         clock_(session.clock()),
         settings_(settings),
         random_(settings.seed ^ stable_hash(test_case.id)),
@@ -70,7 +71,11 @@ class CaseRunner {
     if (!problem) problem = clients_.check_leftovers();
     result_.verdict = problem ? problem->verdict : Verdict::kPassed;
     if (problem) blame(*problem);
-    if (result_.verdict != Verdict::kLost) clean_up();
+    if (result_.verdict == Verdict::kLost) {
+      result_.left_behind = written_keys();
+    } else {
+      remove_keys(session_, written_keys());
+    }
     result_.round_trips = clients_.close();
     result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - started);
@@ -602,14 +607,15 @@ class CaseRunner {
     result_.requirement = problem.cites.empty() ? case_.requirements.front() : problem.cites;
   }
 
-  // Removes what the case has written. Failures are of no interest: the verdict stands.
-  void clean_up() {
-    if (written_keys_.empty()) return;
+  // What the case has written, and how to get rid of it.
+  [[nodiscard]] WrittenKeys written_keys() {
     std::sort(written_keys_.begin(), written_keys_.end());
     written_keys_.erase(std::unique(written_keys_.begin(), written_keys_.end()),
                         written_keys_.end());
-    const auto token = fenced_ ? std::optional(hlc::format(last_token())) : std::nullopt;
-    clients_.remove_keys(written_keys_, token, scaled(kCleanupTimeout));
+    return {.keys = std::move(written_keys_),
+            .token = fenced_ ? std::optional(hlc::format(last_token())) : std::nullopt,
+            .client_id = clients_.client_id("cleaner"),
+            .timeout = scaled(kCleanupTimeout)};
   }
 
   // A token that the store takes for every key of this case: newer than what a case usually uses,
@@ -619,6 +625,7 @@ class CaseRunner {
   }
 
   const Case& case_;
+  endpoint::Session& session_;
   endpoint::Clock& clock_;
   const RunSettings& settings_;
   std::mt19937_64 random_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/clean_up.h"
 #include "conformance/judge.h"
 #include "conformance/scenario.h"
 #include "conformance/transcript.h"
@@ -52,9 +53,13 @@ struct CaseResult {
   std::vector<endpoint::Duration> round_trips{};
   std::vector<SeenForm> forms{};
   std::vector<std::pair<std::string, std::string>> open_points{};  // requirement id, outcome seen
+  // Of a lost case alone: what is still to be removed, if the endpoint turns out to be alive.
+  WrittenKeys left_behind{};
 };
 
-// The session's clock decides how long waits take. Thread safe as far as the session is.
+// The session's clock decides how long waits take. Removes what the case has written, unless the
+// case is lost: nobody knows then whether there is somebody to ask. Thread safe as far as the
+// session is.
 [[nodiscard]] CaseResult run_case(const Case& test_case, endpoint::Session& session,
                                   const RunSettings& settings);
 

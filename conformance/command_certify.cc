@@ -84,6 +84,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
 
 bool write_reports(const CertifyOptions& options, const SuiteResult& result,
                    const Catalogue& catalogue, const ReportContext& context) {
+  if (options.document != nullptr) *options.document = to_json(result, catalogue, context);
   const auto written = conformance::write_reports(options.reports, result, catalogue, context);
   if (!written) complain(written.error());
   return written.has_value();
@@ -170,7 +171,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .seed = seed,
                   .strict = options.strict,
                   .command = command_line(options, seed),
-                  .started = utc_now()};
+                  .started = utc_now(),
+                  .selection = options.selection};
   return plan;
 }
 
@@ -209,11 +211,13 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   plan.suite.settings.quota = endpoint.capabilities().quota;
   plan.suite.jobs = options.jobs > 0 ? options.jobs : sensible_jobs(endpoint);
 
-  ConsoleOptions console_settings = console_options(stdout);
+  std::FILE* stream = options.progress_only ? stderr : stdout;
+  ConsoleOptions console_settings = console_options(stream);
   console_settings.quiet = options.quiet;
   console_settings.trace = options.trace;
-  Console console(stdout, console_settings);
-  console.begin(plan.context, plan.cases.size(), plan.suite.jobs);
+  console_settings.progress_only = options.progress_only;
+  Console console(stream, console_settings);
+  console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.jobs);
   const SuiteResult result =
       run_suite(endpoint, plan.cases, plan.library.catalogue, plan.suite, stop_requested,
                 [&](const CaseResult& entry, std::size_t done, std::size_t total) {
@@ -232,7 +236,8 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
 }  // namespace
 
 std::string reproduce_command(const ReportContext& context, const Case& test_case) {
-  return context.command + " --run " + test_case.id;
+  const auto own = context.commands.find(test_case.id);
+  return (own == context.commands.end() ? context.command : own->second) + " --run " + test_case.id;
 }
 
 const char* suite_version() { return FENCEPOST_VERSION; }

@@ -26,10 +26,39 @@ struct CertifyOptions {
   ReportFiles reports{};
   bool trace = false;
   bool quiet = false;
+  bool progress_only = false;       // no results on standard output; progress on standard error
+  std::string* document = nullptr;  // receives what the JSON report says, too
   std::string program =
       "fencepost";  // how it was called, for the command that reproduces a failure
 };
 [[nodiscard]] ExitCode certify(CertifyOptions options);
+
+struct MergeOptions {
+  std::vector<std::string> files{};  // JSON reports of the shards of one run
+  std::string scenarios{};
+  ReportFiles reports{};
+  bool trace = false;
+  bool quiet = false;
+};
+[[nodiscard]] ExitCode merge(const MergeOptions& options);
+
+// Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
+// selection holds for the endpoint that it is compared with, unless an option says otherwise.
+struct DiffOptions {
+  std::string a;  // a JSON report, a descriptor (*.yaml), or the URL of an endpoint
+  std::string b;
+  std::string profile{};
+  bool strict = false;
+  Selection selection{};  // of the cases that are compared
+  std::size_t jobs = 0;
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string scenarios{};
+  std::string json{};  // a file
+  bool quiet = false;  // the last line only
+  std::string program = "fencepost";
+};
+[[nodiscard]] ExitCode diff(const DiffOptions& options);
 
 struct ServeOptions {
   std::uint16_t port = 1883;

@@ -90,8 +90,11 @@ void Console::clear_line() {
   if (options_.live) fmt::print(stream_, "\r\033[K");
 }
 
-void Console::begin(const ReportContext& context, std::size_t cases, std::size_t jobs) {
-  if (options_.quiet) return;
+void Console::begin(const ReportContext& context, const Catalogue& catalogue, std::size_t cases,
+                    std::size_t jobs) {
+  catalogue_ = &catalogue;
+  strict_ = context.strict;
+  if (options_.quiet || options_.progress_only) return;
   line(fmt::format("{} {}  endpoint {}  profile {}  {} cases, {} at once  seed {}",
                    coloured(kBold, "fencepost certify"), suite_version(), context.endpoint,
                    name(context.profile), cases, jobs, context.seed));
@@ -102,11 +105,16 @@ void Console::begin(const ReportContext& context, std::size_t cases, std::size_t
 }
 
 void Console::progress(const CaseResult& result, std::size_t done, std::size_t total) {
-  if (result.verdict == Verdict::kFailed) ++failed_;
+  if (result.verdict == Verdict::kFailed) {
+    const bool warning = catalogue_ != nullptr && is_warning(result, *catalogue_, strict_);
+    ++(warning ? warnings_ : failed_);
+  }
   if (!options_.live || options_.quiet) return;
   clear_line();
-  fmt::print(stream_, "  {}/{} done{}  {}", done, total,
-             failed_ == 0 ? "" : ", " + coloured(kRed, fmt::format("{} failed", failed_)),
+  std::string counts;
+  if (failed_ > 0) counts += ", " + coloured(kRed, fmt::format("{} failed", failed_));
+  if (warnings_ > 0) counts += ", " + coloured(kYellow, fmt::format("{} warnings", warnings_));
+  fmt::print(stream_, "  {}/{} done{}  {}", done, total, counts,
              coloured(kDim, result.test_case->id));
   std::fflush(stream_);
 }
@@ -114,6 +122,7 @@ void Console::progress(const CaseResult& result, std::size_t done, std::size_t t
 void Console::end(const SuiteResult& result, const Catalogue& catalogue,
                   const ReportContext& context) {
   clear_line();
+  if (options_.progress_only) return;
   if (!options_.quiet) print_tree(result, catalogue, context.strict);
   for (const CaseResult& entry : result.cases) {
     if (needs_words(entry)) print_failure(entry, catalogue, context);

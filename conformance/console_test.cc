@@ -60,6 +60,9 @@ constexpr const char* kBad = R"(
   expect: {reply: {value: "two"}, cites: R-MUST-2}
 )";
 
+// Fails on any store, against the first requirement of the case.
+constexpr const char* kBadAdvice = "- get: k\n  expect: {reply: {value: \"two\"}}\n";
+
 struct Shown {
   ConsoleOptions options{};
   bool strict = false;
@@ -77,7 +80,8 @@ std::string printed(const std::vector<CaseText>& texts, const Shown& shown = {})
   Console console(paper.file(), shown.options);
   ReportContext told = context(shown.strict);
   told.stopped_because = shown.stopped_because;
-  console.begin(told, cases.size(), 1);
+  const Catalogue rules = catalogue();
+  console.begin(told, rules, cases.size(), 1);
   const std::atomic<bool> stop{false};
   const SuiteResult result =
       run_suite(endpoint, pointers, catalogue(), {.settings = settings(), .strict = shown.strict},
@@ -230,6 +234,17 @@ TEST(Console, RewritesOneLineWhileItIsLive) {
                                    {.options = {.live = true}});
   EXPECT_THAT(text, HasSubstr("\r\033[K  1/2 done, 1 failed  bad"));
   EXPECT_THAT(text, HasSubstr("\r\033[K  2/2 done, 1 failed  good\r\033[K\n"));
+}
+
+TEST(Console, CountsWarningsApartFromFailuresWhileItIsLive) {
+  const std::vector<CaseText> cases = {
+      {.id = "warns", .requirements = "R-SHOULD-1", .steps = kBadAdvice},
+      {.id = "bad", .steps = kBad}};
+  const std::string text = printed(cases, {.options = {.live = true}});
+  EXPECT_THAT(text, HasSubstr("\r\033[K  1/2 done, 1 warnings  warns"));
+  EXPECT_THAT(text, HasSubstr("\r\033[K  2/2 done, 1 failed, 1 warnings  bad\r\033[K\n"));
+  const std::string strict = printed(cases, {.options = {.live = true}, .strict = true});
+  EXPECT_THAT(strict, HasSubstr("\r\033[K  2/2 done, 2 failed  bad\r\033[K\n"));
 }
 
 TEST(Console, ShowsNothingThatAStoreSendsUnescaped) {

@@ -14,6 +14,24 @@ namespace {
 
 using Action = std::function<ExitCode()>;
 
+void add_selection(CLI::App& command, Selection& selection) {
+  command.add_option("--run", selection.run, "Only cases whose id matches this glob (repeatable)");
+  command.add_option("--skip", selection.skip,
+                     "Not the cases whose id matches this glob (repeatable)");
+  command.add_option("--tag", selection.tags, "Only cases with this tag (repeatable)");
+  command.add_option("--requirement", selection.requirements,
+                     "Only cases that cite this requirement (repeatable)");
+}
+
+// The reports that a command writes of its results.
+void add_reports(CLI::App& command, ReportFiles& files) {
+  command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
+  command.add_option("--json", files.json,
+                     "Write a JSON report to this file (schema: docs/report.schema.json)");
+  command.add_option("--html", files.html,
+                     "Write an HTML report to this file: one page, complete in itself");
+}
+
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("certify", "Run the conformance cases against an endpoint");
@@ -26,13 +44,7 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
                       "auto (default), documented (what the article prints) or deployed (what "
                       "client SDKs require)");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
-  command->add_option("--run", options.selection.run,
-                      "Only cases whose id matches this glob (repeatable)");
-  command->add_option("--skip", options.selection.skip,
-                      "Not the cases whose id matches this glob (repeatable)");
-  command->add_option("--tag", options.selection.tags, "Only cases with this tag (repeatable)");
-  command->add_option("--requirement", options.selection.requirements,
-                      "Only cases that cite this requirement (repeatable)");
+  add_selection(*command, options.selection);
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
   command->add_option("-j,--jobs", options.jobs,
                       "Cases at once (default: 64 over MQTT, else one a core)");
@@ -41,17 +53,64 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
                    "Factor of every time limit (default 1)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
-  command->add_option("--junit", options.reports.junit, "Write a JUnit XML report to this file");
-  command->add_option("--json", options.reports.json,
-                      "Write a JSON report to this file (schema: docs/report.schema.json)");
-  command->add_option("--html", options.reports.html,
-                      "Write an HTML report to this file: one page, complete in itself");
+  add_reports(*command, options.reports);
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
   command->add_flag("--trace", options.trace,
                     "Print all packets of a failed case, not just the last ones");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->callback([&] { action = [&] { return certify(options); }; });
+}
+
+void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "merge", "Put the JSON reports of the shards of one run together (docs/SHARDING.md)");
+  command->add_option("reports", options.files, "JSON reports of `certify --shard K/N --json FILE`")
+      ->required();
+  add_reports(*command, options.reports);
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of the runs are of this folder or file");
+  command->add_flag("--trace", options.trace,
+                    "Print all packets of a failed case, not just the last ones");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->callback([&] { action = [&] { return merge(options); }; });
+}
+
+void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "diff",
+      "Compare two endpoints, or two runs: what do they do differently? (docs/SHARDING.md)\n"
+      "Exit codes: 0 they behave alike, 1 they differ, 2 usage or unreadable report, 3 endpoint "
+      "unreachable or lost,\n4 no difference, but some cases could not be compared, 5 no case "
+      "compared, 130 interrupted");
+  const char* what =
+      "A JSON report, a descriptor (*.yaml) or an endpoint (embedded, inproc:, mqtt://...)";
+  command->add_option("A", options.a, what)->required();
+  command->add_option("B", options.b, what)->required();
+  command->add_option("--profile", options.profile,
+                      "For endpoints: auto, documented or deployed (default: that of the report "
+                      "on the other side, else auto)");
+  command->add_flag("--strict", options.strict, "For endpoints: a failed \"should\" is a failure");
+  add_selection(*command, options.selection);
+  // One value each: the next word is A or B.
+  for (const char* name : {"--run", "--skip", "--tag", "--requirement"}) {
+    command->get_option(name)->allow_extra_args(false);
+  }
+  command->add_option("-j,--jobs", options.jobs,
+                      "Cases at once (default: 64 over MQTT, else one a core)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed,
+                      "Of everything random (default: that of the report on the other side, else "
+                      "a new one for both)");
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of this folder or file instead of the built-in ones");
+  command->add_option("--json", options.json,
+                      "Write what differs to this file (schema: docs/diff.schema.json)");
+  command->add_flag("-q,--quiet", options.quiet, "Print the last line only");
+  command->callback([&] { action = [&] { return diff(options); }; });
 }
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
@@ -97,13 +156,18 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("fencepost ") + suite_version());
   app.require_subcommand(1);
   CertifyOptions certify_options;
+  MergeOptions merge_options;
+  DiffOptions diff_options;
   ServeOptions serve_options;
   ListOptions list_options;
   std::string id;
   std::vector<std::string> paths;
   Action action;
   certify_options.program = argv[0];
+  diff_options.program = argv[0];
   add_certify(app, certify_options, action);
+  add_merge(app, merge_options, action);
+  add_diff(app, diff_options, action);
   add_serve(app, serve_options, action);
   add_readers(app, list_options, id, paths, action);
   try {

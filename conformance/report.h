@@ -1,13 +1,27 @@
 // Reports of a run: JSON (docs/report.schema.json), JUnit XML and HTML.
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "conformance/preflight.h"
 #include "conformance/requirement.h"
 #include "conformance/suite.h"
 
 namespace fencepost::conformance {
+
+// One of the reports that a merged one was made of.
+struct ReportPart {
+  std::string file{};
+  std::size_t shard = 1;  // from 1
+  std::uint64_t seed = 0;
+  std::string started{};
+  std::chrono::microseconds duration{0};
+  int exit_code = 0;  // of that run
+  std::string stopped_because{};
+};
 
 // What a report says beyond the results.
 struct ReportContext {
@@ -19,6 +33,11 @@ struct ReportContext {
   std::string started;  // ISO 8601, UTC
   PreflightReport preflight{};
   std::string stopped_because{};  // why cases were not run, when some were not
+  Selection selection{};          // which cases the run was to have
+  // Of a merged report alone: what it was made of, and by case id the command of the run that had
+  // the case, where that is not `command`.
+  std::vector<ReportPart> parts{};
+  std::map<std::string, std::string> commands{};
 };
 
 // The command that runs one case again.

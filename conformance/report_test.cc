@@ -369,11 +369,13 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "profile": "auto", "dialect_observed": "deployed",
     "forms_observed": {"set-not-applied": ["deployed"]},
     "open_points_observed": {"R-MAY-1": ["a", "b"]},
-    "seed": 7, "strict": false, "command": "fencepost certify --seed 7",
+    "seed": 7, "strict": false,
+    "selection": {"run": [], "skip": [], "tags": [], "requirements": []},
+    "shard": {"index": 1, "of": 1}, "command": "fencepost certify --seed 7",
     "started": "2026-01-01T00:00:00Z", "duration_ms": 12.0,
     "latency_ms": {"round_trips": 3, "p50": 2.0, "p99": 3.0, "unloaded_p50": 1.0,
                    "unloaded_p99": 2.0},
-    "clock_offset_ms": -3, "exit_code": 1,
+    "clock_offset_ms": -3, "exit_code": 1, "endpoint_lost": true,
     "summary": {"passed": 1, "failed": 1, "warnings": 1, "skipped": 1, "inconclusive": 1,
                 "expected_failures": 0, "not_run": 2}})"));
 }

@@ -145,14 +145,18 @@ class SuiteRun {
       result.verdict = ours ? Verdict::kInconclusive : Verdict::kLost;
       result.message = session.error().text;
     }
-    if (result.verdict == Verdict::kLost) decide_loss(result);
+    if (result.verdict == Verdict::kLost && decide_loss(result) && session) {
+      remove_keys(**session, result.left_behind);
+    }
+    result.left_behind = {};
     const std::lock_guard lock(mutex_);
     slot = std::move(result);
     finish(slot);
   }
 
   // A connection ended that should not have. Is the endpoint gone, or did it throw one client out?
-  void decide_loss(CaseResult& result) {
+  // True when it is alive.
+  bool decide_loss(CaseResult& result) {
     const auto reachable = check_alive();
     const std::lock_guard lock(mutex_);
     if (!reachable) {
@@ -161,10 +165,11 @@ class SuiteRun {
       if (result_.lost_message.empty()) {
         result_.lost_message = result.message + "; now: " + reachable.error().text;
       }
-      return;
+      return false;
     }
     result.verdict = Verdict::kFailed;
     if (result.expected.empty()) result.expected = "a connection that lasts as long as the case";
+    return true;
   }
 
   // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
@@ -195,26 +200,59 @@ class SuiteRun {
   SuiteResult result_;
 };
 
-// An endpoint that spells the same kind of reply now like this, now like that, is wrong in any
-// profile.
-void check_consistency(SuiteResult& result) {
-  for (const auto& [divergence, forms] : result.forms) {
-    if (forms.size() < 2) continue;
-    for (CaseResult& entry : result.cases) {
-      const bool uses = std::any_of(
-          entry.forms.begin(), entry.forms.end(),
-          [&, wanted = divergence](const SeenForm& form) { return form.first == wanted; });
-      if (!uses || entry.verdict != Verdict::kPassed) continue;
-      entry.verdict = Verdict::kFailed;
-      entry.requirement = std::string(kConsistencyRequirement);
-      entry.message = "the endpoint mixes both forms of " + std::string(codec::name(divergence));
-      entry.expected =
-          "the same form in every case: that of the documented or of the deployed dialect";
-      entry.actual = "both forms in this run";
-      entry.step = 0;
-      entry.position = entry.test_case->position;
-      break;  // one witness is enough
+std::string mixes(codec::Divergence divergence) {
+  return "the endpoint mixes both forms of " + std::string(codec::name(divergence));
+}
+
+// Was this case chosen by check_consistency()? No step is to blame, so nothing else can have failed
+// it like this.
+bool is_witness(const CaseResult& entry) {
+  return entry.step == 0 && entry.requirement == kConsistencyRequirement && !entry.unexpected_pass;
+}
+
+// Takes back what an earlier check_consistency() said of fewer results.
+void forget_witnesses(SuiteResult& result) {
+  for (CaseResult& entry : result.cases) {
+    if (entry.verdict != Verdict::kFailed || !is_witness(entry)) continue;
+    entry.verdict = Verdict::kPassed;
+    entry.requirement.clear();
+    entry.message.clear();
+    entry.expected.clear();
+    entry.actual.clear();
+  }
+}
+
+// The first case that is a witness of these mixed forms; null when a baseline has forgiven one, or
+// every case that saw the forms has failed for a reason of its own.
+CaseResult* find_witness(SuiteResult& result, codec::Divergence divergence) {
+  CaseResult* first = nullptr;
+  for (CaseResult& entry : result.cases) {
+    if (entry.verdict == Verdict::kExpectedFailure && is_witness(entry) &&
+        entry.message == mixes(divergence)) {
+      return nullptr;
     }
+    const bool sees = std::any_of(entry.forms.begin(), entry.forms.end(),
+                                  [&](const SeenForm& form) { return form.first == divergence; });
+    if (first == nullptr && sees && entry.verdict == Verdict::kPassed) first = &entry;
+  }
+  return first;
+}
+
+// An endpoint that spells the same kind of reply now like this, now like that, is wrong in any
+// profile. One witness is enough.
+void check_consistency(SuiteResult& result) {
+  forget_witnesses(result);
+  for (const auto& [divergence, forms] : result.forms) {
+    CaseResult* witness = forms.size() < 2 ? nullptr : find_witness(result, divergence);
+    if (witness == nullptr) continue;
+    witness->verdict = Verdict::kFailed;
+    witness->requirement = std::string(kConsistencyRequirement);
+    witness->message = mixes(divergence);
+    witness->expected =
+        "the same form in every case: that of the documented or of the deployed dialect";
+    witness->actual = "both forms in this run";
+    witness->step = 0;
+    witness->position = witness->test_case->position;
   }
 }
 
@@ -261,18 +299,21 @@ void count(SuiteResult& result, const Catalogue& catalogue, bool strict) {
 
 }  // namespace
 
+bool selects(const Selection& selection, const Case& test_case) {
+  if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) return false;
+  if (any_glob(selection.skip, test_case.id)) return false;
+  if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) return false;
+  if (!selection.requirements.empty() &&
+      !intersects(selection.requirements, test_case.requirements)) {
+    return false;
+  }
+  return stable_hash(test_case.id) % selection.shards == selection.shard - 1;
+}
+
 std::vector<const Case*> select(const std::vector<Case>& cases, const Selection& selection) {
   std::vector<const Case*> out;
   for (const Case& test_case : cases) {
-    if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) continue;
-    if (any_glob(selection.skip, test_case.id)) continue;
-    if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) continue;
-    if (!selection.requirements.empty() &&
-        !intersects(selection.requirements, test_case.requirements)) {
-      continue;
-    }
-    if (stable_hash(test_case.id) % selection.shards != selection.shard - 1) continue;
-    out.push_back(&test_case);
+    if (selects(selection, test_case)) out.push_back(&test_case);
   }
   return out;
 }

@@ -19,13 +19,14 @@ namespace fencepost::conformance {
 
 // Which cases to run. Empty lists select everything.
 struct Selection {
-  std::vector<std::string> run;           // globs of case ids; any may match
-  std::vector<std::string> skip;          // globs; none may match
-  std::vector<std::string> tags;          // any may match
-  std::vector<std::string> requirements;  // any may be cited
-  std::size_t shard = 1;                  // of `shards`, by a hash of the id
+  std::vector<std::string> run{};           // globs of case ids; any may match
+  std::vector<std::string> skip{};          // globs; none may match
+  std::vector<std::string> tags{};          // any may match
+  std::vector<std::string> requirements{};  // any may be cited
+  std::size_t shard = 1;                    // of `shards`, by a hash of the id
   std::size_t shards = 1;
 };
+[[nodiscard]] bool selects(const Selection& selection, const Case& test_case);
 [[nodiscard]] std::vector<const Case*> select(const std::vector<Case>& cases,
                                               const Selection& selection);
 
@@ -83,8 +84,9 @@ using Progress = std::function<void(const CaseResult&, std::size_t done, std::si
                                     const std::atomic<bool>& stop, const Progress& progress);
 
 // Fills in what follows from the cases: forms, open points, round trips and the summary; an
-// endpoint that mixes the forms of a divergence fails a case that saw it. Done by run_suite; to be
-// repeated by whoever changes the verdicts or puts results together.
+// endpoint that mixes the forms of a divergence fails the first case that saw it. Done by
+// run_suite; to be repeated by whoever changes the verdicts or puts results together: what an
+// earlier call said of the forms is taken back first.
 void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
 
 // "deployed", "documented", "mixed" or "unknown".

@@ -475,6 +475,38 @@ TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
   EXPECT_EQ(witness.position.line, witness.test_case->position.line);
 }
 
+// Whoever changes the verdicts afterwards has them summarized again.
+TEST(SuiteDialect, BlamesOneCaseHoweverOftenItIsSummarized) {
+  const std::vector<Case> cases = refusals(3);
+  int sets = 0;
+  SuiteResult result = run(
+      [&](const Published& request) {
+        if (verb_of(request) == Verb::kSet) ++sets;
+        return Effects{reply(request, sets % 2 == 0 ? "-1\r\n" : ":-1\r\n")};
+      },
+      cases);
+  summarize(result, catalogue(), false);
+  EXPECT_THAT(verdicts(result), ElementsAre("nx-0 failed", "nx-1 passed", "nx-2 passed"));
+  result.cases[0].verdict = Verdict::kExpectedFailure;  // as a baseline says
+  summarize(result, catalogue(), false);
+  EXPECT_THAT(verdicts(result), ElementsAre("nx-0 expected-failure", "nx-1 passed", "nx-2 passed"));
+  EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+}
+
+TEST(SuiteDialect, TakesTheBlameBackWhenTheFormsAreNotMixed) {
+  const std::vector<Case> cases = refusals(2);
+  SuiteResult result = run(reference_store(), cases);
+  const CaseResult right = result.cases[0];
+  result.cases[0].forms = {{codec::Divergence::kSetNotApplied, DialectId::kDocumented}};
+  summarize(result, catalogue(), false);
+  EXPECT_EQ(result.cases[0].verdict, Verdict::kFailed);
+  result.cases[0].forms = right.forms;
+  summarize(result, catalogue(), false);
+  EXPECT_EQ(told(result.cases[0]), "passed");
+  EXPECT_EQ(result.cases[0].message, "");
+  EXPECT_EQ(result.cases[0].requirement, "");
+}
+
 TEST(SuiteDialect, TellsWhichOneItSaw) {
   const auto seen = [](const std::string& payload) { return run(always(payload), refusals(2)); };
   EXPECT_EQ(observed_dialect(seen("-1\r\n")), "documented");
