@@ -41,6 +41,14 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
                    "Factor of every time limit (default 1)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
+  CLI::Option* baseline = command->add_option(
+      "--baseline", options.baseline.file,
+      "Known failures (docs/BASELINES.md): they fail the run only if they change, pass or expire");
+  command
+      ->add_flag(
+          "--fix-baseline", options.baseline.fix,
+          "Write that file anew from what this run shows; new entries need a reason of yours")
+      ->needs(baseline);
   command->add_option("--junit", options.reports.junit, "Write a JUnit XML report to this file");
   command->add_option("--json", options.reports.json,
                       "Write a JSON report to this file (schema: docs/report.schema.json)");

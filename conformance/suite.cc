@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/bytes.h"
+#include "conformance/signature.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::conformance {
@@ -200,6 +201,12 @@ class SuiteRun {
 void check_consistency(SuiteResult& result) {
   for (const auto& [divergence, forms] : result.forms) {
     if (forms.size() < 2) continue;
+    const std::string message =
+        "the endpoint mixes both forms of " + std::string(codec::name(divergence));
+    const bool told =
+        std::any_of(result.cases.begin(), result.cases.end(),
+                    [&](const CaseResult& entry) { return entry.message.starts_with(message); });
+    if (told) continue;
     for (CaseResult& entry : result.cases) {
       const bool uses = std::any_of(
           entry.forms.begin(), entry.forms.end(),
@@ -207,7 +214,7 @@ void check_consistency(SuiteResult& result) {
       if (!uses || entry.verdict != Verdict::kPassed) continue;
       entry.verdict = Verdict::kFailed;
       entry.requirement = std::string(kConsistencyRequirement);
-      entry.message = "the endpoint mixes both forms of " + std::string(codec::name(divergence));
+      entry.message = message;
       entry.expected =
           "the same form in every case: that of the documented or of the deployed dialect";
       entry.actual = "both forms in this run";
@@ -278,6 +285,7 @@ std::vector<const Case*> select(const std::vector<Case>& cases, const Selection&
 }
 
 bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict) {
+  if (result.unexpected_pass) return false;
   const Requirement* requirement = catalogue.find(result.requirement);
   const Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
@@ -295,6 +303,9 @@ SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const Case
 void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict) {
   collect(result);
   check_consistency(result);
+  for (CaseResult& entry : result.cases) {
+    if (entry.verdict == Verdict::kFailed) entry.signature = signature(entry);
+  }
   count(result, catalogue, strict);
 }
 
