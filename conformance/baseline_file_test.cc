@@ -59,7 +59,8 @@ constexpr const char* kFull = R"(# Known failures of Acme.
 version: 1
 sut: {name: acme-broker, version: ">=2.1 <2.3"}
 fail:                                   # must fail, with this signature
-  - {case: set.nex, signature: 'R-1: wrong | want $1\r\na | got it''s', reason: "NEX", ticket: ACME-12, expires: 2026-03-01}
+  - {case: set.nex, signature: 'R-1: wrong | want $1\r\na | got it''s',
+     reason: "NEX", ticket: ACME-12, expires: 2026-03-01}
   - {case: "scan.*", max: 12, reason: SCAN absent}
 flaky:
   - case: expiry.late
@@ -93,7 +94,7 @@ TEST(BaselineFile, ReadsEveryMember) {
   EXPECT_EQ(late.list, BaselineList::kFlaky);
   EXPECT_THAT(late.statuses, ElementsAre(Verdict::kPassed, Verdict::kInconclusive));
   EXPECT_EQ(to_string(*late.expires), "2028-02-29");
-  EXPECT_EQ(place(late), "known.yaml:8");
+  EXPECT_EQ(place(late), "known.yaml:9");
   EXPECT_EQ(baseline.entries[3].list, BaselineList::kSkip);
   EXPECT_EQ(baseline.entries[3].ticket, "ACME-51");
 }

@@ -75,12 +75,11 @@ class Fix {
     for (const CaseResult* result : matching) ++found[judge(entry, *result)];
     const std::size_t passing = found[Finding::kUnexpectedPass];
     const std::size_t failing = found[Finding::kAsExpected] + found[Finding::kOtherSignature];
+    const bool too_many = is_glob(entry) && failing > entry.max.value_or(kDefaultMax);
     if (passing == matching.size()) {
       change("removed", entry.cases, matching.size() > 1 ? "they pass" : "it passes");
       drop(entry);
-    } else if (is_glob(entry) && failing > entry.max.value_or(kDefaultMax)) {
-      keep(entry);
-    } else if (passing == 0 && found[Finding::kOtherSignature] == 0) {
+    } else if (too_many || (passing == 0 && found[Finding::kOtherSignature] == 0)) {
       keep(entry);
     } else if (!is_glob(entry)) {
       BaselineEntry updated = entry;

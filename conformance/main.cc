@@ -97,7 +97,8 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
 int run(int argc, char** argv) {
   CLI::App app{
       "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
-      "Exit codes: 0 conformant, 1 a requirement failed, 2 usage, descriptor or scenario error, "
+      "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
+      "2 usage, descriptor, baseline or scenario error, "
       "3 endpoint unreachable or lost,\n4 inconclusive, 5 no case selected, 70 internal error, "
       "130 interrupted"};
   app.set_version_flag("--version", std::string("fencepost ") + suite_version());

@@ -8,6 +8,7 @@ The runs are in process, with the cases of this file: some fail on every store.
 import json
 import os
 import pathlib
+import pty
 import re
 import subprocess
 import sys
@@ -146,6 +147,26 @@ class BaselineTest(unittest.TestCase):
         self.assertRegex(self.said, r"x wrong\.value .* expected failure: no such value, T-1\n")
         self.assertTrue(self.said.endswith("conformant, except for the known failures of the baseline\n"), self.said)
         self.assertIn("--baseline known.yaml", self.report["command"])
+
+    def test_progress_does_not_count_what_is_known(self):
+        for text, counted in ((RIGHT, False), ("version: 1\n", True)):
+            self.write(text)
+            primary, secondary = pty.openpty()
+            command = [FENCEPOST, "certify", "--endpoint", "inproc:", "--scenarios", "cases", "-j", "1", "--baseline",
+                       "known.yaml"]
+            shown = b""
+            with open(primary, "rb", buffering=0) as terminal, \
+                    subprocess.Popen(command, cwd=self.folder, stdout=secondary, stderr=secondary,
+                                     env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"}) as process:
+                os.close(secondary)
+                try:
+                    while part := terminal.read(4096):
+                        shown += part
+                except OSError:  # the end, on Linux
+                    pass
+                self.assertEqual(process.wait(HANG), 1 if counted else 0, shown)
+            self.assertIn(b" 5/5 done", shown)
+            self.assertEqual(b"done, 1 failed" in shown, counted, shown)
 
     def test_the_signature_is_printed_ready_to_be_copied(self):
         self.run_program()
