@@ -19,7 +19,7 @@ namespace fencepost::conformance {
 enum class Verdict {
   kPassed,
   kFailed,           // the store broke a rule
-  kExpectedFailure,  // it did, in the way that the baseline says
+  kExpectedFailure,  // not passed, in the way that the baseline says
   kInconclusive,     // the evidence does not decide
   kSkipped,          // the endpoint lacks what the case needs
   kLost,             // the endpoint went away: no verdict
@@ -44,7 +44,8 @@ struct CaseResult {
   std::string message{};
   std::string expected{};
   std::string actual{};
-  std::string baseline{};  // what the baseline says of this case, when it does: reason and ticket
+  std::string signature{};  // of a failure, to know it again: conformance/signature.h
+  std::string baseline{};   // what the baseline says of this case, when it does: reason and ticket
   bool unexpected_pass = false;  // failed, because the baseline says that it fails and it does not
   std::size_t step = 0;          // from 1; 0 when no step is to blame
   Position position{};

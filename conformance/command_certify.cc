@@ -79,6 +79,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   if (!options.scenarios.empty()) out += " --scenarios " + quote(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.strict) out += " --strict";
+  if (!options.baseline.file.empty()) out += " --baseline " + quote(options.baseline.file);
   return out + fmt::format(" --seed {}", seed);
 }
 
@@ -133,6 +134,7 @@ struct Plan {
   Descriptor descriptor;
   SuiteOptions suite;
   ReportContext context;
+  RunBaseline baseline;
 };
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
@@ -153,11 +155,17 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   auto library = open_library(options.scenarios);
   auto descriptor = read_descriptor(options);
   if (!library || !descriptor) return std::nullopt;
+  auto baseline = RunBaseline::open(options.baseline, options.selection, *library, utc_today());
+  if (!baseline) {
+    complain(baseline.error());
+    return std::nullopt;
+  }
   Plan plan{.library = std::move(*library),
             .cases = {},
             .descriptor = std::move(*descriptor),
             .suite = {},
-            .context = {}};
+            .context = {},
+            .baseline = std::move(*baseline)};
   plan.cases = select(plan.library.cases, options.selection);
   std::random_device device;
   const std::uint64_t seed = options.seed.value_or(device());
@@ -218,19 +226,31 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   console_settings.progress_only = options.progress_only;
   Console console(stream, console_settings);
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.jobs);
-  const SuiteResult result =
-      run_suite(endpoint, plan.cases, plan.library.catalogue, plan.suite, stop_requested,
-                [&](const CaseResult& entry, std::size_t done, std::size_t total) {
-                  console.progress(entry, done, total);
+  const RunBaseline& known = plan.baseline;
+  SuiteResult result =
+      run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite,
+                stop_requested, [&](const CaseResult& entry, std::size_t done, std::size_t total) {
+                  const CaseResult expected{.test_case = entry.test_case,
+                                            .verdict = Verdict::kExpectedFailure};
+                  console.progress(known.expects(entry) ? expected : entry, done, total);
                 });
+  plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
   if (result.endpoint_lost) {
     plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
   } else if (result.interrupted) {
     plan.context.stopped_because = "interrupted";
   }
   console.end(result, plan.library.catalogue, plan.context);
+  for (const std::string& line : known.news()) {
+    if (known.trouble()) {
+      complain(line);
+    } else {
+      fmt::print("{}\n", line);
+    }
+  }
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
-  return written ? exit_code(result) : ExitCode::kInternal;
+  if (!written) return ExitCode::kInternal;
+  return known.trouble().value_or(exit_code(result));
 }
 
 }  // namespace

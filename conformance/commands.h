@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conformance/report_files.h"
+#include "conformance/run_baseline.h"
 #include "conformance/suite.h"
 
 namespace fencepost::conformance {
@@ -24,6 +25,7 @@ struct CertifyOptions {
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
   ReportFiles reports{};
+  BaselineOptions baseline{};
   bool trace = false;
   bool quiet = false;
   bool progress_only = false;       // no results on standard output; progress on standard error

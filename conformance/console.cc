@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/signature.h"
+
 namespace fencepost::conformance {
 namespace {
 
@@ -45,6 +47,19 @@ const char* colour_of(const CaseResult& result, bool warning) {
   if (result.verdict == Verdict::kPassed) return kGreen;
   if (result.verdict == Verdict::kFailed && !warning) return kRed;
   return result.verdict == Verdict::kSkipped ? kDim : kYellow;
+}
+
+std::string_view headline(const CaseResult& result, bool warning) {
+  if (result.unexpected_pass) return "UNEXPECTED PASS";
+  if (warning) return "WARNING";
+  return result.verdict == Verdict::kFailed ? "FAILED" : "INCONCLUSIVE";
+}
+
+// What stands behind the id in the list of cases.
+std::string remark(const CaseResult& result) {
+  if (result.verdict == Verdict::kSkipped) return result.message;
+  if (result.verdict == Verdict::kExpectedFailure) return "expected failure: " + result.baseline;
+  return result.test_case->title;
 }
 
 // Is there something to tell about this case?
@@ -153,9 +168,7 @@ void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, 
       line(fmt::format(
           "  {} {:<{}} {:>11}  {}",
           coloured(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
-          entry->test_case->id, width, duration,
-          coloured(kDim, entry->verdict == Verdict::kSkipped ? entry->message
-                                                             : entry->test_case->title)));
+          entry->test_case->id, width, duration, coloured(kDim, remark(*entry))));
     }
   }
 }
@@ -166,12 +179,9 @@ void Console::print_failure(const CaseResult& result, const Catalogue& catalogue
   const bool warning =
       result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
   line("");
-  line(fmt::format(
-      "{} {}  {}",
-      coloured(colour_of(result, warning), warning                              ? "WARNING"
-                                           : result.verdict == Verdict::kFailed ? "FAILED"
-                                                                                : "INCONCLUSIVE"),
-      coloured(kBold, test_case.id), test_case.title));
+  line(fmt::format("{} {}  {}",
+                   coloured(colour_of(result, warning), std::string(headline(result, warning))),
+                   coloured(kBold, test_case.id), test_case.title));
   if (const Requirement* requirement = catalogue.find(result.requirement)) {
     line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level),
                      requirement->text));
@@ -185,8 +195,11 @@ void Console::print_failure(const CaseResult& result, const Catalogue& catalogue
   }
   if (!result.expected.empty()) line("  expected  " + coloured(kGreen, result.expected));
   if (!result.actual.empty()) line("  actual    " + coloured(kRed, result.actual));
-  const std::size_t shown =
-      options_.trace ? result.transcript.size() : std::min(kLastPackets, result.transcript.size());
+  if (!result.signature.empty()) line("  signature " + quoted_signature(result.signature));
+  // Nothing that was sent explains a pass.
+  const std::size_t shown = result.unexpected_pass ? 0
+                            : options_.trace       ? result.transcript.size()
+                                             : std::min(kLastPackets, result.transcript.size());
   if (shown > 0) line(shown < result.transcript.size() ? "  last packets" : "  packets");
   for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
     line("  " + to_line(result.transcript[i]));
@@ -219,14 +232,28 @@ void Console::print_summary(const SuiteResult& result, const ReportContext& cont
   const std::string forms = forms_text(result);
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));
+  for (const std::string& note : result.baseline_notes) line("baseline: " + note);
+  if (!result.baseline_complaints.empty()) line(coloured(kRed, "the baseline is out of date:"));
+  for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);
   if (!context.stopped_because.empty()) line(coloured(kRed, context.stopped_because));
+  print_verdict(result);
+}
+
+void Console::print_verdict(const SuiteResult& result) {
+  const Summary& summary = result.summary;
   switch (exit_code(result)) {
     case ExitCode::kConformant:
-      line(coloured(kGreen, summary.warnings == 0 ? "conformant: every case that ran passed"
-                                                  : "conformant, with warnings: see above"));
+      if (summary.expected_failures > 0) {
+        line(coloured(kYellow, "conformant, except for the known failures of the baseline"));
+      } else if (summary.warnings > 0) {
+        line(coloured(kGreen, "conformant, with warnings: see above"));
+      } else {
+        line(coloured(kGreen, "conformant: every case that ran passed"));
+      }
       break;
     case ExitCode::kFailed:
-      line(coloured(kRed, "NOT conformant"));
+      line(coloured(kRed, summary.failed > 0 ? "NOT conformant"
+                                             : "no new failure, but the baseline is out of date"));
       break;
     case ExitCode::kInconclusive:
       line(coloured(kYellow, "no failure, but not everything could be decided"));

@@ -38,6 +38,7 @@ class Console {
   void print_failure(const CaseResult& result, const Catalogue& catalogue,
                      const ReportContext& context);
   void print_summary(const SuiteResult& result, const ReportContext& context);
+  void print_verdict(const SuiteResult& result);
   [[nodiscard]] std::string coloured(const char* code, const std::string& text) const;
   void line(const std::string& text);
 

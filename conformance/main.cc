@@ -54,6 +54,14 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
   add_reports(*command, options.reports);
+  CLI::Option* baseline = command->add_option(
+      "--baseline", options.baseline.file,
+      "Known failures (docs/BASELINES.md): they fail the run only if they change, pass or expire");
+  command
+      ->add_flag(
+          "--fix-baseline", options.baseline.fix,
+          "Write that file anew from what this run shows; new entries need a reason of yours")
+      ->needs(baseline);
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
   command->add_flag("--trace", options.trace,
@@ -150,7 +158,8 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
 int run(int argc, char** argv) {
   CLI::App app{
       "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
-      "Exit codes: 0 conformant, 1 a requirement failed, 2 usage, descriptor or scenario error, "
+      "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
+      "2 usage, descriptor, baseline or scenario error, "
       "3 endpoint unreachable or lost,\n4 inconclusive, 5 no case selected, 70 internal error, "
       "130 interrupted"};
   app.set_version_flag("--version", std::string("fencepost ") + suite_version());

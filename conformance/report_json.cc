@@ -114,6 +114,7 @@ ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
     failure["line"] = result.position.line;
     failure["expected"] = result.expected;
     failure["actual"] = result.actual;
+    if (!result.signature.empty()) failure["signature"] = result.signature;
     out["failure"] = std::move(failure);
   }
   if (!result.baseline.empty()) out["baseline"] = result.baseline;

@@ -397,6 +397,29 @@ TEST(JsonReport, SaysWhatBecameOfEachCase) {
   EXPECT_EQ(report(every_verdict(), context(true))["cases"][2]["verdict"], "failed");
 }
 
+TEST(JsonReport, HasTheSignatureOfAFailure) {
+  Sample run = every_verdict();
+  run.result.cases[1].signature = "R-MUST-1: wrong";
+  const json cases = report(run)["cases"];
+  EXPECT_EQ(cases[1]["failure"]["signature"], "R-MUST-1: wrong");
+  EXPECT_FALSE(cases[2]["failure"].contains("signature"));
+}
+
+TEST(JsonReport, SaysWhatTheBaselineMadeOfACase) {
+  Sample run({{.id = "known", .verdict = Verdict::kExpectedFailure},
+              {.id = "mended", .verdict = Verdict::kFailed}});
+  run.result.cases[0].baseline = "not yet, T-1";
+  run.result.cases[1].unexpected_pass = true;
+  run.result.baseline_complaints = {"known.yaml:5: mended passes"};
+  const json out = report(run);
+  EXPECT_EQ(out["cases"][0]["verdict"], "expected-failure");
+  EXPECT_EQ(out["cases"][0]["baseline"], "not yet, T-1");
+  EXPECT_FALSE(out["cases"][0].contains("unexpected_pass"));
+  EXPECT_EQ(out["cases"][1]["unexpected_pass"], true);
+  EXPECT_EQ(out["baseline_complaints"], json::parse(R"(["known.yaml:5: mended passes"])"));
+  EXPECT_EQ(out["exit_code"], 1);
+}
+
 TEST(JsonReport, SaysWhyTheRunStopped) {
   ReportContext stopped = context();
   stopped.stopped_because = "interrupted";

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/bytes.h"
+#include "conformance/signature.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::conformance {
@@ -319,6 +320,7 @@ std::vector<const Case*> select(const std::vector<Case>& cases, const Selection&
 }
 
 bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict) {
+  if (result.unexpected_pass) return false;
   const Requirement* requirement = catalogue.find(result.requirement);
   const Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
@@ -336,6 +338,9 @@ SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const Case
 void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict) {
   collect(result);
   check_consistency(result);
+  for (CaseResult& entry : result.cases) {
+    if (entry.verdict == Verdict::kFailed) entry.signature = signature(entry);
+  }
   count(result, catalogue, strict);
 }
 

@@ -71,6 +71,8 @@ struct SuiteResult {
   bool interrupted = false;
   // What is wrong with the baseline, e.g. an entry that matches no case: the run fails.
   std::vector<std::string> baseline_complaints;
+  // What is worth saying about it and fails nothing, e.g. an entry that could not be judged.
+  std::vector<std::string> baseline_notes;
 };
 
 // Is called after each case, one at a time: the result, and how many are done of how many.
@@ -83,10 +85,10 @@ using Progress = std::function<void(const CaseResult&, std::size_t done, std::si
                                     const Catalogue& catalogue, const SuiteOptions& options,
                                     const std::atomic<bool>& stop, const Progress& progress);
 
-// Fills in what follows from the cases: forms, open points, round trips and the summary; an
-// endpoint that mixes the forms of a divergence fails the first case that saw it. Done by
-// run_suite; to be repeated by whoever changes the verdicts or puts results together: what an
-// earlier call said of the forms is taken back first.
+// Fills in what follows from the cases: forms, open points, round trips, the signatures of failures
+// and the summary; an endpoint that mixes the forms of a divergence fails the first case that saw
+// it. Done by run_suite; to be repeated by whoever changes the verdicts or puts results together:
+// what an earlier call said of the forms is taken back first.
 void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
 
 // "deployed", "documented", "mixed" or "unknown".
@@ -98,7 +100,8 @@ void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
 [[nodiscard]] endpoint::Duration percentile(const std::vector<endpoint::Duration>& sorted,
                                             double percent);
 
-// Does a failure of this case count as a warning only?
+// Does a failure of this case count as a warning only? A pass that the baseline does not expect
+// never does.
 [[nodiscard]] bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict);
 
 }  // namespace fencepost::conformance
