@@ -26,6 +26,7 @@ struct CertifyOptions {
   ReportFiles reports{};
   bool trace = false;
   bool quiet = false;
+  bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
   std::string program =
       "fencepost";  // how it was called, for the command that reproduces a failure
 };

@@ -2,12 +2,16 @@
 
 #include <exception>
 #include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "conformance/commands.h"
 #include "conformance/report.h"
+#include "endpoint/url.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -44,11 +48,17 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_option("--junit", options.reports.junit, "Write a JUnit XML report to this file");
   command->add_option("--json", options.reports.json,
                       "Write a JSON report to this file (schema: docs/report.schema.json)");
+  command->add_option("--sarif", options.reports.sarif,
+                      "Write a SARIF 2.1.0 report, for code scanning, to this file");
+  command->add_option("--badge", options.reports.badge,
+                      "Write what a shields endpoint badge needs, as JSON, to this file");
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
   command->add_flag("--trace", options.trace,
                     "Print all packets of a failed case, not just the last ones");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->add_flag("--no-github", options.no_github,
+                    "No annotations, step summary, outputs and masks where GITHUB_ACTIONS=true");
   command->callback([&] { action = [&] { return certify(options); }; });
 }
 
@@ -86,6 +96,34 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
   lint_command->callback([&] { action = [&] { return lint(paths); }; });
 }
 
+// A URL at the wrong place ends in the parser's complaint: not its password.
+std::string without_passwords(std::string text, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    const std::string value = argument.starts_with('-') && equals != std::string::npos
+                                  ? argument.substr(equals + 1)
+                                  : argument;
+    const std::string shown = endpoint::redacted(value);
+    if (shown == value) continue;
+    for (std::size_t at = text.find(value); at != std::string::npos;
+         at = text.find(value, at + shown.size())) {
+      text.replace(at, value.size(), shown);
+    }
+  }
+  return text;
+}
+
+// Help and version are no errors to people, only to the parser.
+int refuse(const CLI::App& app, const CLI::ParseError& error,
+           const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream complaint;
+  const int code = app.exit(error, out, complaint);
+  fmt::print("{}", out.str());
+  fmt::print(stderr, "{}", without_passwords(complaint.str(), arguments));
+  return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
@@ -107,8 +145,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return refuse(app, error, {argv + 1, argv + argc});
   }
   return static_cast<int>(action());
 }

@@ -1,4 +1,5 @@
-// Reports of a run: JSON (docs/report.schema.json) and JUnit XML.
+// Reports of a run: JSON (docs/report.schema.json), JUnit XML (docs/junit.xsd), SARIF 2.1.0, a
+// badge.
 #pragma once
 
 #include <string>
@@ -19,6 +20,8 @@ struct ReportContext {
   std::string started;  // ISO 8601, UTC
   PreflightReport preflight{};
   std::string stopped_because{};  // why cases were not run, when some were not
+  // How many cases there were to select from: fewer results are a part of a run. 0: unknown.
+  std::size_t known_cases = 0;
 };
 
 // The command that runs one case again.
@@ -27,6 +30,12 @@ struct ReportContext {
 [[nodiscard]] std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
                                   const ReportContext& context);
 [[nodiscard]] std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
+                                   const ReportContext& context);
+// A log of results that are problems, for code scanning: a rule is a requirement.
+[[nodiscard]] std::string to_sarif(const SuiteResult& result, const Catalogue& catalogue,
+                                   const ReportContext& context);
+// What a badge service draws: how many of the MUST requirements that the run covers are kept.
+[[nodiscard]] std::string to_badge(const SuiteResult& result, const Catalogue& catalogue,
                                    const ReportContext& context);
 
 // The version of this suite.

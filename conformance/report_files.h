@@ -13,6 +13,8 @@ namespace fencepost::conformance {
 struct ReportFiles {
   std::string json{};
   std::string junit{};
+  std::string sarif{};
+  std::string badge{};
 };
 
 // Can every report be written? Asked before a run, not after it. The error says which cannot, and
