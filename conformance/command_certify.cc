@@ -11,6 +11,7 @@
 
 #include "conformance/commands.h"
 #include "conformance/console.h"
+#include "conformance/github.h"
 #include "conformance/library.h"
 #include "conformance/preflight.h"
 #include "conformance/report.h"
@@ -35,6 +36,16 @@ void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", t
 std::string random_run_id() {
   std::random_device device;
   return fmt::format("{:08x}", device());
+}
+
+// Not the run's id, which the endpoint gets to see.
+std::string unguessable_word() {
+  std::random_device device;
+  return fmt::format("fencepost-{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
+Github github_of(const CertifyOptions& options) {
+  return {!options.no_github, variable_of_this_process};
 }
 
 // "2/5" -> shard 2 of 5.
@@ -69,11 +80,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   std::string out = options.program + " certify";
   if (!options.endpoint.empty()) {
     // Passwords do not go into reports.
-    const std::size_t at = options.endpoint.rfind('@');
-    const std::size_t colon = options.endpoint.find(':', options.endpoint.find("://") + 3);
-    std::string shown = options.endpoint;
-    if (at != std::string::npos && colon < at) shown.replace(colon + 1, at - colon - 1, "***");
-    out += " --endpoint " + quote(shown);
+    out += " --endpoint " + quote(endpoint::redacted(options.endpoint));
   }
   if (!options.descriptor.empty()) out += " --descriptor " + quote(options.descriptor);
   if (!options.scenarios.empty()) out += " --scenarios " + quote(options.scenarios);
@@ -88,6 +95,10 @@ bool write_reports(const CertifyOptions& options, const SuiteResult& result,
   if (options.document != nullptr) *options.document = to_json(result, catalogue, context);
   const auto written = conformance::write_reports(options.reports, result, catalogue, context);
   if (!written) complain(written.error());
+  const Github github = github_of(options);
+  fmt::print("{}", github.annotations(result, catalogue, context));
+  const auto told = github.write_files(result, catalogue, context);
+  if (!told) complain(told.error());
   return written.has_value();
 }
 
@@ -106,6 +117,10 @@ std::string_view headline(PreflightErrorKind kind) {
 std::optional<Descriptor> read_descriptor(const CertifyOptions& options) {
   Descriptor descriptor;
   if (!options.descriptor.empty()) {
+    if (options.descriptor.find("://") != std::string::npos) {
+      complain("--descriptor takes a file; for a URL there is --endpoint");
+      return std::nullopt;
+    }
     const auto file = read_file(options.descriptor);
     if (!file) {
       complain(file.error());
@@ -180,7 +195,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .strict = options.strict,
                   .command = command_line(options, seed),
                   .started = utc_now(),
-                  .selection = options.selection};
+                  .selection = options.selection,
+                  .known_cases = plan.library.cases.size()};
   return plan;
 }
 
@@ -225,6 +241,9 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   console_settings.trace = options.trace;
   console_settings.progress_only = options.progress_only;
   Console console(stream, console_settings);
+  const Github github = github_of(options);
+  const std::string word = unguessable_word();
+  fmt::print("{}", github.pause_commands(word));
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.jobs);
   const RunBaseline& known = plan.baseline;
   SuiteResult result =
@@ -248,6 +267,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
       fmt::print("{}\n", line);
     }
   }
+  fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   if (!written) return ExitCode::kInternal;
   return known.trouble().value_or(exit_code(result));
@@ -265,6 +285,7 @@ const char* suite_version() { return FENCEPOST_VERSION; }
 ExitCode certify(CertifyOptions options) {
   auto plan = make_plan(options);
   if (!plan) return ExitCode::kUsage;
+  fmt::print(stderr, "{}", github_of(options).masks(secrets_of(plan->descriptor)));
   if (plan->cases.empty()) {
     complain(fmt::format("no case selected; there are {}: see fencepost list cases",
                          plan->library.cases.size()));

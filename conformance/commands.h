@@ -30,6 +30,7 @@ struct CertifyOptions {
   bool quiet = false;
   bool progress_only = false;       // no results on standard output; progress on standard error
   std::string* document = nullptr;  // receives what the JSON report says, too
+  bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
   std::string program =
       "fencepost";  // how it was called, for the command that reproduces a failure
 };

@@ -2,12 +2,16 @@
 
 #include <exception>
 #include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "conformance/commands.h"
 #include "conformance/report.h"
+#include "endpoint/url.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -30,6 +34,10 @@ void add_reports(CLI::App& command, ReportFiles& files) {
                      "Write a JSON report to this file (schema: docs/report.schema.json)");
   command.add_option("--html", files.html,
                      "Write an HTML report to this file: one page, complete in itself");
+  command.add_option("--sarif", files.sarif,
+                     "Write a SARIF 2.1.0 report, for code scanning, to this file");
+  command.add_option("--badge", files.badge,
+                     "Write what a shields endpoint badge needs, as JSON, to this file");
 }
 
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
@@ -67,6 +75,8 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_flag("--trace", options.trace,
                     "Print all packets of a failed case, not just the last ones");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->add_flag("--no-github", options.no_github,
+                    "No annotations, step summary, outputs and masks where GITHUB_ACTIONS=true");
   command->callback([&] { action = [&] { return certify(options); }; });
 }
 
@@ -155,6 +165,34 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
   lint_command->callback([&] { action = [&] { return lint(paths); }; });
 }
 
+// A URL at the wrong place ends in the parser's complaint: not its password.
+std::string without_passwords(std::string text, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    const std::string value = argument.starts_with('-') && equals != std::string::npos
+                                  ? argument.substr(equals + 1)
+                                  : argument;
+    const std::string shown = endpoint::redacted(value);
+    if (shown == value) continue;
+    for (std::size_t at = text.find(value); at != std::string::npos;
+         at = text.find(value, at + shown.size())) {
+      text.replace(at, value.size(), shown);
+    }
+  }
+  return text;
+}
+
+// Help and version are no errors to people, only to the parser.
+int refuse(const CLI::App& app, const CLI::ParseError& error,
+           const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream complaint;
+  const int code = app.exit(error, out, complaint);
+  fmt::print("{}", out.str());
+  fmt::print(stderr, "{}", without_passwords(complaint.str(), arguments));
+  return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
@@ -182,8 +220,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return refuse(app, error, {argv + 1, argv + argc});
   }
   return static_cast<int>(action());
 }

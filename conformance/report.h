@@ -1,4 +1,5 @@
-// Reports of a run: JSON (docs/report.schema.json), JUnit XML and HTML.
+// Reports of a run: JSON (docs/report.schema.json), JUnit XML (docs/junit.xsd), HTML, SARIF 2.1.0,
+// a badge.
 #pragma once
 
 #include <chrono>
@@ -38,6 +39,8 @@ struct ReportContext {
   // the case, where that is not `command`.
   std::vector<ReportPart> parts{};
   std::map<std::string, std::string> commands{};
+  // How many cases there were to select from: fewer results are a part of a run. 0: unknown.
+  std::size_t known_cases = 0;
 };
 
 // The command that runs one case again.
@@ -50,6 +53,12 @@ struct ReportContext {
 // One page that is complete in itself, for people.
 [[nodiscard]] std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
                                   const ReportContext& context);
+// A log of results that are problems, for code scanning: a rule is a requirement.
+[[nodiscard]] std::string to_sarif(const SuiteResult& result, const Catalogue& catalogue,
+                                   const ReportContext& context);
+// What a badge service draws: how many of the MUST requirements that the run covers are kept.
+[[nodiscard]] std::string to_badge(const SuiteResult& result, const Catalogue& catalogue,
+                                   const ReportContext& context);
 
 // The version of this suite.
 [[nodiscard]] const char* suite_version();

@@ -22,6 +22,8 @@ constexpr std::array kKinds = {
     Kind{&ReportFiles::json, to_json},
     Kind{&ReportFiles::junit, to_junit},
     Kind{&ReportFiles::html, to_html},
+    Kind{&ReportFiles::sarif, to_sarif},
+    Kind{&ReportFiles::badge, to_badge},
 };
 
 std::string writing_place(const std::string& path) {

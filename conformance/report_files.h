@@ -14,6 +14,8 @@ struct ReportFiles {
   std::string json{};
   std::string junit{};
   std::string html{};
+  std::string sarif{};
+  std::string badge{};
 };
 
 // Can every report be written? Asked before a run, not after it. The error says which cannot, and

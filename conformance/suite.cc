@@ -320,7 +320,7 @@ std::vector<const Case*> select(const std::vector<Case>& cases, const Selection&
 }
 
 bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict) {
-  if (result.unexpected_pass) return false;
+  if (result.unexpected_pass) return false;  // it is the baseline that is wrong, at any level
   const Requirement* requirement = catalogue.find(result.requirement);
   const Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);

@@ -22,7 +22,7 @@ constexpr const char* kRestrictedRole = "restricted";
 class DescriptorLoader {
  public:
   DescriptorLoader(const SourceFile& file, std::vector<LoadError>& errors)
-      : reader_(file.name, errors),
+      : reader_(file.name, errors, YamlReader::Content::kSecret),
         content_(file.content),
         directory_(std::filesystem::path(file.name).parent_path()) {}
 
@@ -62,7 +62,10 @@ class DescriptorLoader {
     std::filesystem::path full = directory_ / *text;
     std::error_code failed;
     if (!std::filesystem::exists(full, failed)) {
-      reader_.complain(node, std::string(what) + ": there is no file " + full.string());
+      // Somebody may have put the key itself there.
+      reader_.complain(
+          node,
+          std::string(what) + ": there is no such file; it must be a path, relative to this file");
     }
     return full;
   }
@@ -211,6 +214,14 @@ const std::string& reference_authorization() {
     {"principals": {"clientIds": ["*"]},
      "stateStoreResources": [{"method": "ReadWrite", "keyType": "Pattern", "keys": ["*"]}]}]})";
   return json;
+}
+
+std::vector<std::string> secrets_of(const Descriptor& descriptor) {
+  std::vector<std::string> out = endpoint::passwords_in(descriptor.url);
+  for (const auto& [role, credentials] : descriptor.mqtt.roles) {
+    if (!credentials.password.empty()) out.push_back(credentials.password);
+  }
+  return out;
 }
 
 std::optional<Descriptor> load_descriptor(const SourceFile& file, std::vector<LoadError>& errors) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "codec/dialect.h"
 #include "conformance/scenario_loader.h"
@@ -19,8 +20,11 @@ struct Descriptor {
   endpoint::MqttOptions mqtt{};  // TLS files, roles, capabilities; host and port come from the URL
 };
 
-// Reads a descriptor (YAML); complaints are appended to `errors`. Relative paths are relative to
-// the descriptor.
+// Every password that the suite has from here.
+[[nodiscard]] std::vector<std::string> secrets_of(const Descriptor& descriptor);
+
+// Reads a descriptor (YAML); complaints are appended to `errors`, and quote nothing that could be a
+// password or a key. Relative paths are relative to the descriptor.
 [[nodiscard]] std::optional<Descriptor> load_descriptor(const SourceFile& file,
                                                         std::vector<LoadError>& errors);
 
