@@ -58,6 +58,7 @@ class CaseRunner {
         session_(session),
         clock_(session.clock()),
         settings_(settings),
+        store_clock_(settings.clock_bounds),
         random_(settings.seed ^ stable_hash(test_case.id)),
         case_tag_(fmt::format("{:08x}", stable_hash(test_case.id) & 0xffffffffU)),
         key_prefix_("fencepost/" + settings.run_id + "/" + case_tag_ + "/"),
@@ -95,9 +96,33 @@ class CaseRunner {
     return scaled(kReplyTimeout + std::chrono::seconds{largest_payload_ / kBytesPerSecond});
   }
 
+  [[nodiscard]] static std::uint64_t not_negative(std::int64_t wall_ms) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(wall_ms, 0));
+  }
+  [[nodiscard]] std::int64_t our_wall_ms() const {
+    return static_cast<std::int64_t>(clock_.wall_ms());
+  }
   [[nodiscard]] std::uint64_t store_wall_ms() const {
-    const auto wall = static_cast<std::int64_t>(clock_.wall_ms()) + settings_.clock_offset_ms;
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(wall, 0));
+    return not_negative(our_wall_ms() + settings_.clock_offset_ms);
+  }
+
+  // Our wall clock when the request was sent, rather too early, and when its reply came, rather too
+  // late: the clocks are read one after the other, and in whole milliseconds.
+  [[nodiscard]] Exchange exchange_of(const Pending& pending) const {
+    const std::int64_t before_ms = our_wall_ms();
+    const Duration now = clock_.now();
+    const std::int64_t after_ms = our_wall_ms();
+    return {
+        .sent_ms = before_ms - std::chrono::ceil<milliseconds>(now - pending.sent).count(),
+        .received_ms = after_ms - std::chrono::floor<milliseconds>(now - pending.replied).count()};
+  }
+
+  // What the first word of an expression stands for when it is not a saved timestamp.
+  [[nodiscard]] std::uint64_t base_wall_ms(const TimestampExpression& expression) const {
+    if (expression.base != kSkewLimit) return store_wall_ms();
+    if (expression.offset_ms < 0) return not_negative(store_clock_.last_accepted_ms(our_wall_ms()));
+    const std::int64_t latest_ms = our_wall_ms() + settings_.way_allowance.count();
+    return not_negative(store_clock_.first_refused_ms(latest_ms) - 1);
   }
 
   // --- requests
@@ -123,7 +148,7 @@ class CaseRunner {
     }
     std::map<std::string, hlc::Timestamp> values;
     for (const auto& [name, timestamp] : saved_) values[name] = timestamp.value;
-    const auto value = evaluate(expression, store_wall_ms(), from.client_id(), values);
+    const auto value = evaluate(expression, base_wall_ms(expression), from.client_id(), values);
     if (!value) return fail(Problem{.verdict = Verdict::kInconclusive, .message = value.error()});
     return std::optional(hlc::format(*value));
   }
@@ -295,7 +320,8 @@ class CaseRunner {
     const RequestStep& step = *sent.step;
     const Message& reply = *sent.pending->reply;
     if (!step.mark.empty()) marks_[step.mark].replied = sent.pending->replied;
-    if (auto problem = check_window(step, sent.pending->replied)) return problem;
+    const MaybeProblem late = check_window(step, sent.pending->replied);
+    if (late && !shows_key(reply.payload)) return late;
     MaybeProblem problem = judge_payload(sent, reply);
     // Of an open point's outcomes, a refusal carries no version.
     const bool refusal = step.expect.open && reply.payload.starts_with('-');
@@ -303,11 +329,23 @@ class CaseRunner {
       problem = check_timestamp(step.expect.timestamp, sent.message, reply, saved_);
     }
     if (!problem) problem = check_properties(step.expect, reply);
+    if (problem && late) return late;
     if (problem && problem->cites.empty()) problem->cites = step.expect.cites;
     return problem;
   }
 
-  // A reply that came after the evidence window decides nothing.
+  // Does the reply say that the key was there, with its value, token or expiry? Then it was before,
+  // too, however late the reply. `+OK` says nothing of the kind: a condition may have become true.
+  static bool shows_key(std::string_view payload) {
+    const auto reply = codec::decode_reply(payload);
+    if (!reply) return false;
+    return reply->kind == codec::ReplyKind::kValue ||
+           reply->kind == codec::ReplyKind::kNotApplied ||
+           reply->kind == codec::ReplyKind::kError ||
+           (reply->kind == codec::ReplyKind::kCount && reply->count > 0);
+  }
+
+  // A reply that came after the evidence window fails nothing.
   MaybeProblem check_window(const RequestStep& step, Duration replied) const {
     if (!step.expect.before) return std::nullopt;
     const Duration limit = time_of(*step.expect.before);
@@ -334,11 +372,83 @@ class CaseRunner {
                      .actual = describe_reply(reply.payload)};
     }
     const auto match = match_reply(expect.outcomes, reply.payload, context);
-    if (!match) return unmatched_reply(expect, reply.payload, context);
+    if (!match) {
+      if (auto doubt = doubt_about_clock(sent, reply)) return doubt;
+      return unmatched_reply(expect, reply.payload, context);
+    }
     if (match->form) result_.forms.push_back(*match->form);
+    note_version(sent, reply);
     note_open_point(*sent.step, *match->outcome);
     return std::nullopt;
   }
+
+  // --- how far ahead a timestamp is
+
+  // Versions tell something of the store's clock.
+  void note_version(const Sent& sent, const Message& reply) {
+    const std::string* text = reply.property(codec::kTimestampProperty);
+    const auto version = hlc::parse(text == nullptr ? "" : *text);
+    if (!version) return;
+    const auto decoded = codec::decode_reply(reply.payload);
+    const bool is_new = decoded && decoded->kind == codec::ReplyKind::kOk &&
+                        codec::verb_of(sent.message.payload) == codec::Verb::kSet;
+    if (is_new) {
+      store_clock_.note_new_version(wall_of(*version), exchange_of(*sent.pending));
+    } else {
+      store_clock_.note_version(wall_of(*version));
+    }
+  }
+
+  // Whether a timestamp is more than a minute ahead of the store's clock depends on that clock. An
+  // unexpected refusal, or one that did not come, proves something only if it does so whatever the
+  // store's clock is within what is known of it.
+  MaybeProblem doubt_about_clock(const Sent& sent, const Message& reply) const {
+    const auto decoded = codec::decode_reply(reply.payload);
+    if (!decoded) return std::nullopt;
+    const bool error = decoded->kind == codec::ReplyKind::kError;
+    const auto refused =
+        error ? skew_property(codec::error_with_text(decoded->value)) : std::nullopt;
+    const auto expected = expected_refusal(*sent.step);
+    // Other errors, and one refusal instead of the other, are wrong whatever the clock.
+    if (refused.has_value() == expected.has_value() || (error && !refused)) return std::nullopt;
+    const std::string* text = sent.message.property(refused ? *refused : *expected);
+    const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
+    if (!timestamp) return std::nullopt;
+    const Exchange when = exchange_of(*sent.pending);
+    const std::int64_t wall_ms = wall_of(*timestamp);
+    const bool proved = refused ? store_clock_.surely_accepts(wall_ms, when.sent_ms)
+                                : store_clock_.surely_refuses(wall_ms, when.received_ms);
+    if (proved) return std::nullopt;
+    return Problem{
+        .verdict = Verdict::kInconclusive,
+        .message = fmt::format(
+            "whether a timestamp {} ms ahead of our clock may be {} depends on the store's clock, "
+            "of which no more is known than that it is ahead of ours by {}",
+            wall_ms - when.sent_ms, refused ? "refused" : "accepted",
+            describe(store_clock_.bounds())),
+        .expected = expected_text(sent),
+        .actual = describe_reply(reply.payload)};
+  }
+
+  // The property that an error finds too far ahead.
+  static std::optional<std::string_view> skew_property(std::optional<codec::ErrorCode> error) {
+    if (error == codec::ErrorCode::kTimestampTooFarAhead) return codec::kTimestampProperty;
+    if (error == codec::ErrorCode::kTokenTooFarAhead) return codec::kTokenProperty;
+    return std::nullopt;
+  }
+
+  // The property that has to be refused; nothing when the request may also be carried out.
+  static std::optional<std::string_view> expected_refusal(const RequestStep& step) {
+    std::optional<std::string_view> out;
+    for (const Outcome& outcome : step.expect.outcomes) {
+      const auto* error = std::get_if<ErrorReply>(&outcome.what);
+      if (error == nullptr) return std::nullopt;
+      if (auto property = skew_property(error->code)) out = property;
+    }
+    return out;
+  }
+
+  // --- the form of replies
 
   // The right reply in the wrong dialect deserves to be called that.
   Problem unmatched_reply(const Expectation& expect, std::string_view payload,
@@ -621,13 +731,15 @@ class CaseRunner {
   // A token that the store takes for every key of this case: newer than what a case usually uses,
   // or the newest that this one did.
   [[nodiscard]] hlc::Timestamp last_token() const {
-    return std::max(hlc::Timestamp{store_wall_ms() + 59'000, 0, "fencepost"}, newest_token_);
+    const std::uint64_t wall_ms = not_negative(store_clock_.last_accepted_ms(our_wall_ms()));
+    return std::max(hlc::Timestamp{wall_ms, 0, "fencepost"}, newest_token_);
   }
 
   const Case& case_;
   endpoint::Session& session_;
   endpoint::Clock& clock_;
   const RunSettings& settings_;
+  StoreClock store_clock_;
   std::mt19937_64 random_;
   std::string case_tag_;
   std::string key_prefix_;

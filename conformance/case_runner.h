@@ -11,6 +11,7 @@
 #include "conformance/clean_up.h"
 #include "conformance/judge.h"
 #include "conformance/scenario.h"
+#include "conformance/store_clock.h"
 #include "conformance/transcript.h"
 #include "endpoint/endpoint.h"
 
@@ -29,10 +30,14 @@ enum class Verdict {
 
 struct RunSettings {
   Profile profile = Profile::kAuto;
-  std::string run_id;                  // in every key and client id
-  std::uint64_t seed = 0;              // of everything random
-  double timeout_scale = 1.0;          // factor of every time limit
-  std::int64_t clock_offset_ms = 0;    // what to add to the session's clock to estimate the store's
+  std::string run_id;                // in every key and client id
+  std::uint64_t seed = 0;            // of everything random
+  double timeout_scale = 1.0;        // factor of every time limit
+  std::int64_t clock_offset_ms = 0;  // what to add to the session's clock to estimate the store's
+  ClockBounds clock_bounds{-1, 1};   // what is certain of it
+  // How long a request may be under way to the store before `skew-limit + 1ms` is no longer so far
+  // ahead of the store's clock for sure.
+  std::chrono::milliseconds way_allowance{100};
   std::optional<std::size_t> quota{};  // keys the endpoint holds
 };
 

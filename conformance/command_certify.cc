@@ -221,7 +221,7 @@ std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
 
 ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
   plan.context.endpoint = endpoint.url();
-  const auto checked = preflight(endpoint, plan.suite.settings.run_id);
+  const auto checked = preflight(endpoint, plan.suite.settings.run_id, options.timeout_scale);
   if (!checked) {
     const PreflightError& error = checked.error();
     const std::string reason =
@@ -231,7 +231,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
     return not_begun(options, plan, reason, ExitCode::kUnreachable);
   }
   plan.context.preflight = *checked;
-  plan.suite.settings.clock_offset_ms = checked->clock_offset_ms;
+  apply_preflight(*checked, plan.suite);
   plan.suite.settings.quota = endpoint.capabilities().quota;
   plan.suite.jobs = options.jobs > 0 ? options.jobs : sensible_jobs(endpoint);
 

@@ -74,6 +74,7 @@ bool selects_all(const Selection& selection) {
 // How an endpoint is run: as the report that it is compared with was, where nothing else is said.
 CertifyOptions run_options(const DiffOptions& options, const Side& side, const Side& other) {
   CertifyOptions run;
+  run.no_github = true;
   if (side.kind == SideKind::kUrl) run.endpoint = side.argument;
   if (side.kind == SideKind::kDescriptor) run.descriptor = side.argument;
   run.scenarios = options.scenarios;

@@ -69,6 +69,9 @@ struct ServeOptions {
   std::size_t quota = 0;
   std::string authorization{};
   std::string node_id = "StateStore";
+  std::string clock_offset = "0s";  // durations: see conditions_options.h
+  std::string response_delay = "0s";
+  std::string response_jitter = "0s";
   bool verbose = false;
 };
 [[nodiscard]] ExitCode serve(const ServeOptions& options);

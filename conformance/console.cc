@@ -67,6 +67,20 @@ bool needs_words(const CaseResult& result) {
   return result.verdict == Verdict::kFailed || result.verdict == Verdict::kInconclusive;
 }
 
+std::string_view words(ClockSource source) {
+  switch (source) {
+    case ClockSource::kVersions:
+      return "versions";
+    case ClockSource::kRefusals:
+      return "refused timestamps";
+    case ClockSource::kVersionBound:
+      return "one version, as far-ahead timestamps are not refused";
+    case ClockSource::kAssumed:
+      return "no reply, assumed";
+  }
+  return "unknown";
+}
+
 std::string forms_text(const SuiteResult& result) {
   std::string out;
   for (const auto& [divergence, forms] : result.forms) {
@@ -114,9 +128,11 @@ void Console::begin(const ReportContext& context, const Catalogue& catalogue, st
                    coloured(kBold, "fencepost certify"), suite_version(), context.endpoint,
                    name(context.profile), cases, jobs, context.seed));
   line(fmt::format(
-      "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms",
+      "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
+      "known from {})",
       milliseconds(context.preflight.round_trip_p50),
-      milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms));
+      milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
+      describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));
 }
 
 void Console::progress(const CaseResult& result, std::size_t done, std::size_t total) {

@@ -45,7 +45,8 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       app.add_subcommand("certify", "Run the conformance cases against an endpoint");
   command->add_option(
       "--endpoint", options.endpoint,
-      "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...");
+      "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; the first "
+      "two may have options: embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms");
   command->add_option("--descriptor", options.descriptor,
                       "YAML file that describes the endpoint: url, tls, roles, capabilities");
   command->add_option("--profile", options.profile,
@@ -142,6 +143,12 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   command->add_option("--authorization", options.authorization,
                       "JSON file: who may touch which key (see reference_store/authorization.h)");
   command->add_option("--node-id", options.node_id, "Node id of its versions (default StateStore)");
+  command->add_option("--clock-offset", options.clock_offset,
+                      "How far the store's clock is ahead of ours, e.g. 30s; behind: -10m");
+  command->add_option("--response-delay", options.response_delay,
+                      "How late the store sends what it sends, e.g. 200ms");
+  command->add_option("--response-jitter", options.response_jitter,
+                      "Up to so much later, at random; what goes to one client stays in order");
   command->add_flag("-v,--verbose", options.verbose, "Show the broker's log");
   command->callback([&] { action = [&] { return serve(options); }; });
 }

@@ -196,6 +196,9 @@ ordered_json report_document(const SuiteResult& result, const Catalogue& catalog
   out["duration_ms"] = milliseconds(result.duration);
   out["latency_ms"] = latency(result, context.preflight);
   out["clock_offset_ms"] = context.preflight.clock_offset_ms;
+  out["clock_offset_bounds_ms"] = {{"low", context.preflight.clock_bounds.low_ms},
+                                   {"high", context.preflight.clock_bounds.high_ms},
+                                   {"source", name(context.preflight.clock_source)}};
   out["exit_code"] = static_cast<int>(exit_code(result));
   if (!result.baseline_complaints.empty()) {
     out["baseline_complaints"] = result.baseline_complaints;

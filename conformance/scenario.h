@@ -213,8 +213,10 @@ struct Case {
   Position position;
   std::string source{};  // its lines in the file, from `position.line` on
 
-  // How long its waits take at least: cases are started longest first.
+  // How long its waits take at least, and how often it waits for a reply: cases are started longest
+  // first.
   [[nodiscard]] std::chrono::milliseconds expected_wait() const;
+  [[nodiscard]] std::size_t exchanges() const;
 };
 
 }  // namespace fencepost::conformance

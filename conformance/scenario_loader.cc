@@ -209,6 +209,21 @@ std::chrono::milliseconds Case::expected_wait() const {
   return now;
 }
 
+std::size_t Case::exchanges() const {
+  constexpr std::size_t kOfSilence = 3;  // register, write the fence, stop
+  std::size_t out = 0;
+  for (const Step& step : steps) {
+    if (std::holds_alternative<SilenceStep>(step.what)) out += kOfSilence;
+    // The requests of a pipeline are under way together.
+    if (std::holds_alternative<RequestStep>(step.what) ||
+        std::holds_alternative<PipelineStep>(step.what) ||
+        std::holds_alternative<FillQuotaStep>(step.what)) {
+      ++out;
+    }
+  }
+  return out;
+}
+
 std::set<codec::Divergence> divergences_of(const Case& test_case) {
   std::set<codec::Divergence> out;
   for (const Step& step : test_case.steps) {

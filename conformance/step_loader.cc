@@ -309,7 +309,8 @@ class StepLoader {
     if (unanswered_.contains(expression->base)) {
       reader_.complain(node, "the pipeline sends this request before the reply with \"" +
                                  expression->base + "\" is there; end the pipeline before it");
-    } else if (expression->base != "now" && !known_.timestamps.contains(expression->base)) {
+    } else if (expression->base != "now" && expression->base != kSkewLimit &&
+               !known_.timestamps.contains(expression->base)) {
       reader_.complain(node, "no earlier step saves a timestamp as \"" + expression->base +
                                  "\"; add ts: {save: " + expression->base +
                                  "} to the step that receives it");

@@ -111,11 +111,16 @@ class SuiteRun {
       if (!result.test_case->requires_.empty() && skipped_.contains(result.test_case)) continue;
       if (wanted(result)) queue.push_back(&result);
     }
-    // Longest waits first: the run then takes as long as its longest case, not as long as the sum.
-    std::stable_sort(queue.begin(), queue.end(), [](const CaseResult* a, const CaseResult* b) {
-      return a->test_case->expected_wait() > b->test_case->expected_wait();
+    // Longest first: the run then takes as long as its longest case, not as long as the sum.
+    std::stable_sort(queue.begin(), queue.end(), [this](const CaseResult* a, const CaseResult* b) {
+      return expected_time(*a->test_case) > expected_time(*b->test_case);
     });
     return queue;
+  }
+
+  [[nodiscard]] Duration expected_time(const Case& test_case) const {
+    const auto exchanges = static_cast<Duration::rep>(test_case.exchanges());
+    return test_case.expected_wait() + exchanges * options_.round_trip;
   }
 
   void run_phase(const Queue& queue, std::size_t jobs) {
@@ -317,6 +322,15 @@ std::vector<const Case*> select(const std::vector<Case>& cases, const Selection&
     if (selects(selection, test_case)) out.push_back(&test_case);
   }
   return out;
+}
+
+void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
+  constexpr Duration kLeastAllowance = std::chrono::milliseconds{100};
+  options.settings.clock_offset_ms = report.clock_offset_ms;
+  options.settings.clock_bounds = report.clock_bounds;
+  options.settings.way_allowance = std::chrono::ceil<std::chrono::milliseconds>(
+      std::max(kLeastAllowance, 4 * report.round_trip_p99));
+  options.round_trip = report.round_trip_p50;
 }
 
 bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict) {

@@ -32,9 +32,13 @@ struct Selection {
 
 struct SuiteOptions {
   RunSettings settings{};
-  std::size_t jobs = 1;  // cases at once
-  bool strict = false;   // a failed "should" fails the run
+  std::size_t jobs = 1;              // cases at once
+  bool strict = false;               // a failed "should" fails the run
+  endpoint::Duration round_trip{0};  // of one request: decides which cases take longest
 };
+
+// Takes over what the preflight has found out about the endpoint: its clock and its speed.
+void apply_preflight(const PreflightReport& report, SuiteOptions& options);
 
 // Exit codes of the command line contract, in order of precedence.
 enum class ExitCode {

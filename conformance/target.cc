@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/check.h"
+#include "conformance/conditions_options.h"
 #include "endpoint/in_process.h"
 #include "endpoint/url.h"
 
@@ -101,41 +102,25 @@ class DescriptorLoader {
   std::filesystem::path directory_;
 };
 
-Result<codec::DialectId, TargetError> dialect_of(const endpoint::Url& url,
-                                                 codec::DialectId fallback) {
-  for (const auto& [name, value] : url.query) {
-    if (name != "dialect") {
-      return fail(TargetError{TargetErrorKind::kUsage, "the endpoint has no option \"" + name +
-                                                           "\"; it may have dialect=documented or "
-                                                           "dialect=deployed"});
-    }
-  }
-  const auto given = url.query.find("dialect");
-  if (given == url.query.end()) return fallback;
-  const auto known = codec::dialect_named(given->second);
-  if (!known) {
-    return fail(TargetError{TargetErrorKind::kUsage,
-                            "dialect=" + given->second + " is neither documented nor deployed"});
-  }
-  return *known;
-}
-
-std::unique_ptr<endpoint::Endpoint> open_in_process(codec::DialectId dialect) {
+std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& given,
+                                                    const endpoint::Url& url) {
   auto authorization = store::parse_authorization(reference_authorization());
   FENCEPOST_CHECK(authorization.has_value());
   return endpoint::make_in_process_endpoint(
-      {.service = {.dialect = dialect, .store = {.authorization = std::move(*authorization)}},
+      {.service = {.dialect = given.dialect, .store = {.authorization = std::move(*authorization)}},
        .quota = kReferenceQuota,
-       .roles = {kRestrictedRole}});
+       .roles = {kRestrictedRole},
+       .conditions = given.conditions,
+       .url = url.display()});
 }
 
 // Two brokers: one without limit for most cases, one whose few places are soon filled.
 class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
-  EmbeddedEndpoint(std::uint16_t port, std::uint16_t quota_port)
-      : main_(endpoint::make_mqtt_endpoint(options(port))),
-        small_(endpoint::make_mqtt_endpoint(options(quota_port))),
-        capabilities_(options(port).capabilities) {}
+  EmbeddedEndpoint(std::uint16_t port, std::uint16_t quota_port, const std::string& url)
+      : main_(endpoint::make_mqtt_endpoint(options(port, url))),
+        small_(endpoint::make_mqtt_endpoint(options(quota_port, url))),
+        capabilities_(main_->capabilities()) {}
 
   [[nodiscard]] const std::string& url() const override { return main_->url(); }
   [[nodiscard]] const endpoint::Capabilities& capabilities() const override {
@@ -153,9 +138,9 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   }
 
  private:
-  static endpoint::MqttOptions options(std::uint16_t port) {
+  static endpoint::MqttOptions options(std::uint16_t port, const std::string& url) {
     endpoint::MqttOptions out;
-    out.url = "embedded";
+    out.url = url;
     out.host = "127.0.0.1";
     out.port = port;
     out.roles[kRestrictedRole] = {.user = kRestrictedRole};
@@ -170,11 +155,13 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   endpoint::Capabilities capabilities_;
 };
 
-Result<Target, TargetError> open_embedded(codec::DialectId dialect) {
+Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const endpoint::Url& url) {
   Target target;
   for (const std::size_t quota : {std::size_t{0}, kReferenceQuota}) {
-    auto broker = endpoint::BrokerProcess::start(
-        {.dialect = dialect, .quota = quota, .authorization_json = reference_authorization()});
+    auto broker = endpoint::BrokerProcess::start({.dialect = given.dialect,
+                                                  .quota = quota,
+                                                  .authorization_json = reference_authorization(),
+                                                  .conditions = given.conditions});
     if (!broker) {
       const bool missing = broker.error().kind == endpoint::StartErrorKind::kMissingProgram;
       return fail(TargetError{missing ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,
@@ -182,8 +169,8 @@ Result<Target, TargetError> open_embedded(codec::DialectId dialect) {
     }
     target.brokers.push_back(std::move(*broker));
   }
-  target.endpoint =
-      std::make_unique<EmbeddedEndpoint>(target.brokers[0]->port(), target.brokers[1]->port());
+  target.endpoint = std::make_unique<EmbeddedEndpoint>(target.brokers[0]->port(),
+                                                       target.brokers[1]->port(), url.display());
   return target;
 }
 
@@ -243,11 +230,11 @@ Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::Dia
     }
     return open_network(descriptor, *url);
   }
-  const auto spoken = dialect_of(*url, dialect);
-  if (!spoken) return fail(spoken.error());
-  if (url->scheme == endpoint::Scheme::kEmbedded) return open_embedded(*spoken);
+  const auto given = reference_options(*url, dialect);
+  if (!given) return fail(TargetError{TargetErrorKind::kUsage, given.error()});
+  if (url->scheme == endpoint::Scheme::kEmbedded) return open_embedded(*given, *url);
   Target target;
-  target.endpoint = open_in_process(*spoken);
+  target.endpoint = open_in_process(*given, *url);
   return target;
 }
 

@@ -165,15 +165,15 @@ std::string opened(const std::string& url) {
 
 TEST(Target, OpensWhatTheUrlNames) {
   EXPECT_EQ(opened("inproc:"), "inproc:");
-  EXPECT_EQ(opened("inproc:?dialect=documented"), "inproc:");
+  EXPECT_EQ(opened("inproc:?dialect=documented"), "inproc:?dialect=documented");
   EXPECT_EQ(opened("mqtt://user:secret@host:1884"), "mqtt://user:***@host:1884");
   EXPECT_EQ(opened("mqtts://host"), "mqtts://host:8883");
 }
 
 TEST(Target, SaysWhichOptionIsUnknown) {
   EXPECT_EQ(opened("inproc:?dialekt=deployed"),
-            "usage: the endpoint has no option \"dialekt\"; it may have dialect=documented or "
-            "dialect=deployed");
+            "usage: the endpoint has no option \"dialekt\"; it may have dialect, clock-offset, "
+            "response-delay and response-jitter");
   EXPECT_EQ(opened("inproc:?dialect=both"),
             "usage: dialect=both is neither documented nor deployed");
   EXPECT_EQ(opened("embedded?x=y").substr(0, 33), "usage: the endpoint has no option");

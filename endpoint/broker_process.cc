@@ -95,6 +95,13 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
   text += "plugin_opt_quota " + std::to_string(options.quota) + "\n";
   text += "plugin_opt_node_id " + options.node_id + "\n";
   text += "plugin_opt_parent_pid " + std::to_string(getpid()) + "\n";
+  const auto add = [&](const char* name, milliseconds value) {
+    if (value.count() != 0)
+      text += "plugin_opt_" + (name + (" " + std::to_string(value.count()))) + "\n";
+  };
+  add("clock_offset_ms", options.conditions.clock_offset);
+  add("response_delay_ms", options.conditions.response_delay);
+  add("response_jitter_ms", options.conditions.response_jitter);
   if (!options.authorization_json.empty()) {
     text += "plugin_opt_authorization " + authorization_path + "\n";
   }

@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "codec/dialect.h"
+#include "endpoint/conditions.h"
 
 namespace fencepost::endpoint {
 
@@ -41,6 +42,7 @@ struct BrokerOptions {
   std::size_t quota = 0;                    // keys; 0: no limit
   std::string node_id = "StateStore";       // of the store's versions
   std::string authorization_json{};         // empty: everybody may do everything
+  Conditions conditions{};                  // of the store
   std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};
   bool with_store = true;    // false: a plain broker without the plugin

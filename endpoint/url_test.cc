@@ -170,10 +170,13 @@ TEST(ParseUrl, KeepsPasswordsOutOfItsComplaints) {
   }
 }
 
-TEST(DisplayUrl, ShowsEverythingButPasswordAndQuery) {
+TEST(DisplayUrl, ShowsEverythingButThePassword) {
   const std::vector<std::pair<std::string, std::string>> urls = {
       {"embedded", "embedded"},
       {"inproc", "inproc:"},
+      {"embedded?response-delay=200ms&clock-offset=-10m",
+       "embedded?clock-offset=-10m&response-delay=200ms"},
+      {"inproc?dialect=documented", "inproc:?dialect=documented"},
       {"mqtt://h", "mqtt://h:1883"},
       {"mqtts://h/", "mqtts://h:8883"},
       {"mqtt://[::1]:7", "mqtt://[::1]:7"},
