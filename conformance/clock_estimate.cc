@@ -179,6 +179,14 @@ std::string_view name(ClockSource source) {
   return "unknown";
 }
 
+std::optional<ClockSource> clock_source_named(std::string_view wanted) {
+  for (const ClockSource source : {ClockSource::kVersions, ClockSource::kRefusals,
+                                   ClockSource::kVersionBound, ClockSource::kAssumed}) {
+    if (name(source) == wanted) return source;
+  }
+  return std::nullopt;
+}
+
 ClockEstimate estimate_clock(ClockProbe& probe) { return Estimator(probe).run(); }
 
 }  // namespace fencepost::conformance

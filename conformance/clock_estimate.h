@@ -20,6 +20,7 @@ enum class ClockSource {
   kAssumed,       // nothing: what the article asks for
 };
 [[nodiscard]] std::string_view name(ClockSource source);
+[[nodiscard]] std::optional<ClockSource> clock_source_named(std::string_view name);
 
 struct ClockEstimate {
   std::int64_t offset_ms = 0;  // the store's clock minus ours: bounds.estimate_ms()

@@ -110,6 +110,7 @@ class Merger {
     merged_.context = reports_.front()->context;
     merged_.context.stopped_because.clear();
     merged_.context.preflight = {};
+    merged_.context.known_cases = library_.cases.size();
     merged_.context.selection.shard = 1;
     merged_.context.selection.shards = 1;
     for (const Report* report : reports_) add_run(*report);
@@ -137,8 +138,11 @@ class Merger {
     PreflightReport& preflight = context.preflight;
     preflight.round_trip_p50 = std::max(preflight.round_trip_p50, own.preflight.round_trip_p50);
     preflight.round_trip_p99 = std::max(preflight.round_trip_p99, own.preflight.round_trip_p99);
-    if (std::abs(own.preflight.clock_offset_ms) > std::abs(preflight.clock_offset_ms)) {
+    const bool first = context.parts.size() == 1;
+    if (first || std::abs(own.preflight.clock_offset_ms) > std::abs(preflight.clock_offset_ms)) {
       preflight.clock_offset_ms = own.preflight.clock_offset_ms;
+      preflight.clock_bounds = own.preflight.clock_bounds;
+      preflight.clock_source = own.preflight.clock_source;
     }
     result.duration = std::max(result.duration, report.result.duration);
     result.longest_wait = std::max(result.longest_wait, report.result.longest_wait);

@@ -359,6 +359,13 @@ ReportContext read_context(const Members& root) {
   out.preflight.round_trip_p99 = latency.duration("unloaded_p99");
   out.preflight.clock_offset_ms =
       root.integer<std::int64_t>("clock_offset_ms", std::numeric_limits<std::int64_t>::min());
+  const Members bounds = root.object("clock_offset_bounds_ms");
+  out.preflight.clock_bounds = {
+      .low_ms = bounds.integer<std::int64_t>("low", std::numeric_limits<std::int64_t>::min()),
+      .high_ms = bounds.integer<std::int64_t>("high", std::numeric_limits<std::int64_t>::min())};
+  const auto source = clock_source_named(bounds.text("source"));
+  if (!source) bounds.wrong("source", "versions, refusals, version-bound or assumed");
+  out.preflight.clock_source = source.value_or(ClockSource::kAssumed);
   out.stopped_because = root.text_if_there("stopped_because");
   out.selection = read_selection(root);
   return out;
