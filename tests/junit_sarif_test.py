@@ -18,6 +18,7 @@ import xml.etree.ElementTree as ElementTree
 
 import jsonschema
 import junitparser
+import yaml
 
 ROOT, FENCEPOST, SAMPLES, TOOLS = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(4))
 XSD = ROOT / "docs" / "junit.xsd"
@@ -426,6 +427,19 @@ class GithubActions(unittest.TestCase):
             run = Run(World.folder, "--endpoint", "inproc:", *arguments, environment=variables)
             self.assertNotIn("::", run.said)
             self.assertFalse(any(path.exists() for path in files.values()))
+
+
+class Workflow(unittest.TestCase):
+    def test_the_example_calls_the_program_as_it_is(self):
+        workflow = yaml.safe_load((ROOT / "ci" / "github" / "certify.yml").read_text(encoding="utf-8"))
+        steps = {step["name"]: step for step in workflow["jobs"]["certify"]["steps"]}
+        command = steps["Certify"]["run"].split()
+        self.assertTrue((ROOT / command[0].removeprefix("fencepost/")).is_file())
+        known = must([FENCEPOST, "certify", "--help"])
+        unknown = {word for word in command if word.startswith("--") and word + " " not in known}
+        self.assertLessEqual(unknown, {"--html"})  # not every build has it
+        files = [word for word in command if word.startswith("report.")]
+        self.assertIn(steps["Show the results under code scanning"]["with"]["sarif_file"], files)
 
 
 if __name__ == "__main__":

@@ -242,6 +242,19 @@ class Endpoints(RedactionTest):
 
 
 class Mistakes(RedactionTest):
+    ONE_CASE = """
+area: sample
+cases:
+  - {id: x, title: T, requirements: [SET-NX-2], steps: [{get: k, expect: missing}]}
+"""
+
+    def command(self, *arguments):
+        """With a single case: the built-in ones take a moment to read."""
+        path = self.inputs / "one.yaml"
+        path.write_text(self.ONE_CASE, encoding="utf-8")
+        few = [] if "--scenarios" in arguments else ["--scenarios", path]
+        return super().command(*few, *arguments)
+
     def test_malformed_descriptors(self):
         word = "xyzzy0815"
         role = "roles:\n  restricted: "

@@ -50,7 +50,7 @@ def install(folder):
 
 def main(folder):
     if not shutil.which("npm"):
-        sys.exit("report_tools: npm is not installed: run ci/setup")
+        sys.exit("report_tools: npm is not installed: run ci/setup --for-tests")
     if not is_complete(folder):
         install(folder)
     print(f"report_tools: {', '.join(PACKAGES)} are in {folder}")
