@@ -117,10 +117,6 @@ std::string_view headline(PreflightErrorKind kind) {
 std::optional<Descriptor> read_descriptor(const CertifyOptions& options) {
   Descriptor descriptor;
   if (!options.descriptor.empty()) {
-    if (options.descriptor.find("://") != std::string::npos) {
-      complain("--descriptor takes a file; for a URL there is --endpoint");
-      return std::nullopt;
-    }
     const auto file = read_file(options.descriptor);
     if (!file) {
       complain(file.error());

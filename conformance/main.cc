@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -189,6 +190,22 @@ std::string without_passwords(std::string text, const std::vector<std::string>& 
   return text;
 }
 
+// A URL with a password as the value of, say, --json or --profile would end in a complaint or in a
+// report. The complaint; nothing when there is no such URL.
+std::optional<std::string> misplaced_url(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->check_lname("endpoint")) continue;
+      for (const std::string& value : option->results()) {
+        if (value.find("://") == std::string::npos || value.find('@') == std::string::npos)
+          continue;
+        return option->get_name() + " takes no URL; an endpoint is named with --endpoint";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 // Help and version are no errors to people, only to the parser.
 int refuse(const CLI::App& app, const CLI::ParseError& error,
            const std::vector<std::string>& arguments) {
@@ -228,6 +245,10 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return refuse(app, error, {argv + 1, argv + argc});
+  }
+  if (const auto complaint = misplaced_url(app)) {
+    fmt::print(stderr, "fencepost: {}\n", *complaint);
+    return static_cast<int>(ExitCode::kUsage);
   }
   return static_cast<int>(action());
 }

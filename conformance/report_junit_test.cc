@@ -1,6 +1,7 @@
 // JUnit reports: what readers of such files rely on. The text of a whole one is in report_test.cc,
 // and tests/junit_sarif_test.py gives real ones and those made here to other people's parsers.
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
@@ -65,7 +66,9 @@ TEST(Junit, SkipsAnExpectedFailureAndSaysWhy) {
 }
 
 TEST(Junit, FailsAnUnexpectedPassOfAnyLevel) {
-  const Junit report(with_baseline());
+  const Sample run = with_baseline();
+  EXPECT_EQ(run.result.summary.failed, 1U);  // the requirement is a "should"
+  const Junit report(run);
   const pugi::xml_node failure = report.test("mended").child("failure");
   EXPECT_EQ(attribute(failure, "type"), "unexpected-pass");
   EXPECT_EQ(attribute(failure, "message"), "the case passes, and the baseline says that it fails");
@@ -213,21 +216,25 @@ TEST(Junit, HoldsEveryByte) {
   EXPECT_EQ(attribute(report.test("expected-failure").child("skipped"), "message"), "KF: " + shown);
 }
 
-// Not a test of what it writes: the reports that no real run of today's program makes, for
-// tests/junit_sarif_test.py, which names the folder.
+// What is in them is tested by those who read them: the reports that no real run of today's program
+// makes, for tests/junit_sarif_test.py, which names the folder.
 TEST(Samples, AreWrittenForOtherParsers) {
-  const char* folder = std::getenv("FENCEPOST_SAMPLES");
-  if (folder == nullptr) GTEST_SKIP() << "FENCEPOST_SAMPLES is not set";
+  const char* named = std::getenv("FENCEPOST_SAMPLES");  // NOLINT(concurrency-mt-unsafe)
+  const std::string folder = named != nullptr ? named : testing::TempDir();
   ReportContext stopped = sample_context(true);
   stopped.stopped_because = every_byte();
   stopped.endpoint = every_byte();
   stopped.command = every_byte();
   const auto write = [&](const std::string& name, const Sample& run, const ReportContext& context) {
-    const std::string path = std::string(folder) + "/" + name;
+    const std::string path = folder + "/fencepost-" + name;
     const Catalogue catalogue = fake::catalogue();
     std::ofstream(path + ".xml") << to_junit(run.result, catalogue, context);
     std::ofstream(path + ".sarif") << to_sarif(run.result, catalogue, context);
     std::ofstream(path + ".badge") << to_badge(run.result, catalogue, context);
+    for (const char* kind : {".xml", ".sarif", ".badge"}) {
+      EXPECT_GT(std::filesystem::file_size(path + kind), 0U);
+      if (named == nullptr) std::filesystem::remove(path + kind);
+    }
   };
   write("verdicts", every_verdict(), sample_context());
   write("strict", every_verdict(), sample_context(true));

@@ -151,6 +151,41 @@ TEST(Descriptor, NamesWhatIsWrongAndWhere) {
   for (const BadDescriptor& row : kTable) EXPECT_EQ(complaints(row.content), row.complaint);
 }
 
+TEST(Descriptor, QuotesNothingThatCouldBeASecret) {
+  const std::vector<std::string> texts = {
+      "mqtt://me:s3cret@h",
+      "url: !s3cret x",
+      "url: *s3cret",
+      "url: [s3cret]",
+      "url: mqtt://h\nroles: {r: s3cret}",
+      "url: mqtt://h\nroles: {r: {user: me, s3cret}}",
+      "url: mqtt://h\nroles: {r: {user: me, password s3cret}}",
+      "url: mqtt://h\nroles: {r: {user: me, password: !s3cret}}",
+      "url: mqtt://h\nroles: {r: {user: me, password: {s3cret: 1}}}",
+      "url: mqtt://h\nroles: {r: {user: 2001-12-14t21:59:43s3cret, password: 0x5ec7e7}}",
+      "url: mqtt://h\ntls: s3cret",
+      "url: mqtt://h\ntls: {key: s3cret}",
+  };
+  for (const std::string& text : texts) {
+    const std::string said = complaints(text);
+    EXPECT_THAT(said, HasSubstr("d.yaml:")) << text;
+    EXPECT_THAT(said, testing::Not(HasSubstr("s3cret"))) << text;
+    EXPECT_THAT(said, testing::Not(HasSubstr("0x5ec7e7"))) << text;
+  }
+}
+
+TEST(Descriptor, KnowsItsSecrets) {
+  std::vector<LoadError> errors;
+  const auto loaded = load_descriptor({"d.yaml", R"(
+url: mqtt://me:a%20b@h
+roles: {one: {user: r, password: "c"}, two: {user: s}}
+)"},
+                                      errors);
+  ASSERT_TRUE(loaded);
+  EXPECT_THAT(secrets_of(*loaded), ElementsAre("a%20b", "a b", "c"));
+  EXPECT_THAT(secrets_of({}), IsEmpty());
+}
+
 // --- endpoints ---------------------------------------------------------------------------------
 
 // The URL that an endpoint gives itself, or why it was not opened.
