@@ -177,9 +177,9 @@ class Members {
   }
 
   [[nodiscard]] Members object(const char* name) const {
-    static const json kNothing = json::object();
+    static const json nothing = json::object();
     const json* value = find(name);
-    return {value == nullptr ? kNothing : *value, path(name), complaint_};
+    return {value == nullptr ? nothing : *value, path(name), complaint_};
   }
 
  private:
