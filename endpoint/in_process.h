@@ -14,6 +14,7 @@ struct InProcessOptions {
   store::ServiceOptions service{};
   std::size_t quota = 0;             // of sessions for cases that fill it; 0: there are none
   std::vector<std::string> roles{};  // a role is the user name that its clients connect with
+  std::string key_prefix = Capabilities{}.key_prefix;
 };
 
 // The sessions share nothing and may be used by different threads.
