@@ -9,10 +9,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "conformance/command_support.h"
 #include "conformance/commands.h"
 #include "conformance/console.h"
 #include "conformance/library.h"
-#include "conformance/preflight.h"
 #include "conformance/report.h"
 #include "conformance/target.h"
 #include "endpoint/url.h"
@@ -28,13 +28,6 @@ std::atomic<bool> stop_requested{false};
 
 void request_stop(int signal) {
   if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
-}
-
-void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
-
-std::string random_run_id() {
-  std::random_device device;
-  return fmt::format("{:08x}", device());
 }
 
 // "2/5" -> shard 2 of 5.
@@ -89,36 +82,6 @@ bool write_reports(const CertifyOptions& options, const SuiteResult& result,
   return written.has_value();
 }
 
-std::string_view headline(PreflightErrorKind kind) {
-  switch (kind) {
-    case PreflightErrorKind::kNoBroker:
-      return "no broker";
-    case PreflightErrorKind::kNoStore:
-      return "a broker, but no state store";
-    case PreflightErrorKind::kNotAllowed:
-      return "not allowed";
-  }
-  return "unknown";
-}
-
-std::optional<Descriptor> read_descriptor(const CertifyOptions& options) {
-  Descriptor descriptor;
-  if (!options.descriptor.empty()) {
-    const auto file = read_file(options.descriptor);
-    if (!file) {
-      complain(file.error());
-      return std::nullopt;
-    }
-    std::vector<LoadError> errors;
-    auto loaded = load_descriptor(*file, errors);
-    for (const LoadError& error : errors) complain(describe(error));
-    if (!loaded) return std::nullopt;
-    descriptor = std::move(*loaded);
-  }
-  if (!options.endpoint.empty()) descriptor.url = options.endpoint;
-  return descriptor;
-}
-
 // The URL as reports may show it: without password.
 std::string shown_url(const std::string& text) {
   const auto url = endpoint::parse_url(text);
@@ -135,6 +98,11 @@ struct Plan {
 };
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
+  auto descriptor = read_descriptor({options.endpoint, options.descriptor});
+  if (!descriptor) return std::nullopt;
+  if (options.profile.empty()) {
+    options.profile = name(descriptor->profile.value_or(Profile::kAuto));
+  }
   const auto profile = profile_named(options.profile);
   if (!profile) {
     complain("--profile " + options.profile + " is not one of auto, documented, deployed");
@@ -150,8 +118,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     return std::nullopt;
   }
   auto library = open_library(options.scenarios);
-  auto descriptor = read_descriptor(options);
-  if (!library || !descriptor) return std::nullopt;
+  if (!library) return std::nullopt;
   Plan plan{.library = std::move(*library),
             .cases = {},
             .descriptor = std::move(*descriptor),
@@ -198,8 +165,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   const auto checked = preflight(endpoint, plan.suite.settings.run_id);
   if (!checked) {
     const PreflightError& error = checked.error();
-    const std::string reason =
-        fmt::format("{} at {}: {}", headline(error.kind), endpoint.url(), error.text);
+    const std::string reason = describe(error, endpoint.url());
     complain(reason);
     if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
     return not_begun(options, plan, reason, ExitCode::kUnreachable);
@@ -207,6 +173,12 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   plan.context.preflight = *checked;
   plan.suite.settings.clock_offset_ms = checked->clock_offset_ms;
   plan.suite.settings.quota = endpoint.capabilities().quota;
+  plan.suite.settings.key_prefix = endpoint.capabilities().key_prefix;
+  plan.suite.announced_packet_size = checked->packet_limit;
+  if (const std::string wrong = contradiction(plan.descriptor, *checked); !wrong.empty()) {
+    complain(wrong);
+    return not_begun(options, plan, wrong, ExitCode::kUsage);
+  }
   plan.suite.jobs = options.jobs > 0 ? options.jobs : sensible_jobs(endpoint);
 
   ConsoleOptions console_settings = console_options(stdout);

@@ -16,7 +16,7 @@ struct CertifyOptions {
   std::string endpoint{};    // empty: the descriptor's, or embedded
   std::string descriptor{};  // a file
   std::string scenarios{};   // a folder instead of the built-in cases
-  std::string profile = "auto";
+  std::string profile{};     // empty: the descriptor's, or auto
   bool strict = false;
   Selection selection{};
   std::string shard{};   // K/N

@@ -24,6 +24,7 @@ struct PreflightReport {
   std::int64_t clock_offset_ms = 0;  // store's clock minus ours when it is provably behind, else 0
   std::int64_t version_ahead_ms =
       0;  // how far the store's versions are ahead of our clock: an upper bound
+  std::optional<std::uint32_t> packet_limit{};  // of a connection: endpoint::Client::packet_limit()
 };
 
 // Takes less than 5 s, also when nobody answers. `run_id` goes into client id and key.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct SuiteOptions {
   RunSettings settings{};
   std::size_t jobs = 1;  // cases at once
   bool strict = false;   // a failed "should" fails the run
+  // The broker's Maximum Packet Size, for an endpoint whose capabilities do not say.
+  std::optional<std::uint32_t> announced_packet_size{};
 };
 
 // Exit codes of the command line contract, in order of precedence.

@@ -1,0 +1,1 @@
+#include "conformance/commands.h"

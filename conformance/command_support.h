@@ -1,0 +1,34 @@
+// What several commands do alike: find the endpoint, say why it cannot be used.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "conformance/descriptor.h"
+#include "conformance/preflight.h"
+
+namespace fencepost::conformance {
+
+// To standard error, with the program's name in front.
+void complain(const std::string& text);
+
+// What --endpoint and --descriptor say; both may be empty.
+struct EndpointChoice {
+  std::string url;
+  std::string descriptor;  // a file
+};
+
+// The descriptor, with the URL in the place of its own when there is one. Complains and returns
+// nothing when the file cannot be read or is not right.
+[[nodiscard]] std::optional<Descriptor> read_descriptor(const EndpointChoice& choice);
+
+// "no broker at mqtt://host:1883: cannot connect ..."
+[[nodiscard]] std::string describe(const PreflightError& error, const std::string& url);
+
+// Where the endpoint is not what its descriptor says, in a sentence; empty when it is.
+[[nodiscard]] std::string contradiction(const Descriptor& descriptor, const PreflightReport& seen);
+
+// Eight random hexadecimal digits, which tell the keys and clients of one run from those of others.
+[[nodiscard]] std::string random_run_id();
+
+}  // namespace fencepost::conformance
