@@ -26,9 +26,10 @@ constexpr std::array kTable = {
                [](const Capabilities& of) {
                  return of.max_packet_size && *of.max_packet_size <= kLargestPacket;
                }},
-    Capability{"restart", "its broker can be restarted",
-               "name a command that restarts the broker in a descriptor (hooks: {restart: COMMAND})",
-               [](const Capabilities& of) { return of.restart; }},
+    Capability{
+        "restart", "its broker can be restarted",
+        "name a command that restarts the broker in a descriptor (hooks: {restart: COMMAND})",
+        [](const Capabilities& of) { return of.restart; }},
 };
 static_assert(kTable.size() == fields::kCapabilities.size());
 static_assert(std::equal(kTable.begin(), kTable.end(), fields::kCapabilities.begin(),
@@ -51,10 +52,9 @@ std::string missing_capability(const Case& test_case, const Capabilities& offere
 }
 
 bool needs_limits(const Case& test_case) {
-  return std::any_of(test_case.requires_.begin(), test_case.requires_.end(),
-                     [](const std::string& name) {
-                       return name == "quota" || name == "packet-limit";
-                     });
+  return std::any_of(
+      test_case.requires_.begin(), test_case.requires_.end(),
+      [](const std::string& name) { return name == "quota" || name == "packet-limit"; });
 }
 
 }  // namespace fencepost::conformance

@@ -477,7 +477,8 @@ class CaseRunner {
     const std::vector<codec::DialectId> dialects = dialects_of(settings_.profile);
     const bool wrong_form = decoded->form && std::find(dialects.begin(), dialects.end(),
                                                        *decoded->form) == dialects.end();
-    const bool wrong_value = step.value && decoded->value != resolve(*step.value, key_prefix_, fillings_);
+    const bool wrong_value =
+        step.value && decoded->value != resolve(*step.value, key_prefix_, fillings_);
     if (wrong_form && !wrong_value) {
       Problem problem{.message = {}, .expected = expected, .actual = actual};
       blame_dialect({codec::Divergence::kDeleteOperation, *decoded->form}, "notification", problem);
@@ -568,9 +569,7 @@ class CaseRunner {
     return clients_.disconnect(step.client, step.drop);
   }
 
-  MaybeProblem run(const RestartStep& /*step*/) {
-    return clients_.restart_broker(reply_timeout());
-  }
+  MaybeProblem run(const RestartStep& /*step*/) { return clients_.restart_broker(reply_timeout()); }
 
   MaybeProblem run(const SubscribeStep& step) {
     auto found = clients_.get(step.client);

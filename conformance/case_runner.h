@@ -28,10 +28,10 @@ enum class Verdict {
 
 struct RunSettings {
   Profile profile = Profile::kAuto;
-  std::string run_id;                  // in every key and client id
+  std::string run_id;                                            // in every key and client id
   std::string key_prefix = endpoint::Capabilities{}.key_prefix;  // of every key
-  std::uint64_t seed = 0;              // of everything random
-  double timeout_scale = 1.0;          // factor of every time limit
+  std::uint64_t seed = 0;                                        // of everything random
+  double timeout_scale = 1.0;                                    // factor of every time limit
   std::int64_t clock_offset_ms = 0;    // what to add to the session's clock to estimate the store's
   std::optional<std::size_t> quota{};  // keys the endpoint holds
 };

@@ -1,12 +1,6 @@
-#include <atomic>
 #include <charconv>
-#include <chrono>
-#include <csignal>
-#include <ctime>
 #include <random>
-#include <thread>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "conformance/command_support.h"
@@ -20,16 +14,6 @@
 namespace fencepost::conformance {
 namespace {
 
-// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
-// at once.
-constexpr std::size_t kNetworkJobs = 64;
-
-std::atomic<bool> stop_requested{false};
-
-void request_stop(int signal) {
-  if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
-}
-
 // "2/5" -> shard 2 of 5.
 bool parse_shard(const std::string& text, Selection& selection) {
   if (text.empty()) return true;
@@ -39,13 +23,6 @@ bool parse_shard(const std::string& text, Selection& selection) {
   const auto [stop, code2] = std::from_chars(slash + 1, end, selection.shards);
   return code2 == std::errc{} && stop == end && selection.shard >= 1 &&
          selection.shard <= selection.shards;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
 }
 
 // As one word for a shell.
@@ -155,11 +132,6 @@ ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string&
                                                                               : ExitCode::kInternal;
 }
 
-std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
-  if (endpoint.capabilities().transport) return kNetworkJobs;
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
 ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
   plan.context.endpoint = endpoint.url();
   const auto checked = preflight(endpoint, plan.suite.settings.run_id);
@@ -174,7 +146,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   plan.suite.settings.clock_offset_ms = checked->clock_offset_ms;
   plan.suite.settings.quota = endpoint.capabilities().quota;
   plan.suite.settings.key_prefix = endpoint.capabilities().key_prefix;
-  plan.suite.announced_packet_size = checked->packet_limit;
+  plan.suite.offered = offered_by(endpoint, *checked);
   if (const std::string wrong = contradiction(plan.descriptor, *checked); !wrong.empty()) {
     complain(wrong);
     return not_begun(options, plan, wrong, ExitCode::kUsage);
@@ -187,7 +159,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   Console console(stdout, console_settings);
   console.begin(plan.context, plan.cases.size(), plan.suite.jobs);
   const SuiteResult result =
-      run_suite(endpoint, plan.cases, plan.library.catalogue, plan.suite, stop_requested,
+      run_suite(endpoint, plan.cases, plan.library.catalogue, plan.suite, stop_flag(),
                 [&](const CaseResult& entry, std::size_t done, std::size_t total) {
                   console.progress(entry, done, total);
                 });
@@ -217,9 +189,7 @@ ExitCode certify(CertifyOptions options) {
                          plan->library.cases.size()));
     return not_begun(options, *plan, "no case selected", ExitCode::kNothingSelected);
   }
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
-  std::signal(SIGPIPE, SIG_IGN);  // NOLINT: the C API is like this
+  stop_on_signals();
   // A reference store of our own speaks the dialect that it is judged by.
   const codec::DialectId dialect = plan->suite.settings.profile == Profile::kDocumented
                                        ? codec::DialectId::kDocumented

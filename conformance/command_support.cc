@@ -1,16 +1,33 @@
 #include "conformance/command_support.h"
 
+#include <algorithm>
+#include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <random>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "conformance/library.h"
 
 namespace fencepost::conformance {
 namespace {
+
+// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
+// at once.
+constexpr std::size_t kNetworkJobs = 64;
+
+std::atomic<bool> stop_requested{false};
+
+void request_stop(int signal) {
+  if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
+}
 
 std::string_view headline(PreflightErrorKind kind) {
   switch (kind) {
@@ -67,6 +84,32 @@ std::string contradiction(const Descriptor& descriptor, const PreflightReport& s
         offset < 0 ? "behind" : "ahead of");
   }
   return {};
+}
+
+endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint, const PreflightReport& seen) {
+  endpoint::Capabilities offered = endpoint.capabilities();
+  if (!offered.max_packet_size) offered.max_packet_size = seen.packet_limit;
+  return offered;
+}
+
+std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
+  if (endpoint.capabilities().transport) return kNetworkJobs;
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+void stop_on_signals() {
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT: the C API is like this
+}
+
+const std::atomic<bool>& stop_flag() { return stop_requested; }
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
 }
 
 std::string random_run_id() {

@@ -14,8 +14,8 @@ namespace {
 
 namespace fields = descriptor_fields;
 
-constexpr std::int64_t kMostKeys = 100'000;        // that a case fills in reasonable time
-constexpr std::int64_t kLeastPacketSize = 1'024;   // a request without value has some 300 bytes
+constexpr std::int64_t kMostKeys = 100'000;       // that a case fills in reasonable time
+constexpr std::int64_t kLeastPacketSize = 1'024;  // a request without value has some 300 bytes
 constexpr std::size_t kLongestKeyPrefix = 64;
 
 // Letters that mean nothing in a pattern of keys, as the prefix goes into rules of access.
@@ -73,8 +73,8 @@ class DescriptorLoader {
       return;
     }
     has_user_ = !url->user.empty();
-    const bool ours = url->scheme == endpoint::Scheme::kEmbedded ||
-                      url->scheme == endpoint::Scheme::kInProcess;
+    const bool ours =
+        url->scheme == endpoint::Scheme::kEmbedded || url->scheme == endpoint::Scheme::kInProcess;
     const auto refuse = [&](std::string_view key, const std::string& why) {
       with(key, [&](const YAML::Node& member) {
         reader_.complain(member, std::string(key) + " " + why);
@@ -93,8 +93,7 @@ class DescriptorLoader {
     if (!word) return;
     out_.profile = profile_named(*word);
     if (!out_.profile) {
-      reader_.complain(node,
-                       "profile must be auto, documented or deployed, not \"" + *word + "\"");
+      reader_.complain(node, "profile must be auto, documented or deployed, not \"" + *word + "\"");
     }
   }
 
@@ -129,7 +128,7 @@ class DescriptorLoader {
     if (!reader_.check_names(node, "roles")) return;
     for (const auto& entry : node) {
       const std::string name = entry.first.Scalar();
-      auto credentials = load_role(entry.second);
+      auto credentials = load_role(name, entry.second);
       if (!credentials) continue;
       if (name != kDefaultRole) {
         out_.mqtt.roles[name] = std::move(*credentials);
@@ -143,7 +142,7 @@ class DescriptorLoader {
     }
   }
 
-  std::optional<endpoint::Credentials> load_role(const YAML::Node& node) {
+  std::optional<endpoint::Credentials> load_role(const std::string& name, const YAML::Node& node) {
     if (!reader_.check_map(node, "role", fields::kRole)) return std::nullopt;
     endpoint::Credentials out;
     const YAML::Node user = YamlReader::member(node, "user");
@@ -162,19 +161,21 @@ class DescriptorLoader {
     } else if (password.IsDefined()) {
       out.password = reader_.text(password, "password").value_or("");
     } else if (variable.IsDefined()) {
-      out.password = environment(variable);
+      out.password = environment(name, variable);
     }
     return out;
   }
 
-  std::string environment(const YAML::Node& node) {
-    const auto name = reader_.text(node, "password_env");
-    if (!name) return {};
-    const char* value = std::getenv(name->c_str());  // NOLINT(concurrency-mt-unsafe): one thread
+  std::string environment(const std::string& role, const YAML::Node& node) {
+    const auto variable = reader_.text(node, "password_env");
+    if (!variable) return {};
+    const char* value =
+        std::getenv(variable->c_str());  // NOLINT(concurrency-mt-unsafe): no threads
     if (value == nullptr) {
-      reader_.complain(node, "password_env: there is no environment variable " + *name);
+      reader_.complain(node, "password_env: there is no environment variable " + *variable);
       return {};
     }
+    out_.password_variables[role] = *variable;
     return value;
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct Descriptor {
   // How far the store's clock may be from this machine's; more is an error of the set-up.
   std::optional<std::chrono::milliseconds> clock_tolerance{};
   std::optional<Hook> restart{};  // restarts its broker
+  // The environment variables that passwords came from, by role.
+  std::map<std::string, std::string> password_variables{};
 };
 
 // Reads a descriptor; complaints are appended to `errors`. Relative paths are relative to the

@@ -9,12 +9,12 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <spawn.h>
 
 #include "endpoint/socket.h"
 
@@ -40,8 +40,7 @@ class Output {
     if (size <= 0) return {};
     const auto wanted = std::min<std::size_t>(static_cast<std::size_t>(size), kShownOutput);
     std::string text(wanted, '\0');
-    const ssize_t got =
-        pread(descriptor(), text.data(), wanted, size - static_cast<off_t>(wanted));
+    const ssize_t got = pread(descriptor(), text.data(), wanted, size - static_cast<off_t>(wanted));
     text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     while (!text.empty() && text.back() == '\n') text.pop_back();
     return (static_cast<std::size_t>(size) > wanted ? "..." : "") + text;
@@ -75,8 +74,7 @@ Result<pid_t, int> start(const Hook& hook, const Output& output) {
   const std::array<char*, 4> arguments = {words[0].data(), words[1].data(), words[2].data(),
                                           nullptr};
   pid_t pid = 0;
-  const int failed =
-      posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(), environ);
+  const int failed = posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return fail(failed);
@@ -105,10 +103,10 @@ Result<void, std::string> run_hook(const Hook& hook) {
   const Output output;
   const auto pid = start(hook, output);
   if (!pid) {
-    return fail(fmt::format(
-        "the hook \"{}\" cannot be started{}: {}", hook.command,
-        hook.directory.empty() ? "" : " in " + hook.directory.string(),
-        std::strerror(pid.error())));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+    return fail(
+        fmt::format("the hook \"{}\" cannot be started{}: {}", hook.command,
+                    hook.directory.empty() ? "" : " in " + hook.directory.string(),
+                    std::strerror(pid.error())));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
   }
   const auto status = wait_for(*pid, hook.timeout);
   if (!status) {
@@ -119,11 +117,9 @@ Result<void, std::string> run_hook(const Hook& hook) {
                             output));
   }
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
-  const std::string how = WIFEXITED(*status)
-                              ? fmt::format("exit code {}", WEXITSTATUS(*status))
-                              : fmt::format("signal {}", WTERMSIG(*status));
-  return fail(
-      with_output(fmt::format("the hook \"{}\" ended with {}", hook.command, how), output));
+  const std::string how = WIFEXITED(*status) ? fmt::format("exit code {}", WEXITSTATUS(*status))
+                                             : fmt::format("signal {}", WTERMSIG(*status));
+  return fail(with_output(fmt::format("the hook \"{}\" ended with {}", hook.command, how), output));
 }
 
 }  // namespace fencepost::conformance

@@ -84,9 +84,10 @@ class LimitChecker {
       if (fill.again) {
         check_known(fill);
       } else {
-        complain(fmt::format("fill_packet fills what a request sends; where the same bytes are "
-                             "meant again, write {{filled: {}}}",
-                             fill.excess));
+        complain(
+            fmt::format("fill_packet fills what a request sends; where the same bytes are "
+                        "meant again, write {{filled: {}}}",
+                        fill.excess));
       }
     });
   }
@@ -127,9 +128,10 @@ Result<std::string, std::string> packet_filling(
       static_cast<std::size_t>(std::max<std::int64_t>(0, std::int64_t{goal.limit} + goal.excess));
   const std::size_t empty = packet_size({});
   if (empty > target) {
-    return fail(fmt::format("this request has {} bytes without any filling, more than the {} that "
-                            "it was to have",
-                            empty, target));
+    return fail(
+        fmt::format("this request has {} bytes without any filling, more than the {} that "
+                    "it was to have",
+                    empty, target));
   }
   // More than enough, as longer bytes have longer lengths in front of them.
   const std::string pattern = patterned_bytes(target - empty + 1);

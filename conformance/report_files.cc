@@ -36,6 +36,8 @@ std::string cannot_write(const std::string& path) {
                      std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 }
 
+}  // namespace
+
 Result<void, std::string> check_writable(const std::string& path) {
   const std::string place = writing_place(path);
   std::ofstream stream(place, std::ios::binary | std::ios::app);
@@ -44,8 +46,6 @@ Result<void, std::string> check_writable(const std::string& path) {
   if (place != path) std::remove(place.c_str());
   return {};
 }
-
-}  // namespace
 
 Result<void, std::string> check_writable(const ReportFiles& files) {
   for (const Kind& kind : kKinds) {

@@ -51,8 +51,8 @@ class SuiteRun {
 
  private:
   void skip_unsupported() {
-    endpoint::Capabilities offered = endpoint_.capabilities();
-    if (!offered.max_packet_size) offered.max_packet_size = options_.announced_packet_size;
+    const endpoint::Capabilities& offered =
+        options_.offered ? *options_.offered : endpoint_.capabilities();
     for (CaseResult& result : result_.cases) {
       std::string missing = missing_capability(*result.test_case, offered);
       if (missing.empty()) continue;
@@ -285,6 +285,17 @@ std::string observed_dialect(const SuiteResult& result) {
   if (seen.empty()) return "unknown";
   if (seen.size() > 1) return "mixed";
   return std::string(codec::dialect(*seen.begin()).name);
+}
+
+std::string describe_forms(const SuiteResult& result) {
+  std::string out;
+  for (const auto& [divergence, forms] : result.forms) {
+    for (const codec::DialectId id : forms) {
+      out += (out.empty() ? "" : ", ") + std::string(codec::name(divergence)) + " " +
+             std::string(codec::dialect(id).name);
+    }
+  }
+  return out;
 }
 
 ExitCode exit_code(const SuiteResult& result) {

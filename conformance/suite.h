@@ -34,8 +34,8 @@ struct SuiteOptions {
   RunSettings settings{};
   std::size_t jobs = 1;  // cases at once
   bool strict = false;   // a failed "should" fails the run
-  // The broker's Maximum Packet Size, for an endpoint whose capabilities do not say.
-  std::optional<std::uint32_t> announced_packet_size{};
+  // What has been found out about the endpoint's capabilities, in the place of what it says itself.
+  std::optional<endpoint::Capabilities> offered{};
 };
 
 // Exit codes of the command line contract, in order of precedence.
@@ -92,6 +92,9 @@ void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
 
 // "deployed", "documented", "mixed" or "unknown".
 [[nodiscard]] std::string observed_dialect(const SuiteResult& result);
+
+// "set-not-applied deployed, ...": the forms that were seen.
+[[nodiscard]] std::string describe_forms(const SuiteResult& result);
 
 [[nodiscard]] ExitCode exit_code(const SuiteResult& result);
 

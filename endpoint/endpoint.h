@@ -89,9 +89,7 @@ class Client {
 
   // The bytes that a packet to the broker may have on this connection: the Maximum Packet Size of
   // its CONNACK, else Capabilities::max_packet_size. Nothing when neither is known.
-  [[nodiscard]] virtual std::optional<std::uint32_t> packet_limit() const {
-    return std::nullopt;
-  }
+  [[nodiscard]] virtual std::optional<std::uint32_t> packet_limit() const { return std::nullopt; }
 
   // Ends the connection with a DISCONNECT packet.
   virtual void disconnect() = 0;

@@ -154,7 +154,8 @@ std::vector<Message> shapes() {
                  .expiry_seconds = 10,
                  .user_properties = {{"__ts", "001767225600000:00000:c"}, {"__ft", ""}}});
   out.push_back({.topic = "t", .payload = "", .correlation_data = ""});
-  out.push_back({.topic = "t", .payload = "", .user_properties = {{"", ""}, {"a", "b"}, {"a", ""}}});
+  out.push_back(
+      {.topic = "t", .payload = "", .user_properties = {{"", ""}, {"a", "b"}, {"a", ""}}});
   // Remaining length 127 and 128: topic 3, packet identifier 2, length of the properties 1.
   for (const std::size_t size : {121U, 122U, 123U, 16'377U, 16'378U, 2'097'145U, 2'097'146U}) {
     out.push_back({.topic = "t", .payload = bytes(size)});

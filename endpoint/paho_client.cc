@@ -178,9 +178,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
 
   std::optional<Event> receive(Duration timeout) override { return inbox_.pop(timeout); }
 
-  [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
-    return packet_limit_;
-  }
+  [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
 
   void disconnect() override {
     closing_ = true;
@@ -337,8 +335,7 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
         Error{ErrorKind::kInvalid, "cannot ask for a session expiry interval of more than " +
                                        std::to_string(kMaxFourByteInteger) + " s"});
   }
-  auto client =
-      std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_);
+  auto client = std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_);
   const PahoWaker::Hold awake(*waker_);
   const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
   if (!client_options.droppable) {
