@@ -23,6 +23,9 @@ namespace {
 // at once.
 constexpr std::size_t kNetworkJobs = 64;
 
+// Fewer run at once where all their keys might not fit.
+constexpr std::size_t kKeysOfACase = 16;
+
 std::atomic<bool> stop_requested{false};
 
 void request_stop(int signal) {
@@ -93,7 +96,11 @@ endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint, const Pref
 }
 
 std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
-  if (endpoint.capabilities().transport) return kNetworkJobs;
+  const endpoint::Capabilities& offered = endpoint.capabilities();
+  if (offered.quota && !offered.quota_apart) {
+    return std::clamp(*offered.quota / kKeysOfACase, std::size_t{1}, kNetworkJobs);
+  }
+  if (offered.transport) return kNetworkJobs;
   return std::max(1U, std::thread::hardware_concurrency());
 }
 

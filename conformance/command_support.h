@@ -34,7 +34,7 @@ struct EndpointChoice {
 [[nodiscard]] endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint,
                                                 const PreflightReport& seen);
 
-// How many cases at once, unless the user says.
+// How many cases at once, unless the user says: fewer where a small quota is shared by all.
 [[nodiscard]] std::size_t sensible_jobs(const endpoint::Endpoint& endpoint);
 
 // SIGINT and SIGTERM set the flag from now on; the second one ends the program at once.

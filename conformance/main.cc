@@ -34,8 +34,9 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_option("--requirement", options.selection.requirements,
                       "Only cases that cite this requirement (repeatable)");
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
-  command->add_option("-j,--jobs", options.jobs,
-                      "Cases at once (default: 64 over MQTT, else one a core)");
+  command->add_option(
+      "-j,--jobs", options.jobs,
+      "Cases at once (default: 64 over MQTT, fewer under a small quota, else one a core)");
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")
@@ -68,8 +69,9 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
                    "Write this many keys at most to see how many fit, and delete them again. Other "
                    "users cannot write new keys meanwhile")
       ->check(CLI::Range(std::size_t{1}, kMostKeys));
-  command->add_option("-j,--jobs", options.jobs,
-                      "Cases at once (default: 64 over MQTT, else one a core)");
+  command->add_option(
+      "-j,--jobs", options.jobs,
+      "Cases at once (default: 64 over MQTT, fewer under a small quota, else one a core)");
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")

@@ -126,9 +126,11 @@ std::string comment(const std::string& text) {
 // As a YAML scalar that every reader takes for this text.
 std::string scalar(const std::string& text) {
   constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-";
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-:=?";
+  constexpr std::string_view kNotFirst = "-:=?";
   const bool plain = !text.empty() && text.find_first_not_of(kPlain) == std::string::npos &&
-                     text.front() != '-' && !is_retyped(text);
+                     kNotFirst.find(text.front()) == std::string::npos && text.back() != ':' &&
+                     !is_retyped(text);
   if (plain) return text;
   std::string out = "\"";
   for (const char c : text) {
@@ -293,7 +295,9 @@ class DescriptorWriter {
     out_ += "\n" + comment("Quota: " + quota(findings_));
     out_ += comment("Maximum Packet Size: " + packet_limit(findings_, given_));
     if (!stated && !keys) {
-      out_ += "# capabilities: {quota: KEYS, max_packet_size: BYTES}\n";
+      const bool known = findings_.offered.max_packet_size.has_value();
+      out_ += std::string("# capabilities: {quota: KEYS") +
+              (known ? "" : ", max_packet_size: BYTES") + "}\n";
       return;
     }
     out_ += "capabilities:\n";
@@ -321,9 +325,18 @@ class DescriptorWriter {
                                        "open points were seen.",
                                        seen.size(), points.size()));
     for (const Requirement* point : points) {
-      const auto found = seen.find(point->id);
-      if (found == seen.end()) continue;
-      out_ += comment(fmt::format("  {:<26} {}", point->id, fmt::join(found->second, ", ")));
+      if (seen.contains(point->id)) write_open_point(point->id);
+    }
+  }
+
+  // Each outcome with the cases that show it, as one point may have several sides.
+  void write_open_point(const std::string& id) {
+    out_ += comment("  " + id);
+    for (const CaseResult& entry : findings_.cases.cases) {
+      for (const auto& [point, outcome] : entry.open_points) {
+        if (point != id) continue;
+        out_ += comment(fmt::format("    {:<28} {}", outcome, entry.test_case->id));
+      }
     }
   }
 
