@@ -101,6 +101,27 @@ MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
   return std::nullopt;
 }
 
+MaybeProblem CaseClients::restart_broker(Duration timeout) {
+  if (auto problem = check_leftovers()) return problem;
+  for (const auto& [name, client] : clients_) {
+    client->note("the broker is restarted");
+    client->expect_end();
+  }
+  const auto restarted = session_.restart_broker(client_id("restart"));
+  if (!restarted) return lost(restarted.error());
+  for (const auto& [name, client] : clients_) {
+    const auto ended = [&, of = client.get()] { return of->disconnected().has_value(); };
+    if (client->pump_until(ended, timeout)) continue;
+    return Problem{.verdict = Verdict::kInconclusive,
+                   .message = "the broker was restarted, and the connection of client " + name +
+                              " did not end"};
+  }
+  if (auto problem = check_leftovers()) return problem;
+  for (const auto& [name, client] : clients_) note_round_trips(*client);
+  clients_.clear();
+  return std::nullopt;
+}
+
 // Ends the connection that a client of this name has, if any.
 MaybeProblem CaseClients::let_go(const std::string& name) {
   const auto found = clients_.find(name);

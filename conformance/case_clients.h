@@ -39,6 +39,10 @@ class CaseClients {
   // Ends its connection: with a DISCONNECT packet, or as a broken network does.
   [[nodiscard]] MaybeProblem disconnect(const std::string& name, bool drop);
 
+  // Restarts the broker and waits up to `timeout` until each connection has ended; the clients are
+  // connected again when they are wanted.
+  [[nodiscard]] MaybeProblem restart_broker(endpoint::Duration timeout);
+
   // A message that nobody asked for, if any client received one.
   [[nodiscard]] MaybeProblem check_surprises();
   // The same, and notifications that no step has consumed, and connections that ended.

@@ -13,7 +13,9 @@
 #include "codec/topics.h"
 #include "conformance/case_clients.h"
 #include "conformance/message_checks.h"
+#include "conformance/packet_fill.h"
 #include "conformance/timestamp_expression.h"
+#include "endpoint/packet_size.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::conformance {
@@ -61,7 +63,7 @@ class CaseRunner {
         store_clock_(settings.clock_bounds),
         random_(settings.seed ^ stable_hash(test_case.id)),
         case_tag_(fmt::format("{:08x}", stable_hash(test_case.id) & 0xffffffffU)),
-        key_prefix_("fencepost/" + settings.run_id + "/" + case_tag_ + "/"),
+        key_prefix_(settings.key_prefix + "/" + settings.run_id + "/" + case_tag_ + "/"),
         clients_(test_case, session, settings, case_tag_, result_.transcript) {
     result_.test_case = &test_case;
   }
@@ -153,11 +155,10 @@ class CaseRunner {
     return std::optional(hlc::format(*value));
   }
 
-  Result<Message, Problem> make_message(const RequestStep& step, const CaseClient& from) {
+  Result<Message, Problem> make_message(const RequestStep& step, CaseClient& from) {
     Message message;
     message.topic =
         step.topic ? resolve(*step.topic, key_prefix_) : std::string(codec::kRequestTopic);
-    message.payload = resolve(step.payload, key_prefix_);
     message.qos = step.qos;
     message.retain = step.retain;
     message.content_type = step.content_type;
@@ -180,7 +181,34 @@ class CaseRunner {
     };
     if (auto problem = add(codec::kTimestampProperty, step.timestamp)) return fail(*problem);
     if (auto problem = add(codec::kTokenProperty, step.token)) return fail(*problem);
+    if (auto problem = add_payload(step, from.raw().packet_limit(), message)) return fail(*problem);
     return message;
+  }
+
+  // Comes last, as the payload may have to fill the packet.
+  MaybeProblem add_payload(const RequestStep& step, std::optional<std::uint32_t> limit,
+                           Message& message) {
+    const auto filling = filling_in(step.payload);
+    const auto size_with = [&](const std::string& bytes) {
+      if (filling) fillings_[filling->excess] = bytes;
+      message.payload = resolve(step.payload, key_prefix_, fillings_);
+      return endpoint::publish_packet_size(message);
+    };
+    if (!filling) {
+      const std::size_t size = size_with({});
+      if (!limit || size <= *limit) return std::nullopt;
+      return Problem{.verdict = Verdict::kSkipped,
+                     .message = fmt::format("this case sends a packet of {} bytes, and the "
+                                            "endpoint takes at most {}",
+                                            size, *limit)};
+    }
+    const auto bytes = packet_filling({limit.value_or(0), filling->excess}, size_with);
+    if (!limit || !bytes) {
+      return Problem{.verdict = Verdict::kInconclusive,
+                     .message = limit ? bytes.error() : "the broker names no limit for packets"};
+    }
+    (void)size_with(*bytes);
+    return std::nullopt;
   }
 
   // A request that is under way.
@@ -197,7 +225,7 @@ class CaseRunner {
     auto message = make_message(step, **from);
     if (!message) return fail(message.error());
     for (const BytesSpec& key : step.written_keys) {
-      written_keys_.push_back(resolve(key, key_prefix_));
+      written_keys_.push_back(resolve(key, key_prefix_, fillings_));
     }
     if (const std::string* token = message->property(codec::kTokenProperty)) note_token(*token);
     largest_payload_ = std::max(largest_payload_, message->payload.size());
@@ -289,7 +317,8 @@ class CaseRunner {
   [[nodiscard]] ReplyContext context_of(const Sent& sent) const {
     return {.verb = codec::verb_of(sent.message.payload),
             .profile = settings_.profile,
-            .key_prefix = key_prefix_};
+            .key_prefix = key_prefix_,
+            .fillings = &fillings_};
   }
 
   [[nodiscard]] std::string expected_text(const Sent& sent) const {
@@ -527,7 +556,7 @@ class CaseRunner {
   }
 
   [[nodiscard]] std::string describe_notification(const NotificationStep& step) const {
-    const std::string key = resolve(step.key, key_prefix_);
+    const std::string key = resolve(step.key, key_prefix_, fillings_);
     std::vector<std::string> forms;
     for (const std::string& payload : notification_payloads(step)) {
       if (std::find(forms.begin(), forms.end(), escape(payload, 300)) == forms.end()) {
@@ -539,7 +568,7 @@ class CaseRunner {
 
   [[nodiscard]] std::vector<std::string> notification_payloads(const NotificationStep& step) const {
     std::vector<std::string> out;
-    const std::string value = step.value ? resolve(*step.value, key_prefix_) : "";
+    const std::string value = step.value ? resolve(*step.value, key_prefix_, fillings_) : "";
     for (const codec::DialectId id : dialects_of(settings_.profile)) {
       std::string payload;
       codec::append_notification(payload, {.operation = step.operation, .value = value},
@@ -551,7 +580,7 @@ class CaseRunner {
 
   MaybeProblem judge_notification(const NotificationStep& step, const Notified& notified,
                                   const std::string& expected) {
-    const std::string key = resolve(step.key, key_prefix_);
+    const std::string key = resolve(step.key, key_prefix_, fillings_);
     const auto decoded = codec::decode_notification(notified.message.payload);
     const std::string actual = fmt::format(
         "{} for key \"{}\"", escape(notified.message.payload, 300), escape(notified.key, 100));
@@ -563,7 +592,8 @@ class CaseRunner {
     const std::vector<codec::DialectId> dialects = dialects_of(settings_.profile);
     const bool wrong_form = decoded->form && std::find(dialects.begin(), dialects.end(),
                                                        *decoded->form) == dialects.end();
-    const bool wrong_value = step.value && decoded->value != resolve(*step.value, key_prefix_);
+    const bool wrong_value =
+        step.value && decoded->value != resolve(*step.value, key_prefix_, fillings_);
     if (wrong_form && !wrong_value) {
       Problem problem{.message = {}, .expected = expected, .actual = actual};
       blame_dialect({codec::Divergence::kDeleteOperation, *decoded->form}, "notification", problem);
@@ -653,6 +683,8 @@ class CaseRunner {
   MaybeProblem run(const DisconnectStep& step) {
     return clients_.disconnect(step.client, step.drop);
   }
+
+  MaybeProblem run(const RestartStep& /*step*/) { return clients_.restart_broker(reply_timeout()); }
 
   MaybeProblem run(const SubscribeStep& step) {
     auto found = clients_.get(step.client);
@@ -748,6 +780,7 @@ class CaseRunner {
   SavedTimestamps saved_;
   std::map<std::string, Mark> marks_;
   std::vector<std::string> written_keys_;
+  Fillings fillings_;
   std::size_t largest_payload_ = 0;  // that this case has sent
   bool fenced_ = false;
   hlc::Timestamp newest_token_;  // that was legal when it was sent

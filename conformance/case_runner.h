@@ -30,9 +30,10 @@ enum class Verdict {
 
 struct RunSettings {
   Profile profile = Profile::kAuto;
-  std::string run_id;                // in every key and client id
-  std::uint64_t seed = 0;            // of everything random
-  double timeout_scale = 1.0;        // factor of every time limit
+  std::string run_id;                                            // in every key and client id
+  std::string key_prefix = endpoint::Capabilities{}.key_prefix;  // of every key
+  std::uint64_t seed = 0;                                        // of everything random
+  double timeout_scale = 1.0;                                    // factor of every time limit
   std::int64_t clock_offset_ms = 0;  // what to add to the session's clock to estimate the store's
   ClockBounds clock_bounds{-1, 1};   // what is certain of it
   // How long a request may be under way to the store before `skew-limit + 1ms` is no longer so far

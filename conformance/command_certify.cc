@@ -1,42 +1,19 @@
-#include <atomic>
 #include <charconv>
-#include <chrono>
-#include <csignal>
-#include <ctime>
 #include <random>
-#include <thread>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "conformance/command_support.h"
 #include "conformance/commands.h"
 #include "conformance/console.h"
 #include "conformance/github.h"
 #include "conformance/library.h"
-#include "conformance/preflight.h"
 #include "conformance/report.h"
 #include "conformance/target.h"
 #include "endpoint/url.h"
 
 namespace fencepost::conformance {
 namespace {
-
-// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
-// at once.
-constexpr std::size_t kNetworkJobs = 64;
-
-std::atomic<bool> stop_requested{false};
-
-void request_stop(int signal) {
-  if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
-}
-
-void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
-
-std::string random_run_id() {
-  std::random_device device;
-  return fmt::format("{:08x}", device());
-}
 
 // Not the run's id, which the endpoint gets to see.
 std::string unguessable_word() {
@@ -57,13 +34,6 @@ bool parse_shard(const std::string& text, Selection& selection) {
   const auto [stop, code2] = std::from_chars(slash + 1, end, selection.shards);
   return code2 == std::errc{} && stop == end && selection.shard >= 1 &&
          selection.shard <= selection.shards;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
 }
 
 // As one word for a shell.
@@ -102,36 +72,6 @@ bool write_reports(const CertifyOptions& options, const SuiteResult& result,
   return written.has_value();
 }
 
-std::string_view headline(PreflightErrorKind kind) {
-  switch (kind) {
-    case PreflightErrorKind::kNoBroker:
-      return "no broker";
-    case PreflightErrorKind::kNoStore:
-      return "a broker, but no state store";
-    case PreflightErrorKind::kNotAllowed:
-      return "not allowed";
-  }
-  return "unknown";
-}
-
-std::optional<Descriptor> read_descriptor(const CertifyOptions& options) {
-  Descriptor descriptor;
-  if (!options.descriptor.empty()) {
-    const auto file = read_file(options.descriptor);
-    if (!file) {
-      complain(file.error());
-      return std::nullopt;
-    }
-    std::vector<LoadError> errors;
-    auto loaded = load_descriptor(*file, errors);
-    for (const LoadError& error : errors) complain(describe(error));
-    if (!loaded) return std::nullopt;
-    descriptor = std::move(*loaded);
-  }
-  if (!options.endpoint.empty()) descriptor.url = options.endpoint;
-  return descriptor;
-}
-
 // The URL as reports may show it: without password.
 std::string shown_url(const std::string& text) {
   const auto url = endpoint::parse_url(text);
@@ -149,6 +89,11 @@ struct Plan {
 };
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
+  auto descriptor = read_descriptor({options.endpoint, options.descriptor});
+  if (!descriptor) return std::nullopt;
+  if (options.profile.empty()) {
+    options.profile = name(descriptor->profile.value_or(Profile::kAuto));
+  }
   const auto profile = profile_named(options.profile);
   if (!profile) {
     complain("--profile " + options.profile + " is not one of auto, documented, deployed");
@@ -164,8 +109,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     return std::nullopt;
   }
   auto library = open_library(options.scenarios);
-  auto descriptor = read_descriptor(options);
-  if (!library || !descriptor) return std::nullopt;
+  if (!library) return std::nullopt;
   auto baseline = RunBaseline::open(options.baseline, options.selection, *library, utc_today());
   if (!baseline) {
     complain(baseline.error());
@@ -210,18 +154,12 @@ ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string&
                                                                               : ExitCode::kInternal;
 }
 
-std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
-  if (endpoint.capabilities().transport) return kNetworkJobs;
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
 ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
   plan.context.endpoint = endpoint.url();
   const auto checked = preflight(endpoint, plan.suite.settings.run_id, options.timeout_scale);
   if (!checked) {
     const PreflightError& error = checked.error();
-    const std::string reason =
-        fmt::format("{} at {}: {}", headline(error.kind), endpoint.url(), error.text);
+    const std::string reason = describe(error, endpoint.url());
     complain(reason);
     if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
     return not_begun(options, plan, reason, ExitCode::kUnreachable);
@@ -229,6 +167,12 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   plan.context.preflight = *checked;
   apply_preflight(*checked, plan.suite);
   plan.suite.settings.quota = endpoint.capabilities().quota;
+  plan.suite.settings.key_prefix = endpoint.capabilities().key_prefix;
+  plan.suite.offered = offered_by(endpoint, *checked);
+  if (const std::string wrong = contradiction(plan.descriptor, *checked); !wrong.empty()) {
+    complain(wrong);
+    return not_begun(options, plan, wrong, ExitCode::kUsage);
+  }
   plan.suite.jobs = options.jobs > 0 ? options.jobs : sensible_jobs(endpoint);
 
   std::FILE* stream = options.progress_only ? stderr : stdout;
@@ -243,8 +187,8 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.jobs);
   const RunBaseline& known = plan.baseline;
   SuiteResult result =
-      run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite,
-                stop_requested, [&](const CaseResult& entry, std::size_t done, std::size_t total) {
+      run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
+                [&](const CaseResult& entry, std::size_t done, std::size_t total) {
                   const CaseResult expected{.test_case = entry.test_case,
                                             .verdict = Verdict::kExpectedFailure};
                   console.progress(known.expects(entry) ? expected : entry, done, total);
@@ -287,9 +231,7 @@ ExitCode certify(CertifyOptions options) {
                          plan->library.cases.size()));
     return not_begun(options, *plan, "no case selected", ExitCode::kNothingSelected);
   }
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
-  std::signal(SIGPIPE, SIG_IGN);  // NOLINT: the C API is like this
+  stop_on_signals();
   // A reference store of our own speaks the dialect that it is judged by.
   const codec::DialectId dialect = plan->suite.settings.profile == Profile::kDocumented
                                        ? codec::DialectId::kDocumented

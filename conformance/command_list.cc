@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "conformance/capability.h"
 #include "conformance/commands.h"
 #include "conformance/library.h"
 
@@ -107,7 +108,22 @@ std::optional<Library> open_library(const std::string& scenarios) {
   return library;
 }
 
+// What cases may need of an endpoint; needs no scenarios.
+ExitCode list_capabilities(bool json) {
+  ordered_json out = ordered_json::array();
+  for (const Capability& row : all_capabilities()) {
+    if (json) {
+      out.push_back({{"name", row.name}, {"meaning", row.meaning}, {"provide", row.provide}});
+    } else {
+      fmt::print("{:<18} {}\n{:<18} without: {}\n", row.name, row.meaning, "", row.provide);
+    }
+  }
+  if (json) fmt::print("{}\n", out.dump(1));
+  return ExitCode::kConformant;
+}
+
 ExitCode list(const ListOptions& options) {
+  if (options.what == "capabilities") return list_capabilities(options.json);
   const auto library = open_library(options.scenarios);
   if (!library) return ExitCode::kUsage;
   ordered_json out = ordered_json::array();

@@ -17,7 +17,7 @@ struct CertifyOptions {
   std::string endpoint{};    // empty: the descriptor's, or embedded
   std::string descriptor{};  // a file
   std::string scenarios{};   // a folder instead of the built-in cases
-  std::string profile = "auto";
+  std::string profile{};     // empty: the descriptor's, or auto
   bool strict = false;
   Selection selection{};
   std::string shard{};   // K/N
@@ -63,6 +63,18 @@ struct DiffOptions {
 };
 [[nodiscard]] ExitCode diff(const DiffOptions& options);
 
+struct ProbeOptions {
+  std::string endpoint{};       // empty: the descriptor's, or embedded
+  std::string descriptor{};     // a file
+  std::string scenarios{};      // a folder instead of the built-in cases
+  std::string out{};            // where the descriptor goes; empty: standard output
+  std::size_t quota_up_to = 0;  // keys; 0: the quota is not measured
+  std::size_t jobs = 0;         // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+};
+[[nodiscard]] ExitCode probe(const ProbeOptions& options);
+
 struct ServeOptions {
   std::uint16_t port = 1883;
   std::string profile = "deployed";
@@ -77,7 +89,7 @@ struct ServeOptions {
 [[nodiscard]] ExitCode serve(const ServeOptions& options);
 
 struct ListOptions {
-  std::string what = "cases";  // or requirements
+  std::string what = "cases";  // or requirements, or capabilities
   std::string scenarios{};
   bool json = false;
 };

@@ -81,17 +81,6 @@ std::string_view words(ClockSource source) {
   return "unknown";
 }
 
-std::string forms_text(const SuiteResult& result) {
-  std::string out;
-  for (const auto& [divergence, forms] : result.forms) {
-    for (const codec::DialectId id : forms) {
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", codec::name(divergence),
-                         codec::dialect(id).name);
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 ConsoleOptions console_options(std::FILE* stream) {
@@ -245,7 +234,7 @@ void Console::print_summary(const SuiteResult& result, const ReportContext& cont
                   static_cast<double>(result.longest_wait.count()) / 1000.0,
                   result.round_trips.size(), milliseconds(percentile(result.round_trips, 50)),
                   milliseconds(percentile(result.round_trips, 99))));
-  const std::string forms = forms_text(result);
+  const std::string forms = describe_forms(result);
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));
   for (const std::string& note : result.baseline_notes) line("baseline: " + note);

@@ -56,8 +56,9 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
   add_selection(*command, options.selection);
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
-  command->add_option("-j,--jobs", options.jobs,
-                      "Cases at once (default: 64 over MQTT, else one a core)");
+  command->add_option(
+      "-j,--jobs", options.jobs,
+      "Cases at once (default: 64 over MQTT, fewer under a small quota, else one a core)");
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")
@@ -133,6 +134,35 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
   command->callback([&] { action = [&] { return diff(options); }; });
 }
 
+void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
+  constexpr std::size_t kMostKeys = 100'000;
+  CLI::App* command =
+      app.add_subcommand("probe", "Find out about an endpoint and write a descriptor of it");
+  command->add_option("--endpoint", options.endpoint,
+                      "As for certify: embedded (default), mqtt://...");
+  command->add_option("--descriptor", options.descriptor,
+                      "YAML file with what is known already, e.g. credentials");
+  command->add_option("--out", options.out,
+                      "Write the descriptor to this file (default: to standard output, and what "
+                      "people read to standard error)");
+  command
+      ->add_option("--quota-up-to", options.quota_up_to,
+                   "Write this many keys at most to see how many fit, and delete them again. Other "
+                   "users cannot write new keys meanwhile")
+      ->check(CLI::Range(std::size_t{1}, kMostKeys));
+  command->add_option(
+      "-j,--jobs", options.jobs,
+      "Cases at once (default: 64 over MQTT, fewer under a small quota, else one a core)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed, "Of everything random (default: a new one)");
+  command->add_option("--scenarios", options.scenarios,
+                      "Learn from the cases of this folder or file instead of the built-in ones");
+  command->callback([&] { action = [&] { return probe(options); }; });
+}
+
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("serve", "Run a broker with the reference state store on loopback");
@@ -156,9 +186,10 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
 
 void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
                  std::vector<std::string>& paths, Action& action) {
-  CLI::App* list_command = app.add_subcommand("list", "List cases or requirements");
-  list_command->add_option("what", list_options.what, "cases (default) or requirements")
-      ->check(CLI::IsMember({"cases", "requirements"}));
+  CLI::App* list_command = app.add_subcommand("list", "List cases, requirements or capabilities");
+  list_command
+      ->add_option("what", list_options.what, "cases (default), requirements or capabilities")
+      ->check(CLI::IsMember({"cases", "requirements", "capabilities"}));
   list_command->add_flag("--json", list_options.json, "As JSON");
   list_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
   list_command->callback([&] { action = [&] { return list(list_options); }; });
@@ -229,6 +260,7 @@ int run(int argc, char** argv) {
   CertifyOptions certify_options;
   MergeOptions merge_options;
   DiffOptions diff_options;
+  ProbeOptions probe_options;
   ServeOptions serve_options;
   ListOptions list_options;
   std::string id;
@@ -239,6 +271,7 @@ int run(int argc, char** argv) {
   add_certify(app, certify_options, action);
   add_merge(app, merge_options, action);
   add_diff(app, diff_options, action);
+  add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);
   add_readers(app, list_options, id, paths, action);
   try {

@@ -30,12 +30,12 @@ constexpr std::string_view kNotAllowedHint =
 class Prober {
  public:
   Prober(endpoint::Session& session, std::unique_ptr<endpoint::Client> client,
-         const std::string& client_id, double timeout_scale)
+         const std::string& client_id, const std::string& key_prefix, double timeout_scale)
       : reply_timeout_(std::chrono::duration_cast<Duration>(kReplyTimeout * timeout_scale)),
         clock_(session.clock()),
         client_(std::move(client)),
         response_topic_(codec::recommended_response_topic(client_id)),
-        key_("fencepost/preflight/" + client_id) {}
+        key_(key_prefix + "/preflight/" + client_id) {}
 
   endpoint::Client& client() { return *client_; }
   [[nodiscard]] const std::string& response_topic() const { return response_topic_; }
@@ -230,11 +230,13 @@ Result<PreflightReport, PreflightError> preflight(endpoint::Endpoint& endpoint,
   const std::string client_id = "fp-" + run_id + "-preflight";
   auto client = (*session)->connect({.client_id = client_id});
   if (!client) return fail(from_endpoint(client.error()));
-  Prober prober(**session, std::move(*client), client_id, timeout_scale);
+  Prober prober(**session, std::move(*client), client_id, endpoint.capabilities().key_prefix,
+                timeout_scale);
   if (auto subscribed = prober.client().subscribe(prober.response_topic()); !subscribed) {
     return fail(from_endpoint(subscribed.error()));
   }
   PreflightReport report;
+  report.packet_limit = prober.client().packet_limit();
   if (auto measured = measure_round_trips(prober, report); !measured) return fail(measured.error());
   if (auto measured = measure_clock(prober, report); !measured) return fail(measured.error());
   return report;

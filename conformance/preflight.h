@@ -26,6 +26,7 @@ struct PreflightReport {
                                      // unless a difference was shown
   ClockBounds clock_bounds{};        // what is certain of it
   ClockSource clock_source = ClockSource::kAssumed;
+  std::optional<std::uint32_t> packet_limit{};  // of a connection: endpoint::Client::packet_limit()
 };
 
 // Takes less than 5 s, also when nobody answers, and at most twice a round trip more. `run_id` goes

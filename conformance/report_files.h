@@ -22,6 +22,9 @@ struct ReportFiles {
 // why.
 [[nodiscard]] Result<void, std::string> check_writable(const ReportFiles& files);
 
+// The same for one file.
+[[nodiscard]] Result<void, std::string> check_writable(const std::string& path);
+
 // Writes each report that has a place. A report is written beside its place first, so that a full
 // disk never leaves half of one; devices and pipes are written to as they are. On failure the other
 // reports are written all the same; the error names every one that is not.

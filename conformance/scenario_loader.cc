@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "conformance/packet_fill.h"
 #include "conformance/scenario_fields.h"
 #include "conformance/step_loader.h"
 
@@ -61,7 +62,7 @@ void load_capabilities(YamlReader& reader, const YAML::Node& node, Case& out) {
     const std::string guess = nearest(name, fields::kCapabilities);
     reader.complain(
         item, "there is no capability \"" + name + "\"; " +
-                  (guess.empty() ? std::string("there are transport, quota and restricted-client")
+                  (guess.empty() ? std::string("fencepost list capabilities shows those there are")
                                  : "did you mean \"" + guess + "\"?"));
   });
 }
@@ -91,7 +92,7 @@ void check_divergences(YamlReader& reader, const YAML::Node& node, const Case& t
 
 std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const std::string& area,
                               const std::set<std::string>& requirements,
-                              const std::vector<LoadError>& errors) {
+                              std::vector<LoadError>& errors) {
   const std::size_t errors_before = errors.size();
   if (!reader.check_map(node, "case", fields::kCase, {"id", "title", "requirements", "steps"})) {
     return std::nullopt;
@@ -125,6 +126,7 @@ std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const 
   if (errors.size() == errors_before) load_steps(reader, YamlReader::member(node, "steps"), out);
   if (errors.size() == errors_before) {
     check_divergences(reader, node, out);
+    check_limits(out, errors);
     if (!has_positive_check(out)) {
       reader.complain(node,
                       "a store that does nothing would pass this case: add a step that "

@@ -199,6 +199,7 @@ struct ShowStep {
   std::string operator()(const FillQuotaStep& step) const {
     return step.client + " " + step.key + (step.cites.empty() ? "" : ", cites " + step.cites);
   }
+  std::string operator()(const RestartStep& /*step*/) const { return "broker"; }
 };
 
 std::string show(const Step& step) { return step.title + ": " + std::visit(ShowStep{}, step.what); }

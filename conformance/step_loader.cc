@@ -135,6 +135,7 @@ class StepLoader {
     if (action == "wait") return load_wait(body, step);
     if (action == "subscribe") return load_subscribe(body, step);
     if (action == "fill_quota") return load_fill_quota(body, step);
+    if (action == "restart") return load_restart(body, step);
     const std::string client = client_name(body);
     if (action == "connect") {
       step.what = ConnectStep{client};
@@ -497,6 +498,15 @@ class StepLoader {
     }
     step.what = std::move(out);
     return true;
+  }
+
+  bool load_restart(const YAML::Node& body, Step& step) {
+    const auto word = reader_.text(body, "restart");
+    if (word && *word != "broker") {
+      reader_.complain(body, "restart: broker is all that can be restarted, not \"" + *word + "\"");
+    }
+    step.what = RestartStep{};
+    return word == "broker";
   }
 
   YamlReader& reader_;

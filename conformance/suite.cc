@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/bytes.h"
+#include "conformance/capability.h"
 #include "conformance/signature.h"
 #include "reference_store/authorization.h"
 
@@ -25,29 +26,6 @@ bool intersects(const std::vector<std::string>& a, const std::vector<std::string
   return std::any_of(a.begin(), a.end(), [&](const std::string& entry) {
     return std::find(b.begin(), b.end(), entry) != b.end();
   });
-}
-
-// The capability that the endpoint lacks for this case, and how to provide it; empty when there is
-// none.
-std::string missing_capability(const Case& test_case, const endpoint::Capabilities& capabilities) {
-  for (const std::string& name : test_case.requires_) {
-    if (name == "transport" && !capabilities.transport) {
-      return "transport: this endpoint has no MQTT connections; use embedded or mqtt://";
-    }
-    if (name == "quota" && !capabilities.quota) {
-      return "quota: name the endpoint's number of keys in a descriptor (capabilities: {quota: N})";
-    }
-    if (name == "restricted-client" && !capabilities.has_role("restricted")) {
-      return "restricted-client: give credentials of a restricted client in a descriptor "
-             "(roles: {restricted: ...})";
-    }
-  }
-  return {};
-}
-
-bool needs_quota(const Case& test_case) {
-  const auto& names = test_case.requires_;
-  return std::find(names.begin(), names.end(), "quota") != names.end();
 }
 
 // Hands out cases to threads and collects what they find.
@@ -74,8 +52,10 @@ class SuiteRun {
 
  private:
   void skip_unsupported() {
+    const endpoint::Capabilities& offered =
+        options_.offered ? *options_.offered : endpoint_.capabilities();
     for (CaseResult& result : result_.cases) {
-      std::string missing = missing_capability(*result.test_case, endpoint_.capabilities());
+      std::string missing = missing_capability(*result.test_case, offered);
       if (missing.empty()) continue;
       result.verdict = Verdict::kSkipped;
       result.message = std::move(missing);
@@ -84,16 +64,17 @@ class SuiteRun {
     }
   }
 
-  // Exclusive cases run one after the other, when the others are through. Those that fill a quota
-  // which is nobody else's need not wait for the others.
+  // Exclusive cases run one after the other, when the others are through. Those that go to limits
+  // which are nobody else's need not wait for the others.
   void run_cases() {
     const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
-    const auto apart = [this, alone](const CaseResult& entry) {
-      return alone(entry) && endpoint_.capabilities().quota_apart && needs_quota(*entry.test_case);
+    const auto apart = [this](const CaseResult& entry) {
+      return endpoint_.capabilities().quota_apart && needs_limits(*entry.test_case);
     };
     // All queues are made before any case runs: a running case changes its entry.
     const Queue own_quota = queue_of(apart);
-    const Queue together = queue_of([&](const CaseResult& entry) { return !alone(entry); });
+    const Queue together =
+        queue_of([&](const CaseResult& entry) { return !alone(entry) && !apart(entry); });
     const Queue last =
         queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
     std::thread beside([&] { run_phase(own_quota, 1); });
@@ -138,7 +119,7 @@ class SuiteRun {
   void run_one(CaseResult& slot) {
     if (stop_ || lost_) return;
     auto session =
-        needs_quota(*slot.test_case) ? endpoint_.open_quota_session() : endpoint_.open_session();
+        needs_limits(*slot.test_case) ? endpoint_.open_quota_session() : endpoint_.open_session();
     CaseResult result;
     if (session) {
       result = run_case(*slot.test_case, **session, options_.settings);
@@ -364,6 +345,17 @@ std::string observed_dialect(const SuiteResult& result) {
   if (seen.empty()) return "unknown";
   if (seen.size() > 1) return "mixed";
   return std::string(codec::dialect(*seen.begin()).name);
+}
+
+std::string describe_forms(const SuiteResult& result) {
+  std::string out;
+  for (const auto& [divergence, forms] : result.forms) {
+    for (const codec::DialectId id : forms) {
+      out += (out.empty() ? "" : ", ") + std::string(codec::name(divergence)) + " " +
+             std::string(codec::dialect(id).name);
+    }
+  }
+  return out;
 }
 
 ExitCode exit_code(const SuiteResult& result) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ struct SuiteOptions {
   std::size_t jobs = 1;              // cases at once
   bool strict = false;               // a failed "should" fails the run
   endpoint::Duration round_trip{0};  // of one request: decides which cases take longest
+  // What has been found out about the endpoint's capabilities, in the place of what it says itself.
+  std::optional<endpoint::Capabilities> offered{};
 };
 
 // Takes over what the preflight has found out about the endpoint: its clock and its speed.
@@ -97,6 +100,9 @@ void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
 
 // "deployed", "documented", "mixed" or "unknown".
 [[nodiscard]] std::string observed_dialect(const SuiteResult& result);
+
+// "set-not-applied deployed, ...": the forms that were seen.
+[[nodiscard]] std::string describe_forms(const SuiteResult& result);
 
 [[nodiscard]] ExitCode exit_code(const SuiteResult& result);
 

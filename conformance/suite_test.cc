@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "conformance/capability.h"
 #include "conformance/fake_endpoint.h"
 #include "conformance/library.h"
 
@@ -201,6 +202,8 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
       {"transport", "transport: "},
       {"quota", "quota: "},
       {"restricted-client", "restricted-client: "},
+      {"packet-limit", "packet-limit: "},
+      {"restart", "restart: "},
       {"quota, transport", "quota: "}};
   for (const auto& [names, message] : kTable) {
     FakeEndpoint endpoint({.behaviour = reference_store(), .capabilities = {.transport = false}});
@@ -212,11 +215,42 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
     EXPECT_THAT(endpoint.published(), IsEmpty());
   }
   FakeEndpoint able({.behaviour = reference_store(),
-                     .capabilities = {.transport = true, .quota = 5, .roles = {"restricted"}}});
+                     .capabilities = {.transport = true,
+                                      .quota = 5,
+                                      .roles = {"restricted"},
+                                      .max_packet_size = kLargestPacket,
+                                      .restart = true}});
   std::vector<Case> cases;
   cases.push_back(
-      case_of({.more = "requires: [transport, quota, restricted-client]", .steps = kGet}));
+      case_of({.more = "requires: [transport, quota, restricted-client, packet-limit, restart]",
+               .steps = kGet}));
   EXPECT_THAT(verdicts(run(able, cases)), ElementsAre("t.case passed"));
+}
+
+TEST(SuiteVerdict, SkipsPacketsThatAreTooLargeToBeSent) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.more = "requires: [packet-limit]", .steps = kGet}));
+  FakeEndpoint endpoint(
+      {.behaviour = reference_store(), .capabilities = {.max_packet_size = kLargestPacket + 1}});
+  EXPECT_THAT(verdicts(run(endpoint, cases)), ElementsAre("t.case skipped"));
+}
+
+TEST(SuiteVerdict, KnowsWhatWasFoundOutOfAnEndpoint) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "p", .more = "requires: [packet-limit]", .steps = kGet}));
+  cases.push_back(case_of({.id = "q", .more = "requires: [quota]", .steps = kGet}));
+  FakeEndpoint endpoint({.behaviour = reference_store(), .capabilities = {.quota = 5}});
+  EXPECT_THAT(verdicts(run(endpoint, cases)), ElementsAre("p skipped", "q passed"));
+  const SuiteOptions found{.settings = settings(),
+                           .offered = endpoint::Capabilities{.max_packet_size = 5'000}};
+  EXPECT_THAT(verdicts(run(endpoint, cases, found)), ElementsAre("p passed", "q skipped"));
+}
+
+TEST(Capabilities, EachSaysWhatItIsAndHowToProvideIt) {
+  for (const Capability& row : all_capabilities()) {
+    EXPECT_FALSE(row.meaning.empty()) << row.name;
+    EXPECT_FALSE(row.provide.empty()) << row.name;
+  }
 }
 
 // --- order and concurrency ---------------------------------------------------------------------
@@ -335,6 +369,30 @@ TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
     if (!apart) {
       EXPECT_THAT(finished, ElementsAre("a", "b", "q"));
     }
+  }
+}
+
+// On an endpoint with a small store for them, cases that go to its limits take turns.
+TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
+  std::vector<Case> cases;
+  for (const std::string id : {"p1", "p2", "p3"}) {
+    cases.push_back(case_of({.id = id, .more = "requires: [packet-limit]", .steps = kGet}));
+  }
+  for (const bool apart : {true, false}) {
+    std::atomic<int> now{0};
+    std::atomic<int> most{0};
+    Gate gate(apart ? 1 : 3);
+    FakeEndpoint endpoint({.behaviour =
+                               [&](const Published& request) {
+                                 const int running = ++now;
+                                 if (running > most) most = running;
+                                 gate.pass();
+                                 --now;
+                                 return Effects{reply(request, "$-1\r\n")};
+                               },
+                           .capabilities = {.quota_apart = apart, .max_packet_size = 5'000}});
+    EXPECT_EQ(run(endpoint, cases, {.settings = settings(), .jobs = 3}).summary.passed, 3U);
+    EXPECT_EQ(most == 1, apart);
   }
 }
 

@@ -209,6 +209,7 @@ class InProcessEndpoint final : public Endpoint {
   explicit InProcessEndpoint(InProcessOptions options) : options_(std::move(options)) {
     capabilities_.transport = false;
     capabilities_.roles = options_.roles;
+    capabilities_.key_prefix = options_.key_prefix;
     if (options_.quota > 0) capabilities_.quota = options_.quota;
     capabilities_.quota_apart = true;
   }

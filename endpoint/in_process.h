@@ -17,6 +17,7 @@ struct InProcessOptions {
   std::vector<std::string> roles{};  // a role is the user name that its clients connect with
   Conditions conditions{};           // of the store; the session's clock is this machine's
   std::string url = "inproc:";       // what it calls itself
+  std::string key_prefix = Capabilities{}.key_prefix;
 };
 
 // The sessions share nothing and may be used by different threads.
