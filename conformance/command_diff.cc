@@ -140,7 +140,7 @@ ExitCode show(const DiffOptions& options, const Side& a, const Side& b, const Li
 
 ExitCode diff(const DiffOptions& given) {
   DiffOptions options = given;
-  if (const auto writable = check_writable({.json = options.json}); !writable) {
+  if (const auto writable = check_writable(ReportFiles{.json = options.json}); !writable) {
     complain(writable.error());
     return ExitCode::kUsage;
   }
