@@ -92,7 +92,7 @@ std::optional<int> wait_for(pid_t pid, milliseconds timeout) {
   }
 }
 
-std::string with_output(std::string text, const Output& output) {
+std::string with_output(const std::string& text, const Output& output) {
   const std::string tail = output.tail();
   return text + (tail.empty() ? "; it wrote nothing" : "; it wrote:\n" + tail);
 }

@@ -31,13 +31,16 @@ using testing::StartsWith;
 
 const std::atomic<bool> kNeverStop{false};
 
-// A library of these cases, one a line: an id, what it requires, and how it learns something.
+// A library with one case of each kind that a probe runs or leaves out.
 const std::string kRules = R"(requirements:
-- {id: PLAIN-1, level: must, text: A rule., binds: store, section: S, documents: [], source: article, observe: o}
-- {id: OPEN-1, level: may, text: A choice., binds: store, section: S, documents: [], source: article, observe: o,
+- {id: PLAIN-1, level: must, text: A rule.,
+   binds: store, section: S, documents: [], source: article, observe: o}
+- {id: OPEN-1, level: may, text: A choice.,
+   binds: store, section: S, documents: [], source: article, observe: o,
    open: true, outcomes: [one, other]}
-- {id: OPEN-2, level: may, text: Another choice., binds: store, section: S, documents: [], source: article,
-   observe: o, open: true, outcomes: [one, other]}
+- {id: OPEN-2, level: may, text: Another choice.,
+   binds: store, section: S, documents: [], source: article, observe: o,
+   open: true, outcomes: [one, other]}
 )";
 const std::string kCases = R"(area: t
 cases:
@@ -57,9 +60,10 @@ cases:
     expect: ok
   - set: {key: k, value: w, options: [NX]}
     expect: not-applied
-- {id: rights, title: t, requirements: [PLAIN-1], requires: [restricted-client], clients: {r: {role: restricted}},
-   steps: [{get: k, expect: missing}]}
-- {id: places, title: t, requirements: [OPEN-2], requires: [quota], exclusive: true, steps: [{fill_quota: {key: k}}]}
+- {id: rights, title: t, requirements: [PLAIN-1], requires: [restricted-client],
+   clients: {r: {role: restricted}}, steps: [{get: k, expect: missing}]}
+- {id: places, title: t, requirements: [OPEN-2], requires: [quota], exclusive: true,
+   steps: [{fill_quota: {key: k}}]}
 - {id: again, title: t, requirements: [OPEN-2], requires: [restart], exclusive: true,
    steps: [{restart: broker}, {get: k, expect: missing}]}
 )";

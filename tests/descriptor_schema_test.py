@@ -2,7 +2,8 @@
 
     descriptor_schema_test.py SOURCE_DIRECTORY FENCEPOST
 
-A descriptor is handed to `fencepost certify` with no case to run: exit code 5 says that it was taken, 2 that it was not.
+A descriptor is handed to `fencepost certify` with no case to run: exit code 5 says that it was taken, 2 that it was
+not.
 """
 
 import json
@@ -27,7 +28,8 @@ GOOD = {
     "no TLS files": "url: mqtts://host\ntls: {}",
     "a certificate without key": "url: mqtts://host\ntls: {certificate: file}",
     "a user in the URL": "url: 'mqtt://me:secret@host'\nroles: {restricted: {user: r}}",
-    "roles": f"url: mqtt://host\nroles: {{default: {{user: a, password: b}}, r: {{user: c, password_env: {PASSWORD}}}}}",
+    "roles": "url: mqtt://host\nroles: {default: {user: a, password: b}, "
+             f"r: {{user: c, password_env: {PASSWORD}}}}}",
     "a role with a certificate": "url: mqtts://host\nroles: {r: {certificate: file, key: file}}",
     "no roles": "url: mqtt://host\nroles: {}",
     "capabilities": "url: mqtt://host\ncapabilities: {quota: 1, max_packet_size: 1024}",

@@ -13,7 +13,8 @@ import unittest
 import yaml
 
 import cli_test
-from cli_test import FENCEPOST, HANG, MOSQUITTO, PLUGIN, PRELOAD, SLOW, children_of, free_port, listening, run, wait_until
+from cli_test import FENCEPOST, HANG, MOSQUITTO, PLUGIN, PRELOAD, SLOW
+from cli_test import children_of, free_port, listening, run, wait_until
 
 RESTART_CASES = ["--run", "lifecycle.restart.*"]
 
@@ -94,7 +95,7 @@ class Found(ProbeTest):
             # Whatever the probe wrote is gone: as many keys fit again.
             again, _ = self.probed("--endpoint", url, "--quota-up-to", 1000)
             self.assertEqual(found, again)
-            cases = self.certify_what_was_written()
+            cases = self.certify_what_was_written("--run", "quota.*", "--run", "set.*")
             self.assertEqual("passed", cases["quota.keys.new-key-beyond-the-quota-is-refused"]["verdict"])
 
     def test_a_quota_is_not_looked_for_unasked_nor_beyond_what_was_allowed(self):
