@@ -10,9 +10,12 @@ namespace fencepost::conformance::fields {
 using namespace std::string_view_literals;
 
 inline constexpr std::array kFile = {"area"sv, "cases"sv};
-inline constexpr std::array kCase = {"id"sv,       "title"sv, "requirements"sv, "divergence"sv,
-                                     "requires"sv, "tags"sv,  "exclusive"sv,    "clients"sv,
-                                     "steps"sv,    "note"sv};
+inline constexpr std::array kCase = {
+    "id"sv,      "title"sv, "requirements"sv, "divergence"sv, "requires"sv, "tags"sv, "exclusive"sv,
+    "clients"sv, "steps"sv, "note"sv,         "axes"sv,       "except"sv,   "only"sv};
+// What a value of an axis may say of its cases; any other name in it is a placeholder.
+inline constexpr std::array kAxisValue = {"requirements"sv, "requires"sv, "tags"sv, "exclusive"sv,
+                                          "note"sv};
 inline constexpr std::array kClient = {"role"sv,        "subscribes"sv,     "observes"sv,
                                        "clean_start"sv, "session_expiry"sv, "same_id_as"sv};
 
