@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ constexpr std::array kReplaced = {"requirements"sv, "requires"sv, "tags"sv, "exc
                                   "clients"sv,      "steps"sv,    "note"sv};
 // Lists to which values of axes add.
 constexpr std::array kLists = {"requirements"sv, "requires"sv, "tags"sv};
-constexpr std::array kOwn = {"axes"sv, "only"sv, "except"sv};
+constexpr std::array kOwn = {"axes"sv, "parts"sv, "only"sv, "except"sv};
 
 template <std::size_t kSize>
 bool contains(const std::array<std::string_view, kSize>& names, std::string_view name) {
@@ -105,7 +106,7 @@ class Family {
   void check_places() {
     for (const auto& entry : node_) {
       const std::string& key = entry.first.Scalar();
-      if (key == "axes" || contains(kReplaced, key)) continue;
+      if (key == "axes" || key == "parts" || contains(kReplaced, key)) continue;
       for_each_placeholder(entry.second, [&](const YAML::Node& found) {
         reader_.complain(found, key +
                                     " is the same for all members and has no placeholders; quote " +
@@ -229,11 +230,7 @@ class Family {
 
   YAML::Node value_of(const YAML::Node& node) {
     const std::string name = node.Scalar().substr(1);
-    const YAML::Node* value = nullptr;
-    for (const AxisValue* bound : *combination_) {
-      const auto found = bound->placeholders.find(name);
-      if (found != bound->placeholders.end()) value = &found->second.value;
-    }
+    const YAML::Node* value = find(name);
     if (value == nullptr) {
       complain_of_missing(node, name);
       return node;
@@ -255,6 +252,16 @@ class Family {
     return replaced;
   }
 
+  // What a name stands for in this combination; null when nothing.
+  [[nodiscard]] const YAML::Node* find(const std::string& name) const {
+    for (const AxisValue* bound : *combination_) {
+      const auto found = bound->placeholders.find(name);
+      if (found != bound->placeholders.end()) return &found->second.value;
+    }
+    const auto part = table_.parts.find(name);
+    return part == table_.parts.end() ? nullptr : &part->second.value;
+  }
+
   void complain_of_missing(const YAML::Node& node, const std::string& name) {
     const Axis* axis = table_.axis_of(name);
     if (axis != nullptr) {
@@ -265,13 +272,9 @@ class Family {
                               ", or leave the combination out with except");
       return;
     }
-    std::set<std::string> names;
-    for (const Axis& known : table_.axes) {
-      for (const AxisValue& value : known.values) {
-        for (const auto& [key, placeholder] : value.placeholders) names.insert(key);
-      }
-    }
-    const std::vector<std::string_view> known_names(names.begin(), names.end());
+    const std::map<std::string, Placeholder> known = table_.placeholders();
+    std::vector<std::string_view> known_names;
+    for (const auto& [key, placeholder] : known) known_names.push_back(key);
     const std::string guess = nearest(name, known_names);
     complain_once(node, "no axis gives the placeholder " + node.Scalar() +
                             (guess.empty() ? "; add it to the values of an axis, or quote it if it "
@@ -286,14 +289,9 @@ class Family {
   }
 
   void check_all_used() {
-    std::set<std::string> unused;
-    for (const Axis& axis : table_.axes) {
-      for (const AxisValue& value : axis.values) {
-        for (const auto& [name, placeholder] : value.placeholders) {
-          if (used_.contains(name) || !unused.insert(name).second) continue;
-          reader_.complain(placeholder.name, "no step uses $" + name + "; remove it");
-        }
-      }
+    for (const auto& [name, placeholder] : table_.placeholders()) {
+      if (used_.contains(name)) continue;
+      reader_.complain(placeholder.name, "no step uses $" + name + "; remove it");
     }
   }
 
@@ -311,11 +309,9 @@ class Family {
 
 // What only a family may have, in a case without axes.
 void check_plain_case(YamlReader& reader, const YAML::Node& node) {
-  for (const char* key : {"only", "except"}) {
-    if (const YAML::Node filter = YamlReader::member(node, key); filter.IsDefined()) {
-      reader.complain(filter, std::string(key) +
-                                  " leaves combinations of axes out, and this case "
-                                  "has no axes; remove it");
+  for (const std::string_view key : kOwn) {
+    if (const YAML::Node own = YamlReader::member(node, key); own.IsDefined()) {
+      reader.complain(own, std::string(key) + " goes with axes, and this case has none; remove it");
     }
   }
   for_each_placeholder(node, [&](const YAML::Node& found) {

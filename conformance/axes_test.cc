@@ -205,6 +205,19 @@ TEST(Axes, MayBeLimitedToSomeCombinations) {
   }
 }
 
+TEST(Axes, ShareParts) {
+  const Loaded loaded = load(family(R"(axes:
+  a: {one: {x: missing}, two: {x: {reply: $value}}}
+parts:
+  value: {value: v}
+  again: [{get: k, expect: $x}]
+steps: [$again, $again])"));
+  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(
+      show_all(find(loaded, "one.two").steps),
+      ElementsAre("get: a (\"GET\" <k>) => value \"v\"", "get: a (\"GET\" <k>) => value \"v\""));
+}
+
 TEST(Axes, NeedNoRequirementsBesideThoseThatStepsCite) {
   std::string text = family(R"(axes: {a: {one: {x: k}}}
 steps: [{get: $x, expect: {reply: missing, cites: GET-HIT-1}}])");
@@ -423,13 +436,31 @@ const Malformed kMalformed[] = {
      "{x: k}}\n"
      "steps: [{get: $x, expect: missing}]",
      {"f:3:9: id \"one.xxxx"}},
+    {"PartsThatAreAList",
+     "axes: {a: {one: {x: k}}}\nparts: [u]\nsteps: [{get: $x, expect: missing}]",
+     {"f:7:12: parts must be a mapping"}},
+    {"APartThatAnAxisGives",
+     "axes: {a: {one: {x: k}}}\nparts: {x: l}\nsteps: [{get: $x, expect: missing}]",
+     {"f:7:13: the axis a gives the placeholder x already; choose another name"}},
+    {"APartThatCannotBeNamed",
+     "axes: {a: {one: {x: k}}}\nparts: {$u: l}\nsteps: [{get: $x, expect: missing}]",
+     {"f:7:13: a placeholder is named by letters"}},
+    {"APartWithTheNameOfAKey",
+     "axes: {a: {one: {x: k}}}\nparts: {tags: [l]}\nsteps: [{get: $x, expect: missing}]",
+     {"f:7:13: a part cannot be named tags"}},
+    {"AnUnusedPart",
+     "axes: {a: {one: {x: k}}}\nparts: {u: l}\nsteps: [{get: $x, expect: missing}]",
+     {"f:7:13: no step uses $u; remove it"}},
+    {"PartsWithoutAxes",
+     "parts: {u: l}\nsteps: [{get: x, expect: missing}]",
+     {"f:6:12: parts goes with axes, and this case has none"}},
     {"PlaceholdersWithoutAxes",
      "steps: [{get: $x, expect: missing}]",
      {"f:6:19: $x is a placeholder, and this case has no axes to say what it stands for"}},
     {"FiltersWithoutAxes",
      "only: [{a: b}]\nexcept: []\nsteps: [{get: x, expect: missing}]",
-     {"f:6:11: only leaves combinations of axes out, and this case has no axes",
-      "f:7:13: except leaves combinations of axes out, and this case has no axes"}},
+     {"f:6:11: only goes with axes, and this case has none; remove it",
+      "f:7:13: except goes with axes, and this case has none; remove it"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Tables, MalformedAxesTest, testing::ValuesIn(kMalformed),

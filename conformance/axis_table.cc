@@ -55,6 +55,7 @@ class TableLoader {
     const std::size_t before = reader_.complaints();
     load_axes(YamlReader::member(node, "axes"));
     if (reader_.complaints() > before) return;
+    load_parts(YamlReader::member(node, "parts"));
     check_product(YamlReader::member(node, "axes"));
     load_filters(YamlReader::member(node, "only"), "only", table_.only);
     load_filters(YamlReader::member(node, "except"), "except", table_.except);
@@ -116,19 +117,7 @@ class TableLoader {
     if (!reader_.check_names(node, what)) return;
     AxisValue value{.name = name.Scalar(), .node = node};
     for (const auto& entry : node) {
-      const std::string& key = entry.first.Scalar();
-      if (is_reserved(key)) continue;
-      const Axis* other = table_.axis_of(key);
-      if (!is_name(key)) {
-        reader_.complain(entry.first,
-                         "a placeholder is named by letters, digits, _ and -, and begins with "
-                         "a letter");
-      } else if (other != nullptr) {
-        reader_.complain(entry.first, "the axis " + other->name + " gives the placeholder " + key +
-                                          " already; choose another name");
-      } else {
-        value.placeholders[key] = {entry.first, entry.second};
-      }
+      if (!is_reserved(entry.first.Scalar())) add(entry.first, entry.second, value.placeholders);
     }
     const YAML::Node note = YamlReader::member(node, "note");
     if (note.IsDefined()) (void)reader_.text(note, "note");
@@ -138,6 +127,34 @@ class TableLoader {
                                  " are the same, so that cases would stand twice; remove one");
     }
     axis.values.push_back(std::move(value));
+  }
+
+  void load_parts(const YAML::Node& node) {
+    if (!node.IsDefined() || !reader_.check_names(node, "parts")) return;
+    for (const auto& entry : node) {
+      if (is_reserved(entry.first.Scalar())) {
+        reader_.complain(entry.first, "a part cannot be named " + entry.first.Scalar() +
+                                          "; write that into the case itself");
+        continue;
+      }
+      add(entry.first, entry.second, table_.parts);
+    }
+  }
+
+  void add(const YAML::Node& name, const YAML::Node& value,
+           std::map<std::string, Placeholder>& out) {
+    const std::string& text = name.Scalar();
+    const Axis* other = table_.axis_of(text);
+    if (!is_name(text)) {
+      reader_.complain(name,
+                       "a placeholder is named by letters, digits, _ and -, and begins with a "
+                       "letter");
+    } else if (other != nullptr) {
+      reader_.complain(name, "the axis " + other->name + " gives the placeholder " + text +
+                                 " already; choose another name");
+    } else {
+      out[text] = {name, value};
+    }
   }
 
   void check_product(const YAML::Node& node) {
@@ -236,6 +253,16 @@ const Axis* AxisTable::axis_of(const std::string& placeholder) const {
     }
   }
   return nullptr;
+}
+
+std::map<std::string, Placeholder> AxisTable::placeholders() const {
+  std::map<std::string, Placeholder> out = parts;
+  for (const Axis& axis : axes) {
+    for (const AxisValue& value : axis.values) {
+      out.insert(value.placeholders.begin(), value.placeholders.end());
+    }
+  }
+  return out;
 }
 
 std::optional<AxisTable> load_axis_table(YamlReader& reader, const YAML::Node& node) {

@@ -46,14 +46,17 @@ using Combination = std::vector<const AxisValue*>;
 
 struct AxisTable {
   std::vector<Axis> axes;
+  std::map<std::string, Placeholder> parts;  // the same in all combinations
   std::vector<CombinationFilter> only;
   std::vector<CombinationFilter> except;
 
   // The axis that gives this placeholder; null when none does.
   [[nodiscard]] const Axis* axis_of(const std::string& placeholder) const;
+  // All placeholders, each at the first place that gives it.
+  [[nodiscard]] std::map<std::string, Placeholder> placeholders() const;
 };
 
-// Reads `axes`, `only` and `except` of a case. Complains, and returns nothing, unless all is well.
+// Reads `axes`, `parts`, `only` and `except` of a case. Complains, and returns nothing, unless all is well.
 [[nodiscard]] std::optional<AxisTable> load_axis_table(YamlReader& reader, const YAML::Node& node);
 
 // The combinations that are to be cases, the last axis changing fastest. Complains of filters that

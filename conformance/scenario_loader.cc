@@ -69,7 +69,7 @@ void load_capabilities(YamlReader& reader, const YAML::Node& node, Case& out) {
     const std::string guess = nearest(name, fields::kCapabilities);
     reader.complain(
         item, "there is no capability \"" + name + "\"; " +
-                  (guess.empty() ? std::string("there are transport, quota and restricted-client")
+                  (guess.empty() ? std::string("there are transport, quota, restricted-client and exact-clock")
                                  : "did you mean \"" + guess + "\"?"));
   });
 }

@@ -36,6 +36,10 @@ std::string missing_capability(const Case& test_case, const endpoint::Capabiliti
     if (name == "quota" && !capabilities.quota) {
       return "quota: name the endpoint's number of keys in a descriptor (capabilities: {quota: N})";
     }
+    if (name == "exact-clock" && !capabilities.exact_clock) {
+      return "exact-clock: the clock of a store elsewhere is not known to the millisecond; use "
+             "inproc: or embedded";
+    }
     if (name == "restricted-client" && !capabilities.has_role("restricted")) {
       return "restricted-client: give credentials of a restricted client in a descriptor "
              "(roles: {restricted: ...})";

@@ -158,6 +158,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
     out.roles[kRestrictedRole] = {.user = kRestrictedRole};
     out.capabilities.quota = kReferenceQuota;
     out.capabilities.quota_apart = true;
+    out.capabilities.exact_clock = true;
     out.capabilities.roles = {kRestrictedRole};
     return out;
   }

@@ -184,6 +184,7 @@ class InProcessEndpoint final : public Endpoint {
     capabilities_.roles = options_.roles;
     if (options_.quota > 0) capabilities_.quota = options_.quota;
     capabilities_.quota_apart = true;
+    capabilities_.exact_clock = true;
   }
 
   [[nodiscard]] const std::string& url() const override { return url_; }
