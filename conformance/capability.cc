@@ -30,6 +30,10 @@ constexpr std::array kTable = {
         "restart", "its broker can be restarted",
         "name a command that restarts the broker in a descriptor (hooks: {restart: COMMAND})",
         [](const Capabilities& of) { return of.restart; }},
+    Capability{"exact-clock", "its store reads the very clock of the clients",
+               "the clock of a store elsewhere is not known to the millisecond; use inproc: or "
+               "embedded",
+               [](const Capabilities& of) { return of.exact_clock; }},
 };
 static_assert(kTable.size() == fields::kCapabilities.size());
 static_assert(std::equal(kTable.begin(), kTable.end(), fields::kCapabilities.begin(),

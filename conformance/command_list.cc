@@ -69,6 +69,9 @@ void explain_case(const Case& test_case, const Library& library) {
   fmt::print("{}  ({}, {}:{})\n\n  {}\n\n", test_case.id,
              name(library.catalogue.level_of(test_case)), test_case.position.file,
              test_case.position.line, test_case.title);
+  if (!test_case.family.empty()) {
+    fmt::print("  one of the family {0}; run it whole with: --run '{0}.*'\n\n", test_case.family);
+  }
   for (const std::string& id : test_case.requirements) {
     const Requirement* requirement = library.catalogue.find(id);
     fmt::print("  {:<22} {}\n", id, requirement == nullptr ? "" : requirement->text);
@@ -81,6 +84,20 @@ void explain_case(const Case& test_case, const Library& library) {
     fmt::print("{}{}", i == 0 ? "" : ", ", test_case.steps[i].title);
   }
   fmt::print("\n  run it with: fencepost certify --run {}\n", test_case.id);
+}
+
+// A family as a whole; false when there is none of this id.
+bool explain_family(const std::string& id, const Library& library) {
+  std::vector<const Case*> members;
+  for (const Case& test_case : library.cases) {
+    if (test_case.family == id) members.push_back(&test_case);
+  }
+  if (members.empty()) return false;
+  const Position& at = members.front()->position;
+  fmt::print("{}  (a family of {} cases, {}:{})\n\n", id, members.size(), at.file, at.line);
+  for (const Case* member : members) fmt::print("    {:<52} {}\n", member->id, member->title);
+  fmt::print("\n  run it with: fencepost certify --run '{}.*'\n", id);
+  return true;
 }
 
 }  // namespace
@@ -162,6 +179,7 @@ ExitCode explain(const std::string& id, const std::string& scenarios) {
     explain_case(*found, *library);
     return ExitCode::kConformant;
   }
+  if (explain_family(id, *library)) return ExitCode::kConformant;
   std::vector<std::string_view> known;
   for (const Requirement& requirement : library->catalogue.all()) known.push_back(requirement.id);
   for (const Case& test_case : library->cases) known.push_back(test_case.id);

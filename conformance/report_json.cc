@@ -87,6 +87,12 @@ ordered_json open_points(const CaseResult& result) {
   return to_json(out);
 }
 
+ordered_json axes(const Case& test_case) {
+  ordered_json out = ordered_json::object();
+  for (const AxisBinding& binding : test_case.axes) out[binding.axis] = binding.value;
+  return out;
+}
+
 ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
                      const ReportContext& context) {
   const Case& test_case = *result.test_case;
@@ -94,6 +100,7 @@ ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
   out["id"] = test_case.id;
   out["area"] = test_case.area;
   out["title"] = test_case.title;
+  if (!test_case.axes.empty()) out["axes"] = axes(test_case);
   out["requirements"] = test_case.requirements;
   out["divergences"] = ordered_json::array();
   for (const codec::Divergence divergence : test_case.divergences) {

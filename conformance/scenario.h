@@ -207,6 +207,13 @@ struct ClientSpec {
   bool drops = false;        // a step drops its connection
 };
 
+// What one axis of a family of cases is in one of its members.
+struct AxisBinding {
+  std::string axis;
+  std::string value;
+  friend bool operator==(const AxisBinding&, const AxisBinding&) = default;
+};
+
 struct Case {
   std::string id;
   std::string area;
@@ -220,6 +227,8 @@ struct Case {
   std::vector<Step> steps;
   Position position;
   std::string source{};  // its lines in the file, from `position.line` on
+  std::string family{};  // the id that its members have in common; empty for a case without axes
+  std::vector<AxisBinding> axes{};  // which member it is, in the order of the axes
 
   // How long its waits take at least, and how often it waits for a reply: cases are started longest
   // first.

@@ -10,9 +10,12 @@ namespace fencepost::conformance::fields {
 using namespace std::string_view_literals;
 
 inline constexpr std::array kFile = {"area"sv, "cases"sv};
-inline constexpr std::array kCase = {"id"sv,       "title"sv, "requirements"sv, "divergence"sv,
-                                     "requires"sv, "tags"sv,  "exclusive"sv,    "clients"sv,
-                                     "steps"sv,    "note"sv};
+inline constexpr std::array kCase = {
+    "id"sv,      "title"sv, "requirements"sv, "divergence"sv, "requires"sv, "tags"sv, "exclusive"sv,
+    "clients"sv, "steps"sv, "note"sv,         "axes"sv,       "parts"sv,    "only"sv, "except"sv};
+// What a value of an axis may say of its cases; any other name in it is a placeholder.
+inline constexpr std::array kAxisValue = {"requirements"sv, "requires"sv, "tags"sv, "exclusive"sv,
+                                          "note"sv};
 inline constexpr std::array kClient = {"role"sv,        "subscribes"sv,     "observes"sv,
                                        "clean_start"sv, "session_expiry"sv, "same_id_as"sv};
 
@@ -66,7 +69,7 @@ inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};
 inline constexpr std::array kFillQuota = {"client"sv, "key"sv, "cites"sv};
 
 // Names in `requires`.
-inline constexpr std::array kCapabilities = {"transport"sv, "quota"sv, "restricted-client"sv,
-                                             "packet-limit"sv, "restart"sv};
+inline constexpr std::array kCapabilities = {"transport"sv,    "quota"sv,   "restricted-client"sv,
+                                             "packet-limit"sv, "restart"sv, "exact-clock"sv};
 
 }  // namespace fencepost::conformance::fields

@@ -32,11 +32,12 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
   // The brokers must outlive the endpoint.
   EmbeddedEndpoint(endpoint::BrokerProcess& main, endpoint::BrokerProcess& small,
-                   const std::string& url, const std::string& key_prefix)
+                   const std::string& url, const std::string& key_prefix, bool exact_clock)
       : main_(endpoint::make_mqtt_endpoint(options(main, url, key_prefix))),
         small_(endpoint::make_mqtt_endpoint(options(small, url, key_prefix))),
         capabilities_(main_->capabilities()) {
     capabilities_.max_packet_size = kReferencePacketSize;
+    capabilities_.exact_clock = exact_clock;
   }
 
   [[nodiscard]] const std::string& url() const override { return main_->url(); }
@@ -97,8 +98,9 @@ Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const e
     }
     target.brokers.push_back(std::move(*broker));
   }
-  target.endpoint = std::make_unique<EmbeddedEndpoint>(*target.brokers[0], *target.brokers[1],
-                                                       url.display(), key_prefix);
+  target.endpoint =
+      std::make_unique<EmbeddedEndpoint>(*target.brokers[0], *target.brokers[1], url.display(),
+                                         key_prefix, given.conditions.clock_offset.count() == 0);
   return target;
 }
 

@@ -128,6 +128,7 @@ struct Capabilities {
   bool transport = true;               // real MQTT connections
   std::optional<std::size_t> quota{};  // keys that fit, when known and small enough to be filled
   bool quota_apart = false;            // filling it disturbs no other case
+  bool exact_clock = false;            // the store reads the very clock of the sessions
   std::vector<std::string> roles{};    // credentials beside the default ones, e.g. "restricted"
   std::optional<std::uint32_t> max_packet_size{};  // bytes that a PUBLISH may have, when known
   bool restart = false;                            // its broker can be restarted

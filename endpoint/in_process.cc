@@ -212,6 +212,7 @@ class InProcessEndpoint final : public Endpoint {
     capabilities_.key_prefix = options_.key_prefix;
     if (options_.quota > 0) capabilities_.quota = options_.quota;
     capabilities_.quota_apart = true;
+    capabilities_.exact_clock = options_.conditions.clock_offset.count() == 0;
   }
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }

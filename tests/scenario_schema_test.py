@@ -27,6 +27,28 @@ cases:
         expect: {reply: {value: v}}
 """
 
+GOOD_FAMILY = """
+area: sample
+cases:
+  - id: sample-1
+    title: A sample
+    clients: {a: {}, b: $client}
+    axes:
+      state:
+        absent: {client: {}, before: [], answer: missing, number: 1}
+        present: {client: {observes: true}, before: [{get: k}], answer: {value: v}, number: 2, tags: [slow]}
+      way:
+        plain: {act: [{get: k, expect: $answer}], requirements: [GET-HIT-1]}
+        exact: {act: [$asked], asked: {get: {key: {exact: k}, qos: $number}}}
+    only: [{state: [absent, present]}]
+    except: [{state: absent, way: exact}]
+    steps:
+      - $before
+      - $act
+      - send: {command: [GET, $asked], payload_format: $number}
+        expect: {reply: $answer, ts: $answer}
+"""
+
 # Each is GOOD with one text replaced by another: what it is, the text, the other.
 MALFORMED = [
     ("no area", "area: sample\n", ""),
@@ -84,6 +106,23 @@ MALFORMED = [
     ("a timestamp saved as now", "{reply: {value: v}}", "{ts: {save: now}}"),
 ]
 
+# The same for GOOD_FAMILY.
+MALFORMED_FAMILY = [
+    ("neither requirements nor axes", "axes:", "tables:"),
+    ("axes without values", "state:\n", "other: {}\n      state:\n"),
+    ("a value of an axis in upper case", "absent: {client", "Absent: {client"),
+    ("a value of an axis that ends with a dash", "absent: {client", "absent-: {client"),
+    ("a placeholder that cannot be named", "number: 1}", "1: 1}"),
+    ("only that is no list", "only: [{state: [absent, present]}]", "only: {state: absent}"),
+    ("an exception of nothing", "[{state: absent, way: exact}]", "[{}]"),
+    ("requirements of a value that are a number", "[GET-HIT-1]", "7"),
+    ("tags of a value that are no texts", "[slow]", "[1]"),
+    ("text that is no placeholder for a number", "payload_format: $number", "payload_format: number"),
+    ("a placeholder with a blank", "ts: $answer", "ts: $answer now"),
+    ("a step that is text", "- $act", "- act"),
+    ("an axis without name", "way:\n", "'':\n"),
+]
+
 
 def complaints(validator, document):
     """Where and what, one line each. JSON has no keys but texts, so others are complaints here."""
@@ -129,12 +168,14 @@ def check_files(validator, scenarios):
 
 
 def check_samples(validator):
-    problems = [f"the good sample is refused: {c}" for c in complaints(validator, load(GOOD)[0])]
-    for what, old, new in MALFORMED:
-        if GOOD.count(old) != 1:
-            problems.append(f"sample \"{what}\": {old!r} is not once in the good sample")
+    problems = []
+    for good in GOOD, GOOD_FAMILY:
+        problems += [f"a good sample is refused: {c}" for c in complaints(validator, load(good)[0])]
+    for good, (what, old, new) in [(GOOD, row) for row in MALFORMED] + [(GOOD_FAMILY, row) for row in MALFORMED_FAMILY]:
+        if good.count(old) != 1:
+            problems.append(f"sample \"{what}\": {old!r} is not once in its good sample")
             continue
-        document, error = load(GOOD.replace(old, new))
+        document, error = load(good.replace(old, new))
         if error:
             problems.append(f"sample \"{what}\" is not even YAML: {error}")
         elif not complaints(validator, document):
