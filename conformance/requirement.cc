@@ -105,10 +105,10 @@ void check_sections(const std::vector<Section>& sections,
     used.insert(requirement.section);
     if (std::find(titles.begin(), titles.end(), requirement.section) != titles.end()) continue;
     const std::string guess = nearest(requirement.section, titles);
-    errors.push_back({requirement.position,
-                      requirement.id + " stands in \"" + requirement.section +
-                          "\", which is not among the sections" +
-                          (guess.empty() ? "" : "; did you mean \"" + guess + "\"?")});
+    errors.push_back(
+        {requirement.position, requirement.id + " stands in \"" + requirement.section +
+                                   "\", which is not among the sections" +
+                                   (guess.empty() ? "" : "; did you mean \"" + guess + "\"?")});
   }
   for (const Section& section : sections) {
     if (used.contains(section.title) || !section.note.empty()) continue;

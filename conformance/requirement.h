@@ -43,9 +43,9 @@ struct Section {
 
 class Catalogue {
  public:
-  // Reads requirements.yaml; complaints are appended to `errors`. When the file lists the sections of
-  // the article, each requirement must stand in one of them, and each of them must have a requirement
-  // or a note that says why it has none.
+  // Reads requirements.yaml; complaints are appended to `errors`. When the file lists the sections
+  // of the article, each requirement must stand in one of them, and each of them must have a
+  // requirement or a note that says why it has none.
   [[nodiscard]] static Catalogue load(const SourceFile& file, std::vector<LoadError>& errors);
 
   // Null when there is no such requirement.
