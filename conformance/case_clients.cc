@@ -16,7 +16,7 @@ using endpoint::Duration;
 
 Problem lost(const endpoint::Error& error) {
   using endpoint::ErrorKind;
-  // Req: ENV-SUBACK-1. With less than QoS 1 a message may get lost: its absence would prove nothing.
+  // Req: ENV-SUBACK-1. Below QoS 1 a message may get lost: its absence would prove nothing.
   if (error.kind == ErrorKind::kNotAllowed && error.reason_code == 0) {
     return {.message = error.text,
             .expected = "a SUBACK with reason code 0x01 (granted QoS 1)",

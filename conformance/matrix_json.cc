@@ -110,7 +110,10 @@ ordered_json matrix_document(const Matrix& matrix) {
   out["suite_version"] = suite_version();
   if (matrix.run) out["run"] = to_json(*matrix.run, matrix);
   out["totals"] = to_json(matrix.totals);
-  out["totals"]["cases_without_requirement"] = matrix.cases_without_requirement.size();
+  out["cases_without_requirement"] = ordered_json::array();
+  for (const Case* test_case : matrix.cases_without_requirement) {
+    out["cases_without_requirement"].push_back(test_case->id);
+  }
   out["levels"] = ordered_json::object();
   for (const Level level : {Level::kMust, Level::kShould, Level::kMay}) {
     const auto found = matrix.levels.find(level);

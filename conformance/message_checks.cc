@@ -48,8 +48,6 @@ MaybeProblem compare(const TimestampCheck& check, const codec::Message& request,
   return std::nullopt;
 }
 
-constexpr std::string_view kContentType = "application/octet-stream";
-
 // Is this `X.Y` with X = 1?
 bool is_supported_version(std::string_view version) {
   if (!version.starts_with("1.") || version.size() == 2) return false;
@@ -59,9 +57,10 @@ bool is_supported_version(std::string_view version) {
 // Rules that hold of a property if it is there at all. No member of `expect` says that; a step that
 // cites the rule does.
 MaybeProblem check_cited_rule(const std::string& cites, const codec::Message& message) {
-  if (cites == kContentTypeRule && message.content_type && *message.content_type != kContentType) {
+  if (cites == kContentTypeRule && message.content_type &&
+      *message.content_type != codec::kContentType) {
     return Problem{.message = "the response has another content type",
-                   .expected = std::string(kContentType) + ", or none",
+                   .expected = std::string(codec::kContentType) + ", or none",
                    .actual = "\"" + escape(*message.content_type) + "\""};
   }
   const std::string* version = message.property("__protVer");
