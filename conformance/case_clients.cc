@@ -16,6 +16,13 @@ using endpoint::Duration;
 
 Problem lost(const endpoint::Error& error) {
   using endpoint::ErrorKind;
+  // Req: ENV-SUBACK-1. Below QoS 1 a message may get lost: its absence would prove nothing.
+  if (error.kind == ErrorKind::kNotAllowed && error.reason_code == 0) {
+    return {.message = error.text,
+            .expected = "a SUBACK with reason code 0x01 (granted QoS 1)",
+            .actual = "0x00 (granted QoS 0)",
+            .cites = "ENV-SUBACK-1"};
+  }
   const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
                     error.kind == ErrorKind::kTimeout;
   return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive, .message = error.text};

@@ -17,8 +17,9 @@
 
 namespace fencepost::conformance {
 
-// What an error of the endpoint means for the case: a connection that is gone, or trouble that says
-// nothing about the store, such as a subscription that the broker does not allow.
+// What an error of the endpoint means for the case: a connection that is gone, a subscription that
+// was granted with too low a QoS, or trouble that says nothing about the store, such as a
+// subscription that the broker does not allow.
 [[nodiscard]] Problem lost(const endpoint::Error& error);
 
 // The connection of this client ended, and nothing in the case makes that right.

@@ -95,6 +95,16 @@ struct ListOptions {
 };
 [[nodiscard]] ExitCode list(const ListOptions& options);
 
+struct MatrixOptions {
+  std::string scenarios{};
+  std::string report{};  // a JSON report of certify, whose results are added
+  std::string json{};    // files; "-": standard output
+  std::string html{};
+  std::string markdown{};
+  bool full = false;  // every requirement with its cases
+};
+[[nodiscard]] ExitCode matrix(const MatrixOptions& options);
+
 [[nodiscard]] ExitCode explain(const std::string& id, const std::string& scenarios);
 
 // Checks scenario files; without paths those built in.

@@ -248,6 +248,24 @@ int refuse(const CLI::App& app, const CLI::ParseError& error,
   return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
 }
 
+void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "matrix",
+      "Show which case checks which requirement\n"
+      "Exit code 1 when a requirement that must hold and can be tested has no case");
+  command->add_option("--json", options.json,
+                      "Write it as JSON to this file, - for standard output (schema: "
+                      "docs/matrix.schema.json)");
+  command->add_option("--html", options.html, "Write one self-contained page to this file");
+  command->add_option("--markdown", options.markdown,
+                      "Write the tables of docs/COVERAGE.md to this file");
+  command->add_option("--report", options.report,
+                      "Add the results of a run: a JSON report of certify");
+  command->add_flag("--full", options.full, "Print every requirement with its cases");
+  command->add_option("--scenarios", options.scenarios, "Of this folder or file");
+  command->callback([&] { action = [&] { return matrix(options); }; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
@@ -263,6 +281,7 @@ int run(int argc, char** argv) {
   ProbeOptions probe_options;
   ServeOptions serve_options;
   ListOptions list_options;
+  MatrixOptions matrix_options;
   std::string id;
   std::vector<std::string> paths;
   Action action;
@@ -274,6 +293,7 @@ int run(int argc, char** argv) {
   add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);
   add_readers(app, list_options, id, paths, action);
+  add_matrix(app, matrix_options, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

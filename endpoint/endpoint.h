@@ -77,7 +77,8 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  // Waits for the SUBACK. A refusal is kNotAllowed with its reason code.
+  // Waits for the SUBACK. A refusal is kNotAllowed with its reason code, and so is a grant of
+  // another QoS than 1, which was asked for.
   [[nodiscard]] virtual Result<void, Error> subscribe(const std::string& filter) = 0;
 
   // Hands the message over; what the broker says of it arrives through receive().

@@ -28,6 +28,7 @@ constexpr int kMaxBufferedMessages =
 constexpr int kReceiveMaximum = 65'535;
 constexpr auto kDisconnectTimeout = std::chrono::milliseconds{1'000};
 constexpr int kFirstErrorReason = 0x80;
+constexpr int kSubscriptionQos = 1;
 // Paho writes greater numbers as signed ones, byte by byte, and gets other numbers.
 constexpr std::uint32_t kMaxFourByteInteger = 0x7fff'ffff;
 
@@ -139,13 +140,13 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   Result<void, Error> subscribe(const std::string& filter) override {
     if (!connected_) return fail(lost());
     try {
-      const mqtt::token_ptr token = client_.subscribe(filter, 1);
+      const mqtt::token_ptr token = client_.subscribe(filter, kSubscriptionQos);
       if (!token->wait_for(timeout_)) {
         return fail(Error{ErrorKind::kTimeout, "no SUBACK in time for " + filter});
       }
       const mqtt::subscribe_response response = token->get_subscribe_response();
       for (const mqtt::ReasonCode code : response.get_reason_codes()) {
-        if (static_cast<int>(code) >= kFirstErrorReason) {
+        if (static_cast<int>(code) != kSubscriptionQos) {
           return fail(refused_subscription(filter, static_cast<int>(code)));
         }
       }
@@ -223,6 +224,12 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   static Error lost() { return {ErrorKind::kLost, "the client is not connected"}; }
 
   static Error refused_subscription(const std::string& filter, int reason) {
+    if (reason < kFirstErrorReason) {
+      return {ErrorKind::kNotAllowed,
+              "the broker granted the subscription to " + filter + " with QoS " +
+                  std::to_string(reason) + ", not " + std::to_string(kSubscriptionQos),
+              reason};
+    }
     return {ErrorKind::kNotAllowed,
             "the broker refused the subscription to " + filter + " with " + reason_text(reason),
             reason};
