@@ -57,7 +57,7 @@ Result<RunBaseline, std::string> RunBaseline::open(const BaselineOptions& option
   if (!baseline) return fail(baseline.error());
   if (options.fix) {
     // Better now than after the run.
-    if (const auto writable = check_writable({.json = options.file}); !writable) {
+    if (const auto writable = check_writable(ReportFiles{.json = options.file}); !writable) {
       return fail(writable.error());
     }
   }
