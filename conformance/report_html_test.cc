@@ -140,7 +140,8 @@ TEST(HtmlReport, LoadsNothing) {
   given.endpoint = "inproc:";  // an address in the text of the page is none that is loaded
   const std::string page = without_data(Sample({Verdict::kFailed}).page(given));
   const std::regex reference(
-      R"re(https?:|//[a-z]|\bsrc\s*=|\bsrcset|@import|url\(|<link|<iframe|<object|fetch\(|href="[^#])re");
+      R"re(https?:|//[a-z]|\bsrc\s*=|\bsrcset|@import|url\(|<link|<iframe|<object)re"
+      R"re(|fetch\(|href="[^#])re");
   for (std::sregex_iterator at(page.begin(), page.end(), reference), end; at != end; ++at) {
     ADD_FAILURE() << at->prefix().str().substr(
                          at->prefix().length() > 60 ? at->prefix().length() - 60 : 0)

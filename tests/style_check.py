@@ -24,6 +24,7 @@ RESTRICTED = {
     r"^CLI/": {"conformance"},
     r"^pugixml": {"conformance"},
     r"^fmt/": {"conformance"},
+    r"^openssl/": {"conformance"},
 }
 TEST_FILE = re.compile(r"_(test|prop|bench)\.cc$")
 MAX_FILE_LINES = 1000

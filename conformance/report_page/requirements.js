@@ -43,8 +43,9 @@ function judgeRequirements(report) {
   }
 }
 
-// What the cases together say of one requirement. A rule passes when nothing that looked at it says otherwise: a case
-// that was lost, or that another rule ended early, leaves it undecided.
+// What the cases together say of one requirement. It is passed when a case shows that it holds and none that it does
+// not; cases that ended before they came to it are counted in the note. Of a run that ended early that is not enough:
+// what it did not finish might have shown a failure.
 function judge(rule) {
   const broken = rule.citing.filter((one) => one.failure?.requirement === rule.id && !one.unexpected_pass);
   for (const state of ['failed', 'warning', 'expected-failure', 'inconclusive']) {
@@ -76,9 +77,11 @@ function judgeUnbroken(citing) {
   if (unfinished > 0) return { state: 'not-run', note: `${unfinished} of ${all} not finished` };
   const skipped = of('skipped');
   if (skipped === citing.length) return { state: 'skipped', note: all };
-  const other = citing.length - passed - skipped;
-  if (other > 0) return { state: 'inconclusive', note: `${other} of ${all} ended early, because of another rule` };
-  return { state: 'passed', note: skipped > 0 ? `${passed} of ${all}, ${skipped} skipped` : all };
+  const early = citing.length - passed - skipped;
+  const notes = [passed < citing.length ? `${passed} of ${all}` : all];
+  if (early > 0) notes.push(`${early} ended early because of another rule`);
+  if (skipped > 0) notes.push(`${skipped} skipped`);
+  return { state: passed > 0 ? 'passed' : 'inconclusive', note: notes.join('; ') };
 }
 
 function renderRequirements(report) {

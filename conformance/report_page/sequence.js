@@ -84,7 +84,13 @@ function eventParts(words, at) {
   const dot = el('span', { class: 'dot' });
   dot.style.left = `${at}%`;
   const label = el('span', { class: 'label' }, el('span', {}, words));
-  label.style.marginLeft = `calc(${at}% + 0.8em)`;
+  // The words stand where there is room for them.
+  if (at < 50) {
+    label.style.marginLeft = `calc(${at}% + 0.8em)`;
+  } else {
+    label.style.marginRight = `calc(${100 - at}% + 0.8em)`;
+    label.classList.add('before');
+  }
   return [dot, label];
 }
 
