@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "conformance/signature.h"
 #include "reference_store/authorization.h"
 
@@ -279,7 +280,8 @@ void add_skipped(const Baseline& baseline, const std::vector<const Case*>& cases
                         .message = "the baseline says so: " + words_of(*entry),
                         .baseline = words_of(*entry),
                         .position = test_case->position});
-    } else if (next != result.cases.end()) {
+    } else {
+      FENCEPOST_CHECK(next != result.cases.end() && next->test_case == test_case);
       merged.push_back(std::move(*next++));
     }
   }

@@ -85,7 +85,8 @@ enum class Finding {
 [[nodiscard]] std::vector<const Case*> without_skipped(const Baseline& baseline,
                                                        const std::vector<const Case*>& cases);
 
-// Puts the others of `cases`, as skipped with their reason, where they belong among the results.
+// Puts the others of `cases`, as skipped with their reason, where they belong among the results,
+// which are those of without_skipped(baseline, cases) in that order.
 void add_skipped(const Baseline& baseline, const std::vector<const Case*>& cases,
                  SuiteResult& result);
 

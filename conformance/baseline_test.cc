@@ -164,6 +164,17 @@ TEST(Baseline, KeepsAFailureOfAnotherKind) {
   EXPECT_EQ(exit_code(result), ExitCode::kFailed);
 }
 
+TEST(Baseline, TakesTheSignatureBeforeItChangesTheMessage) {
+  for (const BaselineEntry& entry :
+       {fails("bad", "other"), flaky("bad", {Verdict::kPassed, Verdict::kInconclusive})}) {
+    Sample run({{"bad", Verdict::kFailed}});
+    run.result.cases[0].signature.clear();
+    apply(baseline_of({entry}), {.today = kToday, .whole_suite = true}, run.result);
+    EXPECT_NE(run.result.cases[0].message, "wrong");
+    EXPECT_EQ(run.result.cases[0].signature, kSignature);
+  }
+}
+
 // A warning alone fails no run; an entry that is out of date does.
 TEST(Baseline, FailsTheRunForAWarningOfAnotherKind) {
   const SuiteResult result =

@@ -248,12 +248,19 @@ class BaselineTest(unittest.TestCase):
         self.assertEqual((case["verdict"], case["message"], case["transcript"]),
                          ("skipped", "the baseline says so: crashes, T-2", []))
         self.assertRegex(self.said, r"- wrong\.key +skipped  the baseline says so: crashes, T-2\n")
+        # Nothing was sent for it.
+        sent = self.report["latency_ms"]["round_trips"]
+        self.certify(text, "--skip", "wrong.key")
+        self.assertEqual(self.report["latency_ms"]["round_trips"], sent)
+        self.certify("version: 1\nskip: [{case: good.one, reason: r}]\n")
+        self.assertEqual([case["verdict"] for case in self.report["cases"]],
+                         ["inconclusive", "skipped", "skipped", "failed", "failed"])
         self.assertEqual([case["id"] for case in self.report["cases"]],
                          ["odd.late", "odd.connections", "good.one", "wrong.value", "wrong.key"])
         skipped = [test.get("name").split()[0] for test in
                    ElementTree.fromstring(self.read("report.xml")).iter("testcase")
                    if test.find("skipped") is not None and not test.find("skipped").get("type")]
-        self.assertIn("wrong.key", skipped)
+        self.assertIn("good.one", skipped)
 
     def test_an_entry_of_a_case_that_cannot_run_is_neither_right_nor_wrong(self):
         text = RIGHT + "  - {case: odd.connections, statuses: [passed, failed], reason: r}\n"
