@@ -104,7 +104,7 @@ Report expect_the_same(const Sample& sample) {
   auto report = read_report(SourceFile{"r.json", text}, sample.library);
   if (!report) {
     ADD_FAILURE() << report.error();
-    return {};
+    return {.file = "r.json", .result = sample.result, .context = sample.context};
   }
   EXPECT_EQ(to_json(report->result, sample.library.catalogue, report->context), text);
   return std::move(*report);
