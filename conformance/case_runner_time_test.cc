@@ -14,7 +14,6 @@ namespace {
 using namespace fake;  // made for this test
 using namespace std::chrono_literals;
 using codec::Verb;
-using testing::HasSubstr;
 using testing::StartsWith;
 
 // --- replies that come late --------------------------------------------------------------------
@@ -47,7 +46,7 @@ TEST(CaseRunnerWindow, FailsNothingWithAReplyThatComesTooLate) {
 // What was there when the late reply was made was there before.
 TEST(CaseRunnerWindow, TakesALateReplyThatShowsTheKey) {
   EXPECT_EQ(told(delayed(Verb::kGet, 950ms), windowed("t1 + 900ms")), "passed");
-  const std::string kTable[] = {
+  const std::string table[] = {
       "set: {key: k, value: \"w\", options: [NX]}\n  expect: {reply: not-applied, before: t1 + "
       "1ms}",
       "vdel: {key: k, value: \"w\"}\n  expect: {reply: not-applied, before: t1 + 1ms}",
@@ -55,7 +54,7 @@ TEST(CaseRunnerWindow, TakesALateReplyThatShowsTheKey) {
   const Behaviour slow = changed(reference_store(), [](const Published&, Effects& effects) {
     for (Effect& effect : effects) effect.after = 500ms;
   });
-  for (const std::string& step : kTable) {
+  for (const std::string& step : table) {
     const bool set = step.starts_with("set");
     const bool vdel = step.starts_with("vdel");
     const std::string divergence = set ? "set-not-applied" : vdel ? "vdel-mismatch" : std::string();

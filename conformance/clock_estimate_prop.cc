@@ -120,7 +120,7 @@ RC_GTEST_PROP(StoreClockProperty, AWrongLimitIsProved, ()) {
   ClockSimulation simulation(store, some_start());
   const StoreClock clock(estimate_clock(simulation).bounds);
   const std::int64_t now_ms = simulation.now_ms();
-  constexpr std::int64_t kRoundTripMs = 2 * (120 + 50);
+  constexpr std::int64_t kRoundTripMs = 340;  // twice the longest way with its jitter
   const std::int64_t timestamp_ms =
       too_small ? clock.last_accepted_ms(now_ms) : clock.first_refused_ms(now_ms + kRoundTripMs);
   const auto offered = simulation.offer(timestamp_ms, OfferKind::kPlain);

@@ -41,12 +41,12 @@ TEST(ClockEstimate, TakesTwoVersionsOfAQuietStore) {
     std::chrono::microseconds offset;
     std::string result;
   };
-  const Row kTable[] = {{0ms, "versions 0 [-1, 1]"},
-                        {30s, "versions 30000 [29999, 30001]"},
-                        {-10min, "versions -600000 [-600001, -599999]"},
-                        {1500us, "versions 1 [0, 2]"},
-                        {-24h * 30, "versions -2592000000 [-2592000001, -2591999999]"}};
-  for (const Row& row : kTable) {
+  const Row table[] = {{0ms, "versions 0 [-1, 1]"},
+                       {30s, "versions 30000 [29999, 30001]"},
+                       {-10min, "versions -600000 [-600001, -599999]"},
+                       {1500us, "versions 1 [0, 2]"},
+                       {-24h * 30, "versions -2592000000 [-2592000001, -2591999999]"}};
+  for (const Row& row : table) {
     const Estimated result = estimated({.offset = row.offset});
     EXPECT_EQ(told(result.estimate), row.result);
     EXPECT_EQ(result.offers, 0);

@@ -1,9 +1,9 @@
 """A right store may be slow, and its clock may differ from ours: no case may fail it for that.
 
 usage: clock_delay_test.py BUILD_BIN_DIR [unittest arguments]
-Certifies the reference store, over MQTT and in process, with delays and clocks of its own. What cannot be proved must be
-inconclusive, for a reason that has to do with time. That stores with such clocks which are wrong still fail is shown in
-conformance/case_runner_time_test.cc, where stores can be wrong.
+Certifies the reference store, over MQTT and in process, with delays and clocks of its own. What cannot be proved must
+be inconclusive, for a reason that has to do with time. That stores with such clocks which are wrong still fail is shown
+in conformance/case_runner_time_test.cc, where stores can be wrong.
 """
 
 import json
@@ -28,7 +28,8 @@ HANG = 240
 
 # Why a case may be inconclusive: each says which time was missed, or what is not known of the clock.
 REASONS = re.compile(r"^the reply came \d+ ms after \S+, when it no longer proves anything"
-                     r"|^whether a timestamp -?\d+ ms ahead of our clock may be (refused|accepted) depends on the store's clock")
+                     r"|^whether a timestamp -?\d+ ms ahead of our clock may be (refused|accepted) depends on the "
+                     r"store's clock")
 # Judged by the clock of the store alone: these must be decided wherever that clock could be measured.
 SKEW_CASES = ["version.skew.just-within-a-minute-is-accepted", "version.skew.just-beyond-a-minute-is-refused",
               "fencing.future.just-within-a-minute-is-accepted", "fencing.future.just-beyond-a-minute-is-refused"]
@@ -42,7 +43,8 @@ class Run:
         self.folder = tempfile.TemporaryDirectory()
         self.report = pathlib.Path(self.folder.name) / "r.json"
         self.process = subprocess.Popen(
-            [str(FENCEPOST), "certify", "--quiet", "--endpoint", endpoint, "--json", str(self.report), *SLOW, *arguments],
+            [str(FENCEPOST), "certify", "--quiet", "--endpoint", endpoint, "--json", str(self.report), *SLOW,
+             *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def result(self):
@@ -77,7 +79,8 @@ class ClockDelayTest(unittest.TestCase):
         bounds = report["clock_offset_bounds_ms"]
         self.assertLess(bounds["low"], offset_ms, run.endpoint)
         self.assertGreater(bounds["high"], offset_ms, run.endpoint)
-        print(f"\n{run.endpoint}: {report['summary']['passed']} passed, {report['summary']['inconclusive']} inconclusive, "
+        summary = report["summary"]
+        print(f"\n{run.endpoint}: {summary['passed']} passed, {summary['inconclusive']} inconclusive, "
               f"{report['duration_ms'] / 1000:.1f} s, offset between {bounds['low']} and {bounds['high']} ms "
               f"({bounds['source']})", end="", flush=True)
         return report
@@ -94,12 +97,13 @@ class ClockDelayTest(unittest.TestCase):
             self.decided(report)
 
     def test_answers_are_slow(self):
-        # Side by side: they do little but wait. The cases that fill a quota follow one another, so one run has to do.
+        # Side by side: they do little but wait. Cases that fill a quota follow one another, so one run has to do.
+        slow = "response-delay=200ms"
+        jittery = "response-delay=150ms&response-jitter=100ms&dialect=documented"
         runs = [
-            (Run("embedded?response-delay=200ms"), 0),
-            (Run("embedded?clock-offset=30s&response-delay=200ms", "--profile", "deployed", "--skip", "quota.*"), 30_000),
-            (Run("embedded?clock-offset=-10m&response-delay=150ms&response-jitter=100ms&dialect=documented", "--profile",
-                 "documented", "--skip", "quota.*"), -600_000),
+            (Run(f"embedded?{slow}"), 0),
+            (Run(f"embedded?clock-offset=30s&{slow}", "--profile", "deployed", "--skip", "quota.*"), 30_000),
+            (Run(f"embedded?clock-offset=-10m&{jittery}", "--profile", "documented", "--skip", "quota.*"), -600_000),
         ]
         for run, offset_ms in runs:
             self.decided(self.check(run, offset_ms))
@@ -118,8 +122,9 @@ class ClockDelayTest(unittest.TestCase):
 
     def test_a_second_run_meets_versions_that_the_first_has_moved(self):
         port = free_port()
-        server = subprocess.Popen([str(FENCEPOST), "serve", "--port", str(port), "--clock-offset", "-10m", "--response-delay",
-                                   "5ms"], stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(
+            [str(FENCEPOST), "serve", "--port", str(port), "--clock-offset", "-10m", "--response-delay", "5ms"],
+            stdout=subprocess.PIPE, text=True)
         try:
             self.assertIn("ready", server.stdout.readline())
             url = f"mqtt://127.0.0.1:{port}"
