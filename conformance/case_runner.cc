@@ -12,6 +12,7 @@
 #include "codec/reply.h"
 #include "codec/topics.h"
 #include "conformance/case_clients.h"
+#include "conformance/clock_doubt.h"
 #include "conformance/message_checks.h"
 #include "conformance/packet_fill.h"
 #include "conformance/timestamp_expression.h"
@@ -106,17 +107,6 @@ class CaseRunner {
   }
   [[nodiscard]] std::uint64_t store_wall_ms() const {
     return not_negative(our_wall_ms() + settings_.clock_offset_ms);
-  }
-
-  // Our wall clock when the request was sent, rather too early, and when its reply came, rather too
-  // late: the clocks are read one after the other, and in whole milliseconds.
-  [[nodiscard]] Exchange exchange_of(const Pending& pending) const {
-    const std::int64_t before_ms = our_wall_ms();
-    const Duration now = clock_.now();
-    const std::int64_t after_ms = our_wall_ms();
-    return {
-        .sent_ms = before_ms - std::chrono::ceil<milliseconds>(now - pending.sent).count(),
-        .received_ms = after_ms - std::chrono::floor<milliseconds>(now - pending.replied).count()};
   }
 
   // What the first word of an expression stands for when it is not a saved timestamp.
@@ -217,6 +207,7 @@ class CaseRunner {
     CaseClient* from;
     Pending* pending;
     Message message;
+    std::int64_t sent_ms;  // our wall clock at that time
   };
 
   Result<Sent, Problem> send(const RequestStep& step) {
@@ -229,10 +220,18 @@ class CaseRunner {
     }
     if (const std::string* token = message->property(codec::kTokenProperty)) note_token(*token);
     largest_payload_ = std::max(largest_payload_, message->payload.size());
+    const std::int64_t sent_ms = our_wall_ms();
     auto pending = (*from)->send(*message);
     if (!pending) return fail(lost(pending.error()));
     if (!step.mark.empty()) marks_[step.mark] = {.sent = (*pending)->sent};
-    return Sent{&step, *from, *pending, std::move(*message)};
+    return Sent{&step, *from, *pending, std::move(*message), sent_ms};
+  }
+
+  // Our wall clock when the request was sent and when its reply had come.
+  [[nodiscard]] Exchange exchange_of(const Sent& sent) const {
+    const Duration passed = clock_.now() - sent.pending->replied;  // first, so that it is too short
+    return {.sent_ms = sent.sent_ms,
+            .received_ms = our_wall_ms() - std::chrono::floor<milliseconds>(passed).count()};
   }
 
   void note_token(const std::string& text) {
@@ -400,84 +399,24 @@ class CaseRunner {
                      .expected = "a reply of the protocol",
                      .actual = describe_reply(reply.payload)};
     }
+    const Exchanged exchanged{.expected = expect.outcomes,
+                              .request = sent.message,
+                              .reply = reply,
+                              .when = exchange_of(sent)};
     const auto match = match_reply(expect.outcomes, reply.payload, context);
     if (!match) {
-      if (auto doubt = doubt_about_clock(sent, reply)) return doubt;
-      return unmatched_reply(expect, reply.payload, context);
+      auto doubt = doubt_about_clock(exchanged, store_clock_);
+      if (!doubt) return unmatched_reply(expect, reply.payload, context);
+      return Problem{.verdict = Verdict::kInconclusive,
+                     .message = std::move(*doubt),
+                     .expected = expected_text(sent),
+                     .actual = describe_reply(reply.payload)};
     }
+    note_version(exchanged, store_clock_);
     if (match->form) result_.forms.push_back(*match->form);
-    note_version(sent, reply);
     note_open_point(*sent.step, *match->outcome);
     return std::nullopt;
   }
-
-  // --- how far ahead a timestamp is
-
-  // Versions tell something of the store's clock.
-  void note_version(const Sent& sent, const Message& reply) {
-    const std::string* text = reply.property(codec::kTimestampProperty);
-    const auto version = hlc::parse(text == nullptr ? "" : *text);
-    if (!version) return;
-    const auto decoded = codec::decode_reply(reply.payload);
-    const bool is_new = decoded && decoded->kind == codec::ReplyKind::kOk &&
-                        codec::verb_of(sent.message.payload) == codec::Verb::kSet;
-    if (is_new) {
-      store_clock_.note_new_version(wall_of(*version), exchange_of(*sent.pending));
-    } else {
-      store_clock_.note_version(wall_of(*version));
-    }
-  }
-
-  // Whether a timestamp is more than a minute ahead of the store's clock depends on that clock. An
-  // unexpected refusal, or one that did not come, proves something only if it does so whatever the
-  // store's clock is within what is known of it.
-  MaybeProblem doubt_about_clock(const Sent& sent, const Message& reply) const {
-    const auto decoded = codec::decode_reply(reply.payload);
-    if (!decoded) return std::nullopt;
-    const bool error = decoded->kind == codec::ReplyKind::kError;
-    const auto refused =
-        error ? skew_property(codec::error_with_text(decoded->value)) : std::nullopt;
-    const auto expected = expected_refusal(*sent.step);
-    // Other errors, and one refusal instead of the other, are wrong whatever the clock.
-    if (refused.has_value() == expected.has_value() || (error && !refused)) return std::nullopt;
-    const std::string* text = sent.message.property(refused ? *refused : *expected);
-    const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
-    if (!timestamp) return std::nullopt;
-    const Exchange when = exchange_of(*sent.pending);
-    const std::int64_t wall_ms = wall_of(*timestamp);
-    const bool proved = refused ? store_clock_.surely_accepts(wall_ms, when.sent_ms)
-                                : store_clock_.surely_refuses(wall_ms, when.received_ms);
-    if (proved) return std::nullopt;
-    return Problem{
-        .verdict = Verdict::kInconclusive,
-        .message = fmt::format(
-            "whether a timestamp {} ms ahead of our clock may be {} depends on the store's clock, "
-            "of which no more is known than that it is ahead of ours by {}",
-            wall_ms - when.sent_ms, refused ? "refused" : "accepted",
-            describe(store_clock_.bounds())),
-        .expected = expected_text(sent),
-        .actual = describe_reply(reply.payload)};
-  }
-
-  // The property that an error finds too far ahead.
-  static std::optional<std::string_view> skew_property(std::optional<codec::ErrorCode> error) {
-    if (error == codec::ErrorCode::kTimestampTooFarAhead) return codec::kTimestampProperty;
-    if (error == codec::ErrorCode::kTokenTooFarAhead) return codec::kTokenProperty;
-    return std::nullopt;
-  }
-
-  // The property that has to be refused; nothing when the request may also be carried out.
-  static std::optional<std::string_view> expected_refusal(const RequestStep& step) {
-    std::optional<std::string_view> out;
-    for (const Outcome& outcome : step.expect.outcomes) {
-      const auto* error = std::get_if<ErrorReply>(&outcome.what);
-      if (error == nullptr) return std::nullopt;
-      if (auto property = skew_property(error->code)) out = property;
-    }
-    return out;
-  }
-
-  // --- the form of replies
 
   // The right reply in the wrong dialect deserves to be called that.
   Problem unmatched_reply(const Expectation& expect, std::string_view payload,

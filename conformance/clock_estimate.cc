@@ -9,6 +9,7 @@ constexpr std::int64_t kBudgetMs = 3'000;
 constexpr std::int64_t kReadingBudgetMs = 1'000;  // of the former
 constexpr std::int64_t kBetweenReadingsMs = 20;   // time enough to tell a clock that stands still
 constexpr int kMostReadings = 5;
+constexpr std::int64_t kSecondMs = 1'000;
 constexpr int kMostOffers = 60;
 constexpr std::int64_t kFirstAllowanceMs = 50;  // for the way of a request to the store
 constexpr std::int64_t kFarthestMs = 100LL * 366 * 24 * 60 * 60 * 1000;  // a century
@@ -34,10 +35,11 @@ class Estimator {
   }
 
  private:
-  // A clock that shows whole seconds, say, differs from ours now more and now less.
+  // A clock that shows whole seconds differs from ours now more and now less.
   [[nodiscard]] ClockEstimate done(ClockSource source) const {
-    const ClockBounds bounds{.low_ms = bounds_.low_ms - unit_ms_,
-                             .high_ms = bounds_.high_ms + unit_ms_};
+    const std::int64_t unit_ms = whole_seconds_ ? kSecondMs : 0;
+    const ClockBounds bounds{.low_ms = bounds_.low_ms - unit_ms,
+                             .high_ms = bounds_.high_ms + unit_ms};
     return {.offset_ms = bounds.estimate_ms(), .bounds = bounds, .source = source};
   }
 
@@ -68,8 +70,7 @@ class Estimator {
     const std::int64_t high = high_from_version(seen.wall_ms, seen.when);
     bounds_.high_ms = seen_version_ ? std::min(bounds_.high_ms, high) : high;
     seen_version_ = true;
-    while (unit_ms_ > 0 && seen.wall_ms % unit_ms_ != 0)
-      unit_ms_ = unit_ms_ > 10 ? unit_ms_ / 10 : 0;
+    if (seen.wall_ms % kSecondMs != 0) whole_seconds_ = false;
     round_trip_ms_ = std::max(round_trip_ms_, seen.when.received_ms - seen.when.sent_ms);
   }
 
@@ -158,7 +159,7 @@ class Estimator {
   std::int64_t start_ms_;
   ClockBounds bounds_;
   bool seen_version_ = false;
-  std::int64_t unit_ms_ = 1'000;  // of the store's clock: 1000, 100, 10; 0 for one that shows more
+  bool whole_seconds_ = true;       // all that the versions have shown so far
   std::int64_t round_trip_ms_ = 0;  // the longest
   int offers_ = 0;
 };

@@ -15,8 +15,8 @@ namespace fencepost::conformance {
 enum class ClockSource {
   kVersions,      // versions that went along with our clock: readings of the store's
   kRefusals,      // versions were ahead of the store's clock; what it refuses as too far ahead told
-  kVersionBound,  // the store breaks the rule of refusals: only that a version is not behind its
-                  // clock
+  kVersionBound,  // the store refuses other timestamps than it should, or is too slow: only that a
+                  // version is not behind its clock
   kAssumed,       // nothing: what the article asks for
 };
 [[nodiscard]] std::string_view name(ClockSource source);

@@ -70,13 +70,13 @@ bool needs_words(const CaseResult& result) {
 std::string_view words(ClockSource source) {
   switch (source) {
     case ClockSource::kVersions:
-      return "versions";
+      return "measured by versions";
     case ClockSource::kRefusals:
-      return "refused timestamps";
+      return "measured by refused timestamps";
     case ClockSource::kVersionBound:
-      return "one version, as far-ahead timestamps are not refused";
+      return "not measured but for an upper bound";
     case ClockSource::kAssumed:
-      return "no reply, assumed";
+      return "not measured";
   }
   return "unknown";
 }
@@ -118,7 +118,7 @@ void Console::begin(const ReportContext& context, const Catalogue& catalogue, st
                    name(context.profile), cases, jobs, context.seed));
   line(fmt::format(
       "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
-      "known from {})",
+      "{})",
       milliseconds(context.preflight.round_trip_p50),
       milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
       describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));

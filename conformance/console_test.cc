@@ -49,7 +49,9 @@ ReportContext context(bool strict = false) {
           .strict = strict,
           .command = "fencepost certify --seed 7",
           .started = {},
-          .preflight = {.round_trip_p50 = 1ms, .round_trip_p99 = 2ms, .clock_offset_ms = -3}};
+          .preflight = {.round_trip_p50 = 1ms, .round_trip_p99 = 2ms, .clock_offset_ms = -3,
+                        .clock_bounds = {-5, -1},
+                        .clock_source = ClockSource::kVersions}};
 }
 
 constexpr const char* kGood = "- get: k\n  expect: missing\n";
@@ -256,7 +258,7 @@ TEST(Console, BeginsWithWhatIsAboutToHappen) {
                   "fencepost certify " + std::string(suite_version()) +
                   "  endpoint mqtt://host:1883  profile auto  1 cases, 1 at once  seed 7\n"
                   "preflight: round trip 1.000 ms (p50), 2.000 ms (p99) unloaded; clock offset -3 "
-                  "ms\n"));
+                  "ms (between -5 ms and -1 ms; measured by versions)\n"));
 }
 
 TEST(Console, PrintsOnlyFailuresAndTheSummaryWhenQuiet) {

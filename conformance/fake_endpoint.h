@@ -358,6 +358,15 @@ inline Behaviour on_notification(Behaviour right, MessageChange change) {
   return on_messages(std::move(right), true, std::move(change));
 }
 
+// The right store with a clock that is so far ahead of ours.
+inline Behaviour clocked(std::chrono::milliseconds offset) {
+  return [right = reference_store(), offset](const Published& request) {
+    Published there = request;
+    there.wall_ms += static_cast<std::uint64_t>(offset.count());
+    return right(there);
+  };
+}
+
 // Replaces all that the store does about one verb, other than that the request takes effect.
 inline Behaviour instead_of(codec::Verb verb, Behaviour right,
                             std::function<Effects(const Published&)> replacement) {

@@ -305,7 +305,9 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "started": "2026-01-01T00:00:00Z", "duration_ms": 12.0,
     "latency_ms": {"round_trips": 3, "p50": 2.0, "p99": 3.0, "unloaded_p50": 1.0,
                    "unloaded_p99": 2.0},
-    "clock_offset_ms": -3, "exit_code": 1, "endpoint_lost": true,
+    "clock_offset_ms": -3,
+    "clock_offset_bounds_ms": {"low": -5, "high": -1, "source": "refusals"}, "exit_code": 1,
+    "endpoint_lost": true,
     "summary": {"passed": 1, "failed": 1, "warnings": 1, "skipped": 1, "inconclusive": 1,
                 "expected_failures": 0, "not_run": 2}})"));
 }
