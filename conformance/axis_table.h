@@ -56,7 +56,8 @@ struct AxisTable {
   [[nodiscard]] std::map<std::string, Placeholder> placeholders() const;
 };
 
-// Reads `axes`, `parts`, `only` and `except` of a case. Complains, and returns nothing, unless all is well.
+// Reads `axes`, `parts`, `only` and `except` of a case. Complains, and returns nothing, unless all
+// is well.
 [[nodiscard]] std::optional<AxisTable> load_axis_table(YamlReader& reader, const YAML::Node& node);
 
 // The combinations that are to be cases, the last axis changing fastest. Complains of filters that

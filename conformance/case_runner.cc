@@ -13,7 +13,9 @@
 #include "codec/topics.h"
 #include "conformance/case_clients.h"
 #include "conformance/message_checks.h"
+#include "conformance/packet_fill.h"
 #include "conformance/timestamp_expression.h"
+#include "endpoint/packet_size.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::conformance {
@@ -55,11 +57,13 @@ class CaseRunner {
  public:
   CaseRunner(const Case& test_case, endpoint::Session& session, const RunSettings& settings)
       : case_(test_case),
+        session_(session),
         clock_(session.clock()),
         settings_(settings),
+        store_clock_(settings.clock_bounds),
         random_(settings.seed ^ stable_hash(test_case.id)),
         case_tag_(fmt::format("{:08x}", stable_hash(test_case.id) & 0xffffffffU)),
-        key_prefix_("fencepost/" + settings.run_id + "/" + case_tag_ + "/"),
+        key_prefix_(settings.key_prefix + "/" + settings.run_id + "/" + case_tag_ + "/"),
         clients_(test_case, session, settings, case_tag_, result_.transcript) {
     result_.test_case = &test_case;
   }
@@ -70,7 +74,11 @@ class CaseRunner {
     if (!problem) problem = clients_.check_leftovers();
     result_.verdict = problem ? problem->verdict : Verdict::kPassed;
     if (problem) blame(*problem);
-    if (result_.verdict != Verdict::kLost) clean_up();
+    if (result_.verdict == Verdict::kLost) {
+      result_.left_behind = written_keys();
+    } else {
+      remove_keys(session_, written_keys());
+    }
     result_.round_trips = clients_.close();
     result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - started);
@@ -90,9 +98,33 @@ class CaseRunner {
     return scaled(kReplyTimeout + std::chrono::seconds{largest_payload_ / kBytesPerSecond});
   }
 
+  [[nodiscard]] static std::uint64_t not_negative(std::int64_t wall_ms) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(wall_ms, 0));
+  }
+  [[nodiscard]] std::int64_t our_wall_ms() const {
+    return static_cast<std::int64_t>(clock_.wall_ms());
+  }
   [[nodiscard]] std::uint64_t store_wall_ms() const {
-    const auto wall = static_cast<std::int64_t>(clock_.wall_ms()) + settings_.clock_offset_ms;
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(wall, 0));
+    return not_negative(our_wall_ms() + settings_.clock_offset_ms);
+  }
+
+  // Our wall clock when the request was sent, rather too early, and when its reply came, rather too
+  // late: the clocks are read one after the other, and in whole milliseconds.
+  [[nodiscard]] Exchange exchange_of(const Pending& pending) const {
+    const std::int64_t before_ms = our_wall_ms();
+    const Duration now = clock_.now();
+    const std::int64_t after_ms = our_wall_ms();
+    return {
+        .sent_ms = before_ms - std::chrono::ceil<milliseconds>(now - pending.sent).count(),
+        .received_ms = after_ms - std::chrono::floor<milliseconds>(now - pending.replied).count()};
+  }
+
+  // What the first word of an expression stands for when it is not a saved timestamp.
+  [[nodiscard]] std::uint64_t base_wall_ms(const TimestampExpression& expression) const {
+    if (expression.base != kSkewLimit) return store_wall_ms();
+    if (expression.offset_ms < 0) return not_negative(store_clock_.last_accepted_ms(our_wall_ms()));
+    const std::int64_t latest_ms = our_wall_ms() + settings_.way_allowance.count();
+    return not_negative(store_clock_.first_refused_ms(latest_ms) - 1);
   }
 
   // --- requests
@@ -118,16 +150,15 @@ class CaseRunner {
     }
     std::map<std::string, hlc::Timestamp> values;
     for (const auto& [name, timestamp] : saved_) values[name] = timestamp.value;
-    const auto value = evaluate(expression, store_wall_ms(), from.client_id(), values);
+    const auto value = evaluate(expression, base_wall_ms(expression), from.client_id(), values);
     if (!value) return fail(Problem{.verdict = Verdict::kInconclusive, .message = value.error()});
     return std::optional(hlc::format(*value));
   }
 
-  Result<Message, Problem> make_message(const RequestStep& step, const CaseClient& from) {
+  Result<Message, Problem> make_message(const RequestStep& step, CaseClient& from) {
     Message message;
     message.topic =
         step.topic ? resolve(*step.topic, key_prefix_) : std::string(codec::kRequestTopic);
-    message.payload = resolve(step.payload, key_prefix_);
     message.qos = step.qos;
     message.retain = step.retain;
     message.content_type = step.content_type;
@@ -150,7 +181,34 @@ class CaseRunner {
     };
     if (auto problem = add(codec::kTimestampProperty, step.timestamp)) return fail(*problem);
     if (auto problem = add(codec::kTokenProperty, step.token)) return fail(*problem);
+    if (auto problem = add_payload(step, from.raw().packet_limit(), message)) return fail(*problem);
     return message;
+  }
+
+  // Comes last, as the payload may have to fill the packet.
+  MaybeProblem add_payload(const RequestStep& step, std::optional<std::uint32_t> limit,
+                           Message& message) {
+    const auto filling = filling_in(step.payload);
+    const auto size_with = [&](const std::string& bytes) {
+      if (filling) fillings_[filling->excess] = bytes;
+      message.payload = resolve(step.payload, key_prefix_, fillings_);
+      return endpoint::publish_packet_size(message);
+    };
+    if (!filling) {
+      const std::size_t size = size_with({});
+      if (!limit || size <= *limit) return std::nullopt;
+      return Problem{.verdict = Verdict::kSkipped,
+                     .message = fmt::format("this case sends a packet of {} bytes, and the "
+                                            "endpoint takes at most {}",
+                                            size, *limit)};
+    }
+    const auto bytes = packet_filling({limit.value_or(0), filling->excess}, size_with);
+    if (!limit || !bytes) {
+      return Problem{.verdict = Verdict::kInconclusive,
+                     .message = limit ? bytes.error() : "the broker names no limit for packets"};
+    }
+    (void)size_with(*bytes);
+    return std::nullopt;
   }
 
   // A request that is under way.
@@ -167,7 +225,7 @@ class CaseRunner {
     auto message = make_message(step, **from);
     if (!message) return fail(message.error());
     for (const BytesSpec& key : step.written_keys) {
-      written_keys_.push_back(resolve(key, key_prefix_));
+      written_keys_.push_back(resolve(key, key_prefix_, fillings_));
     }
     if (const std::string* token = message->property(codec::kTokenProperty)) note_token(*token);
     largest_payload_ = std::max(largest_payload_, message->payload.size());
@@ -259,7 +317,8 @@ class CaseRunner {
   [[nodiscard]] ReplyContext context_of(const Sent& sent) const {
     return {.verb = codec::verb_of(sent.message.payload),
             .profile = settings_.profile,
-            .key_prefix = key_prefix_};
+            .key_prefix = key_prefix_,
+            .fillings = &fillings_};
   }
 
   [[nodiscard]] std::string expected_text(const Sent& sent) const {
@@ -290,7 +349,8 @@ class CaseRunner {
     const RequestStep& step = *sent.step;
     const Message& reply = *sent.pending->reply;
     if (!step.mark.empty()) marks_[step.mark].replied = sent.pending->replied;
-    if (auto problem = check_window(step, sent.pending->replied)) return problem;
+    const MaybeProblem late = check_window(step, sent.pending->replied);
+    if (late && !shows_key(reply.payload)) return late;
     MaybeProblem problem = judge_payload(sent, reply);
     // Of an open point's outcomes, a refusal carries no version.
     const bool refusal = step.expect.open && reply.payload.starts_with('-');
@@ -298,11 +358,23 @@ class CaseRunner {
       problem = check_timestamp(step.expect.timestamp, sent.message, reply, saved_);
     }
     if (!problem) problem = check_properties(step.expect, reply);
+    if (problem && late) return late;
     if (problem && problem->cites.empty()) problem->cites = step.expect.cites;
     return problem;
   }
 
-  // A reply that came after the evidence window decides nothing.
+  // Does the reply say that the key was there, with its value, token or expiry? Then it was before,
+  // too, however late the reply. `+OK` says nothing of the kind: a condition may have become true.
+  static bool shows_key(std::string_view payload) {
+    const auto reply = codec::decode_reply(payload);
+    if (!reply) return false;
+    return reply->kind == codec::ReplyKind::kValue ||
+           reply->kind == codec::ReplyKind::kNotApplied ||
+           reply->kind == codec::ReplyKind::kError ||
+           (reply->kind == codec::ReplyKind::kCount && reply->count > 0);
+  }
+
+  // A reply that came after the evidence window fails nothing.
   MaybeProblem check_window(const RequestStep& step, Duration replied) const {
     if (!step.expect.before) return std::nullopt;
     const Duration limit = time_of(*step.expect.before);
@@ -329,11 +401,83 @@ class CaseRunner {
                      .actual = describe_reply(reply.payload)};
     }
     const auto match = match_reply(expect.outcomes, reply.payload, context);
-    if (!match) return unmatched_reply(expect, reply.payload, context);
+    if (!match) {
+      if (auto doubt = doubt_about_clock(sent, reply)) return doubt;
+      return unmatched_reply(expect, reply.payload, context);
+    }
     if (match->form) result_.forms.push_back(*match->form);
+    note_version(sent, reply);
     note_open_point(*sent.step, *match->outcome);
     return std::nullopt;
   }
+
+  // --- how far ahead a timestamp is
+
+  // Versions tell something of the store's clock.
+  void note_version(const Sent& sent, const Message& reply) {
+    const std::string* text = reply.property(codec::kTimestampProperty);
+    const auto version = hlc::parse(text == nullptr ? "" : *text);
+    if (!version) return;
+    const auto decoded = codec::decode_reply(reply.payload);
+    const bool is_new = decoded && decoded->kind == codec::ReplyKind::kOk &&
+                        codec::verb_of(sent.message.payload) == codec::Verb::kSet;
+    if (is_new) {
+      store_clock_.note_new_version(wall_of(*version), exchange_of(*sent.pending));
+    } else {
+      store_clock_.note_version(wall_of(*version));
+    }
+  }
+
+  // Whether a timestamp is more than a minute ahead of the store's clock depends on that clock. An
+  // unexpected refusal, or one that did not come, proves something only if it does so whatever the
+  // store's clock is within what is known of it.
+  MaybeProblem doubt_about_clock(const Sent& sent, const Message& reply) const {
+    const auto decoded = codec::decode_reply(reply.payload);
+    if (!decoded) return std::nullopt;
+    const bool error = decoded->kind == codec::ReplyKind::kError;
+    const auto refused =
+        error ? skew_property(codec::error_with_text(decoded->value)) : std::nullopt;
+    const auto expected = expected_refusal(*sent.step);
+    // Other errors, and one refusal instead of the other, are wrong whatever the clock.
+    if (refused.has_value() == expected.has_value() || (error && !refused)) return std::nullopt;
+    const std::string* text = sent.message.property(refused ? *refused : *expected);
+    const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
+    if (!timestamp) return std::nullopt;
+    const Exchange when = exchange_of(*sent.pending);
+    const std::int64_t wall_ms = wall_of(*timestamp);
+    const bool proved = refused ? store_clock_.surely_accepts(wall_ms, when.sent_ms)
+                                : store_clock_.surely_refuses(wall_ms, when.received_ms);
+    if (proved) return std::nullopt;
+    return Problem{
+        .verdict = Verdict::kInconclusive,
+        .message = fmt::format(
+            "whether a timestamp {} ms ahead of our clock may be {} depends on the store's clock, "
+            "of which no more is known than that it is ahead of ours by {}",
+            wall_ms - when.sent_ms, refused ? "refused" : "accepted",
+            describe(store_clock_.bounds())),
+        .expected = expected_text(sent),
+        .actual = describe_reply(reply.payload)};
+  }
+
+  // The property that an error finds too far ahead.
+  static std::optional<std::string_view> skew_property(std::optional<codec::ErrorCode> error) {
+    if (error == codec::ErrorCode::kTimestampTooFarAhead) return codec::kTimestampProperty;
+    if (error == codec::ErrorCode::kTokenTooFarAhead) return codec::kTokenProperty;
+    return std::nullopt;
+  }
+
+  // The property that has to be refused; nothing when the request may also be carried out.
+  static std::optional<std::string_view> expected_refusal(const RequestStep& step) {
+    std::optional<std::string_view> out;
+    for (const Outcome& outcome : step.expect.outcomes) {
+      const auto* error = std::get_if<ErrorReply>(&outcome.what);
+      if (error == nullptr) return std::nullopt;
+      if (auto property = skew_property(error->code)) out = property;
+    }
+    return out;
+  }
+
+  // --- the form of replies
 
   // The right reply in the wrong dialect deserves to be called that.
   Problem unmatched_reply(const Expectation& expect, std::string_view payload,
@@ -412,7 +556,7 @@ class CaseRunner {
   }
 
   [[nodiscard]] std::string describe_notification(const NotificationStep& step) const {
-    const std::string key = resolve(step.key, key_prefix_);
+    const std::string key = resolve(step.key, key_prefix_, fillings_);
     std::vector<std::string> forms;
     for (const std::string& payload : notification_payloads(step)) {
       if (std::find(forms.begin(), forms.end(), escape(payload, 300)) == forms.end()) {
@@ -424,7 +568,7 @@ class CaseRunner {
 
   [[nodiscard]] std::vector<std::string> notification_payloads(const NotificationStep& step) const {
     std::vector<std::string> out;
-    const std::string value = step.value ? resolve(*step.value, key_prefix_) : "";
+    const std::string value = step.value ? resolve(*step.value, key_prefix_, fillings_) : "";
     for (const codec::DialectId id : dialects_of(settings_.profile)) {
       std::string payload;
       codec::append_notification(payload, {.operation = step.operation, .value = value},
@@ -436,7 +580,7 @@ class CaseRunner {
 
   MaybeProblem judge_notification(const NotificationStep& step, const Notified& notified,
                                   const std::string& expected) {
-    const std::string key = resolve(step.key, key_prefix_);
+    const std::string key = resolve(step.key, key_prefix_, fillings_);
     const auto decoded = codec::decode_notification(notified.message.payload);
     const std::string actual = fmt::format(
         "{} for key \"{}\"", escape(notified.message.payload, 300), escape(notified.key, 100));
@@ -448,7 +592,8 @@ class CaseRunner {
     const std::vector<codec::DialectId> dialects = dialects_of(settings_.profile);
     const bool wrong_form = decoded->form && std::find(dialects.begin(), dialects.end(),
                                                        *decoded->form) == dialects.end();
-    const bool wrong_value = step.value && decoded->value != resolve(*step.value, key_prefix_);
+    const bool wrong_value =
+        step.value && decoded->value != resolve(*step.value, key_prefix_, fillings_);
     if (wrong_form && !wrong_value) {
       Problem problem{.message = {}, .expected = expected, .actual = actual};
       blame_dialect({codec::Divergence::kDeleteOperation, *decoded->form}, "notification", problem);
@@ -539,6 +684,8 @@ class CaseRunner {
     return clients_.disconnect(step.client, step.drop);
   }
 
+  MaybeProblem run(const RestartStep& /*step*/) { return clients_.restart_broker(reply_timeout()); }
+
   MaybeProblem run(const SubscribeStep& step) {
     auto found = clients_.get(step.client);
     if (!found) return found.error();
@@ -602,25 +749,29 @@ class CaseRunner {
     result_.requirement = problem.cites.empty() ? case_.requirements.front() : problem.cites;
   }
 
-  // Removes what the case has written. Failures are of no interest: the verdict stands.
-  void clean_up() {
-    if (written_keys_.empty()) return;
+  // What the case has written, and how to get rid of it.
+  [[nodiscard]] WrittenKeys written_keys() {
     std::sort(written_keys_.begin(), written_keys_.end());
     written_keys_.erase(std::unique(written_keys_.begin(), written_keys_.end()),
                         written_keys_.end());
-    const auto token = fenced_ ? std::optional(hlc::format(last_token())) : std::nullopt;
-    clients_.remove_keys(written_keys_, token, scaled(kCleanupTimeout));
+    return {.keys = std::move(written_keys_),
+            .token = fenced_ ? std::optional(hlc::format(last_token())) : std::nullopt,
+            .client_id = clients_.client_id("cleaner"),
+            .timeout = scaled(kCleanupTimeout)};
   }
 
   // A token that the store takes for every key of this case: newer than what a case usually uses,
   // or the newest that this one did.
   [[nodiscard]] hlc::Timestamp last_token() const {
-    return std::max(hlc::Timestamp{store_wall_ms() + 59'000, 0, "fencepost"}, newest_token_);
+    const std::uint64_t wall_ms = not_negative(store_clock_.last_accepted_ms(our_wall_ms()));
+    return std::max(hlc::Timestamp{wall_ms, 0, "fencepost"}, newest_token_);
   }
 
   const Case& case_;
+  endpoint::Session& session_;
   endpoint::Clock& clock_;
   const RunSettings& settings_;
+  StoreClock store_clock_;
   std::mt19937_64 random_;
   std::string case_tag_;
   std::string key_prefix_;
@@ -629,6 +780,7 @@ class CaseRunner {
   SavedTimestamps saved_;
   std::map<std::string, Mark> marks_;
   std::vector<std::string> written_keys_;
+  Fillings fillings_;
   std::size_t largest_payload_ = 0;  // that this case has sent
   bool fenced_ = false;
   hlc::Timestamp newest_token_;  // that was legal when it was sent

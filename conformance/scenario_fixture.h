@@ -188,6 +188,7 @@ struct ShowStep {
   std::string operator()(const FillQuotaStep& step) const {
     return step.client + " " + step.key + (step.cites.empty() ? "" : ", cites " + step.cites);
   }
+  std::string operator()(const RestartStep& /*step*/) const { return "broker"; }
 };
 
 inline std::string show(const Step& step) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "conformance/axes.h"
+#include "conformance/packet_fill.h"
 #include "conformance/scenario_fields.h"
 #include "conformance/step_loader.h"
 
@@ -16,6 +17,7 @@ namespace {
 struct Surroundings {
   std::string area;
   const std::set<std::string>& requirements;  // that exist
+  std::vector<LoadError>& errors;
 };
 
 bool is_case_id(const std::string& id) {
@@ -69,7 +71,7 @@ void load_capabilities(YamlReader& reader, const YAML::Node& node, Case& out) {
     const std::string guess = nearest(name, fields::kCapabilities);
     reader.complain(
         item, "there is no capability \"" + name + "\"; " +
-                  (guess.empty() ? std::string("there are transport, quota, restricted-client and exact-clock")
+                  (guess.empty() ? std::string("fencepost list capabilities shows those there are")
                                  : "did you mean \"" + guess + "\"?"));
   });
 }
@@ -147,6 +149,7 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
   }
   if (reader.complaints() == errors_before) {
     check_undeclared_divergences(reader, node, out);
+    check_limits(out, file.errors);
     if (!has_positive_check(out)) {
       reader.complain(node,
                       "a store that does nothing would pass this case: add a step that "
@@ -268,6 +271,21 @@ std::chrono::milliseconds Case::expected_wait() const {
   return now;
 }
 
+std::size_t Case::exchanges() const {
+  constexpr std::size_t kOfSilence = 3;  // register, write the fence, stop
+  std::size_t out = 0;
+  for (const Step& step : steps) {
+    if (std::holds_alternative<SilenceStep>(step.what)) out += kOfSilence;
+    // The requests of a pipeline are under way together.
+    if (std::holds_alternative<RequestStep>(step.what) ||
+        std::holds_alternative<PipelineStep>(step.what) ||
+        std::holds_alternative<FillQuotaStep>(step.what)) {
+      ++out;
+    }
+  }
+  return out;
+}
+
 std::set<codec::Divergence> divergences_of(const Case& test_case) {
   std::set<codec::Divergence> out;
   for (const Step& step : test_case.steps) {
@@ -306,7 +324,7 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
   if (!root) return out;
   if (!reader.check_map(*root, "the file", fields::kFile, {"area", "cases"})) return out;
   const Surroundings surroundings{load_title(reader, YamlReader::member(*root, "area"), "area"),
-                                  requirements};
+                                  requirements, errors};
   const YAML::Node cases = YamlReader::member(*root, "cases");
   if (!cases.IsSequence() || cases.size() == 0) {
     reader.complain(cases, "cases must be a list of at least one case");

@@ -135,6 +135,7 @@ class StepLoader {
     if (action == "wait") return load_wait(body, step);
     if (action == "subscribe") return load_subscribe(body, step);
     if (action == "fill_quota") return load_fill_quota(body, step);
+    if (action == "restart") return load_restart(body, step);
     const std::string client = client_name(body);
     if (action == "connect") {
       step.what = ConnectStep{client};
@@ -305,7 +306,8 @@ class StepLoader {
     if (unanswered_.contains(expression->base)) {
       reader_.complain(node, "the pipeline sends this request before the reply with \"" +
                                  expression->base + "\" is there; end the pipeline before it");
-    } else if (expression->base != "now" && !known_.timestamps.contains(expression->base)) {
+    } else if (expression->base != "now" && expression->base != kSkewLimit &&
+               !known_.timestamps.contains(expression->base)) {
       reader_.complain(node, "no earlier step saves a timestamp as \"" + expression->base +
                                  "\"; add ts: {save: " + expression->base +
                                  "} to the step that receives it");
@@ -492,6 +494,15 @@ class StepLoader {
     }
     step.what = std::move(out);
     return true;
+  }
+
+  bool load_restart(const YAML::Node& body, Step& step) {
+    const auto word = reader_.text(body, "restart");
+    if (word && *word != "broker") {
+      reader_.complain(body, "restart: broker is all that can be restarted, not \"" + *word + "\"");
+    }
+    step.what = RestartStep{};
+    return word == "broker";
   }
 
   YamlReader& reader_;

@@ -39,8 +39,11 @@ inline constexpr std::chrono::milliseconds kMaxDuration = std::chrono::hours{1};
 // Collects the complaints about one file.
 class YamlReader {
  public:
-  YamlReader(std::string file, std::vector<LoadError>& errors)
-      : file_(std::move(file)), errors_(errors) {}
+  // Of a file that may hold secrets, complaints quote no text and no key: one line that lacks its
+  // colon, or a password that begins with `!`, and what they quote is the password.
+  enum class Content { kPublic, kSecret };
+  YamlReader(std::string file, std::vector<LoadError>& errors, Content content = Content::kPublic)
+      : file_(std::move(file)), errors_(errors), secret_(content == Content::kSecret) {}
 
   // Parses `content`; nothing after an error, which is reported. Anchors, aliases, tags, a second
   // document and nesting deeper than any scenario needs are errors, so that what is loaded is a
@@ -87,6 +90,10 @@ class YamlReader {
                                                                   std::string_view what);
 
  private:
+  // What stands there, for a complaint.
+  [[nodiscard]] std::string shown(const YAML::Node& node) const;
+  void complain_of_unknown_key(const YAML::Node& key, std::string_view what,
+                               std::span<const std::string_view> allowed);
   [[nodiscard]] bool is_blank_before(const YAML::Mark& mark) const;
   [[nodiscard]] bool is_null_word(const YAML::Mark& mark) const;
   // The last line above `before` that is neither empty nor a comment.
@@ -95,6 +102,7 @@ class YamlReader {
   std::string file_;
   std::vector<std::string> lines_;
   std::vector<LoadError>& errors_;
+  bool secret_ = false;
 };
 
 // `150ms`, `2s`, `1m`, `1h`; nothing for anything else.
