@@ -22,7 +22,7 @@ namespace fencepost::conformance {
 
 // How many placeholders one case may replace. A value may name other placeholders, so a few lines
 // could otherwise grow without bound.
-inline constexpr std::size_t kMaxReplacements = 1'000;
+inline constexpr std::size_t kMaxReplacements = 10'000;
 
 struct FamilyMember {
   YAML::Node node;                      // the case, without its axes

@@ -257,7 +257,7 @@ TEST(Axes, DoNotGrowWithoutBound) {
   }
   const Loaded loaded = load(family("axes: {a: {one: {" + value + "}}}\nsteps: [$" + last + "]"));
   EXPECT_THAT(loaded.complaints(),
-              ElementsAre(HasSubstr("f:3:5: this case has more than 1000 placeholders")));
+              ElementsAre(HasSubstr("f:3:5: this case has more than 10000 placeholders")));
 }
 
 // --- malformed tables ----------------------------------------------------------------------------
