@@ -71,9 +71,11 @@ std::string first_of(const std::map<std::string, std::size_t>& verdicts) {
 std::optional<RowFinding> finding_of(const MatrixRow& row, const RunFindings& run) {
   RowFinding out;
   const std::string& id = row.requirement->id;
-  for (const auto& [case_id, finding] : run.cases) {
+  for (const auto& entry : run.cases) {
+    const std::string& case_id = entry.first;
+    const CaseFinding& finding = entry.second;
     const bool cited = std::any_of(row.cases.begin(), row.cases.end(),
-                                   [&](const Case* entry) { return entry->id == case_id; });
+                                   [&](const Case* own) { return own->id == case_id; });
     // A reply in the wrong form is charged to the rule of that form, cited or not.
     const bool charged = is_failure(finding.verdict) && finding.charged == id;
     if (!cited && !charged) continue;

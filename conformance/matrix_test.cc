@@ -24,21 +24,24 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 constexpr const char* kSections = R"(sections:
-- {title: First, documents: [ga, preview], headings: {cs: Prvni, es: Primero, it: Primo}, note: A word on it.}
+- {title: First, documents: [ga, preview], note: A word on it.,
+   headings: {cs: Prvni, es: Primero, it: Primo}}
 - {title: Empty, documents: [preview], headings: {it: Vuoto}, note: It states no rule.}
 - {title: Second, documents: [ga], headings: {cs: Druhy}}
 )";
 constexpr const char* kRules = R"(requirements:
-- {id: R-MUST-1, level: must, binds: store, text: "The `first` rule.", section: Second, documents: [ga],
-   source: article, observe: o, dialects: {documented: '-1\r\n', deployed: ':-1\r\n'}}
+- {id: R-MUST-1, level: must, binds: store, text: "The `first` rule.", section: Second,
+   documents: [ga], source: article, observe: o,
+   dialects: {documented: '-1\r\n', deployed: ':-1\r\n'}}
 - {id: R-MUST-2, level: must, binds: store, text: The second | rule <b>., section: First,
    documents: [ga, preview], source: article, observe: o}
-- {id: R-SHOULD-1, level: should, binds: store, text: A recommendation., section: First, documents: [],
-   source: deployed, observe: o}
-- {id: R-CLIENT-1, level: must, binds: client, text: Clients behave., section: First, documents: [ga],
-   source: article, untestable: binds the client}
-- {id: R-OPEN-1, level: may, binds: store, text: This is not said., section: First, documents: [ga, preview],
-   source: article, observe: o, open: true, outcomes: [yes-it-is, no-it-is-not]}
+- {id: R-SHOULD-1, level: should, binds: store, text: A recommendation., section: First,
+   documents: [], source: deployed, observe: o}
+- {id: R-CLIENT-1, level: must, binds: client, text: Clients behave., section: First,
+   documents: [ga], source: article, untestable: binds the client}
+- {id: R-OPEN-1, level: may, binds: store, text: This is not said., section: First,
+   documents: [ga, preview], source: article, observe: o, open: true,
+   outcomes: [yes-it-is, no-it-is-not]}
 )";
 constexpr const char* kCases = R"(area: some
 cases:
@@ -242,13 +245,14 @@ TEST(CatalogueSections, KeepHeadingsAndNotes) {
               ElementsAre(Pair("cs", "Prvni"), Pair("es", "Primero"), Pair("it", "Primo")));
   EXPECT_THAT(sections[1].documents, ElementsAre("preview"));
   EXPECT_EQ(sections[1].note, "It states no rule.");
-  EXPECT_EQ(sections[1].position.line, 3);
+  EXPECT_EQ(sections[1].position.line, 4);
 }
 
 // --- a run
 
 std::string report_of(const std::string& cases) {
-  return R"({"suite_version": "9", "endpoint": "inproc:", "profile": "auto", "dialect_observed": "deployed",
+  return R"({"suite_version": "9", "endpoint": "inproc:", "profile": "auto",
+             "dialect_observed": "deployed",
              "started": "2026-01-01T00:00:00Z", "exit_code": 1, "cases": [)" +
          cases + "]}";
 }
@@ -266,7 +270,8 @@ Matrix with_run(const std::string& cases) {
 
 TEST(MatrixRun, ChargesAFailureToItsRequirement) {
   const Matrix matrix = with_run(R"(
-      {"id": "some.one", "verdict": "failed", "message": "no", "failure": {"requirement": "R-MUST-1"}},
+      {"id": "some.one", "verdict": "failed", "message": "no",
+       "failure": {"requirement": "R-MUST-1"}},
       {"id": "some.two", "verdict": "passed"})");
   EXPECT_EQ(row_of(matrix, "R-MUST-1").finding->verdict, "failed");
   EXPECT_EQ(row_of(matrix, "R-OPEN-1").finding->verdict, "cut-short");
@@ -286,7 +291,8 @@ TEST(MatrixRun, ChargesAFailureThatTheCaseDoesNotCite) {
 
 TEST(MatrixRun, TellsWhatWasSeenOfAnOpenPoint) {
   const Matrix matrix = with_run(
-      R"({"id": "some.one", "verdict": "passed", "open_points_observed": {"R-OPEN-1": ["yes-it-is"]}},
+      R"({"id": "some.one", "verdict": "passed",
+          "open_points_observed": {"R-OPEN-1": ["yes-it-is"]}},
          {"id": "other", "verdict": "passed"})");
   EXPECT_THAT(row_of(matrix, "R-OPEN-1").finding->observed, ElementsAre("yes-it-is"));
   EXPECT_THAT(row_of(matrix, "R-MUST-1").finding->observed, IsEmpty());
@@ -349,7 +355,8 @@ TEST(MatrixJson, HasTheRunWhereThereIsOne) {
   EXPECT_EQ(plain["requirements"][0]["dialects"]["deployed"], ":-1\\r\\n");
   EXPECT_EQ(plain["sections"][1]["note"], "It states no rule.");
   const auto run = matrix_document(with_run(
-      R"({"id": "some.two", "verdict": "failed", "message": "m", "failure": {"requirement": "R-MUST-2"}})"));
+      R"({"id": "some.two", "verdict": "failed", "message": "m",
+          "failure": {"requirement": "R-MUST-2"}})"));
   EXPECT_EQ(run["run"]["endpoint"], "inproc:");
   EXPECT_EQ(run["requirements"][1]["result"]["verdict"], "failed");
   EXPECT_FALSE(run["requirements"][2].contains("result"));
@@ -359,7 +366,8 @@ TEST(MatrixJson, HasTheRunWhereThereIsOne) {
 
 TEST(MatrixHtml, DataCannotLeaveItsIsland) {
   const std::string page = matrix_html(with_run(
-      R"({"id": "some.two", "verdict": "failed", "message": "</script><script>alert(1)//& \u2028"})"));
+      R"({"id": "some.two", "verdict": "failed",
+          "message": "</script><script>alert(1)//& \u2028"})"));
   EXPECT_THAT(page, Not(HasSubstr("</script><script>alert")));
   EXPECT_THAT(page, HasSubstr(R"(\u003c/script\u003e\u003cscript\u003ealert(1)//\u0026 \u2028)"));
   EXPECT_THAT(page, Not(HasSubstr("{{")));
@@ -409,10 +417,10 @@ TEST(MatrixText, IsIncompleteWithoutACaseForAMust) {
 }
 
 TEST(MatrixText, InFullNamesTheCases) {
-  const std::string text = matrix_text(
-      with_run(
-          R"({"id": "some.one", "verdict": "passed", "open_points_observed": {"R-OPEN-1": ["yes-it-is"]}})"),
-      {.full = true});
+  const std::string text = matrix_text(with_run(
+                                           R"({"id": "some.one", "verdict": "passed",
+              "open_points_observed": {"R-OPEN-1": ["yes-it-is"]}})"),
+                                       {.full = true});
   EXPECT_THAT(text, HasSubstr("  R-OPEN-1 (may, store, open)  This is not said."));
   EXPECT_THAT(text, HasSubstr("    the run: passed (1 passed); seen: yes-it-is\n    some.one"));
   EXPECT_THAT(text, HasSubstr("4 testable requirements: 2 not in the run, 2 passed"));
@@ -429,7 +437,7 @@ TEST(Explain, ARequirement) {
       text,
       HasSubstr("dialects     documented    -1\\r\\n\n               deployed      :-1\\r\\n"));
   EXPECT_THAT(text, HasSubstr("divergence   set-not-applied\n"));
-  EXPECT_THAT(text, HasSubstr("defined at   requirements.yaml:6\n"));
+  EXPECT_THAT(text, HasSubstr("defined at   requirements.yaml:7\n"));
   EXPECT_THAT(text, HasSubstr("checked by 1 case\n    some.one\n      The first one\n"));
   EXPECT_THAT(text, HasSubstr("fencepost certify --requirement R-MUST-1"));
 }

@@ -86,12 +86,18 @@ class MatrixTest(unittest.TestCase):
         (folder / "some.yaml").write_text(cases, encoding="utf-8")
         return folder
 
+    built_in = None  # what matrix() said of the built-in library
+
     def matrix(self, *arguments):
         """The exit code, and the JSON, which must satisfy the schema and agree with itself."""
+        if not arguments and MatrixTest.built_in:
+            return copy.deepcopy(MatrixTest.built_in)
         result = run("matrix", "--json", "-", *arguments)
         document = json.loads(result.stdout)
         jsonschema.Draft202012Validator(SCHEMA).validate(document)
         self.check(document)
+        if not arguments:
+            MatrixTest.built_in = result.returncode, copy.deepcopy(document)
         return result.returncode, document
 
     def check(self, document):
@@ -289,7 +295,7 @@ class Lint(MatrixTest):
 class Explain(MatrixTest):
     def test_every_requirement_and_every_case(self):
         document = self.matrix()[1]
-        for entry in document["requirements"][::20] + document["cases"][::40]:
+        for entry in document["requirements"][::80] + document["cases"][::120]:
             result = run("explain", entry["id"])
             self.assertEqual(result.returncode, 0)
             self.assertTrue(result.stdout.startswith(entry["id"] + "  "), result.stdout)
