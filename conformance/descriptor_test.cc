@@ -408,7 +408,7 @@ roles: {one: {user: r, password: "c"}, two: {user: s}}
 )"},
                                       errors);
   ASSERT_TRUE(loaded);
-  EXPECT_THAT(secrets_of(*loaded), ElementsAre("a%20b", "a b", "c"));
+  EXPECT_THAT(secrets_of(*loaded), testing::ElementsAre("a%20b", "a b", "c"));
   EXPECT_THAT(secrets_of({}), IsEmpty());
 }
 
