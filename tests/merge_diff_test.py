@@ -22,8 +22,8 @@ REPORT = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="u
 DIFF = json.loads((ROOT / "docs" / "diff.schema.json").read_text(encoding="utf-8"))
 SHARDS = 4
 NOBODY = "mqtt://me:xyzzy-42@127.0.0.1:1"  # no broker listens there
-# Sanitized builds are slower: fewer cases at once keep the evidence windows of cases open.
-SLOW = ["-j", "8", "--timeout-scale", "5"] if os.environ.get("FENCEPOST_TEST_PRELOAD", "") else []
+# Runs are compared: fewer cases at once keep the evidence windows of cases open. Sanitized builds are slower.
+GENTLY = ["-j", "8", "--timeout-scale", "5"] if os.environ.get("FENCEPOST_TEST_PRELOAD", "") else ["-j", "16"]
 HANG = 240  # seconds after which a run counts as hung
 
 OWN_CASES = """
@@ -88,8 +88,8 @@ class MergeDiffTest(unittest.TestCase):
 
 class Merge(MergeDiffTest):
     def test_shards_of_the_embedded_endpoint_are_the_single_run(self):
-        self.certify("single.json", *SLOW)
-        result = self.merge(*reversed(self.certify_shards(*SLOW)))
+        self.certify("single.json", *GENTLY)
+        result = self.merge(*reversed(self.certify_shards(*GENTLY)))
         self.check_same("single.json", result.returncode, result.stdout[-3000:] + result.stderr)
         self.assertEqual(0, result.returncode)
         summary = self.load("single.json")["summary"]
@@ -130,11 +130,11 @@ class Merge(MergeDiffTest):
         for arguments in (["--seed", "18446744073709551615"], ["--endpoint", "inproc:"],
                           ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"],
                           ["--endpoint", NOBODY]):
-            self.certify("one.json", *arguments, *SLOW)
+            self.certify("one.json", *arguments, *GENTLY)
             self.check_survives("one.json")
 
     def test_an_interrupted_report_survives(self):
-        process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *SLOW[2:]],
+        process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *GENTLY[2:]],
                                    stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
         process.stdout.readline()  # one case at a time takes minutes, and the preflight is over
@@ -232,14 +232,14 @@ class Diff(MergeDiffTest):
         self.assertEqual(document["a"]["seed"], document["b"]["seed"])
 
     def test_the_embedded_endpoint_behaves_as_it_did(self):
-        self.certify("before.json", "--seed", "5", *SLOW)
-        result = self.diff(self.path("before.json"), "embedded", *SLOW)
+        self.certify("before.json", "--seed", "5", *GENTLY)
+        result = self.diff(self.path("before.json"), "embedded", *GENTLY)
         self.assertEqual(0, result.returncode, result.stdout + result.stderr)
         self.assertEqual(self.load("diff.json")["b"]["seed"], 5)
         self.assertEqual(self.load("diff.json")["conditions"], [])
 
     def test_what_one_of_them_cannot_do_is_not_compared(self):
-        self.certify("embedded.json", "--run", "envelope.*", *SLOW)
+        self.certify("embedded.json", "--run", "envelope.*", *GENTLY)
         result = self.diff(self.path("embedded.json"), "inproc:")
         self.assertEqual(4, result.returncode, result.stdout)
         self.assertIn("passed in A, skipped in B", result.stdout)
