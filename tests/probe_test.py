@@ -17,6 +17,9 @@ from cli_test import FENCEPOST, HANG, MOSQUITTO, PLUGIN, PRELOAD, SLOW
 from cli_test import children_of, free_port, listening, run, wait_until
 
 RESTART_CASES = ["--run", "lifecycle.restart.*"]
+# Cases that go to what a descriptor says, and none that a slow machine could leave undecided.
+DESCRIBED_CASES = ["--run", "limit.*", "--run", "quota.*", "--run", "authorization.*", "--run", "set.nx.*",
+                   "--run", "binary.large.1048576-bytes", "--skip", "quota.keys.expired-key"]
 
 
 class ProbeTest(cli_test.CliTest):
@@ -62,8 +65,8 @@ class ProbeTest(cli_test.CliTest):
         path.write_text(text)
         return path
 
-    def certify_what_was_written(self, *arguments, **options):
-        result = self.certify("--descriptor", self.out, *arguments, **options)
+    def certify_what_was_written(self, **options):
+        result = self.certify("--descriptor", self.out, *DESCRIBED_CASES, **options)
         self.assertEqual(0, result.returncode, result.stdout[-4000:] + result.stderr)
         return {case["id"]: case for case in self.load_report()["cases"]}
 
@@ -95,7 +98,7 @@ class Found(ProbeTest):
             # Whatever the probe wrote is gone: as many keys fit again.
             again, _ = self.probed("--endpoint", url, "--quota-up-to", 1000)
             self.assertEqual(found, again)
-            cases = self.certify_what_was_written("--run", "quota.*", "--run", "set.*")
+            cases = self.certify_what_was_written()
             self.assertEqual("passed", cases["quota.keys.new-key-beyond-the-quota-is-refused"]["verdict"])
 
     def test_a_quota_is_not_looked_for_unasked_nor_beyond_what_was_allowed(self):
