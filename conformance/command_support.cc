@@ -23,7 +23,7 @@ namespace {
 // at once.
 constexpr std::size_t kNetworkJobs = 64;
 // Against brokers of our own there is nobody to be considerate of.
-constexpr std::size_t kReferenceJobs = 256;
+constexpr std::size_t kReferenceJobs = 128;
 
 // Fewer run at once where all their keys might not fit.
 constexpr std::size_t kKeysOfACase = 16;
