@@ -23,6 +23,7 @@ struct Placeholder {
   YAML::Node value;
 };
 
+// NOLINTNEXTLINE(bugprone-exception-escape): assigning a YAML::Node may throw
 struct AxisValue {
   std::string name;
   YAML::Node node;

@@ -216,7 +216,7 @@ class Endpoints(RedactionTest):
             "url": "inproc:?dialect=documented",
             "roles": {"restricted": {"user": "restricted", "password": ROLE_PASSWORD}}}))
         # Its roles are its own: the complaint must not quote the password.
-        self.expect_no_secret(2, "--descriptor", path, "--profile", "deployed")
+        self.expect_no_secret(2, "--descriptor", path, "--profile", "deployed", wrote=False)
 
     def test_keys(self):
         _, port = self.start_broker()
