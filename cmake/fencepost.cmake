@@ -77,3 +77,17 @@ function(fencepost_sanitizer_runtimes variable)
   list(JOIN paths " " paths)
   set(${variable} "${paths}" PARENT_SCOPE)
 endfunction()
+
+# fencepost_embed(variable FUNCTION f HEADER h FILES a b ...): builds files into the program. `variable` is set to the
+# source file that defines `f`, which the header declares; paths are from the root of the repository.
+function(fencepost_embed variable)
+  cmake_parse_arguments(ARG "" "FUNCTION;HEADER" "FILES" ${ARGN})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cc)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake)
+  list(TRANSFORM ARG_FILES PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} "-DFILES=${ARG_FILES}" -DFUNCTION=${ARG_FUNCTION}
+      -DHEADER=${ARG_HEADER} -DOUTPUT=${output} -P ${script}
+    DEPENDS ${paths} ${script} VERBATIM)
+  set(${variable} ${output} PARENT_SCOPE)
+endfunction()

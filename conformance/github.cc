@@ -202,23 +202,23 @@ std::string row_of(const Finding& finding) {
                      code(result.actual), cell(fmt::format("{}:{}", at.file, at.line)));
 }
 
-struct Section {
+struct SummaryPart {
   const char* title;
   std::string header;
   std::vector<std::string> rows;
 };
 
-std::vector<Section> sections_of(const SuiteResult& result, const Catalogue& catalogue,
-                                 bool strict) {
+std::vector<SummaryPart> summary_parts(const SuiteResult& result, const Catalogue& catalogue,
+                                       bool strict) {
   constexpr std::array kTitles = {
       std::pair{FindingKind::kFailure, "Failed"},
       std::pair{FindingKind::kUnexpectedPass, "Passed, though the baseline says that they fail"},
       std::pair{FindingKind::kWarning, "Warnings"},
       std::pair{FindingKind::kInconclusive, "Inconclusive"},
       std::pair{FindingKind::kExpectedFailure, "Expected failures"}};
-  std::vector<Section> out;
+  std::vector<SummaryPart> out;
   if (!result.baseline_complaints.empty()) {
-    Section section{"The baseline does not fit", "| complaint |\n|---|\n", {}};
+    SummaryPart section{"The baseline does not fit", "| complaint |\n|---|\n", {}};
     for (const std::string& complaint : result.baseline_complaints) {
       section.rows.push_back("| " + cell(complaint) + " |\n");
     }
@@ -226,7 +226,7 @@ std::vector<Section> sections_of(const SuiteResult& result, const Catalogue& cat
   }
   const std::vector<Finding> all = findings(result, catalogue, strict);
   for (const auto& [kind, title] : kTitles) {
-    Section section{
+    SummaryPart section{
         title, "| case | rule | what | expected | seen | where |\n|---|---|---|---|---|---|\n", {}};
     for (const Finding& finding : all) {
       if (finding.kind == kind) section.rows.push_back(row_of(finding));
@@ -317,7 +317,7 @@ std::string github_summary(const SuiteResult& result, const Catalogue& catalogue
   if (out.size() + kRoomForNote > most_bytes) return {};
   const std::size_t most = most_bytes - kRoomForNote;
   std::size_t left_out = 0;
-  for (const Section& section : sections_of(result, catalogue, context.strict)) {
+  for (const SummaryPart& section : summary_parts(result, catalogue, context.strict)) {
     std::string part =
         fmt::format("\n### {} ({})\n\n{}", section.title, section.rows.size(), section.header);
     std::size_t taken = 0;

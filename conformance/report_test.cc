@@ -299,11 +299,15 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "profile": "auto", "dialect_observed": "deployed",
     "forms_observed": {"set-not-applied": ["deployed"]},
     "open_points_observed": {"R-MAY-1": ["a", "b"]},
-    "seed": 7, "strict": false, "command": "fencepost certify --seed 7",
+    "seed": 7, "strict": false,
+    "selection": {"run": [], "skip": [], "tags": [], "requirements": []},
+    "shard": {"index": 1, "of": 1}, "command": "fencepost certify --seed 7",
     "started": "2026-01-01T00:00:00Z", "duration_ms": 12.0,
     "latency_ms": {"round_trips": 3, "p50": 2.0, "p99": 3.0, "unloaded_p50": 1.0,
                    "unloaded_p99": 2.0},
-    "clock_offset_ms": -3, "exit_code": 1,
+    "clock_offset_ms": -3,
+    "clock_offset_bounds_ms": {"low": -5, "high": -1, "source": "refusals"}, "exit_code": 1,
+    "endpoint_lost": true,
     "summary": {"passed": 1, "failed": 1, "warnings": 1, "skipped": 1, "inconclusive": 1,
                 "expected_failures": 0, "not_run": 2}})"));
 }
@@ -323,6 +327,29 @@ TEST(JsonReport, SaysWhatBecameOfEachCase) {
     "open_points_observed": {}, "round_trips_ms": [], "transcript": []})"));
   EXPECT_FALSE(cases[0].contains("failure"));
   EXPECT_EQ(report(every_verdict(), context(true))["cases"][2]["verdict"], "failed");
+}
+
+TEST(JsonReport, HasTheSignatureOfAFailure) {
+  Sample run = every_verdict();
+  run.result.cases[1].signature = "R-MUST-1: wrong";
+  const json cases = report(run)["cases"];
+  EXPECT_EQ(cases[1]["failure"]["signature"], "R-MUST-1: wrong");
+  EXPECT_FALSE(cases[2]["failure"].contains("signature"));
+}
+
+TEST(JsonReport, SaysWhatTheBaselineMadeOfACase) {
+  Sample run({{.id = "known", .verdict = Verdict::kExpectedFailure},
+              {.id = "mended", .verdict = Verdict::kFailed}});
+  run.result.cases[0].baseline = "not yet, T-1";
+  run.result.cases[1].unexpected_pass = true;
+  run.result.baseline_complaints = {"known.yaml:5: mended passes"};
+  const json out = report(run);
+  EXPECT_EQ(out["cases"][0]["verdict"], "expected-failure");
+  EXPECT_EQ(out["cases"][0]["baseline"], "not yet, T-1");
+  EXPECT_FALSE(out["cases"][0].contains("unexpected_pass"));
+  EXPECT_EQ(out["cases"][1]["unexpected_pass"], true);
+  EXPECT_EQ(out["baseline_complaints"], json::parse(R"(["known.yaml:5: mended passes"])"));
+  EXPECT_EQ(out["exit_code"], 1);
 }
 
 TEST(JsonReport, SaysWhyTheRunStopped) {

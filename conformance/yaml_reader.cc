@@ -14,9 +14,12 @@ namespace {
 constexpr std::string_view kQuotedTag =
     "!";  // yaml-cpp's tag of a quoted scalar; a plain one has "?"
 
-constexpr std::string_view kBlank = " \t\r";
+// yaml-cpp lets nobody but its parser mark a node, so one that is built carries its place in its
+// tag:
+// "@line:column", from 1. Of a file no tag can be it, as files have none.
+constexpr char kPlaceTag = '@';
 
-bool is_quoted(const YAML::Node& node) { return node.Tag() == kQuotedTag; }
+constexpr std::string_view kBlank = " \t\r";
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -137,6 +140,17 @@ std::string kind_of(const YAML::Node& node, bool quote = true) {
   return "nothing";
 }
 
+// Where a node stands that has no mark; the beginning of the file when nobody knows.
+Position place_of(const YAML::Node& node) {
+  Position place{{}, 1, 1};
+  const std::string& tag = node.Tag();
+  if (tag.empty() || tag[0] != kPlaceTag) return place;
+  const char* end = tag.data() + tag.size();
+  const auto [colon, code] = std::from_chars(tag.data() + 1, end, place.line);
+  if (code == std::errc{} && colon != end) std::from_chars(colon + 1, end, place.column);
+  return place;
+}
+
 }  // namespace
 
 std::string describe(const LoadError& error) {
@@ -207,11 +221,19 @@ std::optional<YAML::Node> YamlReader::parse(const std::string& content) {
 
 Position YamlReader::position(const YAML::Node& node) const {
   const YAML::Mark mark = node.Mark();
-  if (mark.is_null()) return {file_, 1, 1};
+  if (mark.is_null()) return {file_, place_of(node).line, place_of(node).column};
   if (node.IsNull() && is_blank_before(mark) && !is_null_word(mark)) {
     return position_of_missing_value(mark.line);
   }
   return {file_, mark.line + 1, mark.column + 1};
+}
+
+void YamlReader::place(YAML::Node& built, const YAML::Node& original) {
+  const YAML::Mark mark = original.Mark();
+  const Position at =
+      mark.is_null() ? place_of(original) : Position{{}, mark.line + 1, mark.column + 1};
+  built.SetTag(std::string(1, kPlaceTag) + std::to_string(at.line) + ":" +
+               std::to_string(at.column));
 }
 
 bool YamlReader::is_blank_before(const YAML::Mark& mark) const {
@@ -248,6 +270,7 @@ void YamlReader::complain(const YAML::Node& node, std::string text) {
 }
 
 YAML::Node YamlReader::member(const YAML::Node& map, std::string_view key) {
+  if (!map.IsMap()) return YAML::Node(YAML::NodeType::Undefined);
   const YAML::Node found = map[std::string(key)];
   // yaml-cpp gives an invalid node for an absent key, and whatever one asks that throws.
   return found.IsDefined() ? found : YAML::Node(YAML::NodeType::Undefined);
@@ -315,6 +338,8 @@ bool YamlReader::check_names(const YAML::Node& node, std::string_view what) {
   }
   return good;
 }
+
+bool YamlReader::is_quoted(const YAML::Node& scalar) { return scalar.Tag() == kQuotedTag; }
 
 std::optional<std::string> YamlReader::text(const YAML::Node& node, std::string_view what) {
   if (!node.IsScalar() && !node.IsNull()) {

@@ -53,7 +53,11 @@ class YamlReader {
   // Of an empty value: the line where it is missing, rather than the next token, where the parser
   // notices.
   [[nodiscard]] Position position(const YAML::Node& node) const;
+  // Makes `built`, a node that no parser has seen, stand where `original` stands.
+  static void place(YAML::Node& built, const YAML::Node& original);
   void complain(const YAML::Node& node, std::string text);
+  // How many there are so far.
+  [[nodiscard]] std::size_t complaints() const { return errors_.size(); }
 
   // Is `node` a mapping whose keys are all among `allowed`, each once, and have all of `required`?
   // Complains if not.
@@ -64,9 +68,11 @@ class YamlReader {
   // Is `node` a mapping whose keys are texts of the writer's choice, each once? Complains if not.
   bool check_names(const YAML::Node& node, std::string_view what);
 
-  // A member of a mapping that check_map() has accepted; undefined when absent.
+  // A member of a mapping that check_map() has accepted; undefined when absent, and of what is no
+  // mapping.
   [[nodiscard]] static YAML::Node member(const YAML::Node& map, std::string_view key);
 
+  [[nodiscard]] static bool is_quoted(const YAML::Node& scalar);
   // Text: a quoted scalar, or a plain one that no YAML reader retypes.
   [[nodiscard]] std::optional<std::string> text(const YAML::Node& node, std::string_view what);
   // A whole number, not quoted.

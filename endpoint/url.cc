@@ -86,6 +86,17 @@ void parse_query(std::string_view text, Url& url) {
   }
 }
 
+// `?name=value&name=value`; nothing when there are no options.
+std::string query_text(const std::map<std::string, std::string>& query) {
+  std::string out;
+  for (const auto& [name, value] : query) {
+    out += out.empty() ? "?" : "&";
+    out += name;
+    out += "=" + value;
+  }
+  return out;
+}
+
 constexpr std::string_view kStars = "***";
 
 bool is_port(std::string_view text) {
@@ -148,9 +159,9 @@ Result<Url, std::string> parse_network_url(std::string_view rest, Url url,
 std::string Url::display() const {
   switch (scheme) {
     case Scheme::kEmbedded:
-      return "embedded";
+      return "embedded" + query_text(query);
     case Scheme::kInProcess:
-      return "inproc:";
+      return "inproc:" + query_text(query);
     case Scheme::kMqtt:
     case Scheme::kMqtts:
       break;

@@ -23,7 +23,7 @@ struct Url {
   std::uint16_t port = 0;  // kMqtt: 1883 unless given; kMqtts: 8883 unless given
   std::map<std::string, std::string> query{};
 
-  // The URL without its password.
+  // The URL without its password; options stand in the order of their names.
   [[nodiscard]] std::string display() const;
 };
 
