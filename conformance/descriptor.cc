@@ -175,7 +175,8 @@ class DescriptorLoader {
     const char* value =
         std::getenv(variable->c_str());  // NOLINT(concurrency-mt-unsafe): no threads
     if (value == nullptr) {
-      reader_.complain(node, "password_env: there is no environment variable " + *variable);
+      // Somebody may have put the password itself there.
+      reader_.complain(node, "password_env: there is no environment variable of this name");
       return {};
     }
     out_.password_variables[role] = *variable;

@@ -208,7 +208,7 @@ TEST(Descriptor, NamesWhatIsWrongWithRoles) {
       {"\n  r: {user: r, password: a, password_env: B}",
        "d.yaml:3:43: there is a password already; remove it, or password_env"},
       {"\n  r: {user: r, password_env: FENCEPOST_NO_SUCH}",
-       "d.yaml:3:30: password_env: there is no environment variable FENCEPOST_NO_SUCH"},
+       "d.yaml:3:30: password_env: there is no environment variable of this name"},
       {"\n  r: {user: r, key: /etc/passwd}", "d.yaml:3:6: a key needs its certificate"},
   };
   for (const BadDescriptor& row : kTable) {

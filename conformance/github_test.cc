@@ -134,7 +134,9 @@ TEST(Annotations, PutTheWorstFirst) {
 }
 
 TEST(Annotations, AreNoMoreThanGitHubShows) {
-  EXPECT_THAT(annotations(failures(10)), SizeIs(10));
+  const auto ten = annotations(failures(10));
+  ASSERT_THAT(ten, SizeIs(10));
+  EXPECT_THAT(ten.back(), HasSubstr("%3A c9::wrong"));
   const auto all = annotations(failures(11));
   ASSERT_THAT(all, SizeIs(10));
   EXPECT_EQ(all.back(), "::error title=and more::2 more, see the summary of this step");

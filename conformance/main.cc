@@ -226,7 +226,7 @@ std::string without_passwords(std::string text, const std::vector<std::string>& 
 std::optional<std::string> misplaced_url(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* option : command->get_options()) {
-      if (option->check_lname("endpoint")) continue;
+      if (option->check_lname("endpoint") || option->get_positional()) continue;
       for (const std::string& value : option->results()) {
         if (value.find("://") == std::string::npos || value.find('@') == std::string::npos)
           continue;

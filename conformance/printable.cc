@@ -65,4 +65,19 @@ std::string shortened(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, end)) + std::string(kEllipsis);
 }
 
+std::string without_secrets(std::string text, std::vector<std::string> secrets) {
+  constexpr std::string_view kStars = "***";
+  // The longest first: one secret may be a part of another.
+  std::sort(secrets.begin(), secrets.end(),
+            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  for (const std::string& secret : secrets) {
+    if (secret.empty()) continue;
+    for (std::size_t at = text.find(secret); at != std::string::npos;
+         at = text.find(secret, at + kStars.size())) {
+      text.replace(at, secret.size(), kStars);
+    }
+  }
+  return text;
+}
+
 }  // namespace fencepost::conformance

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace fencepost::conformance {
 
@@ -22,5 +23,8 @@ namespace fencepost::conformance {
 // At most `most` bytes of `text`, which is right UTF-8: no character is cut in two, and a cut ends
 // in an ellipsis. `most` is at least 3.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
+
+// The text with *** in the place of each secret; empty secrets are none.
+[[nodiscard]] std::string without_secrets(std::string text, std::vector<std::string> secrets);
 
 }  // namespace fencepost::conformance

@@ -43,5 +43,12 @@ TEST(Printable, CutsBetweenCharacters) {
   EXPECT_EQ(shortened("abcdef", 3), "…");
 }
 
+TEST(WithoutSecrets, HasStarsInTheirPlace) {
+  EXPECT_EQ(without_secrets("a pw, b pw", {"pw"}), "a ***, b ***");
+  EXPECT_EQ(without_secrets("password", {"pass", "password", ""}), "***");
+  EXPECT_EQ(without_secrets("****", {"*"}), "************");
+  EXPECT_EQ(without_secrets("text", {}), "text");
+}
+
 }  // namespace
 }  // namespace fencepost::conformance

@@ -53,7 +53,7 @@ struct Counts {
 
 constexpr std::array kCountAttributes = {"tests", "failures", "errors", "skipped", "time"};
 
-// Of a node that append_counted() has made.
+// Of a node that counted() has prepared.
 void set_counts(pugi::xml_node node, const Counts& counts) {
   node.attribute("tests") = counts.tests;
   node.attribute("failures") = counts.failures;
@@ -230,9 +230,8 @@ std::map<std::string, Suite> suites_of(const SuiteResult& result) {
   return out;
 }
 
-// A node with its name and a place for its counts, which are known last and stand first.
-pugi::xml_node append_counted(pugi::xml_node parent, const char* kind, const std::string& name) {
-  pugi::xml_node node = parent.append_child(kind);
+// Gives a node its name and a place for its counts, which are known last and stand first.
+pugi::xml_node counted(pugi::xml_node node, const std::string& name) {
   node.append_attribute("name") = printable(name).c_str();
   for (const char* attribute : kCountAttributes) node.append_attribute(attribute);
   return node;
@@ -243,7 +242,7 @@ Counts add_complaints(pugi::xml_node root, const SuiteResult& result,
                       const ReportContext& context) {
   Counts counts;
   if (result.baseline_complaints.empty()) return counts;
-  pugi::xml_node suite = append_counted(root, "testsuite", "baseline");
+  pugi::xml_node suite = counted(root.append_child("testsuite"), "baseline");
   suite.append_attribute("timestamp") = context.started.c_str();
   suite.append_attribute("hostname") = printable(host_of(context.endpoint)).c_str();
   for (const std::string& complaint : result.baseline_complaints) {
@@ -267,12 +266,12 @@ std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
   pugi::xml_node declaration = document.append_child(pugi::node_declaration);
   declaration.append_attribute("version") = "1.0";
   declaration.append_attribute("encoding") = "UTF-8";
-  pugi::xml_node root = append_counted(document.root(), "testsuites", "fencepost");
+  pugi::xml_node root = counted(document.append_child("testsuites"), "fencepost");
   root.append_attribute("timestamp") = context.started.c_str();
   TestWriter tests(catalogue, context);
   Counts total;
   for (const auto& [area, entry] : suites_of(result)) {
-    pugi::xml_node suite = append_counted(root, "testsuite", area);
+    pugi::xml_node suite = counted(root.append_child("testsuite"), area);
     suite.append_attribute("timestamp") = context.started.c_str();
     suite.append_attribute("hostname") = printable(host_of(context.endpoint)).c_str();
     suite.append_attribute("file") = printable(entry.file).c_str();

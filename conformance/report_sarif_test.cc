@@ -173,6 +173,8 @@ TEST(Sarif, SaysHowTheRunWas) {
   const json& complaint = invocation.at("toolConfigurationNotifications").at(0);
   EXPECT_EQ(complaint.at("message").at("text"), "known.yaml:4: the entry gone.* matches no case");
   EXPECT_EQ(complaint.at("level"), "error");
+  EXPECT_EQ(complaint.at("descriptor"), json::parse(R"({"id": "baseline-entry", "index": 2})"));
+  EXPECT_EQ(run.at("tool").at("driver").at("notifications").at(2).at("id"), "baseline-entry");
   EXPECT_EQ(run.at("automationDetails").at("id"), "fencepost/auto/");
   EXPECT_EQ(run.at("properties").at("expectedFailures"), 1);
 }

@@ -115,10 +115,13 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
     options.credentials.password = url.password;
   }
   if (descriptor.restart) {
-    options.restart = [hook = *descriptor.restart]() -> Result<void, endpoint::Error> {
+    options.restart = [hook = *descriptor.restart,
+                       secrets = secrets_of(descriptor)]() -> Result<void, endpoint::Error> {
       const auto done = run_hook(hook);
       if (done) return {};
-      return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error()});
+      // The command, and what it writes, may name the passwords that it needs.
+      return fail(endpoint::Error{endpoint::ErrorKind::kInternal,
+                                  without_secrets(done.error(), secrets)});
     };
   }
   Target target;

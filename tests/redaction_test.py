@@ -10,6 +10,7 @@ import html
 import json
 import os
 import pathlib
+import shlex
 import socket
 import subprocess
 import sys
@@ -211,6 +212,38 @@ class Endpoints(RedactionTest):
         for path in self.outputs.iterdir():
             self.search(path.name, path.read_text(encoding="utf-8"))
 
+    def test_a_hook_that_fails(self):
+        _, port = self.start_broker(f"plugin {PLUGIN}")
+        (self.inputs / "words").write_text(f"{ROLE_PASSWORD}\n{quoted(PASSWORD)}\n", encoding="utf-8")
+        for restart in (f"echo {shlex.quote(PASSWORD)} {shlex.quote(ROLE_PASSWORD)}; exit 1", "cat words; exit 1"):
+            path = self.descriptor(json.dumps({
+                "url": self.urls(port)[0], "hooks": {"restart": restart},
+                "roles": {"restricted": {"user": "restricted", "password": ROLE_PASSWORD}}}))
+            said = self.expect_no_secret(4, "--descriptor", path, "--run", "lifecycle.restart.*",
+                                         masked=[quoted(PASSWORD), PASSWORD, ROLE_PASSWORD])
+            self.assertIn("the hook", said)
+
+    def test_a_password_from_the_environment(self):
+        _, port = self.start_broker()
+        path = self.descriptor(f"url: mqtt://127.0.0.1:{port}\n"
+                               "roles: {default: {user: me, password_env: FENCEPOST_TEST_SECRET}}\n")
+        os.environ["FENCEPOST_TEST_SECRET"] = PASSWORD
+        self.addCleanup(os.environ.pop, "FENCEPOST_TEST_SECRET")
+        said = self.expect_no_secret(3, "--descriptor", path, masked=[PASSWORD])
+        self.assertIn("a broker, but no state store", said)
+
+    def test_other_commands(self):
+        _, port = self.start_broker(f"plugin {PLUGIN}")
+        for url in (self.urls(port)[0], self.urls(free_port())[0]):
+            for command in (["probe", "--endpoint", url, "--out", self.outputs / "descriptor"],
+                            ["diff", url, "inproc:", "--run", "get.*", "--json", self.outputs / "diff"],
+                            ["diff", url + "x", "inproc:"]):
+                done = subprocess.run([FENCEPOST, *command], capture_output=True, timeout=HANG, check=False,
+                                      cwd=self.outputs, env=self.environment(github=False))
+                self.assertIn(done.returncode, (0, 1, 2, 3, 4), done.stderr)
+                self.search(command[0], (done.stdout + done.stderr).decode())
+                self.search_files(wrote=False)
+
     def test_in_process(self):
         path = self.descriptor(json.dumps({
             "url": "inproc:?dialect=documented",
@@ -287,6 +320,7 @@ cases:
             (f"url: mqtt://h\n{role}{{user: me, password: [{word}]}}\n", "3:36"),
             (f"url: mqtt://h\n{role}{{user: me, password: {{{word}: 1}}}}\n", "3:36"),
             (f"url: mqtt://h\n{role}{{user: me, password: a, password: {word}}}\n", "3:39"),
+            (f"url: mqtt://h\n{role}{{user: me, password_env: {word}}}\n", "3:40"),
             ("url: mqtts://h\ntls: " + json.dumps(pem) + "\n", "2:6"),
             (f"url: mqtts://h\ntls:\n  key: |\n    {pem}", "3:8"),
             (f"url: mqtts://h\ntls: {{key: {KEY_MATERIAL}}}\n", "2:12"),
