@@ -38,6 +38,8 @@ function(fencepost_add_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   fencepost_configure(${name})
+  # Tests are built more often than they run.
+  target_compile_options(${name} PRIVATE -O1 -g1)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "endpoint/conditions.h"
 #include "endpoint/endpoint.h"
 #include "reference_store/service.h"
 
@@ -14,6 +15,9 @@ struct InProcessOptions {
   store::ServiceOptions service{};
   std::size_t quota = 0;             // of sessions for cases that fill it; 0: there are none
   std::vector<std::string> roles{};  // a role is the user name that its clients connect with
+  Conditions conditions{};           // of the store; the session's clock is this machine's
+  std::string url = "inproc:";       // what it calls itself
+  std::string key_prefix = Capabilities{}.key_prefix;
 };
 
 // The sessions share nothing and may be used by different threads.
