@@ -100,23 +100,31 @@ Headline conformant(const SuiteResult& result) {
 Headline failed(const SuiteResult& result, const ReportContext& context,
                 const Catalogue& catalogue) {
   std::set<std::string> requirements;
+  std::size_t failures = 0;
+  std::size_t unexpected_passes = 0;
   for (const CaseResult& entry : result.cases) {
-    const bool counts =
-        entry.verdict == Verdict::kFailed && !is_warning(entry, catalogue, context.strict);
-    if (counts && !entry.unexpected_pass) requirements.insert(entry.requirement);
-  }
-  std::string sentence;
-  if (result.summary.failed > 0) {
-    sentence = fmt::format("{} of {} that ran failed", result.summary.failed,
-                           plural(cases_run(result), "case"));
-    if (!requirements.empty()) {
-      sentence += fmt::format(", against {}", plural(requirements.size(), "requirement"));
+    if (entry.verdict != Verdict::kFailed) continue;
+    if (entry.unexpected_pass) {
+      ++unexpected_passes;
+    } else if (!is_warning(entry, catalogue, context.strict)) {
+      ++failures;
+      if (!entry.requirement.empty()) requirements.insert(entry.requirement);
     }
-    sentence += ".";
   }
-  if (!result.baseline_complaints.empty()) {
-    sentence += std::string(sentence.empty() ? "" : " ") + "The baseline is not true of this run.";
+  if (failures == 0) {
+    return {"failed", "✗", "Baseline out of date",
+            fmt::format("No case failed that the baseline does not know{}.",
+                        unexpected_passes == 0 ? ", but the baseline is not true of this run"
+                                               : fmt::format("; {} that it expects to fail passed",
+                                                             plural(unexpected_passes, "case")))};
   }
+  std::string sentence =
+      fmt::format("{} of {} that ran failed", failures, plural(cases_run(result), "case"));
+  if (!requirements.empty()) {
+    sentence += ", against " + plural(requirements.size(), "requirement");
+  }
+  sentence += ".";
+  if (!result.baseline_complaints.empty()) sentence += " The baseline is out of date.";
   return {"failed", "✗", "NOT conformant", sentence};
 }
 
@@ -169,6 +177,17 @@ Headline headline(const SuiteResult& result, const Catalogue& catalogue,
 
 // --- parts of the head -------------------------------------------------------------------------
 
+std::string alert(const std::string& title, const std::string& items) {
+  if (items.empty()) return {};
+  return fmt::format("<div class=\"alert\"><p><b>{}:</b></p>\n<ul>\n{}</ul></div>\n", title, items);
+}
+
+std::string list_items(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += fmt::format("<li>{}</li>\n", html(text));
+  return out;
+}
+
 // What needs to be said before anything else: why the run stopped, and where the baseline is wrong.
 std::string alerts(const SuiteResult& result, const ReportContext& context) {
   std::string out;
@@ -176,19 +195,38 @@ std::string alerts(const SuiteResult& result, const ReportContext& context) {
     out +=
         fmt::format("<p class=\"alert\"><b>Stopped:</b> {}</p>\n", html(context.stopped_because));
   }
-  std::string items;
-  for (const std::string& complaint : result.baseline_complaints) {
-    items += fmt::format("<li>{}</li>\n", html(complaint));
-  }
+  std::string complaints = list_items(result.baseline_complaints);
   for (const CaseResult& entry : result.cases) {
     if (!entry.unexpected_pass) continue;
-    items += fmt::format("<li>Unexpected pass: {}</li>\n", link(entry.test_case->id));
+    complaints += fmt::format("<li>Unexpected pass: {}</li>\n", link(entry.test_case->id));
   }
-  if (!items.empty()) {
-    out += "<div class=\"alert\"><p><b>The baseline is not true of this run:</b></p>\n<ul>\n" +
-           items + "</ul></div>\n";
+  return out + alert("The baseline is out of date", complaints) +
+         alert("Of the baseline", list_items(result.baseline_notes));
+}
+
+// Which cases the run was to have, as options; empty for all.
+std::string selection_text(const Selection& selection) {
+  std::string out;
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) out += fmt::format(" {} {}", option, value);
+  };
+  add("--run", selection.run);
+  add("--skip", selection.skip);
+  add("--tag", selection.tags);
+  add("--requirement", selection.requirements);
+  if (selection.shards > 1) out += fmt::format(" --shard {}/{}", selection.shard, selection.shards);
+  return out.empty() ? out : out.substr(1);
+}
+
+// What was left out of the run; nothing when that was nothing.
+std::string selection_fact(const SuiteResult& result, const ReportContext& context) {
+  const std::string options = selection_text(context.selection);
+  if (options.empty()) return {};
+  std::string of;
+  if (context.known_cases > 0) {
+    of = fmt::format(": {} of {}", result.cases.size(), plural(context.known_cases, "case"));
   }
-  return out;
+  return fmt::format("<dt>Selected</dt><dd><code>{}</code>{}</dd>\n", html(options), of);
 }
 
 std::string counts(const Summary& summary) {
@@ -375,6 +413,7 @@ std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
                {"sentence", html(head.sentence)},
                {"alerts", alerts(result, context)},
                {"counts", counts(summary)},
+               {"selection", selection_fact(result, context)},
                {"levels", levels(result, catalogue)},
                {"passed", std::to_string(summary.passed)},
                {"planned", std::to_string(result.cases.size())},

@@ -189,9 +189,20 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
        "NOT conformant",
        "2 of 3 cases that ran failed, against 1 requirement."},
       {{kPassed},
-       "NOT conformant",
-       "The baseline is not true of this run.",
+       "Baseline out of date",
+       "No case failed that the baseline does not know, but the baseline is not true of this run.",
        [](SuiteResult& result) { result.baseline_complaints = {"no such case"}; }},
+      {{kPassed, kFailed},
+       "Baseline out of date",
+       "No case failed that the baseline does not know; 1 case that it expects to fail passed.",
+       [](SuiteResult& result) { result.cases[1].unexpected_pass = true; }},
+      {{kFailed, kFailed},
+       "NOT conformant",
+       "1 of 2 cases that ran failed, against 1 requirement. The baseline is out of date.",
+       [](SuiteResult& result) {
+         result.cases[1].unexpected_pass = true;
+         result.baseline_complaints = {"t.case-2 passes"};
+       }},
       {{kPassed, kInconclusive, kNotRun},
        "Inconclusive",
        "No case failed, but 1 case could not be decided and 1 was not run."},
@@ -261,12 +272,26 @@ TEST(HtmlReport, SaysFirstWhatIsWrongWithTheRunItself) {
   Sample run({Verdict::kFailed});
   run.result.cases[0].unexpected_pass = true;
   run.result.baseline_complaints = {"<t.gone> matches no case"};
+  run.result.baseline_notes = {"not judged: <t.skipped>"};
   ReportContext given = context();
   given.stopped_because = "interrupted by <me>";
   const std::string page = run.page(given);
   EXPECT_THAT(page, HasSubstr("<b>Stopped:</b> interrupted by &lt;me&gt;"));
   EXPECT_THAT(page, HasSubstr("<li>&lt;t.gone&gt; matches no case</li>"));
+  EXPECT_THAT(page, HasSubstr("<li>not judged: &lt;t.skipped&gt;</li>"));
   EXPECT_THAT(page, HasSubstr("Unexpected pass: <a class=\"id\" href=\"#t.case-1\">t.case-1</a>"));
+}
+
+TEST(HtmlReport, SaysWhichPartOfTheCasesItIsAbout) {
+  const Sample run({Verdict::kPassed});
+  EXPECT_THAT(run.page(), Not(HasSubstr("<dt>Selected</dt>")));
+  ReportContext given = context();
+  given.selection = {.run = {"t.*"}, .tags = {"<b>"}, .shard = 2, .shards = 5};
+  given.known_cases = 12;
+  EXPECT_THAT(
+      run.page(given),
+      HasSubstr("<dt>Selected</dt><dd><code>--run t.* --tag &lt;b&gt; --shard 2/5</code>: 1 "
+                "of 12 cases</dd>"));
 }
 
 TEST(HtmlReport, TellsWithoutJavaScriptWhatDidNotPass) {

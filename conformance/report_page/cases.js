@@ -255,10 +255,12 @@ function aboutNode(testCase, report) {
   }
   const seen = Object.entries(testCase.open_points_observed).map(([id, outcomes]) => `${id}: ${outcomes.join(', ')}`);
   const forms = Object.entries(testCase.forms_observed).map(([name, dialects]) => `${name}: ${dialects.join(', ')}`);
+  const axes = Object.entries(testCase.axes ?? {}).map(([axis, value]) => `${axis}: ${value}`);
   const slowest = Math.max(0, ...testCase.round_trips_ms);
   return definitions(
     [
       ['Checks', rules],
+      ['Member of its family', axes.join(', ')],
       ['Open points seen', seen.join('; ')],
       ['Dialect forms seen', forms.join('; ')],
       [

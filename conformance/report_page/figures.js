@@ -26,6 +26,23 @@ function renderObserved(report) {
   const points = report.requirements.filter((rule) => rule.open && rule.outcomesSeen.length > 0);
   if (points.length > 0) panel.append(pointsTable(report, points));
   else panel.append(el('p', {}, 'No open point was observed in this run.'));
+  if (report.parts) panel.append(partsTable(report.parts));
+}
+
+// A report that was merged says what it was made of.
+function partsTable(parts) {
+  const rows = parts.map((part) => [
+    part.file,
+    String(part.shard),
+    part.started,
+    milliseconds(part.duration_ms),
+    part.stopped_because ? `${part.exit_code}: ${part.stopped_because}` : String(part.exit_code),
+  ]);
+  return tableNode(
+    'The reports that this one was made of',
+    ['File', 'Shard', 'Started', 'Duration', 'Exit code'],
+    rows,
+  );
 }
 
 function formsTable(report, forms) {

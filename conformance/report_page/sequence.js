@@ -113,7 +113,7 @@ function arrowParts(entry, words, from, lanes) {
 function messageDetail(entry, testCase) {
   const pairs = [
     ['Topic', codeNode(entry.topic)],
-    ['QoS', String(entry.qos) + (entry.retain ? ', retain' : '')],
+    ['QoS', String(entry.qos) + (entry.retain ? ', retain' : '') + (entry.duplicate ? ', duplicate' : '')],
     ['Response topic', entry.response_topic === undefined ? '' : codeNode(entry.response_topic)],
     ['Correlation data', correlationNode(entry, testCase)],
     ['Content type', entry.content_type === undefined ? '' : codeNode(entry.content_type)],
