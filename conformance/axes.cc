@@ -51,7 +51,7 @@ void for_each_placeholder(const YAML::Node& node, const Use& use) {
 // Builds nodes that belong to the tree of a pool, and stand where others stand.
 class NodeBuilder {
  public:
-  explicit NodeBuilder(YAML::Node pool) : pool_(std::move(pool)) {}
+  explicit NodeBuilder(const YAML::Node& pool) : pool_(pool) {}
 
   YAML::Node make(const YAML::Node& built, const YAML::Node& like) {
     YAML::Node fresh = pool_[pool_.size()];

@@ -163,7 +163,8 @@ TEST(Axes, TakeAnyPlaceOfAStep) {
 axes:
   way:
     one: {client: {observes: $sees}, step: {get: {key: $key}}, key: {exact: $bytes},
-          bytes: {hex: "00"}, number: 1, sees: true, list: [x, $text], text: "$text", pair: [[name, v]]}
+          bytes: {hex: "00"}, number: 1, sees: true, list: [x, $text],
+          text: "$text", pair: [[name, v]]}
 steps:
   - $step
   - {send: {command: [SET, $bytes, $list], qos: $number, properties: $pair}, expect: error}

@@ -18,11 +18,13 @@ namespace fencepost::conformance {
 // The most combinations of one family, before `only` and `except`.
 inline constexpr std::size_t kMaxCombinations = 500;
 
+// NOLINTNEXTLINE(bugprone-exception-escape): assigning a YAML::Node may throw
 struct Placeholder {
   YAML::Node name;  // where it is given
   YAML::Node value;
 };
 
+// NOLINTNEXTLINE(bugprone-exception-escape): assigning a YAML::Node may throw
 struct AxisValue {
   std::string name;
   YAML::Node node;

@@ -348,7 +348,7 @@ class CaseRunner {
     const RequestStep& step = *sent.step;
     const Message& reply = *sent.pending->reply;
     if (!step.mark.empty()) marks_[step.mark].replied = sent.pending->replied;
-    const MaybeProblem late = check_window(step, sent.pending->replied);
+    MaybeProblem late = check_window(step, sent.pending->replied);
     if (late && !shows_key(reply.payload)) return late;
     MaybeProblem problem = judge_payload(sent, reply);
     // Of an open point's outcomes, a refusal carries no version.

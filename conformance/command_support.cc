@@ -22,6 +22,8 @@ namespace {
 // Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
 // at once.
 constexpr std::size_t kNetworkJobs = 64;
+// Against brokers of our own there is nobody to be considerate of.
+constexpr std::size_t kReferenceJobs = 128;
 
 // Fewer run at once where all their keys might not fit.
 constexpr std::size_t kKeysOfACase = 16;
@@ -100,6 +102,7 @@ std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
   if (offered.quota && !offered.quota_apart) {
     return std::clamp(*offered.quota / kKeysOfACase, std::size_t{1}, kNetworkJobs);
   }
+  if (endpoint.url().starts_with("embedded")) return kReferenceJobs;
   if (offered.transport) return kNetworkJobs;
   return std::max(1U, std::thread::hardware_concurrency());
 }

@@ -49,7 +49,9 @@ ReportContext context(bool strict = false) {
           .strict = strict,
           .command = "fencepost certify --seed 7",
           .started = {},
-          .preflight = {.round_trip_p50 = 1ms, .round_trip_p99 = 2ms, .clock_offset_ms = -3,
+          .preflight = {.round_trip_p50 = 1ms,
+                        .round_trip_p99 = 2ms,
+                        .clock_offset_ms = -3,
                         .clock_bounds = {-5, -1},
                         .clock_source = ClockSource::kVersions}};
 }

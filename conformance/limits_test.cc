@@ -1,4 +1,6 @@
 // Cases that go to the limits of a broker: packets of exactly the size that it takes, and restarts.
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +10,7 @@
 
 #include "conformance/bytes_loader.h"
 #include "conformance/fake_endpoint.h"
+#include "conformance/library.h"
 #include "conformance/packet_fill.h"
 #include "endpoint/packet_size.h"
 
@@ -331,6 +334,110 @@ TEST(RunRestart, OverlooksNoNotification) {
 - restart: broker
 )"))),
               HasSubstr("client b received a notification that the case does not expect"));
+}
+
+// --- what the built-in cases catch
+
+const Case& built_in(const std::string& id) {
+  static const Library library = [] {
+    std::vector<LoadError> errors;
+    return load_library(built_in_files(), errors);
+  }();
+  const auto found = std::find_if(library.cases.begin(), library.cases.end(),
+                                  [&](const Case& test_case) { return test_case.id == id; });
+  FENCEPOST_CHECK(found != library.cases.end());
+  return *found;
+}
+
+// A broker that ends the connection when a packet is larger than `limit`.
+Behaviour limited(std::size_t limit, const Behaviour& store = reference_store()) {
+  return [limit, store](const Published& request) {
+    if (endpoint::publish_packet_size(request.message) <= limit) return store(request);
+    return Effects{{endpoint::Disconnected{0x95}}};
+  };
+}
+
+std::string verdict(const Behaviour& behaviour, const std::string& id) {
+  FakeEndpoint endpoint({.behaviour = behaviour, .on_restart = fine, .packet_limit = kLimit});
+  const CaseResult result = run_on(endpoint, built_in(id));
+  return std::string(name(result.verdict)) +
+         (result.requirement.empty() ? "" : " " + result.requirement);
+}
+
+TEST(LimitCases, PassOnABrokerThatKeepsToItsLimitByEitherCount) {
+  for (const std::string id :
+       {"limit.packet.largest-value", "limit.packet.one-byte-below", "limit.packet.largest-key",
+        "limit.packet.vdel-compares-the-largest-value", "limit.packet.one-byte-too-many",
+        "limit.packet.too-large", "limit.packet.too-large-for-a-key-that-exists"}) {
+    EXPECT_EQ(verdict(limited(kLimit), id), "passed") << id;
+    EXPECT_EQ(verdict(limited(kLimit + 5), id), "passed") << id;
+  }
+}
+
+TEST(LimitCases, CatchABrokerThatRefusesWhatItAnnounces) {
+  EXPECT_THAT(verdict(limited(kLimit - 1), "limit.packet.largest-value"), HasSubstr("lost"));
+  EXPECT_THAT(verdict(limited(kLimit - 2), "limit.packet.one-byte-below"), HasSubstr("lost"));
+}
+
+TEST(LimitCases, CatchABrokerThatTakesAnySize) {
+  EXPECT_EQ(verdict(reference_store(), "limit.packet.too-large"), "failed LIMIT-PACKET-1");
+  EXPECT_EQ(verdict(reference_store(), "limit.packet.too-large-for-a-key-that-exists"),
+            "failed LIMIT-PACKET-1");
+}
+
+// It keeps what fits and drops the rest, or says no but has written.
+TEST(LimitCases, CatchAStoreThatKeepsAPartOfWhatIsTooLarge) {
+  const Behaviour store = reference_store();
+  const auto cut = [](const Published& request, std::size_t size) {
+    const auto command = codec::decode_command(request.message.payload);
+    Published shorter = request;
+    shorter.message.payload = codec::encode_command(
+        {command->arguments[0], command->arguments[1], command->arguments[2].substr(0, size)});
+    return shorter;
+  };
+  const auto too_large = [](const Published& request) {
+    return endpoint::publish_packet_size(request.message) > kLimit;
+  };
+  const Behaviour cutting = [&, store](const Published& request) {
+    return store(too_large(request) ? cut(request, 100) : request);
+  };
+  EXPECT_EQ(verdict(cutting, "limit.packet.one-byte-too-many"), "failed LIMIT-PACKET-1");
+  const Behaviour lying = [&, store](const Published& request) {
+    if (!too_large(request)) return store(request);
+    static_cast<void>(store(cut(request, 100)));
+    return Effects{{endpoint::Disconnected{0x95}}};
+  };
+  EXPECT_EQ(verdict(lying, "limit.packet.one-byte-too-many"), "failed LIMIT-PACKET-1");
+  EXPECT_EQ(verdict(lying, "limit.packet.too-large"), "failed LIMIT-PACKET-1");
+  EXPECT_EQ(verdict(lying, "limit.packet.too-large-for-a-key-that-exists"),
+            "failed LIMIT-PACKET-1");
+}
+
+TEST(LimitCases, CatchAStoreThatCutsTheLargestValue) {
+  const Behaviour cutting = wrong_reply(codec::Verb::kGet, [](Message& message) {
+    if (message.payload.size() < 1'000) return;
+    const std::string value(codec::decode_reply(message.payload)->value.substr(0, 1'000));
+    message.payload.clear();
+    codec::append_bulk(message.payload, value);
+  });
+  EXPECT_EQ(verdict(cutting, "limit.packet.largest-value"), "failed LIMIT-VALUE-1");
+}
+
+// The fake endpoint tells its store of no disconnection, so registrations stay.
+TEST(RestartCases, CatchAStoreThatKeepsRegistrations) {
+  EXPECT_EQ(verdict(reference_store(), "lifecycle.restart.registrations-end"),
+            "failed LIFE-DISCONNECT-2");
+}
+
+TEST(RestartCases, CatchAStoreWhoseVersionsGoBack) {
+  const Behaviour store = reference_store();
+  EXPECT_EQ(verdict(store, "lifecycle.restart.versions-exceed-those-before"), "passed");
+  const auto seen = std::make_shared<int>(0);
+  const Behaviour back = wrong_reply(codec::Verb::kSet, [seen](Message& message) {
+    if (++*seen == 2)
+      set_property(message, codec::kTimestampProperty, "1767225600000:0:StateStore");
+  });
+  EXPECT_EQ(verdict(back, "lifecycle.restart.versions-exceed-those-before"), "failed VER-SET-2");
 }
 
 }  // namespace

@@ -267,7 +267,7 @@ std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
   pugi::xml_node declaration = document.append_child(pugi::node_declaration);
   declaration.append_attribute("version") = "1.0";
   declaration.append_attribute("encoding") = "UTF-8";
-  pugi::xml_node root = append_counted(document, "testsuites", "fencepost");
+  pugi::xml_node root = append_counted(document.root(), "testsuites", "fencepost");
   root.append_attribute("timestamp") = context.started.c_str();
   TestWriter tests(catalogue, context);
   Counts total;

@@ -23,7 +23,9 @@ inline ReportContext sample_context(bool strict = false) {
           .strict = strict,
           .command = "fencepost certify --seed 7",
           .started = "2026-01-01T00:00:00Z",
-          .preflight = {.round_trip_p50 = 1ms, .round_trip_p99 = 2ms, .clock_offset_ms = -3,
+          .preflight = {.round_trip_p50 = 1ms,
+                        .round_trip_p99 = 2ms,
+                        .clock_offset_ms = -3,
                         .clock_bounds = {-5, -1},
                         .clock_source = ClockSource::kRefusals}};
 }

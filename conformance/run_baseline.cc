@@ -91,7 +91,9 @@ void RunBaseline::fix(const Catalogue& catalogue, bool strict, const SuiteResult
     trouble_ = ExitCode::kUsage;
     return;
   }
-  if (fixed->changes.empty()) {
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(file, ignored);
+  if (exists && fixed->changes.empty()) {
     news_ = {file + ": nothing to fix"};
     return;
   }
@@ -101,6 +103,8 @@ void RunBaseline::fix(const Catalogue& catalogue, bool strict, const SuiteResult
     trouble_ = ExitCode::kInternal;
     return;
   }
+  // The next run is to find a file, even where there is no failure to write down.
+  if (!exists) news_.push_back(file + ": a new baseline");
   for (const std::string& change : fixed->changes) news_.push_back(file + ": " + change);
   // Read again for the lines that its entries are on now.
   std::vector<LoadError> errors;

@@ -343,6 +343,14 @@ class BaselineTest(unittest.TestCase):
         self.assertTrue(self.said.endswith("known.yaml: nothing to fix\n"), self.said)
         self.assertEqual(self.read(), before)
 
+    def test_a_baseline_is_made_where_nothing_fails(self):
+        (self.folder / "cases" / "odd.yaml").unlink()
+        text = SCENARIOS["value.yaml"].split("  - id: wrong.value")[0]
+        (self.folder / "cases" / "value.yaml").write_text(text, encoding="utf-8")
+        self.assertEqual(self.fix(), 0, self.complained)
+        self.assertTrue(self.said.endswith("known.yaml: a new baseline\n"), self.said)
+        self.assertEqual(self.run_program("--baseline", "known.yaml"), 0, self.complained)
+
     def test_a_baseline_is_brought_up_to_date(self):
         self.write(RIGHT.replace("got $4", "got $5").replace("flaky:\n", "  - {case: good.one, reason: r}\nflaky:\n") +
                    "skip: [{case: gone, reason: r}]\n")

@@ -17,6 +17,7 @@ import unittest
 
 try:
     from selenium import webdriver
+    from selenium.common.exceptions import TimeoutException
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
@@ -252,6 +253,13 @@ class HtmlReportTest(unittest.TestCase):
     def text_within(self, name, selector):
         return [node.text for node in self.within(name, selector)]
 
+    def eventually(self, look, wanted):
+        """For what a browser does after a click, by an event of its own: going to a place in the page, copying."""
+        try:
+            WebDriverWait(self.browser, HANG).until(lambda _: look() == wanted)
+        except TimeoutException:
+            self.assertEqual(look(), wanted)
+
     def press(self, *keys):
         self.browser.switch_to.active_element.send_keys(*keys)
 
@@ -360,6 +368,16 @@ class HtmlReportTest(unittest.TestCase):
         blamed = self.within("expects-other-bytes", ".message.blamed")
         self.assertEqual(len(blamed), 1)
         self.assertIn("actual", blamed[0].text)
+        self.assertIn(self.sample.cases["expects-other-bytes"]["failure"]["actual"], blamed[0].text)
+
+    def test_no_message_is_blamed_for_what_did_not_come(self):
+        def change(document):
+            for case in document["report"]["cases"]:
+                case.get("failure", {}).update(actual="nothing within 3000 ms")
+
+        self.open(self.sample.changed("silent", change))
+        self.assertEqual(len(self.within("expects-other-bytes", ".message.received")), 2)
+        self.assertEqual(self.all(".blamed"), [])
 
     def test_a_message_opens_in_full(self):
         self.open(self.sample)
@@ -422,7 +440,8 @@ class HtmlReportTest(unittest.TestCase):
         def change(document):
             cases = {case["id"]: case for case in document["report"]["cases"]}
             cases["breaks-out"].update(verdict="expected-failure", baseline="known since May, TICKET-7")
-            cases["refuses-existing-key"].update(verdict="failed", unexpected_pass=True, baseline="should fail")
+            cases["refuses-existing-key"].update(verdict="failed", unexpected_pass=True, baseline="should fail", failure={
+                "requirement": "SET-NOT-APPLIED-1", "step": 0, "line": 1, "expected": "", "actual": ""})
             cases["p-cases"].update(verdict="lost", message="the connection is gone")
             cases["needs-connections"].update(verdict="not-run")
             cases["came-too-late"].update(verdict="warning", failure={
@@ -468,7 +487,7 @@ class HtmlReportTest(unittest.TestCase):
         link = self.all("#p_observed td a")[0]
         name = link.text
         self.click(link)
-        self.assertEqual(self.opened(), [name])
+        self.eventually(self.opened, [name])
 
     def test_latencies_are_counted_in_buckets(self):
         def change(document):
@@ -532,12 +551,12 @@ class HtmlReportTest(unittest.TestCase):
         self.click(self.all(".broken button")[0])
         self.assertEqual(self.shown(), ["breaks-out"])
         self.click(self.one(".broken").find_element(By.LINK_TEXT, "SET-NX-2"))
-        self.assertEqual(self.focused(), "SET-NX-2")
+        self.eventually(self.focused, "SET-NX-2")
         self.assertEqual(self.shown(), [])
         self.click(self.row("SET-NX-2").find_element(By.LINK_TEXT, "expects-other-bytes"))
-        self.assertEqual(self.focused(), "expects-other-bytes")
+        self.eventually(self.focused, "expects-other-bytes")
         self.browser.back()
-        self.assertEqual(self.focused(), "SET-NX-2")
+        self.eventually(self.focused, "SET-NX-2")
 
     def assert_on_screen(self, name):
         top, height = self.run_script("const box = arguments[0].getBoundingClientRect(); return [box.top, innerHeight]",
@@ -559,7 +578,7 @@ class HtmlReportTest(unittest.TestCase):
         # Hidden by the filter, it is shown all the same.
         self.search("nothing has this")
         self.run_script("location.hash = arguments[0]", last)
-        WebDriverWait(self.browser, HANG).until(lambda _: self.opened() == [last])
+        self.eventually(self.opened, [last])
         self.assertEqual(len(self.shown()), len(self.built_in.cases))
 
     def test_what_is_opened_stands_in_the_address(self):
@@ -637,7 +656,7 @@ class HtmlReportTest(unittest.TestCase):
         self.open(self.sample)
         button = self.within("expects-other-bytes", ".copy")[0]
         self.click(button)
-        WebDriverWait(self.browser, HANG).until(lambda _: button.text == "Copied")
+        self.eventually(lambda: button.text, "Copied")
         self.assertEqual(self.one("#p_said").get_attribute("textContent"), "Copied the command")
         self.one("#p_case_filter input").send_keys(Keys.CONTROL, "v")
         self.assertEqual(self.one("#p_case_filter input").get_attribute("value"),

@@ -198,7 +198,7 @@ class Json(MatrixTest):
         self.assertEqual(verdicts["SET-NOT-APPLIED-1"], "failed")
         self.assertEqual(verdicts["NTF-DEL-1"], "failed")
         self.assertEqual(verdicts["GET-HIT-1"], "passed")
-        self.assertEqual(document["run"]["endpoint"], "inproc:")
+        self.assertTrue(document["run"]["endpoint"].startswith("inproc:"))
         self.assertEqual((document["run"]["exit_code"], document["run"]["absent_cases"]), (1, 0))
         seen = {rule["id"]: rule["result"]["observed"] for rule in document["requirements"] if "result" in rule}
         self.assertEqual(seen["SET-OK-1"], [])

@@ -28,7 +28,7 @@ RESTRICTED = {
 }
 TEST_FILE = re.compile(r"_(test|prop|bench)\.cc$")
 MAX_FILE_LINES = 1000
-MAX_LINE = 120
+MAX_LINE = 128
 LEFT_OPEN = re.compile(r"\b(FIXME|XXX|HACK)\b|\bTODO\b(?!\([a-z0-9-]+\))")
 
 

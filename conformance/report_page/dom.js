@@ -93,6 +93,7 @@ function disclosure({ id, className, heading, summary, fill, opened }) {
       fill(detail);
     }
     detail.hidden = !open;
+    node.classList.toggle('open', open);
     button.setAttribute('aria-expanded', String(open));
   }
 }
