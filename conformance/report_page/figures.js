@@ -127,8 +127,12 @@ function renderLatency(report) {
   const buckets = histogram(report.cases.flatMap((one) => one.round_trips_ms));
   if (buckets.length > 0) panel.append(histogramNode(buckets, { p50, p99 }), slowestNode(report.cases));
   else panel.append(el('p', {}, 'No request was answered in this run.'));
-  if (report.clock_offset_ms !== 0)
-    panel.append(el('p', {}, `The store's clock is ${-report.clock_offset_ms} ms behind ours.`));
+  if (report.clock_offset_ms !== 0) {
+    const { low, high } = report.clock_offset_bounds_ms;
+    const direction = report.clock_offset_ms < 0 ? 'behind' : 'ahead of';
+    const distance = `${Math.abs(report.clock_offset_ms)} ms ${direction} ours`;
+    panel.append(el('p', {}, `The store's clock is ${distance} (its offset is between ${low} ms and ${high} ms).`));
+  }
 }
 
 function histogramNode(buckets, marks) {
