@@ -162,20 +162,22 @@ TEST(Axes, TakeAnyPlaceOfAStep) {
   const Loaded loaded = load(family(R"(clients: {a: {}, b: $client}
 axes:
   way:
-    one: {client: {observes: $sees}, step: {get: {key: $key}}, key: {exact: $bytes}, bytes: {hex: "00"},
-          number: 1, sees: true, list: [x, $text], text: "$text", pair: [[name, v]]}
+    one: {client: {observes: $sees}, step: {get: {key: $key}}, key: {exact: $bytes},
+          bytes: {hex: "00"}, number: 1, sees: true, list: [x, $text], text: "$text", pair: [[name, v]]}
 steps:
   - $step
   - {send: {command: [SET, $bytes, $list], qos: $number, properties: $pair}, expect: error}
-  - {set: {key: $text, value: {join: $list}, options: [PX, $list]}, expect: {reply: {value: $bytes}}})"));
+  - set: {key: $text, value: {join: $list}, options: [PX, $list]}
+    expect: {reply: {value: $bytes}})"));
   EXPECT_THAT(loaded.complaints(), IsEmpty());
   ASSERT_EQ(loaded.cases.size(), 1U);
   EXPECT_THAT(show_all(loaded.cases[0].clients), ElementsAre("a", "b observes"));
   EXPECT_THAT(
       show_all(loaded.cases[0].steps),
-      ElementsAre(
-          R"(get: a ("GET" "\x00") => )", R"(send: a ("SET" "\x00" "x" "$text") name=v => error)",
-          R"(set: a ("SET" <$text> join("x" "$text") "PX" "x" "$text") ts=now writes:$text => value "\x00")"));
+      ElementsAre(R"(get: a ("GET" "\x00") => )",
+                  R"(send: a ("SET" "\x00" "x" "$text") name=v => error)",
+                  R"(set: a ("SET" <$text> join("x" "$text") "PX" "x" "$text") ts=now writes:$text)"
+                  R"( => value "\x00")"));
 }
 
 TEST(Axes, MayBeLimitedToSomeCombinations) {

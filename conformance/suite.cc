@@ -334,7 +334,9 @@ void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict) {
   collect(result);
   check_consistency(result);
   for (CaseResult& entry : result.cases) {
-    if (entry.verdict == Verdict::kFailed) entry.signature = signature(entry);
+    const bool against =
+        entry.verdict == Verdict::kFailed || entry.verdict == Verdict::kExpectedFailure;
+    if (against) entry.signature = signature(entry);
   }
   count(result, catalogue, strict);
 }
