@@ -275,6 +275,7 @@ void read_failure(const Members& failure, CaseResult& out) {
   out.requirement = failure.text("requirement");
   out.expected = failure.text("expected");
   out.actual = failure.text("actual");
+  out.signature = failure.text_if_there("signature");
   out.step = failure.integer<std::size_t>("step");
   const std::size_t steps = out.test_case->steps.size();
   if (out.step > steps) {

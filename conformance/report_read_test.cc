@@ -239,6 +239,8 @@ TEST(ReportRead, KeepsWhatABaselineSays) {
   EXPECT_EQ(report.result.summary.expected_failures, 1U);
   EXPECT_TRUE(report.result.cases[0].unexpected_pass);
   EXPECT_EQ(report.result.cases[2].baseline, "JIRA-7");
+  EXPECT_NE(report.result.cases[2].signature, "");
+  EXPECT_EQ(report.result.cases[2].signature, sample.result.cases[2].signature);
   EXPECT_EQ(report.result.baseline_complaints, sample.result.baseline_complaints);
 }
 

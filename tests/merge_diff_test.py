@@ -133,6 +133,18 @@ class Merge(MergeDiffTest):
             self.certify("one.json", *arguments, *GENTLY)
             self.check_survives("one.json")
 
+    def test_what_a_baseline_says_survives(self):
+        where = ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"]
+        baseline = self.path("baseline.yaml")
+        self.certify("one.json", *where, "--baseline", baseline, "--fix-baseline")
+        for arguments in (where, ["--endpoint", "inproc:", "--profile", "deployed"]):
+            self.certify("one.json", *arguments, "--baseline", baseline)
+            report = self.load("one.json")
+            self.assertTrue(report["baseline_complaints"])  # no entry has a reason
+            self.assertEqual(arguments == where, report["summary"]["expected_failures"] > 0)
+            self.assertEqual(arguments != where, any("unexpected_pass" in case for case in report["cases"]))
+            self.check_survives("one.json")
+
     def test_an_interrupted_report_survives(self):
         process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *GENTLY[2:]],
                                    stdout=subprocess.PIPE, text=True)
