@@ -87,18 +87,6 @@ Behaviour node_id_of_the_client() {
   });
 }
 
-// Versions of SET are so much ahead of what they should be.
-Behaviour version_moved(std::int64_t wall_ms, std::int64_t counter) {
-  return wrong_reply(Verb::kSet, [wall_ms, counter](Message& message) {
-    const std::string* text = message.property(codec::kTimestampProperty);
-    auto version = hlc::parse(text == nullptr ? "" : *text);
-    if (!version) return;
-    version->wall_ms += static_cast<std::uint64_t>(wall_ms);
-    version->counter += static_cast<std::uint64_t>(counter);
-    set_property(message, codec::kTimestampProperty, hlc::format(*version));
-  });
-}
-
 constexpr const char* kOldVersion = "000000000000100:00001:StateStore";
 
 Behaviour old_version_after(Verb verb) {
@@ -225,9 +213,6 @@ std::vector<Row> version_rows() {
   return {
       {"version.assign.node-id-is-not-the-clients", "copies the node id", "VER-NODE-1",
        node_id_of_the_client()},
-      {"version.assign.counter-plus-one", "counter plus two", "VER-SET-3", version_moved(0, 1)},
-      {"version.assign.counter-plus-one", "a millisecond more", "VER-SET-3", version_moved(1, -1)},
-      {"version.assign.counter-plus-one", "no more", "VER-SET-2", version_moved(0, -1)},
       {"version.read.however-it-is-spelled", "no timestamp", "VER-OPEN-3",
        every_reply(
            [](Message& message) { set_property(message, codec::kTimestampProperty, "12:30"); })},

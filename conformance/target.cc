@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "conformance/conditions_options.h"
+#include "conformance/printable.h"
 #include "endpoint/in_process.h"
 #include "endpoint/url.h"
 

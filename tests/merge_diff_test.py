@@ -75,6 +75,11 @@ class MergeDiffTest(unittest.TestCase):
         merged, whole = self.load("merged.json"), self.load(single)
         jsonschema.Draft202012Validator(REPORT).validate(merged)
         self.assertEqual(code, whole["exit_code"], said)
+        # Whether the clock of a store has been moved by one case depends on what other cases have sent in the minute
+        # before: that open point is the only thing that one run of an endpoint need not say as the next one.
+        for report in (merged, whole):
+            for holder in (report, *report["cases"]):
+                holder["open_points_observed"].pop("VER-OPEN-2", None)
         for member in ("exit_code", "summary", "forms_observed", "open_points_observed", "dialect_observed", "strict",
                        "profile", "endpoint", "selection", "shard"):
             self.assertEqual(merged[member], whole[member], member)
@@ -109,6 +114,9 @@ class Merge(MergeDiffTest):
             code = self.certify(f"s{shard}.json", "--endpoint", f"inproc:?dialect={dialect}", "--shard",
                                 f"{shard}/2").returncode
             self.assertEqual(0, code)
+        second = self.load("s2.json")
+        second["endpoint"] = self.load("s1.json")["endpoint"]
+        self.path("s2.json").write_text(json.dumps(second), encoding="utf-8")
         result = self.merge(self.path("s1.json"), self.path("s2.json"))
         self.assertEqual(1, result.returncode)
         self.assertEqual("mixed", self.load("merged.json")["dialect_observed"])
