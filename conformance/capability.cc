@@ -55,10 +55,11 @@ std::string missing_capability(const Case& test_case, const Capabilities& offere
   return {};
 }
 
-bool needs_limits(const Case& test_case) {
-  return std::any_of(
-      test_case.requires_.begin(), test_case.requires_.end(),
-      [](const std::string& name) { return name == "quota" || name == "packet-limit"; });
+bool disturbs_others(const Case& test_case) {
+  return std::any_of(test_case.requires_.begin(), test_case.requires_.end(),
+                     [](const std::string& name) {
+                       return name == "quota" || name == "packet-limit" || name == "restart";
+                     });
 }
 
 }  // namespace fencepost::conformance

@@ -30,8 +30,8 @@ struct Capability {
 [[nodiscard]] std::string missing_capability(const Case& test_case,
                                              const endpoint::Capabilities& offered);
 
-// Does the case go to a limit of the endpoint, so that it belongs on a session of
-// Endpoint::open_quota_session()?
-[[nodiscard]] bool needs_limits(const Case& test_case);
+// Does the case fill the endpoint to a limit or restart its broker, so that it belongs on a session
+// of Endpoint::open_quota_session()?
+[[nodiscard]] bool disturbs_others(const Case& test_case);
 
 }  // namespace fencepost::conformance

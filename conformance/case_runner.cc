@@ -77,7 +77,7 @@ class CaseRunner {
     if (problem) blame(*problem);
     if (result_.verdict == Verdict::kLost) {
       result_.left_behind = written_keys();
-    } else {
+    } else if (settings_.clean_up) {
       remove_keys(session_, written_keys());
     }
     result_.round_trips = clients_.close();
@@ -613,6 +613,7 @@ class CaseRunner {
   }
 
   MaybeProblem run(const WaitStep& step) {
+    const WorkPause pause(settings_.places);
     clock_.wait_until(step.until ? time_of(*step.until) : clock_.now() + *step.duration);
     return std::nullopt;
   }

@@ -13,6 +13,7 @@
 #include "conformance/scenario.h"
 #include "conformance/store_clock.h"
 #include "conformance/transcript.h"
+#include "conformance/work_places.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::conformance {
@@ -40,6 +41,8 @@ struct RunSettings {
   // ahead of the store's clock for sure.
   std::chrono::milliseconds way_allowance{100};
   std::optional<std::size_t> quota{};  // keys the endpoint holds
+  bool clean_up = true;                // remove the keys that the case has written
+  WorkPlaces* places = nullptr;  // the case holds one of these, if any, and pauses while it waits
 };
 
 struct CaseResult {
@@ -64,9 +67,9 @@ struct CaseResult {
   WrittenKeys left_behind{};
 };
 
-// The session's clock decides how long waits take. Removes what the case has written, unless the
-// case is lost: nobody knows then whether there is somebody to ask. Thread safe as far as the
-// session is.
+// The session's clock decides how long waits take. Removes what the case has written, if the
+// settings say so and unless the case is lost: nobody knows then whether there is somebody to ask.
+// Thread safe as far as the session is.
 [[nodiscard]] CaseResult run_case(const Case& test_case, endpoint::Session& session,
                                   const RunSettings& settings);
 

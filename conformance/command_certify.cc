@@ -173,7 +173,9 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
     complain(wrong);
     return not_begun(options, plan, wrong, ExitCode::kUsage);
   }
-  plan.suite.jobs = options.jobs > 0 ? options.jobs : sensible_jobs(endpoint);
+  const Concurrency at_once = concurrency(options.jobs, endpoint);
+  plan.suite.jobs = at_once.jobs;
+  plan.suite.at_work = at_once.at_work;
 
   std::FILE* stream = options.progress_only ? stderr : stdout;
   ConsoleOptions console_settings = console_options(stream);
@@ -184,7 +186,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   const Github github = github_of(options);
   const std::string word = unguessable_word();
   fmt::print("{}", github.pause_commands(word));
-  console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.jobs);
+  console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.at_work);
   const RunBaseline& known = plan.baseline;
   SuiteResult result =
       run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),

@@ -21,7 +21,7 @@ ProbeSettings settings_of(const ProbeOptions& options, const endpoint::Endpoint&
   return {.run = {.run_id = random_run_id(),
                   .seed = options.seed.value_or(device()),
                   .timeout_scale = options.timeout_scale},
-          .jobs = options.jobs > 0 ? options.jobs : sensible_jobs(endpoint),
+          .jobs = concurrency(options.jobs, endpoint).at_work,
           .quota_up_to = options.quota_up_to};
 }
 

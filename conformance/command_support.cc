@@ -22,8 +22,9 @@ namespace {
 // Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
 // at once.
 constexpr std::size_t kNetworkJobs = 64;
-// Against brokers of our own there is nobody to be considerate of.
-constexpr std::size_t kReferenceJobs = 128;
+// Against brokers of our own there is nobody to be considerate of, so that all cases that wait can
+// do so at once. They have this machine to themselves no more than its cores, though.
+constexpr Concurrency kReference{.jobs = 256, .at_work = 16};
 
 // Fewer run at once where all their keys might not fit.
 constexpr std::size_t kKeysOfACase = 16;
@@ -97,14 +98,16 @@ endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint, const Pref
   return offered;
 }
 
-std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
+Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint) {
+  const auto all_at_work = [](std::size_t count) { return Concurrency{count, count}; };
+  if (jobs > 0) return all_at_work(jobs);
   const endpoint::Capabilities& offered = endpoint.capabilities();
   if (offered.quota && !offered.quota_apart) {
-    return std::clamp(*offered.quota / kKeysOfACase, std::size_t{1}, kNetworkJobs);
+    return all_at_work(std::clamp(*offered.quota / kKeysOfACase, std::size_t{1}, kNetworkJobs));
   }
-  if (endpoint.url().starts_with("embedded")) return kReferenceJobs;
-  if (offered.transport) return kNetworkJobs;
-  return std::max(1U, std::thread::hardware_concurrency());
+  if (endpoint.url().starts_with("embedded")) return kReference;
+  if (offered.transport) return all_at_work(kNetworkJobs);
+  return all_at_work(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 void stop_on_signals() {

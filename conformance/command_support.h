@@ -35,7 +35,12 @@ struct EndpointChoice {
                                                 const PreflightReport& seen);
 
 // How many cases at once, unless the user says: fewer where a small quota is shared by all.
-[[nodiscard]] std::size_t sensible_jobs(const endpoint::Endpoint& endpoint);
+struct Concurrency {
+  std::size_t jobs = 1;     // cases at once
+  std::size_t at_work = 1;  // of these, at most so many that do not wait
+};
+// What the user asks for, or, of 0, what suits the endpoint.
+[[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint);
 
 // SIGINT and SIGTERM set the flag from now on; the second one ends the program at once.
 void stop_on_signals();

@@ -56,9 +56,10 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
   add_selection(*command, options.selection);
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
-  command->add_option(
-      "-j,--jobs", options.jobs,
-      "Cases at once (default: 64 over MQTT, fewer under a small quota, else one a core)");
+  command->add_option("-j,--jobs", options.jobs,
+                      "Cases at once (default: 64 over MQTT, fewer under a small quota; embedded, "
+                      "16 and those that "
+                      "wait for time to pass; in process, one a core)");
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")
@@ -117,8 +118,7 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
   for (const char* name : {"--run", "--skip", "--tag", "--requirement"}) {
     command->get_option(name)->allow_extra_args(false);
   }
-  command->add_option("-j,--jobs", options.jobs,
-                      "Cases at once (default: 64 over MQTT, else one a core)");
+  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")
@@ -150,9 +150,7 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
                    "Write this many keys at most to see how many fit, and delete them again. Other "
                    "users cannot write new keys meanwhile")
       ->check(CLI::Range(std::size_t{1}, kMostKeys));
-  command->add_option(
-      "-j,--jobs", options.jobs,
-      "Cases at once (default: 64 over MQTT, fewer under a small quota, else one a core)");
+  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")

@@ -33,7 +33,13 @@ class SuiteRun {
  public:
   SuiteRun(endpoint::Endpoint& endpoint, const std::vector<const Case*>& cases,
            const SuiteOptions& options, const std::atomic<bool>& stop, const Progress& progress)
-      : endpoint_(endpoint), options_(options), stop_(stop), progress_(progress) {
+      : endpoint_(endpoint),
+        options_(options),
+        stop_(stop),
+        progress_(progress),
+        places_(options.at_work > 0 ? options.at_work : options.jobs),
+        settings_(options.settings) {
+    settings_.places = &places_;
     for (const Case* test_case : cases) {
       result_.cases.push_back({.test_case = test_case, .position = test_case->position});
       result_.longest_wait = std::max(result_.longest_wait, test_case->expected_wait());
@@ -64,12 +70,12 @@ class SuiteRun {
     }
   }
 
-  // Exclusive cases run one after the other, when the others are through. Those that go to limits
-  // which are nobody else's need not wait for the others.
+  // Exclusive cases run one after the other, when the others are through. Those that would disturb
+  // others, but have a broker apart, need not wait for them.
   void run_cases() {
     const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
     const auto apart = [this](const CaseResult& entry) {
-      return endpoint_.capabilities().quota_apart && needs_limits(*entry.test_case);
+      return endpoint_.capabilities().quota_apart && disturbs_others(*entry.test_case);
     };
     // All queues are made before any case runs: a running case changes its entry.
     const Queue own_quota = queue_of(apart);
@@ -77,10 +83,10 @@ class SuiteRun {
         queue_of([&](const CaseResult& entry) { return !alone(entry) && !apart(entry); });
     const Queue last =
         queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
-    std::thread beside([&] { run_phase(own_quota, 1); });
-    run_phase(together, options_.jobs);
+    std::thread beside([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
+    run_phase(together, options_.jobs, Admission::kInTurn);
     beside.join();
-    run_phase(last, 1);
+    run_phase(last, 1, Admission::kInTurn);
   }
 
   using Queue = std::vector<CaseResult*>;
@@ -104,13 +110,16 @@ class SuiteRun {
     return test_case.expected_wait() + exchanges * options_.round_trip;
   }
 
-  void run_phase(const Queue& queue, std::size_t jobs) {
+  void run_phase(const Queue& queue, std::size_t jobs, Admission admission) {
     std::atomic<std::size_t> next{0};
     std::vector<std::thread> threads;
     const std::size_t count = std::min(jobs, queue.size());
     for (std::size_t i = 0; i < count; ++i) {
       threads.emplace_back([&] {
-        for (std::size_t at = next++; at < queue.size(); at = next++) run_one(*queue[at]);
+        for (std::size_t at = next++; at < queue.size(); at = next++) {
+          const WorkPlace place(places_, admission);
+          run_one(*queue[at]);
+        }
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -118,11 +127,13 @@ class SuiteRun {
 
   void run_one(CaseResult& slot) {
     if (stop_ || lost_) return;
-    auto session =
-        needs_limits(*slot.test_case) ? endpoint_.open_quota_session() : endpoint_.open_session();
+    auto session = disturbs_others(*slot.test_case) ? endpoint_.open_quota_session()
+                                                    : endpoint_.open_session();
     CaseResult result;
     if (session) {
-      result = run_case(*slot.test_case, **session, options_.settings);
+      RunSettings settings = settings_;
+      settings.clean_up = !endpoint_.capabilities().thrown_away || disturbs_others(*slot.test_case);
+      result = run_case(*slot.test_case, **session, settings);
     } else {
       // Trouble of the suite's own says nothing about the store.
       const bool ours = session.error().kind == endpoint::ErrorKind::kInvalid ||
@@ -179,6 +190,8 @@ class SuiteRun {
   const SuiteOptions& options_;
   const std::atomic<bool>& stop_;
   const Progress& progress_;
+  WorkPlaces places_;
+  RunSettings settings_;
   std::set<const Case*> skipped_;
   std::atomic<bool> lost_{false};
   std::atomic<int> probes_{0};

@@ -308,6 +308,27 @@ TEST(SuiteConcurrency, RunsAsManyCasesAtOnceAsItIsTold) {
   EXPECT_EQ(result.summary.passed, 3U);
 }
 
+TEST(SuiteConcurrency, HasNoMoreCasesAtWorkThanItIsTold) {
+  std::vector<Case> cases;
+  for (const std::string id : {"a", "b", "c", "d"}) {
+    cases.push_back(case_of({.id = id, .steps = "- wait: 1ms\n- get: k\n  expect: missing\n"}));
+  }
+  std::atomic<int> at_work{0};
+  std::atomic<int> most{0};
+  FakeEndpoint endpoint(
+      {.behaviour = always("$-1\r\n"), .on_open = [&]() -> std::optional<endpoint::Error> {
+         const int now = ++at_work;
+         if (now > most) most = now;
+         std::this_thread::yield();
+         --at_work;
+         return std::nullopt;
+       }});
+  const SuiteResult result =
+      run(endpoint, cases, {.settings = settings(), .jobs = 4, .at_work = 1});
+  EXPECT_EQ(result.summary.passed, 4U);
+  EXPECT_EQ(most, 1);
+}
+
 TEST(SuiteConcurrency, RunsAnExclusiveCaseWhileNoOtherDoes) {
   std::vector<Case> cases;
   for (const std::string id : {"x1", "a", "x2", "b", "c"}) {

@@ -27,8 +27,8 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
        .key_prefix = key_prefix});
 }
 
-// Two brokers: one without limits for most cases, and a small one, whose few places are soon filled
-// and which takes no large packets.
+// Two brokers: one without limits for most cases, and a small one, whose few places are soon filled,
+// which takes no large packets, and which may be restarted.
 class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
   // The brokers must outlive the endpoint.
@@ -38,6 +38,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
         small_(endpoint::make_mqtt_endpoint(options(small, url, key_prefix))),
         capabilities_(main_->capabilities()) {
     capabilities_.max_packet_size = kReferencePacketSize;
+    capabilities_.thrown_away = true;
     capabilities_.exact_clock = exact_clock;
   }
 

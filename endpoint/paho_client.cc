@@ -320,10 +320,28 @@ Error explained(Error error, const MqttOptions& broker) {
 
 namespace {
 
-// Held alone while a droppable client connects. One for the process, as is the last descriptor.
-std::shared_mutex& connecting() {
-  static std::shared_mutex mutex;
-  return mutex;
+// Who connects at once: a droppable client alone, the others together. One for the process, as is
+// the last descriptor. Whoever comes waits at the entrance for those before it, as a lock that
+// readers can always share would be held by one or another of them for seconds.
+class Connecting {
+ public:
+  std::shared_lock<std::shared_mutex> together() {
+    const std::lock_guard enter(entrance_);
+    return std::shared_lock(mutex_);
+  }
+  std::unique_lock<std::shared_mutex> alone() {
+    const std::lock_guard enter(entrance_);
+    return std::unique_lock(mutex_);
+  }
+
+ private:
+  std::mutex entrance_;
+  std::shared_mutex mutex_;
+};
+
+Connecting& connecting() {
+  static Connecting connecting;
+  return connecting;
 }
 
 }  // namespace
@@ -346,14 +364,14 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
   const PahoWaker::Hold awake(*waker_);
   const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
   if (!client_options.droppable) {
-    const std::shared_lock others(connecting());
+    const auto others = connecting().together();
     if (auto opened = client->open(options); !opened) {
       return fail(explained(opened.error(), options_));
     }
     return client;
   }
   // Alone, so that the last descriptor connected is this client's.
-  const std::unique_lock alone(connecting());
+  const auto alone = connecting().alone();
   if (auto opened = client->open(options); !opened) {
     return fail(explained(opened.error(), options_));
   }
