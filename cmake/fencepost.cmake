@@ -11,6 +11,8 @@ function(fencepost_configure target)
   if(FENCEPOST_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${FENCEPOST_SANITIZE} -fno-sanitize-recover=all
       -fno-omit-frame-pointer)
+    # GCC takes the instrumented std::regex for one that reads what nobody has written.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PUBLIC -fsanitize=${FENCEPOST_SANITIZE})
   endif()
   if(FENCEPOST_COVERAGE)
@@ -38,6 +40,8 @@ function(fencepost_add_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   fencepost_configure(${name})
+  # Tests are built more often than they run.
+  target_compile_options(${name} PRIVATE -O1 -g1)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
@@ -76,4 +80,18 @@ function(fencepost_sanitizer_runtimes variable)
   endforeach()
   list(JOIN paths " " paths)
   set(${variable} "${paths}" PARENT_SCOPE)
+endfunction()
+
+# fencepost_embed(variable FUNCTION f HEADER h FILES a b ...): builds files into the program. `variable` is set to the
+# source file that defines `f`, which the header declares; paths are from the root of the repository.
+function(fencepost_embed variable)
+  cmake_parse_arguments(ARG "" "FUNCTION;HEADER" "FILES" ${ARGN})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${variable}.cc)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake)
+  list(TRANSFORM ARG_FILES PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR} "-DFILES=${ARG_FILES}" -DFUNCTION=${ARG_FUNCTION}
+      -DHEADER=${ARG_HEADER} -DOUTPUT=${output} -P ${script}
+    DEPENDS ${paths} ${script} VERBATIM)
+  set(${variable} ${output} PARENT_SCOPE)
 endfunction()

@@ -10,6 +10,7 @@ namespace fencepost::conformance {
 namespace {
 
 constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;  // of one value that a scenario may ask for
+constexpr std::int64_t kMaxExcess = 1'000'000;         // bytes from the largest packet
 
 BytesSpec literal(std::string bytes) { return {LiteralBytes{std::move(bytes)}}; }
 
@@ -126,6 +127,11 @@ std::optional<BytesSpec> load_form(YamlReader& reader, const YAML::Node& node,
   if (form == "hex") return load_hex(reader, value);
   if (form == "repeat") return load_repeat(reader, node);
   if (form == "key") return load_named_key(reader, value, YamlReader::member(node, "append"));
+  if (form == "fill_packet" || form == "filled") {
+    const auto excess = reader.integer(value, form, -kMaxExcess, kMaxExcess);
+    if (!excess) return std::nullopt;
+    return BytesSpec{FillBytes{.excess = *excess, .again = form == "filled"}};
+  }
   if (form == "size") {
     const auto size = reader.integer(value, "size", 0, kMaxSize);
     if (!size) return std::nullopt;
@@ -145,7 +151,7 @@ std::optional<BytesSpec> load_form(YamlReader& reader, const YAML::Node& node,
   }
   reader.complain(node, std::string(what) +
                             " needs one of escaped, hex, repeat, size, join, command, "
-                            "key or all_bytes");
+                            "key, all_bytes, fill_packet or filled");
   return std::nullopt;
 }
 

@@ -9,7 +9,7 @@
 namespace fencepost::conformance {
 
 // Text, or one of {escaped}, {hex}, {repeat, times}, {size}, {join}, {command}, {key, append},
-// {all_bytes}.
+// {all_bytes}, {fill_packet}, {filled}.
 [[nodiscard]] std::optional<BytesSpec> load_bytes(YamlReader& reader, const YAML::Node& node,
                                                   std::string_view what);
 

@@ -35,6 +35,9 @@ std::string show(const BytesSpec& spec) {
   if (const auto* joined = std::get_if<JoinedBytes>(&spec.what)) {
     return "join(" + show(joined->parts) + ")";
   }
+  if (const auto* fill = std::get_if<FillBytes>(&spec.what)) {
+    return (fill->again ? "filled:" : "fill:") + std::to_string(fill->excess);
+  }
   return "command(" + show(std::get<CommandBytes>(spec.what).arguments) + ")";
 }
 
@@ -78,6 +81,9 @@ TEST(BytesLoader, ReadsEveryNotation) {
       {"{key: k}", "<k>"},
       {"{key: k, append: {hex: '00'}}", R"(<k "\x00">)"},
       {"{append: '*', key: k/x}", R"(<k/x "*">)"},
+      {"{fill_packet: 0}", "fill:0"},
+      {"{fill_packet: -1000000}", "fill:-1000000"},
+      {"{join: [a, {filled: 16}]}", R"(join("a" filled:16))"},
   };
   for (const Row& row : kTable) EXPECT_EQ(loaded(load_bytes, row.yaml), row.result) << row.yaml;
 }
@@ -99,7 +105,8 @@ TEST(BytesLoader, RefusesWhatIsNoNotation) {
       {"1.20", "f:1:1: value: YAML readers take 1.20 for something else than text; write \"1.20\""},
       {"[a]", "f:1:1: value must be text, not a list"},
       {"{}",
-       "f:1:1: value needs one of escaped, hex, repeat, size, join, command, key or all_bytes"},
+       "f:1:1: value needs one of escaped, hex, repeat, size, join, command, key, "
+       "all_bytes, fill_packet or filled"},
       {"{times: 3}", "f:1:1: value needs one of escaped"},
       {"{base64: eA==}", "f:1:2: value has no key \"base64\"; it may have: escaped, hex"},
       {"{hex: '00', escaped: x}", "f:1:13: value has both \"hex\" and \"escaped\"; join them with"},
@@ -116,6 +123,9 @@ TEST(BytesLoader, RefusesWhatIsNoNotation) {
        "f:1:1: repeat takes text or bytes, and makes at most 16 MiB"},
       {"{repeat: {key: k}, times: 2}", "f:1:1: repeat takes text or bytes"},
       {"{size: 16777217}", "f:1:8: size must be a whole number from 0 to 16777216"},
+      {"{fill_packet: '0'}", "f:1:15: fill_packet must be a whole number from -1000000 to 1000000"},
+      {"{filled: 1000001}", "f:1:10: filled must be a whole number from -1000000 to 1000000"},
+      {"{fill_packet: 0, times: 2}", "f:1:25: times goes with repeat only"},
       {"{size: '5'}", "f:1:8: size must be a whole number"},
       {"{join: a}", "f:1:8: join must be a list"},
       {"{join: [a, 7]}", "f:1:12: join: YAML readers take 7"},

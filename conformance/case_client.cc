@@ -66,19 +66,32 @@ void CaseClient::take(const endpoint::Event& event) {
   if (const auto* received = std::get_if<endpoint::MessageReceived>(&event.what)) {
     take_message(received->message, event.time);
   } else if (const auto* refused = std::get_if<endpoint::PublishRefused>(&event.what)) {
-    note(fmt::format("the broker refused the PUBLISH with 0x{:02x}", refused->reason_code));
-    for (Pending& request : requests_) {
-      if (request.correlation_data.value_or("") == refused->correlation_data && !request.reply &&
-          !request.refused) {
-        request.refused = refused->reason_code;
-        break;
-      }
-    }
+    take_refusal(*refused);
   } else if (const auto* gone = std::get_if<endpoint::Disconnected>(&event.what)) {
     note(gone->reason_code
              ? fmt::format("disconnected by the broker with 0x{:02x}", *gone->reason_code)
              : "connection closed by the broker");
     disconnected_ = *gone;
+  }
+}
+
+void CaseClient::take_refusal(const endpoint::PublishRefused& refused) {
+  note(fmt::format("the broker refused the PUBLISH with 0x{:02x}", refused.reason_code));
+  bool answered = false;
+  for (Pending& request : requests_) {
+    if (request.correlation_data.value_or("") != refused.correlation_data || request.refused) {
+      continue;
+    }
+    if (!request.reply) {
+      request.refused = refused.reason_code;
+      return;
+    }
+    answered = true;
+  }
+  // Req: ENV-PUBACK-1. Clients take the request for failed, and it was carried out.
+  if (answered) {
+    surprises_.push_back(fmt::format(
+        "a PUBACK with reason code 0x{:02x} for a request that was answered", refused.reason_code));
   }
 }
 

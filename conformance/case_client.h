@@ -72,6 +72,7 @@ class CaseClient {
 
  private:
   void take(const endpoint::Event& event);
+  void take_refusal(const endpoint::PublishRefused& refused);
   void take_message(const codec::Message& message, endpoint::Duration time);
   [[nodiscard]] Pending* find_request(const codec::Message& message);
   [[nodiscard]] bool is_redelivery(const codec::Message& message) const;

@@ -17,8 +17,9 @@
 
 namespace fencepost::conformance {
 
-// What an error of the endpoint means for the case: a connection that is gone, or trouble that says
-// nothing about the store, such as a subscription that the broker does not allow.
+// What an error of the endpoint means for the case: a connection that is gone, a subscription that
+// was granted with too low a QoS, or trouble that says nothing about the store, such as a
+// subscription that the broker does not allow.
 [[nodiscard]] Problem lost(const endpoint::Error& error);
 
 // The connection of this client ended, and nothing in the case makes that right.
@@ -39,22 +40,23 @@ class CaseClients {
   // Ends its connection: with a DISCONNECT packet, or as a broken network does.
   [[nodiscard]] MaybeProblem disconnect(const std::string& name, bool drop);
 
+  // Restarts the broker and waits up to `timeout` until each connection has ended; the clients are
+  // connected again when they are wanted.
+  [[nodiscard]] MaybeProblem restart_broker(endpoint::Duration timeout);
+
   // A message that nobody asked for, if any client received one.
   [[nodiscard]] MaybeProblem check_surprises();
   // The same, and notifications that no step has consumed, and connections that ended.
   [[nodiscard]] MaybeProblem check_leftovers();
 
-  // Sends a DEL for each key from a connection of its own, with the token if there is one, and
-  // waits up to `timeout`. Failures are of no interest.
-  void remove_keys(const std::vector<std::string>& keys, const std::optional<std::string>& token,
-                   endpoint::Duration timeout);
+  // The MQTT client id that this case uses for a client of that name.
+  [[nodiscard]] std::string client_id(const std::string& name) const;
 
   // Closes all connections; returns how long each answered request took.
   [[nodiscard]] std::vector<endpoint::Duration> close();
 
  private:
   [[nodiscard]] const ClientSpec& spec_of(const std::string& name) const;
-  [[nodiscard]] std::string client_id(const std::string& name) const;
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
   [[nodiscard]] static MaybeProblem check_leftovers(CaseClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);

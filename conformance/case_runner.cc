@@ -12,8 +12,11 @@
 #include "codec/reply.h"
 #include "codec/topics.h"
 #include "conformance/case_clients.h"
+#include "conformance/clock_doubt.h"
 #include "conformance/message_checks.h"
+#include "conformance/packet_fill.h"
 #include "conformance/timestamp_expression.h"
+#include "endpoint/packet_size.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::conformance {
@@ -55,11 +58,13 @@ class CaseRunner {
  public:
   CaseRunner(const Case& test_case, endpoint::Session& session, const RunSettings& settings)
       : case_(test_case),
+        session_(session),
         clock_(session.clock()),
         settings_(settings),
+        store_clock_(settings.clock_bounds),
         random_(settings.seed ^ stable_hash(test_case.id)),
         case_tag_(fmt::format("{:08x}", stable_hash(test_case.id) & 0xffffffffU)),
-        key_prefix_("fencepost/" + settings.run_id + "/" + case_tag_ + "/"),
+        key_prefix_(settings.key_prefix + "/" + settings.run_id + "/" + case_tag_ + "/"),
         clients_(test_case, session, settings, case_tag_, result_.transcript) {
     result_.test_case = &test_case;
   }
@@ -70,7 +75,11 @@ class CaseRunner {
     if (!problem) problem = clients_.check_leftovers();
     result_.verdict = problem ? problem->verdict : Verdict::kPassed;
     if (problem) blame(*problem);
-    if (result_.verdict != Verdict::kLost) clean_up();
+    if (result_.verdict == Verdict::kLost) {
+      result_.left_behind = written_keys();
+    } else if (settings_.clean_up) {
+      remove_keys(session_, written_keys());
+    }
     result_.round_trips = clients_.close();
     result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - started);
@@ -90,9 +99,22 @@ class CaseRunner {
     return scaled(kReplyTimeout + std::chrono::seconds{largest_payload_ / kBytesPerSecond});
   }
 
+  [[nodiscard]] static std::uint64_t not_negative(std::int64_t wall_ms) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(wall_ms, 0));
+  }
+  [[nodiscard]] std::int64_t our_wall_ms() const {
+    return static_cast<std::int64_t>(clock_.wall_ms());
+  }
   [[nodiscard]] std::uint64_t store_wall_ms() const {
-    const auto wall = static_cast<std::int64_t>(clock_.wall_ms()) + settings_.clock_offset_ms;
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(wall, 0));
+    return not_negative(our_wall_ms() + settings_.clock_offset_ms);
+  }
+
+  // What the first word of an expression stands for when it is not a saved timestamp.
+  [[nodiscard]] std::uint64_t base_wall_ms(const TimestampExpression& expression) const {
+    if (expression.base != kSkewLimit) return store_wall_ms();
+    if (expression.offset_ms < 0) return not_negative(store_clock_.last_accepted_ms(our_wall_ms()));
+    const std::int64_t latest_ms = our_wall_ms() + settings_.way_allowance.count();
+    return not_negative(store_clock_.first_refused_ms(latest_ms) - 1);
   }
 
   // --- requests
@@ -118,16 +140,15 @@ class CaseRunner {
     }
     std::map<std::string, hlc::Timestamp> values;
     for (const auto& [name, timestamp] : saved_) values[name] = timestamp.value;
-    const auto value = evaluate(expression, store_wall_ms(), from.client_id(), values);
+    const auto value = evaluate(expression, base_wall_ms(expression), from.client_id(), values);
     if (!value) return fail(Problem{.verdict = Verdict::kInconclusive, .message = value.error()});
     return std::optional(hlc::format(*value));
   }
 
-  Result<Message, Problem> make_message(const RequestStep& step, const CaseClient& from) {
+  Result<Message, Problem> make_message(const RequestStep& step, CaseClient& from) {
     Message message;
     message.topic =
         step.topic ? resolve(*step.topic, key_prefix_) : std::string(codec::kRequestTopic);
-    message.payload = resolve(step.payload, key_prefix_);
     message.qos = step.qos;
     message.retain = step.retain;
     message.content_type = step.content_type;
@@ -150,7 +171,34 @@ class CaseRunner {
     };
     if (auto problem = add(codec::kTimestampProperty, step.timestamp)) return fail(*problem);
     if (auto problem = add(codec::kTokenProperty, step.token)) return fail(*problem);
+    if (auto problem = add_payload(step, from.raw().packet_limit(), message)) return fail(*problem);
     return message;
+  }
+
+  // Comes last, as the payload may have to fill the packet.
+  MaybeProblem add_payload(const RequestStep& step, std::optional<std::uint32_t> limit,
+                           Message& message) {
+    const auto filling = filling_in(step.payload);
+    const auto size_with = [&](const std::string& bytes) {
+      if (filling) fillings_[filling->excess] = bytes;
+      message.payload = resolve(step.payload, key_prefix_, fillings_);
+      return endpoint::publish_packet_size(message);
+    };
+    if (!filling) {
+      const std::size_t size = size_with({});
+      if (!limit || size <= *limit) return std::nullopt;
+      return Problem{.verdict = Verdict::kSkipped,
+                     .message = fmt::format("this case sends a packet of {} bytes, and the "
+                                            "endpoint takes at most {}",
+                                            size, *limit)};
+    }
+    const auto bytes = packet_filling({limit.value_or(0), filling->excess}, size_with);
+    if (!limit || !bytes) {
+      return Problem{.verdict = Verdict::kInconclusive,
+                     .message = limit ? bytes.error() : "the broker names no limit for packets"};
+    }
+    (void)size_with(*bytes);
+    return std::nullopt;
   }
 
   // A request that is under way.
@@ -159,6 +207,7 @@ class CaseRunner {
     CaseClient* from;
     Pending* pending;
     Message message;
+    std::int64_t sent_ms;  // our wall clock at that time
   };
 
   Result<Sent, Problem> send(const RequestStep& step) {
@@ -167,14 +216,22 @@ class CaseRunner {
     auto message = make_message(step, **from);
     if (!message) return fail(message.error());
     for (const BytesSpec& key : step.written_keys) {
-      written_keys_.push_back(resolve(key, key_prefix_));
+      written_keys_.push_back(resolve(key, key_prefix_, fillings_));
     }
     if (const std::string* token = message->property(codec::kTokenProperty)) note_token(*token);
     largest_payload_ = std::max(largest_payload_, message->payload.size());
+    const std::int64_t sent_ms = our_wall_ms();
     auto pending = (*from)->send(*message);
     if (!pending) return fail(lost(pending.error()));
     if (!step.mark.empty()) marks_[step.mark] = {.sent = (*pending)->sent};
-    return Sent{&step, *from, *pending, std::move(*message)};
+    return Sent{&step, *from, *pending, std::move(*message), sent_ms};
+  }
+
+  // Our wall clock when the request was sent and when its reply had come.
+  [[nodiscard]] Exchange exchange_of(const Sent& sent) const {
+    const Duration passed = clock_.now() - sent.pending->replied;  // first, so that it is too short
+    return {.sent_ms = sent.sent_ms,
+            .received_ms = our_wall_ms() - std::chrono::floor<milliseconds>(passed).count()};
   }
 
   void note_token(const std::string& text) {
@@ -259,7 +316,8 @@ class CaseRunner {
   [[nodiscard]] ReplyContext context_of(const Sent& sent) const {
     return {.verb = codec::verb_of(sent.message.payload),
             .profile = settings_.profile,
-            .key_prefix = key_prefix_};
+            .key_prefix = key_prefix_,
+            .fillings = &fillings_};
   }
 
   [[nodiscard]] std::string expected_text(const Sent& sent) const {
@@ -290,7 +348,8 @@ class CaseRunner {
     const RequestStep& step = *sent.step;
     const Message& reply = *sent.pending->reply;
     if (!step.mark.empty()) marks_[step.mark].replied = sent.pending->replied;
-    if (auto problem = check_window(step, sent.pending->replied)) return problem;
+    MaybeProblem late = check_window(step, sent.pending->replied);
+    if (late && !shows_key(reply.payload)) return late;
     MaybeProblem problem = judge_payload(sent, reply);
     // Of an open point's outcomes, a refusal carries no version.
     const bool refusal = step.expect.open && reply.payload.starts_with('-');
@@ -298,11 +357,23 @@ class CaseRunner {
       problem = check_timestamp(step.expect.timestamp, sent.message, reply, saved_);
     }
     if (!problem) problem = check_properties(step.expect, reply);
+    if (problem && late) return late;
     if (problem && problem->cites.empty()) problem->cites = step.expect.cites;
     return problem;
   }
 
-  // A reply that came after the evidence window decides nothing.
+  // Does the reply say that the key was there, with its value, token or expiry? Then it was before,
+  // too, however late the reply. `+OK` says nothing of the kind: a condition may have become true.
+  static bool shows_key(std::string_view payload) {
+    const auto reply = codec::decode_reply(payload);
+    if (!reply) return false;
+    return reply->kind == codec::ReplyKind::kValue ||
+           reply->kind == codec::ReplyKind::kNotApplied ||
+           reply->kind == codec::ReplyKind::kError ||
+           (reply->kind == codec::ReplyKind::kCount && reply->count > 0);
+  }
+
+  // A reply that came after the evidence window fails nothing.
   MaybeProblem check_window(const RequestStep& step, Duration replied) const {
     if (!step.expect.before) return std::nullopt;
     const Duration limit = time_of(*step.expect.before);
@@ -328,8 +399,20 @@ class CaseRunner {
                      .expected = "a reply of the protocol",
                      .actual = describe_reply(reply.payload)};
     }
+    const Exchanged exchanged{.expected = expect.outcomes,
+                              .request = sent.message,
+                              .reply = reply,
+                              .when = exchange_of(sent)};
     const auto match = match_reply(expect.outcomes, reply.payload, context);
-    if (!match) return unmatched_reply(expect, reply.payload, context);
+    if (!match) {
+      auto doubt = doubt_about_clock(exchanged, store_clock_);
+      if (!doubt) return unmatched_reply(expect, reply.payload, context);
+      return Problem{.verdict = Verdict::kInconclusive,
+                     .message = std::move(*doubt),
+                     .expected = expected_text(sent),
+                     .actual = describe_reply(reply.payload)};
+    }
+    note_version(exchanged, store_clock_);
     if (match->form) result_.forms.push_back(*match->form);
     note_open_point(*sent.step, *match->outcome);
     return std::nullopt;
@@ -412,7 +495,7 @@ class CaseRunner {
   }
 
   [[nodiscard]] std::string describe_notification(const NotificationStep& step) const {
-    const std::string key = resolve(step.key, key_prefix_);
+    const std::string key = resolve(step.key, key_prefix_, fillings_);
     std::vector<std::string> forms;
     for (const std::string& payload : notification_payloads(step)) {
       if (std::find(forms.begin(), forms.end(), escape(payload, 300)) == forms.end()) {
@@ -424,7 +507,7 @@ class CaseRunner {
 
   [[nodiscard]] std::vector<std::string> notification_payloads(const NotificationStep& step) const {
     std::vector<std::string> out;
-    const std::string value = step.value ? resolve(*step.value, key_prefix_) : "";
+    const std::string value = step.value ? resolve(*step.value, key_prefix_, fillings_) : "";
     for (const codec::DialectId id : dialects_of(settings_.profile)) {
       std::string payload;
       codec::append_notification(payload, {.operation = step.operation, .value = value},
@@ -436,7 +519,7 @@ class CaseRunner {
 
   MaybeProblem judge_notification(const NotificationStep& step, const Notified& notified,
                                   const std::string& expected) {
-    const std::string key = resolve(step.key, key_prefix_);
+    const std::string key = resolve(step.key, key_prefix_, fillings_);
     const auto decoded = codec::decode_notification(notified.message.payload);
     const std::string actual = fmt::format(
         "{} for key \"{}\"", escape(notified.message.payload, 300), escape(notified.key, 100));
@@ -448,7 +531,8 @@ class CaseRunner {
     const std::vector<codec::DialectId> dialects = dialects_of(settings_.profile);
     const bool wrong_form = decoded->form && std::find(dialects.begin(), dialects.end(),
                                                        *decoded->form) == dialects.end();
-    const bool wrong_value = step.value && decoded->value != resolve(*step.value, key_prefix_);
+    const bool wrong_value =
+        step.value && decoded->value != resolve(*step.value, key_prefix_, fillings_);
     if (wrong_form && !wrong_value) {
       Problem problem{.message = {}, .expected = expected, .actual = actual};
       blame_dialect({codec::Divergence::kDeleteOperation, *decoded->form}, "notification", problem);
@@ -529,6 +613,7 @@ class CaseRunner {
   }
 
   MaybeProblem run(const WaitStep& step) {
+    const WorkPause pause(settings_.places);
     clock_.wait_until(step.until ? time_of(*step.until) : clock_.now() + *step.duration);
     return std::nullopt;
   }
@@ -538,6 +623,8 @@ class CaseRunner {
   MaybeProblem run(const DisconnectStep& step) {
     return clients_.disconnect(step.client, step.drop);
   }
+
+  MaybeProblem run(const RestartStep& /*step*/) { return clients_.restart_broker(reply_timeout()); }
 
   MaybeProblem run(const SubscribeStep& step) {
     auto found = clients_.get(step.client);
@@ -602,25 +689,29 @@ class CaseRunner {
     result_.requirement = problem.cites.empty() ? case_.requirements.front() : problem.cites;
   }
 
-  // Removes what the case has written. Failures are of no interest: the verdict stands.
-  void clean_up() {
-    if (written_keys_.empty()) return;
+  // What the case has written, and how to get rid of it.
+  [[nodiscard]] WrittenKeys written_keys() {
     std::sort(written_keys_.begin(), written_keys_.end());
     written_keys_.erase(std::unique(written_keys_.begin(), written_keys_.end()),
                         written_keys_.end());
-    const auto token = fenced_ ? std::optional(hlc::format(last_token())) : std::nullopt;
-    clients_.remove_keys(written_keys_, token, scaled(kCleanupTimeout));
+    return {.keys = std::move(written_keys_),
+            .token = fenced_ ? std::optional(hlc::format(last_token())) : std::nullopt,
+            .client_id = clients_.client_id("cleaner"),
+            .timeout = scaled(kCleanupTimeout)};
   }
 
   // A token that the store takes for every key of this case: newer than what a case usually uses,
   // or the newest that this one did.
   [[nodiscard]] hlc::Timestamp last_token() const {
-    return std::max(hlc::Timestamp{store_wall_ms() + 59'000, 0, "fencepost"}, newest_token_);
+    const std::uint64_t wall_ms = not_negative(store_clock_.last_accepted_ms(our_wall_ms()));
+    return std::max(hlc::Timestamp{wall_ms, 0, "fencepost"}, newest_token_);
   }
 
   const Case& case_;
+  endpoint::Session& session_;
   endpoint::Clock& clock_;
   const RunSettings& settings_;
+  StoreClock store_clock_;
   std::mt19937_64 random_;
   std::string case_tag_;
   std::string key_prefix_;
@@ -629,6 +720,7 @@ class CaseRunner {
   SavedTimestamps saved_;
   std::map<std::string, Mark> marks_;
   std::vector<std::string> written_keys_;
+  Fillings fillings_;
   std::size_t largest_payload_ = 0;  // that this case has sent
   bool fenced_ = false;
   hlc::Timestamp newest_token_;  // that was legal when it was sent

@@ -503,35 +503,6 @@ TEST(CaseRunnerLoss, TellsAnEndpointThatIsGoneFromAHarnessThatFails) {
 
 // --- evidence in time --------------------------------------------------------------------------
 
-Case windowed(const std::string& before) {
-  return case_of({.steps = R"(
-- {set: {key: k, value: "v", mark: t1}, expect: ok}
-- get: k
-  expect: {reply: {value: "v"}, before: )" +
-                           before + "}\n"});
-}
-
-TEST(CaseRunnerWindow, DecidesNothingWithAReplyThatComesTooLate) {
-  const std::string late =
-      "inconclusive 2 R-MUST-1: the reply came 950 ms after t1, when it no longer proves anything; "
-      "the machine or the network is too slow";
-  const std::string never =
-      R"(failed 2 R-MUST-1: no response | $1\r\nv\r\n | nothing within 3000 ms)";
-  check_wrong(windowed("t1 + 900ms"), {{delayed(Verb::kGet, 950ms), late},
-                                       {delayed(Verb::kGet, 800ms), "passed"},
-                                       {answering(Verb::kGet, "$-1\r\n", 950ms), late},
-                                       {silent_on(Verb::kGet), never}});
-}
-
-TEST(CaseRunnerWindow, CountsFromTheReplyWhenTheCaseSaysSo) {
-  // The SET is answered after 500 ms, and the GET 500 ms later.
-  const Behaviour slow = changed(reference_store(), [](const Published&, Effects& effects) {
-    for (Effect& effect : effects) effect.after = 500ms;
-  });
-  EXPECT_THAT(told(slow, windowed("t1 + 900ms")), StartsWith("inconclusive 2 "));
-  EXPECT_EQ(told(slow, windowed("t1.reply + 900ms")), "passed");
-}
-
 TEST(CaseRunnerWindow, ScalesItsTimeLimits) {
   RunSettings slow = settings();
   slow.timeout_scale = 2.0;
@@ -786,17 +757,6 @@ TEST(CaseRunnerToken, SendsASavedTimestampBackUnmodified) {
   const Message second = endpoint.published().at(1).message;
   EXPECT_EQ(*second.property("__ft"), "01767225600000:7:Node");
   EXPECT_EQ(*second.property("__ts"), "001767225600000:00008:Node");
-}
-
-TEST(CaseRunnerToken, EstimatesTheClockOfTheStore) {
-  RunSettings behind = settings();
-  behind.clock_offset_ms = -1500;
-  FakeEndpoint endpoint({.behaviour = reference_store()});
-  const Case test_case = case_of({.steps = "- set: {key: k, value: \"one\"}\n  expect: ok\n"});
-  EXPECT_EQ(told(run_on(endpoint, test_case, behind)), "passed");
-  const auto sent = hlc::parse(*endpoint.published().at(0).message.property("__ts"));
-  ASSERT_TRUE(sent);
-  EXPECT_EQ(sent->wall_ms, kEpochMs - 1500);
 }
 
 // --- what a case leaves behind -----------------------------------------------------------------

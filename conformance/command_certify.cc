@@ -1,18 +1,13 @@
-#include <atomic>
 #include <charconv>
-#include <chrono>
-#include <csignal>
-#include <ctime>
 #include <random>
-#include <thread>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "conformance/command_support.h"
 #include "conformance/commands.h"
 #include "conformance/console.h"
+#include "conformance/github.h"
 #include "conformance/library.h"
-#include "conformance/preflight.h"
 #include "conformance/report.h"
 #include "conformance/target.h"
 #include "endpoint/url.h"
@@ -20,21 +15,14 @@
 namespace fencepost::conformance {
 namespace {
 
-// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
-// at once.
-constexpr std::size_t kNetworkJobs = 64;
-
-std::atomic<bool> stop_requested{false};
-
-void request_stop(int signal) {
-  if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
+// Not the run's id, which the endpoint gets to see.
+std::string unguessable_word() {
+  std::random_device device;
+  return fmt::format("fencepost-{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
 }
 
-void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
-
-std::string random_run_id() {
-  std::random_device device;
-  return fmt::format("{:08x}", device());
+Github github_of(const CertifyOptions& options) {
+  return {!options.no_github, variable_of_this_process};
 }
 
 // "2/5" -> shard 2 of 5.
@@ -46,13 +34,6 @@ bool parse_shard(const std::string& text, Selection& selection) {
   const auto [stop, code2] = std::from_chars(slash + 1, end, selection.shards);
   return code2 == std::errc{} && stop == end && selection.shard >= 1 &&
          selection.shard <= selection.shards;
-}
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
 }
 
 // As one word for a shell.
@@ -69,54 +50,26 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   std::string out = options.program + " certify";
   if (!options.endpoint.empty()) {
     // Passwords do not go into reports.
-    const std::size_t at = options.endpoint.rfind('@');
-    const std::size_t colon = options.endpoint.find(':', options.endpoint.find("://") + 3);
-    std::string shown = options.endpoint;
-    if (at != std::string::npos && colon < at) shown.replace(colon + 1, at - colon - 1, "***");
-    out += " --endpoint " + quote(shown);
+    out += " --endpoint " + quote(endpoint::redacted(options.endpoint));
   }
   if (!options.descriptor.empty()) out += " --descriptor " + quote(options.descriptor);
   if (!options.scenarios.empty()) out += " --scenarios " + quote(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.strict) out += " --strict";
+  if (!options.baseline.file.empty()) out += " --baseline " + quote(options.baseline.file);
   return out + fmt::format(" --seed {}", seed);
 }
 
 bool write_reports(const CertifyOptions& options, const SuiteResult& result,
                    const Catalogue& catalogue, const ReportContext& context) {
+  if (options.document != nullptr) *options.document = to_json(result, catalogue, context);
   const auto written = conformance::write_reports(options.reports, result, catalogue, context);
   if (!written) complain(written.error());
+  const Github github = github_of(options);
+  fmt::print("{}", github.annotations(result, catalogue, context));
+  const auto told = github.write_files(result, catalogue, context);
+  if (!told) complain(told.error());
   return written.has_value();
-}
-
-std::string_view headline(PreflightErrorKind kind) {
-  switch (kind) {
-    case PreflightErrorKind::kNoBroker:
-      return "no broker";
-    case PreflightErrorKind::kNoStore:
-      return "a broker, but no state store";
-    case PreflightErrorKind::kNotAllowed:
-      return "not allowed";
-  }
-  return "unknown";
-}
-
-std::optional<Descriptor> read_descriptor(const CertifyOptions& options) {
-  Descriptor descriptor;
-  if (!options.descriptor.empty()) {
-    const auto file = read_file(options.descriptor);
-    if (!file) {
-      complain(file.error());
-      return std::nullopt;
-    }
-    std::vector<LoadError> errors;
-    auto loaded = load_descriptor(*file, errors);
-    for (const LoadError& error : errors) complain(describe(error));
-    if (!loaded) return std::nullopt;
-    descriptor = std::move(*loaded);
-  }
-  if (!options.endpoint.empty()) descriptor.url = options.endpoint;
-  return descriptor;
 }
 
 // The URL as reports may show it: without password.
@@ -132,9 +85,15 @@ struct Plan {
   Descriptor descriptor;
   SuiteOptions suite;
   ReportContext context;
+  RunBaseline baseline;
 };
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
+  auto descriptor = read_descriptor({options.endpoint, options.descriptor});
+  if (!descriptor) return std::nullopt;
+  if (options.profile.empty()) {
+    options.profile = name(descriptor->profile.value_or(Profile::kAuto));
+  }
   const auto profile = profile_named(options.profile);
   if (!profile) {
     complain("--profile " + options.profile + " is not one of auto, documented, deployed");
@@ -150,13 +109,18 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     return std::nullopt;
   }
   auto library = open_library(options.scenarios);
-  auto descriptor = read_descriptor(options);
-  if (!library || !descriptor) return std::nullopt;
+  if (!library) return std::nullopt;
+  auto baseline = RunBaseline::open(options.baseline, options.selection, *library, utc_today());
+  if (!baseline) {
+    complain(baseline.error());
+    return std::nullopt;
+  }
   Plan plan{.library = std::move(*library),
             .cases = {},
             .descriptor = std::move(*descriptor),
             .suite = {},
-            .context = {}};
+            .context = {},
+            .baseline = std::move(*baseline)};
   plan.cases = select(plan.library.cases, options.selection);
   std::random_device device;
   const std::uint64_t seed = options.seed.value_or(device());
@@ -170,7 +134,9 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .seed = seed,
                   .strict = options.strict,
                   .command = command_line(options, seed),
-                  .started = utc_now()};
+                  .started = utc_now(),
+                  .selection = options.selection,
+                  .known_cases = plan.library.cases.size()};
   return plan;
 }
 
@@ -188,51 +154,72 @@ ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string&
                                                                               : ExitCode::kInternal;
 }
 
-std::size_t sensible_jobs(const endpoint::Endpoint& endpoint) {
-  if (endpoint.capabilities().transport) return kNetworkJobs;
-  return std::max(1U, std::thread::hardware_concurrency());
-}
-
 ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
   plan.context.endpoint = endpoint.url();
-  const auto checked = preflight(endpoint, plan.suite.settings.run_id);
+  const auto checked = preflight(endpoint, plan.suite.settings.run_id, options.timeout_scale);
   if (!checked) {
     const PreflightError& error = checked.error();
-    const std::string reason =
-        fmt::format("{} at {}: {}", headline(error.kind), endpoint.url(), error.text);
+    const std::string reason = describe(error, endpoint.url());
     complain(reason);
     if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
     return not_begun(options, plan, reason, ExitCode::kUnreachable);
   }
   plan.context.preflight = *checked;
-  plan.suite.settings.clock_offset_ms = checked->clock_offset_ms;
+  apply_preflight(*checked, plan.suite);
   plan.suite.settings.quota = endpoint.capabilities().quota;
-  plan.suite.jobs = options.jobs > 0 ? options.jobs : sensible_jobs(endpoint);
+  plan.suite.settings.key_prefix = endpoint.capabilities().key_prefix;
+  plan.suite.offered = offered_by(endpoint, *checked);
+  if (const std::string wrong = contradiction(plan.descriptor, *checked); !wrong.empty()) {
+    complain(wrong);
+    return not_begun(options, plan, wrong, ExitCode::kUsage);
+  }
+  const Concurrency at_once = concurrency(options.jobs, endpoint);
+  plan.suite.jobs = at_once.jobs;
+  plan.suite.at_work = at_once.at_work;
 
-  ConsoleOptions console_settings = console_options(stdout);
+  std::FILE* stream = options.progress_only ? stderr : stdout;
+  ConsoleOptions console_settings = console_options(stream);
   console_settings.quiet = options.quiet;
   console_settings.trace = options.trace;
-  Console console(stdout, console_settings);
-  console.begin(plan.context, plan.cases.size(), plan.suite.jobs);
-  const SuiteResult result =
-      run_suite(endpoint, plan.cases, plan.library.catalogue, plan.suite, stop_requested,
+  console_settings.progress_only = options.progress_only;
+  Console console(stream, console_settings);
+  const Github github = github_of(options);
+  const std::string word = unguessable_word();
+  fmt::print("{}", github.pause_commands(word));
+  console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.at_work);
+  const RunBaseline& known = plan.baseline;
+  SuiteResult result =
+      run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
                 [&](const CaseResult& entry, std::size_t done, std::size_t total) {
-                  console.progress(entry, done, total);
+                  const CaseResult expected{.test_case = entry.test_case,
+                                            .verdict = Verdict::kExpectedFailure};
+                  console.progress(known.expects(entry) ? expected : entry, done, total);
                 });
+  plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
   if (result.endpoint_lost) {
     plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
   } else if (result.interrupted) {
     plan.context.stopped_because = "interrupted";
   }
   console.end(result, plan.library.catalogue, plan.context);
+  for (const std::string& line : known.news()) {
+    if (known.trouble()) {
+      complain(line);
+    } else {
+      fmt::print("{}\n", line);
+    }
+  }
+  fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
-  return written ? exit_code(result) : ExitCode::kInternal;
+  if (!written) return ExitCode::kInternal;
+  return known.trouble().value_or(exit_code(result));
 }
 
 }  // namespace
 
 std::string reproduce_command(const ReportContext& context, const Case& test_case) {
-  return context.command + " --run " + test_case.id;
+  const auto own = context.commands.find(test_case.id);
+  return (own == context.commands.end() ? context.command : own->second) + " --run " + test_case.id;
 }
 
 const char* suite_version() { return FENCEPOST_VERSION; }
@@ -240,14 +227,13 @@ const char* suite_version() { return FENCEPOST_VERSION; }
 ExitCode certify(CertifyOptions options) {
   auto plan = make_plan(options);
   if (!plan) return ExitCode::kUsage;
+  fmt::print(stderr, "{}", github_of(options).masks(secrets_of(plan->descriptor)));
   if (plan->cases.empty()) {
     complain(fmt::format("no case selected; there are {}: see fencepost list cases",
                          plan->library.cases.size()));
     return not_begun(options, *plan, "no case selected", ExitCode::kNothingSelected);
   }
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
-  std::signal(SIGPIPE, SIG_IGN);  // NOLINT: the C API is like this
+  stop_on_signals();
   // A reference store of our own speaks the dialect that it is judged by.
   const codec::DialectId dialect = plan->suite.settings.profile == Profile::kDocumented
                                        ? codec::DialectId::kDocumented

@@ -1,13 +1,19 @@
 // The commands that only read: list, explain, lint.
 
 #include <algorithm>
-#include <array>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "conformance/capability.h"
 #include "conformance/commands.h"
+#include "conformance/console.h"
+#include "conformance/explain.h"
 #include "conformance/library.h"
+#include "conformance/matrix.h"
+#include "conformance/matrix_formats.h"
+#include "conformance/text_wrap.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -26,60 +32,30 @@ ordered_json to_json(const Case& test_case, const Catalogue& catalogue) {
           {"line", test_case.position.line}};
 }
 
-ordered_json to_json(const Requirement& requirement) {
-  return {{"id", requirement.id},           {"level", name(requirement.level)},
-          {"binds", requirement.binds},     {"text", requirement.text},
-          {"section", requirement.section}, {"source", requirement.source},
-          {"open", requirement.open},       {"untestable", requirement.untestable}};
+// The command that runs these scenarios, for a shell.
+std::string certify_command(const std::string& scenarios) {
+  if (scenarios.empty()) return "fencepost certify";
+  std::string quoted;
+  for (const char c : scenarios) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "fencepost certify --scenarios '" + quoted + "'";
 }
 
-std::vector<const Case*> cases_of(const Library& library, const std::string& requirement) {
-  std::vector<const Case*> out;
+bool is_catalogue(const SourceFile& file) {
+  return std::filesystem::path(file.name).filename() == "requirements.yaml";
+}
+
+// A family as a whole; false when there is none of this id.
+bool explain_family(const std::string& id, const Library& library) {
+  std::vector<const Case*> members;
   for (const Case& test_case : library.cases) {
-    const auto& ids = test_case.requirements;
-    if (std::find(ids.begin(), ids.end(), requirement) != ids.end()) out.push_back(&test_case);
+    if (test_case.family == id) members.push_back(&test_case);
   }
-  return out;
-}
-
-void explain_requirement(const Requirement& requirement, const Library& library) {
-  fmt::print("{}  ({}, binds the {})\n\n  {}\n\n", requirement.id, name(requirement.level),
-             requirement.binds, requirement.text);
-  fmt::print("  stands in   {}{}\n", requirement.section,
-             requirement.source == "article"
-                 ? ""
-                 : " (not printed there: seen from the deployed service)");
-  for (const auto& [dialect, form] : requirement.dialects) {
-    fmt::print("  {:<11} {}\n", dialect, form);
-  }
-  if (!requirement.observe.empty()) fmt::print("  observed by {}\n", requirement.observe);
-  if (!requirement.untestable.empty()) fmt::print("  not checked {}\n", requirement.untestable);
-  if (requirement.open) {
-    fmt::print("  open: accepted outcomes are\n");
-    for (const std::string& outcome : requirement.outcomes) fmt::print("    - {}\n", outcome);
-  }
-  const std::vector<const Case*> cases = cases_of(library, requirement.id);
-  fmt::print("\n  checked by {} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
-  for (const Case* test_case : cases)
-    fmt::print("    {:<52} {}\n", test_case->id, test_case->title);
-}
-
-void explain_case(const Case& test_case, const Library& library) {
-  fmt::print("{}  ({}, {}:{})\n\n  {}\n\n", test_case.id,
-             name(library.catalogue.level_of(test_case)), test_case.position.file,
-             test_case.position.line, test_case.title);
-  for (const std::string& id : test_case.requirements) {
-    const Requirement* requirement = library.catalogue.find(id);
-    fmt::print("  {:<22} {}\n", id, requirement == nullptr ? "" : requirement->text);
-  }
-  if (!test_case.requires_.empty()) {
-    fmt::print("\n  needs {}\n", fmt::join(test_case.requires_, ", "));
-  }
-  fmt::print("\n  steps: ");
-  for (std::size_t i = 0; i < test_case.steps.size(); ++i) {
-    fmt::print("{}{}", i == 0 ? "" : ", ", test_case.steps[i].title);
-  }
-  fmt::print("\n  run it with: fencepost certify --run {}\n", test_case.id);
+  if (members.empty()) return false;
+  const Position& at = members.front()->position;
+  fmt::print("{}  (a family of {} cases, {}:{})\n\n", id, members.size(), at.file, at.line);
+  for (const Case* member : members) fmt::print("    {:<52} {}\n", member->id, member->title);
+  fmt::print("\n  run it with: fencepost certify --run '{}.*'\n", id);
+  return true;
 }
 
 }  // namespace
@@ -107,14 +83,29 @@ std::optional<Library> open_library(const std::string& scenarios) {
   return library;
 }
 
+// What cases may need of an endpoint; needs no scenarios.
+ExitCode list_capabilities(bool json) {
+  ordered_json out = ordered_json::array();
+  for (const Capability& row : all_capabilities()) {
+    if (json) {
+      out.push_back({{"name", row.name}, {"meaning", row.meaning}, {"provide", row.provide}});
+    } else {
+      fmt::print("{:<18} {}\n{:<18} without: {}\n", row.name, row.meaning, "", row.provide);
+    }
+  }
+  if (json) fmt::print("{}\n", out.dump(1));
+  return ExitCode::kConformant;
+}
+
 ExitCode list(const ListOptions& options) {
+  if (options.what == "capabilities") return list_capabilities(options.json);
   const auto library = open_library(options.scenarios);
   if (!library) return ExitCode::kUsage;
   ordered_json out = ordered_json::array();
   if (options.what == "requirements") {
     for (const Requirement& requirement : library->catalogue.all()) {
       if (options.json) {
-        out.push_back(to_json(requirement));
+        out.push_back(requirement_json(requirement));
       } else {
         fmt::print("{:<24} {:<7} {:<7} {}\n", requirement.id, name(requirement.level),
                    requirement.binds, requirement.text);
@@ -136,16 +127,20 @@ ExitCode list(const ListOptions& options) {
 ExitCode explain(const std::string& id, const std::string& scenarios) {
   const auto library = open_library(scenarios);
   if (!library) return ExitCode::kUsage;
+  const ExplainOptions how{.width = terminal_width(stdout),
+                           .colour = console_options(stdout).colour,
+                           .certify = certify_command(scenarios)};
   if (const Requirement* requirement = library->catalogue.find(id)) {
-    explain_requirement(*requirement, *library);
+    fmt::print("{}", explain_requirement(*requirement, *library, how));
     return ExitCode::kConformant;
   }
   const auto found = std::find_if(library->cases.begin(), library->cases.end(),
                                   [&](const Case& test_case) { return test_case.id == id; });
   if (found != library->cases.end()) {
-    explain_case(*found, *library);
+    fmt::print("{}", explain_case(*found, *library, how));
     return ExitCode::kConformant;
   }
+  if (explain_family(id, *library)) return ExitCode::kConformant;
   std::vector<std::string_view> known;
   for (const Requirement& requirement : library->catalogue.all()) known.push_back(requirement.id);
   for (const Case& test_case : library->cases) known.push_back(test_case.id);
@@ -168,9 +163,20 @@ ExitCode lint(const std::vector<std::string>& paths) {
   }
   std::vector<LoadError> errors;
   const Library library = load_library(files, errors);
+  // Only a library with a catalogue of its own is a whole one, whose rules all need cases.
+  std::vector<LoadError> warnings;
+  if (errors.empty() && std::any_of(files.begin(), files.end(), is_catalogue)) {
+    CoverageProblems problems = check_coverage(make_matrix(library));
+    errors = std::move(problems.errors);
+    warnings = std::move(problems.warnings);
+  }
   for (const LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
-  fmt::print("{} files, {} cases, {} requirements, {} errors\n", files.size(), library.cases.size(),
-             library.catalogue.all().size(), errors.size());
+  for (const LoadError& warning : warnings) {
+    fmt::print(stderr, "{}:{}: warning: {}\n", warning.position.file, warning.position.line,
+               warning.text);
+  }
+  fmt::print("{} files, {} cases, {} requirements, {} errors, {} warnings\n", files.size(),
+             library.cases.size(), library.catalogue.all().size(), errors.size(), warnings.size());
   return errors.empty() ? ExitCode::kConformant : ExitCode::kUsage;
 }
 

@@ -1,9 +1,11 @@
 #include <csignal>
 #include <ctime>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "conformance/commands.h"
+#include "conformance/conditions_options.h"
 #include "conformance/library.h"
 #include "conformance/scenario_loader.h"
 #include "endpoint/broker_process.h"
@@ -29,6 +31,20 @@ std::optional<std::string> read_authorization(const std::string& path) {
     return std::nullopt;
   }
   return file->content;
+}
+
+// The conditions that the options name; nothing after a complaint.
+std::optional<endpoint::Conditions> read_conditions(const ServeOptions& options) {
+  endpoint::Conditions out;
+  for (const auto& [name, text] : {std::pair{"clock-offset", &options.clock_offset},
+                                   {"response-delay", &options.response_delay},
+                                   {"response-jitter", &options.response_jitter}}) {
+    if (const auto wrong = set_condition(name, *text, out)) {
+      complain("--" + *wrong);
+      return std::nullopt;
+    }
+  }
+  return out;
 }
 
 ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals) {
@@ -62,6 +78,9 @@ ExitCode serve(const ServeOptions& options) {
     if (!content) return ExitCode::kUsage;
     broker_options.authorization_json = std::move(*content);
   }
+  const auto conditions = read_conditions(options);
+  if (!conditions) return ExitCode::kUsage;
+  broker_options.conditions = *conditions;
   // Signals are waited for, not handled: blocked before the broker starts so that none is missed.
   sigset_t signals;
   sigemptyset(&signals);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "conformance/report_files.h"
+#include "conformance/run_baseline.h"
 #include "conformance/suite.h"
 
 namespace fencepost::conformance {
@@ -16,7 +17,7 @@ struct CertifyOptions {
   std::string endpoint{};    // empty: the descriptor's, or embedded
   std::string descriptor{};  // a file
   std::string scenarios{};   // a folder instead of the built-in cases
-  std::string profile = "auto";
+  std::string profile{};     // empty: the descriptor's, or auto
   bool strict = false;
   Selection selection{};
   std::string shard{};   // K/N
@@ -24,12 +25,55 @@ struct CertifyOptions {
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
   ReportFiles reports{};
+  BaselineOptions baseline{};
   bool trace = false;
   bool quiet = false;
+  bool progress_only = false;       // no results on standard output; progress on standard error
+  std::string* document = nullptr;  // receives what the JSON report says, too
+  bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
   std::string program =
       "fencepost";  // how it was called, for the command that reproduces a failure
 };
 [[nodiscard]] ExitCode certify(CertifyOptions options);
+
+struct MergeOptions {
+  std::vector<std::string> files{};  // JSON reports of the shards of one run
+  std::string scenarios{};
+  ReportFiles reports{};
+  bool trace = false;
+  bool quiet = false;
+};
+[[nodiscard]] ExitCode merge(const MergeOptions& options);
+
+// Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
+// selection holds for the endpoint that it is compared with, unless an option says otherwise.
+struct DiffOptions {
+  std::string a;  // a JSON report, a descriptor (*.yaml), or the URL of an endpoint
+  std::string b;
+  std::string profile{};
+  bool strict = false;
+  Selection selection{};  // of the cases that are compared
+  std::size_t jobs = 0;
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string scenarios{};
+  std::string json{};  // a file
+  bool quiet = false;  // the last line only
+  std::string program = "fencepost";
+};
+[[nodiscard]] ExitCode diff(const DiffOptions& options);
+
+struct ProbeOptions {
+  std::string endpoint{};       // empty: the descriptor's, or embedded
+  std::string descriptor{};     // a file
+  std::string scenarios{};      // a folder instead of the built-in cases
+  std::string out{};            // where the descriptor goes; empty: standard output
+  std::size_t quota_up_to = 0;  // keys; 0: the quota is not measured
+  std::size_t jobs = 0;         // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+};
+[[nodiscard]] ExitCode probe(const ProbeOptions& options);
 
 struct ServeOptions {
   std::uint16_t port = 1883;
@@ -37,16 +81,29 @@ struct ServeOptions {
   std::size_t quota = 0;
   std::string authorization{};
   std::string node_id = "StateStore";
+  std::string clock_offset = "0s";  // durations: see conditions_options.h
+  std::string response_delay = "0s";
+  std::string response_jitter = "0s";
   bool verbose = false;
 };
 [[nodiscard]] ExitCode serve(const ServeOptions& options);
 
 struct ListOptions {
-  std::string what = "cases";  // or requirements
+  std::string what = "cases";  // or requirements, or capabilities
   std::string scenarios{};
   bool json = false;
 };
 [[nodiscard]] ExitCode list(const ListOptions& options);
+
+struct MatrixOptions {
+  std::string scenarios{};
+  std::string report{};  // a JSON report of certify, whose results are added
+  std::string json{};    // files; "-": standard output
+  std::string html{};
+  std::string markdown{};
+  bool full = false;  // every requirement with its cases
+};
+[[nodiscard]] ExitCode matrix(const MatrixOptions& options);
 
 [[nodiscard]] ExitCode explain(const std::string& id, const std::string& scenarios);
 

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/signature.h"
+
 namespace fencepost::conformance {
 namespace {
 
@@ -47,20 +49,36 @@ const char* colour_of(const CaseResult& result, bool warning) {
   return result.verdict == Verdict::kSkipped ? kDim : kYellow;
 }
 
+std::string_view headline(const CaseResult& result, bool warning) {
+  if (result.unexpected_pass) return "UNEXPECTED PASS";
+  if (warning) return "WARNING";
+  return result.verdict == Verdict::kFailed ? "FAILED" : "INCONCLUSIVE";
+}
+
+// What stands behind the id in the list of cases.
+std::string remark(const CaseResult& result) {
+  if (result.verdict == Verdict::kSkipped) return result.message;
+  if (result.verdict == Verdict::kExpectedFailure) return "expected failure: " + result.baseline;
+  return result.test_case->title;
+}
+
 // Is there something to tell about this case?
 bool needs_words(const CaseResult& result) {
   return result.verdict == Verdict::kFailed || result.verdict == Verdict::kInconclusive;
 }
 
-std::string forms_text(const SuiteResult& result) {
-  std::string out;
-  for (const auto& [divergence, forms] : result.forms) {
-    for (const codec::DialectId id : forms) {
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", codec::name(divergence),
-                         codec::dialect(id).name);
-    }
+std::string_view words(ClockSource source) {
+  switch (source) {
+    case ClockSource::kVersions:
+      return "measured by versions";
+    case ClockSource::kRefusals:
+      return "measured by refused timestamps";
+    case ClockSource::kVersionBound:
+      return "not measured but for an upper bound";
+    case ClockSource::kAssumed:
+      return "not measured";
   }
-  return out;
+  return "unknown";
 }
 
 }  // namespace
@@ -90,23 +108,33 @@ void Console::clear_line() {
   if (options_.live) fmt::print(stream_, "\r\033[K");
 }
 
-void Console::begin(const ReportContext& context, std::size_t cases, std::size_t jobs) {
-  if (options_.quiet) return;
+void Console::begin(const ReportContext& context, const Catalogue& catalogue, std::size_t cases,
+                    std::size_t jobs) {
+  catalogue_ = &catalogue;
+  strict_ = context.strict;
+  if (options_.quiet || options_.progress_only) return;
   line(fmt::format("{} {}  endpoint {}  profile {}  {} cases, {} at once  seed {}",
                    coloured(kBold, "fencepost certify"), suite_version(), context.endpoint,
                    name(context.profile), cases, jobs, context.seed));
   line(fmt::format(
-      "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms",
+      "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
+      "{})",
       milliseconds(context.preflight.round_trip_p50),
-      milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms));
+      milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
+      describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));
 }
 
 void Console::progress(const CaseResult& result, std::size_t done, std::size_t total) {
-  if (result.verdict == Verdict::kFailed) ++failed_;
+  if (result.verdict == Verdict::kFailed) {
+    const bool warning = catalogue_ != nullptr && is_warning(result, *catalogue_, strict_);
+    ++(warning ? warnings_ : failed_);
+  }
   if (!options_.live || options_.quiet) return;
   clear_line();
-  fmt::print(stream_, "  {}/{} done{}  {}", done, total,
-             failed_ == 0 ? "" : ", " + coloured(kRed, fmt::format("{} failed", failed_)),
+  std::string counts;
+  if (failed_ > 0) counts += ", " + coloured(kRed, fmt::format("{} failed", failed_));
+  if (warnings_ > 0) counts += ", " + coloured(kYellow, fmt::format("{} warnings", warnings_));
+  fmt::print(stream_, "  {}/{} done{}  {}", done, total, counts,
              coloured(kDim, result.test_case->id));
   std::fflush(stream_);
 }
@@ -114,6 +142,7 @@ void Console::progress(const CaseResult& result, std::size_t done, std::size_t t
 void Console::end(const SuiteResult& result, const Catalogue& catalogue,
                   const ReportContext& context) {
   clear_line();
+  if (options_.progress_only) return;
   if (!options_.quiet) print_tree(result, catalogue, context.strict);
   for (const CaseResult& entry : result.cases) {
     if (needs_words(entry)) print_failure(entry, catalogue, context);
@@ -144,9 +173,7 @@ void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, 
       line(fmt::format(
           "  {} {:<{}} {:>11}  {}",
           coloured(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
-          entry->test_case->id, width, duration,
-          coloured(kDim, entry->verdict == Verdict::kSkipped ? entry->message
-                                                             : entry->test_case->title)));
+          entry->test_case->id, width, duration, coloured(kDim, remark(*entry))));
     }
   }
 }
@@ -157,12 +184,9 @@ void Console::print_failure(const CaseResult& result, const Catalogue& catalogue
   const bool warning =
       result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
   line("");
-  line(fmt::format(
-      "{} {}  {}",
-      coloured(colour_of(result, warning), warning                              ? "WARNING"
-                                           : result.verdict == Verdict::kFailed ? "FAILED"
-                                                                                : "INCONCLUSIVE"),
-      coloured(kBold, test_case.id), test_case.title));
+  line(fmt::format("{} {}  {}",
+                   coloured(colour_of(result, warning), std::string(headline(result, warning))),
+                   coloured(kBold, test_case.id), test_case.title));
   if (const Requirement* requirement = catalogue.find(result.requirement)) {
     line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level),
                      requirement->text));
@@ -176,8 +200,11 @@ void Console::print_failure(const CaseResult& result, const Catalogue& catalogue
   }
   if (!result.expected.empty()) line("  expected  " + coloured(kGreen, result.expected));
   if (!result.actual.empty()) line("  actual    " + coloured(kRed, result.actual));
-  const std::size_t shown =
-      options_.trace ? result.transcript.size() : std::min(kLastPackets, result.transcript.size());
+  if (!result.signature.empty()) line("  signature " + quoted_signature(result.signature));
+  // Nothing that was sent explains a pass.
+  const std::size_t shown = result.unexpected_pass ? 0
+                            : options_.trace       ? result.transcript.size()
+                                             : std::min(kLastPackets, result.transcript.size());
   if (shown > 0) line(shown < result.transcript.size() ? "  last packets" : "  packets");
   for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
     line("  " + to_line(result.transcript[i]));
@@ -207,17 +234,31 @@ void Console::print_summary(const SuiteResult& result, const ReportContext& cont
                   static_cast<double>(result.longest_wait.count()) / 1000.0,
                   result.round_trips.size(), milliseconds(percentile(result.round_trips, 50)),
                   milliseconds(percentile(result.round_trips, 99))));
-  const std::string forms = forms_text(result);
+  const std::string forms = describe_forms(result);
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));
+  for (const std::string& note : result.baseline_notes) line("baseline: " + note);
+  if (!result.baseline_complaints.empty()) line(coloured(kRed, "the baseline is out of date:"));
+  for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);
   if (!context.stopped_because.empty()) line(coloured(kRed, context.stopped_because));
+  print_verdict(result);
+}
+
+void Console::print_verdict(const SuiteResult& result) {
+  const Summary& summary = result.summary;
   switch (exit_code(result)) {
     case ExitCode::kConformant:
-      line(coloured(kGreen, summary.warnings == 0 ? "conformant: every case that ran passed"
-                                                  : "conformant, with warnings: see above"));
+      if (summary.expected_failures > 0) {
+        line(coloured(kYellow, "conformant, except for the known failures of the baseline"));
+      } else if (summary.warnings > 0) {
+        line(coloured(kGreen, "conformant, with warnings: see above"));
+      } else {
+        line(coloured(kGreen, "conformant: every case that ran passed"));
+      }
       break;
     case ExitCode::kFailed:
-      line(coloured(kRed, "NOT conformant"));
+      line(coloured(kRed, summary.failed > 0 ? "NOT conformant"
+                                             : "no new failure, but the baseline is out of date"));
       break;
     case ExitCode::kInconclusive:
       line(coloured(kYellow, "no failure, but not everything could be decided"));

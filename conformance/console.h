@@ -12,9 +12,10 @@ namespace fencepost::conformance {
 
 struct ConsoleOptions {
   bool colour = false;
-  bool live = false;   // one line that is written again and again
-  bool quiet = false;  // failures and the summary only
-  bool trace = false;  // the whole transcript of each failure
+  bool live = false;           // one line that is written again and again
+  bool quiet = false;          // failures and the summary only
+  bool trace = false;          // the whole transcript of each failure
+  bool progress_only = false;  // the live line, if any, and nothing else
 };
 
 // Colour and live progress when `stream` is a terminal and NO_COLOR is not set.
@@ -24,7 +25,9 @@ class Console {
  public:
   Console(std::FILE* stream, ConsoleOptions options) : stream_(stream), options_(options) {}
 
-  void begin(const ReportContext& context, std::size_t cases, std::size_t jobs);
+  // `catalogue` must outlive the calls of progress(): it tells failures from warnings.
+  void begin(const ReportContext& context, const Catalogue& catalogue, std::size_t cases,
+             std::size_t jobs);
   void progress(const CaseResult& result, std::size_t done, std::size_t total);
   // The tree of cases, the failures in full, and the summary.
   void end(const SuiteResult& result, const Catalogue& catalogue, const ReportContext& context);
@@ -35,12 +38,16 @@ class Console {
   void print_failure(const CaseResult& result, const Catalogue& catalogue,
                      const ReportContext& context);
   void print_summary(const SuiteResult& result, const ReportContext& context);
+  void print_verdict(const SuiteResult& result);
   [[nodiscard]] std::string coloured(const char* code, const std::string& text) const;
   void line(const std::string& text);
 
   std::FILE* stream_;
   ConsoleOptions options_;
+  const Catalogue* catalogue_ = nullptr;
+  bool strict_ = false;
   std::size_t failed_ = 0;
+  std::size_t warnings_ = 0;
 };
 
 }  // namespace fencepost::conformance

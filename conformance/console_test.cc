@@ -49,7 +49,11 @@ ReportContext context(bool strict = false) {
           .strict = strict,
           .command = "fencepost certify --seed 7",
           .started = {},
-          .preflight = {.round_trip_p50 = 1ms, .round_trip_p99 = 2ms, .clock_offset_ms = -3}};
+          .preflight = {.round_trip_p50 = 1ms,
+                        .round_trip_p99 = 2ms,
+                        .clock_offset_ms = -3,
+                        .clock_bounds = {-5, -1},
+                        .clock_source = ClockSource::kVersions}};
 }
 
 constexpr const char* kGood = "- get: k\n  expect: missing\n";
@@ -59,6 +63,9 @@ constexpr const char* kBad = R"(
 - get: k
   expect: {reply: {value: "two"}, cites: R-MUST-2}
 )";
+
+// Fails on any store, against the first requirement of the case.
+constexpr const char* kBadAdvice = "- get: k\n  expect: {reply: {value: \"two\"}}\n";
 
 struct Shown {
   ConsoleOptions options{};
@@ -77,7 +84,8 @@ std::string printed(const std::vector<CaseText>& texts, const Shown& shown = {})
   Console console(paper.file(), shown.options);
   ReportContext told = context(shown.strict);
   told.stopped_because = shown.stopped_because;
-  console.begin(told, cases.size(), 1);
+  const Catalogue rules = catalogue();
+  console.begin(told, rules, cases.size(), 1);
   const std::atomic<bool> stop{false};
   const SuiteResult result =
       run_suite(endpoint, pointers, catalogue(), {.settings = settings(), .strict = shown.strict},
@@ -98,12 +106,15 @@ std::string block(const std::string& text, const std::string& start) {
 TEST(Console, TellsAllOfAFailure) {
   const std::string text = block(printed({{.id = "bad", .steps = kBad}}), "FAILED");
   const std::string version = "__ts=001767225600000:0000";
+  // The signature is one line, ready to be copied into a baseline.
   EXPECT_THAT(text, testing::StartsWith(R"(FAILED bad  A case
   rule      R-MUST-2 (must): The second rule.
   because   the reply is not the expected one
   step      2 at t.yaml:9  (get)
   expected  $3\r\ntwo\r\n
   actual    $3\r\none\r\n
+  signature 'R-MUST-2: the reply is not the expected one | want)"
+                                        R"( $3\r\ntwo\r\n | got $3\r\none\r\n'
   packets
 )"));
   EXPECT_THAT(text, HasSubstr(R"( a    > SET "@k" "one"  )" + version));
@@ -166,6 +177,54 @@ TEST(Console, SaysNotThatEverythingPassedWhenThereAreWarnings) {
   EXPECT_THAT(text, Not(HasSubstr("every case that ran passed")));
 }
 
+// A run of one case with this result.
+std::string ended(CaseResult entry, const std::vector<std::string>& complaints = {},
+                  const std::vector<std::string>& notes = {}) {
+  const Case test_case = case_of({.id = "known", .steps = kGood});
+  entry.test_case = &test_case;
+  SuiteResult result;
+  result.cases = {std::move(entry)};
+  result.baseline_complaints = complaints;
+  result.baseline_notes = notes;
+  summarize(result, catalogue(), false);
+  const Paper paper;
+  Console(paper.file(), {}).end(result, catalogue(), context());
+  return paper.text();
+}
+
+TEST(Console, TellsAnExpectedFailureInOneLineWithItsReason) {
+  const std::string text = ended({.verdict = Verdict::kExpectedFailure,
+                                  .requirement = "R-MUST-1",
+                                  .message = "wrong",
+                                  .signature = "R-MUST-1: wrong",
+                                  .baseline = "not yet, T-1"});
+  EXPECT_THAT(text, HasSubstr("  x known      0.0 ms  expected failure: not yet, T-1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("FAILED")));
+  EXPECT_THAT(text, Not(HasSubstr("signature")));
+  EXPECT_THAT(text, HasSubstr("\n1 cases: 0 passed, 1 expected failures\n"));
+  EXPECT_THAT(text,
+              testing::EndsWith("\nconformant, except for the known failures of the baseline\n"));
+}
+
+TEST(Console, TellsAPassThatTheBaselineDoesNotExpect) {
+  CaseResult entry{.verdict = Verdict::kFailed, .message = "it passes", .unexpected_pass = true};
+  entry.transcript = {{.client = "a", .summary = "connected"}};
+  const std::string text = ended(std::move(entry));
+  EXPECT_EQ(block(text, "UNEXPECTED PASS"),
+            "UNEXPECTED PASS known  A case\n  because   it passes\n  case      t.yaml:3\n"
+            "  reproduce fencepost certify --seed 7 --run known\n");
+  EXPECT_THAT(text, testing::EndsWith("\nNOT conformant\n"));
+}
+
+TEST(Console, EndsWithWhatIsWrongWithTheBaseline) {
+  const std::string text =
+      ended({.verdict = Verdict::kPassed}, {"known.yaml:5: gone", "known.yaml:6: late"}, {"noted"});
+  EXPECT_THAT(text, HasSubstr("\nbaseline: noted\nthe baseline is out of date:\n"
+                              "  known.yaml:5: gone\n  known.yaml:6: late\n"));
+  EXPECT_THAT(text, testing::EndsWith("\nno new failure, but the baseline is out of date\n"));
+  EXPECT_THAT(ended({.verdict = Verdict::kPassed}), Not(HasSubstr("baseline")));
+}
+
 TEST(Console, NamesTheFormsOfTheDialect) {
   const std::string text = printed({{.more = "divergence: [set-not-applied]", .steps = R"(
 - set: {key: k, value: "one"}
@@ -201,7 +260,7 @@ TEST(Console, BeginsWithWhatIsAboutToHappen) {
                   "fencepost certify " + std::string(suite_version()) +
                   "  endpoint mqtt://host:1883  profile auto  1 cases, 1 at once  seed 7\n"
                   "preflight: round trip 1.000 ms (p50), 2.000 ms (p99) unloaded; clock offset -3 "
-                  "ms\n"));
+                  "ms (between -5 ms and -1 ms; measured by versions)\n"));
 }
 
 TEST(Console, PrintsOnlyFailuresAndTheSummaryWhenQuiet) {
@@ -230,6 +289,17 @@ TEST(Console, RewritesOneLineWhileItIsLive) {
                                    {.options = {.live = true}});
   EXPECT_THAT(text, HasSubstr("\r\033[K  1/2 done, 1 failed  bad"));
   EXPECT_THAT(text, HasSubstr("\r\033[K  2/2 done, 1 failed  good\r\033[K\n"));
+}
+
+TEST(Console, CountsWarningsApartFromFailuresWhileItIsLive) {
+  const std::vector<CaseText> cases = {
+      {.id = "warns", .requirements = "R-SHOULD-1", .steps = kBadAdvice},
+      {.id = "bad", .steps = kBad}};
+  const std::string text = printed(cases, {.options = {.live = true}});
+  EXPECT_THAT(text, HasSubstr("\r\033[K  1/2 done, 1 warnings  warns"));
+  EXPECT_THAT(text, HasSubstr("\r\033[K  2/2 done, 1 failed, 1 warnings  bad\r\033[K\n"));
+  const std::string strict = printed(cases, {.options = {.live = true}, .strict = true});
+  EXPECT_THAT(strict, HasSubstr("\r\033[K  2/2 done, 2 failed  bad\r\033[K\n"));
 }
 
 TEST(Console, ShowsNothingThatAStoreSendsUnescaped) {

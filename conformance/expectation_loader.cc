@@ -222,8 +222,9 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, const YAM
   }
   if (const YAML::Node save = YamlReader::member(node, "save"); save.IsDefined()) {
     check.save = reader.text(save, "save");
-    if (check.save == "now" || check.save == "sent") {
-      reader.complain(save, "now and sent are taken; choose another name to save the timestamp as");
+    if (check.save == "now" || check.save == "sent" || check.save == kSkewLimit) {
+      reader.complain(save,
+                      *check.save + " is taken; choose another name to save the timestamp as");
       return std::nullopt;
     }
     if (check.save && !is_name(*check.save)) {

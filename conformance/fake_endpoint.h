@@ -69,6 +69,10 @@ struct Script {
   std::function<std::optional<endpoint::Error>()> on_open{};
   std::function<std::optional<endpoint::Error>(const endpoint::ClientOptions&)> on_connect{};
   std::function<std::optional<endpoint::Error>(const std::string& filter)> on_subscribe{};
+  // Has the broker restarted? All connections end when it has, unless `survives_restarts`.
+  std::function<std::optional<endpoint::Error>()> on_restart{};
+  bool survives_restarts = false;
+  std::optional<std::uint32_t> packet_limit{};  // of every connection; nothing checks it
   endpoint::Capabilities capabilities{};
 };
 
@@ -115,6 +119,7 @@ class FakeSession final : public endpoint::Session, public endpoint::Clock {
   }
   [[nodiscard]] Duration now() const override { return now_; }
   void wait_until(Duration time) override { now_ = std::max(now_, time); }
+  Result<void, endpoint::Error> restart_broker(const std::string& client_id) override;
 
  private:
   friend class FakeClient;
@@ -159,6 +164,10 @@ class FakeClient final : public endpoint::Client {
     inbox_.erase(inbox_.begin());
     session_.wait_until(event.time);
     return event;
+  }
+
+  [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
+    return session_.script_->packet_limit;
   }
 
   void disconnect() override {
@@ -207,6 +216,14 @@ inline void FakeSession::publish(const std::string& client_id, const Message& me
     const auto to = clients_.find(effect.to.empty() ? client_id : effect.to);
     if (to != clients_.end()) to->second->push(std::move(effect.what), now_ + effect.after);
   }
+}
+
+inline Result<void, endpoint::Error> FakeSession::restart_broker(const std::string& client_id) {
+  if (!script_->on_restart) return Session::restart_broker(client_id);
+  if (auto error = script_->on_restart()) return fail(*error);
+  if (script_->survives_restarts) return {};
+  for (const auto& [id, client] : clients_) client->push(endpoint::Disconnected{}, now_);
+  return {};
 }
 
 class FakeEndpoint final : public endpoint::Endpoint {
@@ -339,6 +356,15 @@ inline Behaviour on_reply(Behaviour right, MessageChange change) {
 }
 inline Behaviour on_notification(Behaviour right, MessageChange change) {
   return on_messages(std::move(right), true, std::move(change));
+}
+
+// The right store with a clock that is so far ahead of ours.
+inline Behaviour clocked(std::chrono::milliseconds offset) {
+  return [right = reference_store(), offset](const Published& request) {
+    Published there = request;
+    there.wall_ms += static_cast<std::uint64_t>(offset.count());
+    return right(there);
+  };
 }
 
 // Replaces all that the store does about one verb, other than that the request takes effect.

@@ -25,6 +25,11 @@ std::string encode(const Reply& reply, const ReplyContext& context, DialectId id
   return out;
 }
 
+std::string resolved(const BytesSpec& spec, const ReplyContext& context) {
+  if (context.fillings == nullptr) return resolve(spec, context.key_prefix);
+  return resolve(spec, context.key_prefix, *context.fillings);
+}
+
 // The payloads that this outcome allows in this dialect; empty for outcomes that are no fixed
 // bytes.
 std::vector<std::string> payloads(const Outcome& outcome, const ReplyContext& context,
@@ -36,11 +41,11 @@ std::vector<std::string> payloads(const Outcome& outcome, const ReplyContext& co
     return {encode({.kind = ReplyKind::kCount, .count = count->count}, context, id)};
   }
   if (const auto* value = std::get_if<ValueReply>(&outcome.what)) {
-    const std::string bytes = resolve(value->value, context.key_prefix);
+    const std::string bytes = resolved(value->value, context);
     return {encode({.kind = ReplyKind::kValue, .value = bytes}, context, id)};
   }
   if (const auto* exact = std::get_if<ExactBytes>(&outcome.what)) {
-    return {resolve(exact->bytes, context.key_prefix)};
+    return {resolved(exact->bytes, context)};
   }
   if (const auto* error = std::get_if<ErrorReply>(&outcome.what)) {
     std::string bytes = encode({.kind = ReplyKind::kError, .error = error->code}, context, id);
@@ -127,20 +132,25 @@ std::vector<DialectId> dialects_of(Profile profile) {
   return {codec::kDialects.begin(), codec::kDialects.end()};
 }
 
-std::string resolve(const BytesSpec& spec, const std::string& key_prefix) {
+std::string resolve(const BytesSpec& spec, const std::string& key_prefix,
+                    const Fillings& fillings) {
   if (const auto* literal = std::get_if<LiteralBytes>(&spec.what)) return literal->bytes;
   if (const auto* key = std::get_if<KeyBytes>(&spec.what)) {
     return key_prefix + key->name + key->append;
   }
+  if (const auto* fill = std::get_if<FillBytes>(&spec.what)) {
+    const auto found = fillings.find(fill->excess);
+    return found == fillings.end() ? std::string() : found->second;
+  }
   std::string out;
   if (const auto* joined = std::get_if<JoinedBytes>(&spec.what)) {
-    for (const BytesSpec& part : joined->parts) out += resolve(part, key_prefix);
+    for (const BytesSpec& part : joined->parts) out += resolve(part, key_prefix, fillings);
     return out;
   }
   const auto& command = std::get<CommandBytes>(spec.what);
   codec::append_array_header(out, command.arguments.size());
   for (const BytesSpec& argument : command.arguments) {
-    codec::append_bulk(out, resolve(argument, key_prefix));
+    codec::append_bulk(out, resolve(argument, key_prefix, fillings));
   }
   return out;
 }

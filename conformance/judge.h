@@ -1,7 +1,9 @@
 // Judges what a store sent against what a scenario expects. Pure: bytes in, verdict out.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,8 +21,12 @@ enum class Profile { kAuto, kDocumented, kDeployed };
 [[nodiscard]] std::optional<Profile> profile_named(std::string_view name);
 [[nodiscard]] std::vector<codec::DialectId> dialects_of(Profile profile);
 
-// The bytes of a spec in a case with this key prefix.
-[[nodiscard]] std::string resolve(const BytesSpec& spec, const std::string& key_prefix);
+// What stands for {fill_packet: N} and {filled: N}, by N.
+using Fillings = std::map<std::int64_t, std::string>;
+
+// The bytes of a spec in a case with this key prefix. A filling that is not there is empty.
+[[nodiscard]] std::string resolve(const BytesSpec& spec, const std::string& key_prefix,
+                                  const Fillings& fillings = {});
 
 // A place where the dialects differ, and the form that was seen.
 using SeenForm = std::pair<codec::Divergence, codec::DialectId>;
@@ -34,6 +40,7 @@ struct ReplyContext {
   std::optional<codec::Verb> verb{};  // of the request, when it has a known one
   Profile profile = Profile::kAuto;
   std::string key_prefix;
+  const Fillings* fillings = nullptr;  // null: there are none
 };
 
 // The first expected outcome that the payload is, byte for byte, in one of the profile's dialects.

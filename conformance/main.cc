@@ -2,54 +2,163 @@
 
 #include <exception>
 #include <functional>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "conformance/commands.h"
 #include "conformance/report.h"
+#include "endpoint/url.h"
 
 namespace fencepost::conformance {
 namespace {
 
 using Action = std::function<ExitCode()>;
 
+void add_selection(CLI::App& command, Selection& selection) {
+  command.add_option("--run", selection.run, "Only cases whose id matches this glob (repeatable)");
+  command.add_option("--skip", selection.skip,
+                     "Not the cases whose id matches this glob (repeatable)");
+  command.add_option("--tag", selection.tags, "Only cases with this tag (repeatable)");
+  command.add_option("--requirement", selection.requirements,
+                     "Only cases that cite this requirement (repeatable)");
+}
+
+// The reports that a command writes of its results.
+void add_reports(CLI::App& command, ReportFiles& files) {
+  command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
+  command.add_option("--json", files.json,
+                     "Write a JSON report to this file (schema: docs/report.schema.json)");
+  command.add_option("--html", files.html,
+                     "Write an HTML report to this file: one page, complete in itself");
+  command.add_option("--sarif", files.sarif,
+                     "Write a SARIF 2.1.0 report, for code scanning, to this file");
+  command.add_option("--badge", files.badge,
+                     "Write what a shields endpoint badge needs, as JSON, to this file");
+}
+
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("certify", "Run the conformance cases against an endpoint");
   command->add_option(
       "--endpoint", options.endpoint,
-      "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...");
+      "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; the first "
+      "two may have options: embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms");
   command->add_option("--descriptor", options.descriptor,
                       "YAML file that describes the endpoint: url, tls, roles, capabilities");
   command->add_option("--profile", options.profile,
                       "auto (default), documented (what the article prints) or deployed (what "
                       "client SDKs require)");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
-  command->add_option("--run", options.selection.run,
-                      "Only cases whose id matches this glob (repeatable)");
-  command->add_option("--skip", options.selection.skip,
-                      "Not the cases whose id matches this glob (repeatable)");
-  command->add_option("--tag", options.selection.tags, "Only cases with this tag (repeatable)");
-  command->add_option("--requirement", options.selection.requirements,
-                      "Only cases that cite this requirement (repeatable)");
+  add_selection(*command, options.selection);
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
   command->add_option("-j,--jobs", options.jobs,
-                      "Cases at once (default: 64 over MQTT, else one a core)");
+                      "Cases at once (default: 64 over MQTT, fewer under a small quota; embedded, "
+                      "16 and those that "
+                      "wait for time to pass; in process, one a core)");
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
-  command->add_option("--junit", options.reports.junit, "Write a JUnit XML report to this file");
-  command->add_option("--json", options.reports.json,
-                      "Write a JSON report to this file (schema: docs/report.schema.json)");
+  add_reports(*command, options.reports);
+  CLI::Option* baseline = command->add_option(
+      "--baseline", options.baseline.file,
+      "Known failures (docs/BASELINES.md): they fail the run only if they change, pass or expire");
+  command
+      ->add_flag(
+          "--fix-baseline", options.baseline.fix,
+          "Write that file anew from what this run shows; new entries need a reason of yours")
+      ->needs(baseline);
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
   command->add_flag("--trace", options.trace,
                     "Print all packets of a failed case, not just the last ones");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->add_flag("--no-github", options.no_github,
+                    "No annotations, step summary, outputs and masks where GITHUB_ACTIONS=true");
   command->callback([&] { action = [&] { return certify(options); }; });
+}
+
+void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "merge", "Put the JSON reports of the shards of one run together (docs/SHARDING.md)");
+  command->add_option("reports", options.files, "JSON reports of `certify --shard K/N --json FILE`")
+      ->required();
+  add_reports(*command, options.reports);
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of the runs are of this folder or file");
+  command->add_flag("--trace", options.trace,
+                    "Print all packets of a failed case, not just the last ones");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->callback([&] { action = [&] { return merge(options); }; });
+}
+
+void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "diff",
+      "Compare two endpoints, or two runs: what do they do differently? (docs/SHARDING.md)\n"
+      "Exit codes: 0 they behave alike, 1 they differ, 2 usage or unreadable report, 3 endpoint "
+      "unreachable or lost,\n4 no difference, but some cases could not be compared, 5 no case "
+      "compared, 130 interrupted");
+  const char* what =
+      "A JSON report, a descriptor (*.yaml) or an endpoint (embedded, inproc:, mqtt://...)";
+  command->add_option("A", options.a, what)->required();
+  command->add_option("B", options.b, what)->required();
+  command->add_option("--profile", options.profile,
+                      "For endpoints: auto, documented or deployed (default: that of the report "
+                      "on the other side, else auto)");
+  command->add_flag("--strict", options.strict, "For endpoints: a failed \"should\" is a failure");
+  add_selection(*command, options.selection);
+  // One value each: the next word is A or B.
+  for (const char* name : {"--run", "--skip", "--tag", "--requirement"}) {
+    command->get_option(name)->allow_extra_args(false);
+  }
+  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed,
+                      "Of everything random (default: that of the report on the other side, else "
+                      "a new one for both)");
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of this folder or file instead of the built-in ones");
+  command->add_option("--json", options.json,
+                      "Write what differs to this file (schema: docs/diff.schema.json)");
+  command->add_flag("-q,--quiet", options.quiet, "Print the last line only");
+  command->callback([&] { action = [&] { return diff(options); }; });
+}
+
+void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
+  constexpr std::size_t kMostKeys = 100'000;
+  CLI::App* command =
+      app.add_subcommand("probe", "Find out about an endpoint and write a descriptor of it");
+  command->add_option("--endpoint", options.endpoint,
+                      "As for certify: embedded (default), mqtt://...");
+  command->add_option("--descriptor", options.descriptor,
+                      "YAML file with what is known already, e.g. credentials");
+  command->add_option("--out", options.out,
+                      "Write the descriptor to this file (default: to standard output, and what "
+                      "people read to standard error)");
+  command
+      ->add_option("--quota-up-to", options.quota_up_to,
+                   "Write this many keys at most to see how many fit, and delete them again. Other "
+                   "users cannot write new keys meanwhile")
+      ->check(CLI::Range(std::size_t{1}, kMostKeys));
+  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed, "Of everything random (default: a new one)");
+  command->add_option("--scenarios", options.scenarios,
+                      "Learn from the cases of this folder or file instead of the built-in ones");
+  command->callback([&] { action = [&] { return probe(options); }; });
 }
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
@@ -63,15 +172,22 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   command->add_option("--authorization", options.authorization,
                       "JSON file: who may touch which key (see reference_store/authorization.h)");
   command->add_option("--node-id", options.node_id, "Node id of its versions (default StateStore)");
+  command->add_option("--clock-offset", options.clock_offset,
+                      "How far the store's clock is ahead of ours, e.g. 30s; behind: -10m");
+  command->add_option("--response-delay", options.response_delay,
+                      "How late the store sends what it sends, e.g. 200ms");
+  command->add_option("--response-jitter", options.response_jitter,
+                      "Up to so much later, at random; what goes to one client stays in order");
   command->add_flag("-v,--verbose", options.verbose, "Show the broker's log");
   command->callback([&] { action = [&] { return serve(options); }; });
 }
 
 void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
                  std::vector<std::string>& paths, Action& action) {
-  CLI::App* list_command = app.add_subcommand("list", "List cases or requirements");
-  list_command->add_option("what", list_options.what, "cases (default) or requirements")
-      ->check(CLI::IsMember({"cases", "requirements"}));
+  CLI::App* list_command = app.add_subcommand("list", "List cases, requirements or capabilities");
+  list_command
+      ->add_option("what", list_options.what, "cases (default), requirements or capabilities")
+      ->check(CLI::IsMember({"cases", "requirements", "capabilities"}));
   list_command->add_flag("--json", list_options.json, "As JSON");
   list_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
   list_command->callback([&] { action = [&] { return list(list_options); }; });
@@ -97,31 +213,106 @@ void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
   command->callback([&] { action = [&] { return selftest(options); }; });
 }
 
+// A URL at the wrong place ends in the parser's complaint: not its password.
+std::string without_passwords(std::string text, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    const std::string value = argument.starts_with('-') && equals != std::string::npos
+                                  ? argument.substr(equals + 1)
+                                  : argument;
+    const std::string shown = endpoint::redacted(value);
+    if (shown == value) continue;
+    for (std::size_t at = text.find(value); at != std::string::npos;
+         at = text.find(value, at + shown.size())) {
+      text.replace(at, value.size(), shown);
+    }
+  }
+  return text;
+}
+
+// A URL with a password as the value of, say, --json or --profile would end in a complaint or in a
+// report. The complaint; nothing when there is no such URL.
+std::optional<std::string> misplaced_url(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->check_lname("endpoint") || option->get_positional()) continue;
+      for (const std::string& value : option->results()) {
+        if (value.find("://") == std::string::npos || value.find('@') == std::string::npos)
+          continue;
+        return option->get_name() + " takes no URL; an endpoint is named with --endpoint";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Help and version are no errors to people, only to the parser.
+int refuse(const CLI::App& app, const CLI::ParseError& error,
+           const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream complaint;
+  const int code = app.exit(error, out, complaint);
+  fmt::print("{}", out.str());
+  fmt::print(stderr, "{}", without_passwords(complaint.str(), arguments));
+  return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+}
+
+void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "matrix",
+      "Show which case checks which requirement\n"
+      "Exit code 1 when a requirement that must hold and can be tested has no case");
+  command->add_option("--json", options.json,
+                      "Write it as JSON to this file, - for standard output (schema: "
+                      "docs/matrix.schema.json)");
+  command->add_option("--html", options.html, "Write one self-contained page to this file");
+  command->add_option("--markdown", options.markdown,
+                      "Write the tables of docs/COVERAGE.md to this file");
+  command->add_option("--report", options.report,
+                      "Add the results of a run: a JSON report of certify");
+  command->add_flag("--full", options.full, "Print every requirement with its cases");
+  command->add_option("--scenarios", options.scenarios, "Of this folder or file");
+  command->callback([&] { action = [&] { return matrix(options); }; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app{
       "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
-      "Exit codes: 0 conformant, 1 a requirement failed, 2 usage, descriptor or scenario error, "
+      "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
+      "2 usage, descriptor, baseline or scenario error, "
       "3 endpoint unreachable or lost,\n4 inconclusive, 5 no case selected, 70 internal error, "
       "130 interrupted"};
   app.set_version_flag("--version", std::string("fencepost ") + suite_version());
   app.require_subcommand(1);
   CertifyOptions certify_options;
+  MergeOptions merge_options;
+  DiffOptions diff_options;
+  ProbeOptions probe_options;
   ServeOptions serve_options;
   ListOptions list_options;
   SelftestCommand selftest_options;
+  MatrixOptions matrix_options;
   std::string id;
   std::vector<std::string> paths;
   Action action;
   certify_options.program = argv[0];
+  diff_options.program = argv[0];
   add_certify(app, certify_options, action);
+  add_merge(app, merge_options, action);
+  add_diff(app, diff_options, action);
+  add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);
   add_selftest(app, selftest_options, action);
   add_readers(app, list_options, id, paths, action);
+  add_matrix(app, matrix_options, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+    return refuse(app, error, {argv + 1, argv + argc});
+  }
+  if (const auto complaint = misplaced_url(app)) {
+    fmt::print(stderr, "fencepost: {}\n", *complaint);
+    return static_cast<int>(ExitCode::kUsage);
   }
   return static_cast<int>(action());
 }

@@ -50,6 +50,30 @@ MaybeProblem compare(const TimestampCheck& check, const codec::Message& request,
   return std::nullopt;
 }
 
+// Is this `X.Y` with X = 1?
+bool is_supported_version(std::string_view version) {
+  if (!version.starts_with("1.") || version.size() == 2) return false;
+  return version.find_first_not_of("0123456789", 2) == std::string_view::npos;
+}
+
+// Rules that hold of a property if it is there at all. No member of `expect` says that; a step that
+// cites the rule does.
+MaybeProblem check_cited_rule(const std::string& cites, const codec::Message& message) {
+  if (cites == kContentTypeRule && message.content_type &&
+      *message.content_type != codec::kContentType) {
+    return Problem{.message = "the response has another content type",
+                   .expected = std::string(codec::kContentType) + ", or none",
+                   .actual = "\"" + escape(*message.content_type) + "\""};
+  }
+  const std::string* version = message.property("__protVer");
+  if (cites == kProtocolVersionRule && version != nullptr && !is_supported_version(*version)) {
+    return Problem{.message = "the response has an unknown protocol version",
+                   .expected = "__protVer of major version 1, e.g. 1.0, or none",
+                   .actual = "__protVer = \"" + escape(*version) + "\""};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 MaybeProblem check_timestamp(const std::optional<TimestampCheck>& check,
@@ -98,7 +122,7 @@ MaybeProblem check_properties(const Expectation& expect, const codec::Message& m
                    .expected = std::to_string(*expect.payload_format),
                    .actual = std::to_string(int{message.payload_format.value_or(0)})};
   }
-  return std::nullopt;
+  return check_cited_rule(expect.cites, message);
 }
 
 }  // namespace fencepost::conformance

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "codec/message.h"
 #include "conformance/case_runner.h"
@@ -36,7 +37,12 @@ using SavedTimestamps = std::map<std::string, SavedTimestamp>;
                                            const codec::Message& request,
                                            const codec::Message& message, SavedTimestamps& saved);
 
-// Checks user properties, content type and payload format indicator.
+// Rules of the form "absent, or of this kind": a step checks them by citing them.
+inline constexpr std::string_view kContentTypeRule = "ENV-CONTENT-TYPE-1";
+inline constexpr std::string_view kProtocolVersionRule = "ENV-PROTVER-1";
+
+// Checks user properties, content type and payload format indicator, and the rule that the step
+// cites when it is one of the two above.
 [[nodiscard]] MaybeProblem check_properties(const Expectation& expect,
                                             const codec::Message& message);
 

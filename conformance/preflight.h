@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "conformance/clock_estimate.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::conformance {
@@ -21,13 +22,17 @@ struct PreflightError {
 struct PreflightReport {
   endpoint::Duration round_trip_p50{0};  // of GETs on an otherwise idle connection
   endpoint::Duration round_trip_p99{0};
-  std::int64_t clock_offset_ms = 0;  // store's clock minus ours when it is provably behind, else 0
-  std::int64_t version_ahead_ms =
-      0;  // how far the store's versions are ahead of our clock: an upper bound
+  std::int64_t clock_offset_ms = 0;  // the store's clock minus ours; zero lies within the bounds
+                                     // unless a difference was shown
+  ClockBounds clock_bounds{};        // what is certain of it
+  ClockSource clock_source = ClockSource::kAssumed;
+  std::optional<std::uint32_t> packet_limit{};  // of a connection: endpoint::Client::packet_limit()
 };
 
-// Takes less than 5 s, also when nobody answers. `run_id` goes into client id and key.
+// Takes less than 5 s, also when nobody answers, and at most twice a round trip more. `run_id` goes
+// into client id and key. `timeout_scale` is the factor of how long an answer may take.
 [[nodiscard]] Result<PreflightReport, PreflightError> preflight(endpoint::Endpoint& endpoint,
-                                                                const std::string& run_id);
+                                                                const std::string& run_id,
+                                                                double timeout_scale = 1.0);
 
 }  // namespace fencepost::conformance

@@ -19,8 +19,9 @@ struct Kind {
   std::string (*render)(const SuiteResult&, const Catalogue&, const ReportContext&);
 };
 constexpr std::array kKinds = {
-    Kind{&ReportFiles::json, to_json},
-    Kind{&ReportFiles::junit, to_junit},
+    Kind{&ReportFiles::json, to_json},   Kind{&ReportFiles::junit, to_junit},
+    Kind{&ReportFiles::html, to_html},   Kind{&ReportFiles::sarif, to_sarif},
+    Kind{&ReportFiles::badge, to_badge},
 };
 
 std::string writing_place(const std::string& path) {
@@ -36,6 +37,8 @@ std::string cannot_write(const std::string& path) {
                      std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 }
 
+}  // namespace
+
 Result<void, std::string> check_writable(const std::string& path) {
   const std::string place = writing_place(path);
   std::ofstream stream(place, std::ios::binary | std::ios::app);
@@ -44,8 +47,6 @@ Result<void, std::string> check_writable(const std::string& path) {
   if (place != path) std::remove(place.c_str());
   return {};
 }
-
-}  // namespace
 
 Result<void, std::string> check_writable(const ReportFiles& files) {
   for (const Kind& kind : kKinds) {

@@ -13,11 +13,17 @@ namespace fencepost::conformance {
 struct ReportFiles {
   std::string json{};
   std::string junit{};
+  std::string html{};
+  std::string sarif{};
+  std::string badge{};
 };
 
 // Can every report be written? Asked before a run, not after it. The error says which cannot, and
 // why.
 [[nodiscard]] Result<void, std::string> check_writable(const ReportFiles& files);
+
+// The same for one file.
+[[nodiscard]] Result<void, std::string> check_writable(const std::string& path);
 
 // Writes each report that has a place. A report is written beside its place first, so that a full
 // disk never leaves half of one; devices and pipes are written to as they are. On failure the other

@@ -24,6 +24,9 @@ std::string_view name(Direction direction) {
   return "event";
 }
 
+// In full: a reader gets the bytes back.
+std::string escape_all(const std::string& bytes) { return escape(bytes, bytes.size()); }
+
 // Everything a peer may have sent is escaped: JSON strings must be UTF-8, and payloads need not be.
 ordered_json to_json(const TranscriptEntry& entry) {
   ordered_json out;
@@ -33,20 +36,21 @@ ordered_json to_json(const TranscriptEntry& entry) {
   out["summary"] = entry.summary;
   if (entry.direction == Direction::kEvent) return out;
   const codec::Message& message = entry.message;
-  out["topic"] = escape(message.topic);
+  out["topic"] = escape_all(message.topic);
   out["payload"] = escape(message.payload, kMaxTranscriptPayload);
   out["payload_bytes"] = entry.payload_bytes;
   out["qos"] = message.qos;
   out["retain"] = message.retain;
-  if (message.response_topic) out["response_topic"] = escape(*message.response_topic);
+  if (message.duplicate) out["duplicate"] = true;
+  if (message.response_topic) out["response_topic"] = escape_all(*message.response_topic);
   if (message.correlation_data)
     out["correlation_data"] = codec::base16_encode(*message.correlation_data);
-  if (message.content_type) out["content_type"] = escape(*message.content_type);
+  if (message.content_type) out["content_type"] = escape_all(*message.content_type);
   if (message.payload_format) out["payload_format"] = *message.payload_format;
   if (message.expiry_seconds) out["expiry_seconds"] = *message.expiry_seconds;
   ordered_json properties = ordered_json::array();
   for (const auto& [key, value] : message.user_properties) {
-    properties.push_back(ordered_json::array({escape(key), escape(value)}));
+    properties.push_back(ordered_json::array({escape_all(key), escape_all(value)}));
   }
   out["user_properties"] = std::move(properties);
   return out;
@@ -83,6 +87,12 @@ ordered_json open_points(const CaseResult& result) {
   return to_json(out);
 }
 
+ordered_json axes(const Case& test_case) {
+  ordered_json out = ordered_json::object();
+  for (const AxisBinding& binding : test_case.axes) out[binding.axis] = binding.value;
+  return out;
+}
+
 ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
                      const ReportContext& context) {
   const Case& test_case = *result.test_case;
@@ -90,6 +100,7 @@ ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
   out["id"] = test_case.id;
   out["area"] = test_case.area;
   out["title"] = test_case.title;
+  if (!test_case.axes.empty()) out["axes"] = axes(test_case);
   out["requirements"] = test_case.requirements;
   out["divergences"] = ordered_json::array();
   for (const codec::Divergence divergence : test_case.divergences) {
@@ -110,6 +121,7 @@ ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
     failure["line"] = result.position.line;
     failure["expected"] = result.expected;
     failure["actual"] = result.actual;
+    if (!result.signature.empty()) failure["signature"] = result.signature;
     out["failure"] = std::move(failure);
   }
   if (!result.baseline.empty()) out["baseline"] = result.baseline;
@@ -137,6 +149,32 @@ ordered_json to_json(const Summary& summary) {
           {"not_run", summary.not_run}};
 }
 
+ordered_json to_json(const Selection& selection) {
+  return {{"run", selection.run},
+          {"skip", selection.skip},
+          {"tags", selection.tags},
+          {"requirements", selection.requirements}};
+}
+
+ordered_json to_json(const ReportPart& part) {
+  ordered_json out = {{"file", part.file},
+                      {"shard", part.shard},
+                      {"seed", part.seed},
+                      {"started", part.started},
+                      {"duration_ms", milliseconds(part.duration)},
+                      {"exit_code", part.exit_code}};
+  if (!part.stopped_because.empty()) out["stopped_because"] = part.stopped_because;
+  return out;
+}
+
+// How the run ended, as far as it did not come to its end.
+void add_end(ordered_json& out, const SuiteResult& result, const ReportContext& context) {
+  if (!context.stopped_because.empty()) out["stopped_because"] = context.stopped_because;
+  if (result.endpoint_lost) out["endpoint_lost"] = true;
+  if (!result.lost_message.empty()) out["lost_message"] = result.lost_message;
+  if (result.interrupted) out["interrupted"] = true;
+}
+
 ordered_json latency(const SuiteResult& result, const PreflightReport& preflight) {
   return {{"round_trips", result.round_trips.size()},
           {"p50", milliseconds(percentile(result.round_trips, 50))},
@@ -158,16 +196,22 @@ ordered_json report_document(const SuiteResult& result, const Catalogue& catalog
   out["open_points_observed"] = to_json(result.open_points);
   out["seed"] = context.seed;
   out["strict"] = context.strict;
+  out["selection"] = to_json(context.selection);
+  out["shard"] = {{"index", context.selection.shard}, {"of", context.selection.shards}};
   out["command"] = context.command;
   out["started"] = context.started;
   out["duration_ms"] = milliseconds(result.duration);
   out["latency_ms"] = latency(result, context.preflight);
   out["clock_offset_ms"] = context.preflight.clock_offset_ms;
+  out["clock_offset_bounds_ms"] = {{"low", context.preflight.clock_bounds.low_ms},
+                                   {"high", context.preflight.clock_bounds.high_ms},
+                                   {"source", name(context.preflight.clock_source)}};
   out["exit_code"] = static_cast<int>(exit_code(result));
   if (!result.baseline_complaints.empty()) {
     out["baseline_complaints"] = result.baseline_complaints;
   }
-  if (!context.stopped_because.empty()) out["stopped_because"] = context.stopped_because;
+  add_end(out, result, context);
+  for (const ReportPart& part : context.parts) out["parts"].push_back(to_json(part));
   out["summary"] = to_json(result.summary);
   out["cases"] = ordered_json::array();
   for (const CaseResult& entry : result.cases)

@@ -9,6 +9,7 @@
 #include <pugixml.hpp>
 
 #include "conformance/fake_endpoint.h"
+#include "conformance/report_sample.h"
 #include "conformance/transcript.h"
 
 namespace fencepost::conformance {
@@ -23,76 +24,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr const char* kSteps = "- get: k\n  expect: missing\n";
-
-ReportContext context(bool strict = false) {
-  return {.endpoint = "mqtt://host:1883",
-          .profile = Profile::kAuto,
-          .seed = 7,
-          .strict = strict,
-          .command = "fencepost certify --seed 7",
-          .started = "2026-01-01T00:00:00Z",
-          .preflight = {.round_trip_p50 = 1ms, .round_trip_p99 = 2ms, .clock_offset_ms = -3}};
-}
-
-// A case and what became of it.
-struct Told {
-  std::string id;
-  Verdict verdict = Verdict::kPassed;
-  std::string area = "set";
-  std::string requirements = "R-MUST-1";
-  std::string message{};
-  std::string actual{};
-};
-
-// A run, and the cases that its results point to.
-struct Sample {
-  explicit Sample(const std::vector<Told>& all) {
-    cases.reserve(all.size());
-    for (const Told& told : all) {
-      cases.push_back(case_of(
-          {.id = told.id, .area = told.area, .requirements = told.requirements, .steps = kSteps}));
-      CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
-      entry.position = cases.back().position;
-      entry.message = told.message;
-      entry.duration = 1500us;
-      if (told.verdict == Verdict::kFailed || told.verdict == Verdict::kInconclusive) {
-        entry.requirement = cases.back().requirements.front();
-        entry.step = 1;
-        entry.position = cases.back().steps[0].position;
-        entry.expected = "$-1\\r\\n";
-        entry.actual = told.actual;
-      }
-      result.cases.push_back(std::move(entry));
-    }
-    result.duration = 12ms;
-  }
-
-  std::vector<Case> cases;
-  SuiteResult result;
-};
-
-Sample every_verdict() {
-  Sample run(
-      {{.id = "good"},
-       {.id = "bad", .verdict = Verdict::kFailed, .message = "wrong", .actual = "+OK\\r\\n"},
-       {.id = "warns",
-        .verdict = Verdict::kFailed,
-        .requirements = "R-SHOULD-1",
-        .message = "not nice",
-        .actual = "-"},
-       {.id = "late", .verdict = Verdict::kInconclusive, .area = "time", .message = "too late"},
-       {.id = "cannot", .verdict = Verdict::kSkipped, .message = "quota: none"},
-       {.id = "gone", .verdict = Verdict::kLost, .area = "time", .message = "no connection"},
-       {.id = "after", .verdict = Verdict::kNotRun, .area = "time"}});
-  run.result.summary = {
-      .passed = 1, .failed = 1, .warnings = 1, .skipped = 1, .inconclusive = 1, .not_run = 2};
-  run.result.endpoint_lost = true;
-  run.result.forms[codec::Divergence::kSetNotApplied] = {codec::DialectId::kDeployed};
-  run.result.open_points["R-MAY-1"] = {"a", "b"};
-  run.result.round_trips = {1ms, 2ms, 3ms};
-  return run;
-}
+ReportContext context(bool strict = false) { return sample_context(strict); }
 
 // A message with bytes that neither XML nor JSON can hold as they are.
 constexpr char kBytes[] = "a\0b\x01\x1b\r\n\t\x7f\xff\xc3<&>\"']]>\xef\xbf\xbe\xc3\xa9";
@@ -142,9 +74,9 @@ std::string normalised(std::string text) {
 constexpr const char* kEveryVerdict = R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="fencepost" tests="7" failures="1" errors="3" skipped="1" time="0.012000"
 timestamp=NOW>
-  <testsuite name="set"
+  <testsuite name="set" tests="4" failures="1" errors="0" skipped="1" time="0.006000"
 timestamp=NOW
-hostname="HOST" file="t.yaml" tests="4" failures="1" errors="0" skipped="1" time="0.006000">
+hostname="host" file="t.yaml">
     <properties>
       <property name="endpoint" value="HOST" />
       <property name="profile" value="auto" />
@@ -164,7 +96,7 @@ classname="statestore.set" time="0.001500" file="t.yaml" line="3">
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
       </properties>
-      <failure message="wrong" type="MUST">R-MUST-1: The first rule.
+      <failure type="MUST" message="wrong">R-MUST-1: The first rule.
 step 1 at t.yaml:7
 expected: $-1\r\n
 actual:   +OK\r\n
@@ -185,7 +117,6 @@ actual:   -
 reproduce: warns
 " />
       </properties>
-      <system-out></system-out>
     </testcase>
     <testcase name="cannot A case"
 classname="statestore.set" time="0.001500" file="t.yaml" line="3">
@@ -196,9 +127,9 @@ classname="statestore.set" time="0.001500" file="t.yaml" line="3">
       <skipped message="quota: none" />
     </testcase>
   </testsuite>
-  <testsuite name="time"
+  <testsuite name="time" tests="3" failures="0" errors="3" skipped="0" time="0.004500"
 timestamp=NOW
-hostname="HOST" file="t.yaml" tests="3" failures="0" errors="3" skipped="0" time="0.004500">
+hostname="host" file="t.yaml">
     <properties>
       <property name="endpoint" value="HOST" />
       <property name="profile" value="auto" />
@@ -211,12 +142,11 @@ classname="statestore.time" time="0.001500" file="t.yaml" line="3">
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
       </properties>
-      <error message="too late" type="inconclusive">R-MUST-1: The first rule.
+      <error type="inconclusive" message="too late">R-MUST-1: The first rule.
 step 1 at t.yaml:7
 expected: $-1\r\n
 reproduce: late
 </error>
-      <system-out></system-out>
     </testcase>
     <testcase name="gone A case"
 classname="statestore.time" time="0.001500" file="t.yaml" line="3">
@@ -224,7 +154,7 @@ classname="statestore.time" time="0.001500" file="t.yaml" line="3">
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
       </properties>
-      <error message="no connection" type="lost">reproduce: gone
+      <error type="lost" message="no connection">reproduce: gone
 </error>
     </testcase>
     <testcase name="after A case"
@@ -233,7 +163,7 @@ classname="statestore.time" time="0.001500" file="t.yaml" line="3">
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
       </properties>
-      <error message="the run ended before this case" type="not-run">reproduce: after
+      <error type="not-run" message="the run ended before this case">reproduce: after
 </error>
     </testcase>
   </testsuite>
@@ -369,11 +299,15 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "profile": "auto", "dialect_observed": "deployed",
     "forms_observed": {"set-not-applied": ["deployed"]},
     "open_points_observed": {"R-MAY-1": ["a", "b"]},
-    "seed": 7, "strict": false, "command": "fencepost certify --seed 7",
+    "seed": 7, "strict": false,
+    "selection": {"run": [], "skip": [], "tags": [], "requirements": []},
+    "shard": {"index": 1, "of": 1}, "command": "fencepost certify --seed 7",
     "started": "2026-01-01T00:00:00Z", "duration_ms": 12.0,
     "latency_ms": {"round_trips": 3, "p50": 2.0, "p99": 3.0, "unloaded_p50": 1.0,
                    "unloaded_p99": 2.0},
-    "clock_offset_ms": -3, "exit_code": 1,
+    "clock_offset_ms": -3,
+    "clock_offset_bounds_ms": {"low": -5, "high": -1, "source": "refusals"}, "exit_code": 1,
+    "endpoint_lost": true,
     "summary": {"passed": 1, "failed": 1, "warnings": 1, "skipped": 1, "inconclusive": 1,
                 "expected_failures": 0, "not_run": 2}})"));
 }
@@ -393,6 +327,29 @@ TEST(JsonReport, SaysWhatBecameOfEachCase) {
     "open_points_observed": {}, "round_trips_ms": [], "transcript": []})"));
   EXPECT_FALSE(cases[0].contains("failure"));
   EXPECT_EQ(report(every_verdict(), context(true))["cases"][2]["verdict"], "failed");
+}
+
+TEST(JsonReport, HasTheSignatureOfAFailure) {
+  Sample run = every_verdict();
+  run.result.cases[1].signature = "R-MUST-1: wrong";
+  const json cases = report(run)["cases"];
+  EXPECT_EQ(cases[1]["failure"]["signature"], "R-MUST-1: wrong");
+  EXPECT_FALSE(cases[2]["failure"].contains("signature"));
+}
+
+TEST(JsonReport, SaysWhatTheBaselineMadeOfACase) {
+  Sample run({{.id = "known", .verdict = Verdict::kExpectedFailure},
+              {.id = "mended", .verdict = Verdict::kFailed}});
+  run.result.cases[0].baseline = "not yet, T-1";
+  run.result.cases[1].unexpected_pass = true;
+  run.result.baseline_complaints = {"known.yaml:5: mended passes"};
+  const json out = report(run);
+  EXPECT_EQ(out["cases"][0]["verdict"], "expected-failure");
+  EXPECT_EQ(out["cases"][0]["baseline"], "not yet, T-1");
+  EXPECT_FALSE(out["cases"][0].contains("unexpected_pass"));
+  EXPECT_EQ(out["cases"][1]["unexpected_pass"], true);
+  EXPECT_EQ(out["baseline_complaints"], json::parse(R"(["known.yaml:5: mended passes"])"));
+  EXPECT_EQ(out["exit_code"], 1);
 }
 
 TEST(JsonReport, SaysWhyTheRunStopped) {

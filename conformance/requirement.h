@@ -32,21 +32,34 @@ struct Requirement {
   Position position;
 };
 
+// A heading of the article, in the order of the article.
+struct Section {
+  std::string title;                            // in English; requirements name it
+  std::vector<std::string> documents;           // the wordings that have it
+  std::map<std::string, std::string> headings;  // language -> its translation
+  std::string note;                             // what stands below it besides rules
+  Position position;
+};
+
 class Catalogue {
  public:
-  // Reads requirements.yaml; complaints are appended to `errors`.
+  // Reads requirements.yaml; complaints are appended to `errors`. When the file lists the sections
+  // of the article, each requirement must stand in one of them, and each of them must have a
+  // requirement or a note that says why it has none.
   [[nodiscard]] static Catalogue load(const SourceFile& file, std::vector<LoadError>& errors);
 
   // Null when there is no such requirement.
   [[nodiscard]] const Requirement* find(std::string_view id) const;
   [[nodiscard]] const std::vector<Requirement>& all() const { return requirements_; }
   [[nodiscard]] std::set<std::string> ids() const;
+  [[nodiscard]] const std::vector<Section>& sections() const { return sections_; }
 
   // The strictest level among the requirements of a case.
   [[nodiscard]] Level level_of(const Case& test_case) const;
 
  private:
   std::vector<Requirement> requirements_;
+  std::vector<Section> sections_;
 };
 
 }  // namespace fencepost::conformance

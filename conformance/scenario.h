@@ -40,8 +40,14 @@ struct JoinedBytes {
 struct CommandBytes {
   std::vector<BytesSpec> arguments;  // encoded as an array of bulk strings
 };
+// As many bytes as make the packet of the request that they stand in as large as the broker takes,
+// and `excess` more.
+struct FillBytes {
+  std::int64_t excess = 0;
+  bool again = false;  // those that the last such request had, wherever they stand now
+};
 struct BytesSpec {
-  std::variant<LiteralBytes, KeyBytes, JoinedBytes, CommandBytes> what;
+  std::variant<LiteralBytes, KeyBytes, JoinedBytes, CommandBytes, FillBytes> what;
 };
 
 // `now + 61s`, `v1`, `v1 - 1ms`, `v1 counter + 1`, `v1 node "B"`.
@@ -179,12 +185,14 @@ struct FillQuotaStep {
   std::string key;  // symbolic name: keys are <name>-0, <name>-1, ...
   std::string cites{};
 };
+// Restarts the broker. All clients lose their connections; each connects again at its next step.
+struct RestartStep {};
 
 struct Step {
   Position position;
   std::string title{};  // the action, for people: "set", "get", ...
   std::variant<RequestStep, PipelineStep, NotificationStep, SilenceStep, WaitStep, ConnectStep,
-               DisconnectStep, SubscribeStep, FillQuotaStep>
+               DisconnectStep, SubscribeStep, FillQuotaStep, RestartStep>
       what;
 };
 
@@ -197,6 +205,13 @@ struct ClientSpec {
   std::uint32_t session_expiry_seconds = 0;
   std::string same_id_as{};  // shares another client's MQTT client id: session takeover
   bool drops = false;        // a step drops its connection
+};
+
+// What one axis of a family of cases is in one of its members.
+struct AxisBinding {
+  std::string axis;
+  std::string value;
+  friend bool operator==(const AxisBinding&, const AxisBinding&) = default;
 };
 
 struct Case {
@@ -212,9 +227,13 @@ struct Case {
   std::vector<Step> steps;
   Position position;
   std::string source{};  // its lines in the file, from `position.line` on
+  std::string family{};  // the id that its members have in common; empty for a case without axes
+  std::vector<AxisBinding> axes{};  // which member it is, in the order of the axes
 
-  // How long its waits take at least: cases are started longest first.
+  // How long its waits take at least, and how often it waits for a reply: cases are started longest
+  // first.
   [[nodiscard]] std::chrono::milliseconds expected_wait() const;
+  [[nodiscard]] std::size_t exchanges() const;
 };
 
 }  // namespace fencepost::conformance

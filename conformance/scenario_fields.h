@@ -10,21 +10,24 @@ namespace fencepost::conformance::fields {
 using namespace std::string_view_literals;
 
 inline constexpr std::array kFile = {"area"sv, "cases"sv};
-inline constexpr std::array kCase = {"id"sv,       "title"sv, "requirements"sv, "divergence"sv,
-                                     "requires"sv, "tags"sv,  "exclusive"sv,    "clients"sv,
-                                     "steps"sv,    "note"sv};
+inline constexpr std::array kCase = {
+    "id"sv,      "title"sv, "requirements"sv, "divergence"sv, "requires"sv, "tags"sv, "exclusive"sv,
+    "clients"sv, "steps"sv, "note"sv,         "axes"sv,       "parts"sv,    "only"sv, "except"sv};
+// What a value of an axis may say of its cases; any other name in it is a placeholder.
+inline constexpr std::array kAxisValue = {"requirements"sv, "requires"sv, "tags"sv, "exclusive"sv,
+                                          "note"sv};
 inline constexpr std::array kClient = {"role"sv,        "subscribes"sv,     "observes"sv,
                                        "clean_start"sv, "session_expiry"sv, "same_id_as"sv};
 
 // Steps: one action each, and an expectation when the action is a request.
 inline constexpr std::array kActions = {
-    "set"sv,     "get"sv,        "del"sv,          "vdel"sv,      "keynotify"sv,
-    "send"sv,    "pipeline"sv,   "notification"sv, "silence"sv,   "wait"sv,
-    "connect"sv, "disconnect"sv, "drop"sv,         "subscribe"sv, "fill_quota"sv};
-inline constexpr std::array kStep = {
     "set"sv,      "get"sv,          "del"sv,        "vdel"sv,   "keynotify"sv, "send"sv,
     "pipeline"sv, "notification"sv, "silence"sv,    "wait"sv,   "connect"sv,   "disconnect"sv,
-    "drop"sv,     "subscribe"sv,    "fill_quota"sv, "expect"sv, "note"sv};
+    "drop"sv,     "subscribe"sv,    "fill_quota"sv, "restart"sv};
+inline constexpr std::array kStep = {
+    "set"sv,      "get"sv,          "del"sv,        "vdel"sv,    "keynotify"sv, "send"sv,
+    "pipeline"sv, "notification"sv, "silence"sv,    "wait"sv,    "connect"sv,   "disconnect"sv,
+    "drop"sv,     "subscribe"sv,    "fill_quota"sv, "restart"sv, "expect"sv,    "note"sv};
 
 // A request: what is sent (the first six; which of them depends on the verb), then how.
 inline constexpr std::array kRequest = {"key"sv,
@@ -52,9 +55,9 @@ inline constexpr std::array kExpect = {
 inline constexpr std::array kReply = {"value"sv,      "count"sv,    "error"sv,  "bytes"sv,
                                       "documented"sv, "deployed"sv, "any_of"sv, "open"sv};
 inline constexpr std::array kTimestampCheck = {"save"sv, "equals"sv, "greater_than"sv};
-inline constexpr std::array kBytes = {"escaped"sv, "hex"sv,      "repeat"sv,  "times"sv,
-                                      "size"sv,    "join"sv,     "command"sv, "key"sv,
-                                      "append"sv,  "all_bytes"sv};
+inline constexpr std::array kBytes = {"escaped"sv, "hex"sv,       "repeat"sv,      "times"sv,
+                                      "size"sv,    "join"sv,      "command"sv,     "key"sv,
+                                      "append"sv,  "all_bytes"sv, "fill_packet"sv, "filled"sv};
 inline constexpr std::array kKey = {"name"sv, "append"sv, "exact"sv};
 inline constexpr std::array kLiteralTimestamp = {"text"sv};
 inline constexpr std::array kNotification = {"client"sv,       "key"sv, "operation"sv,
@@ -66,6 +69,7 @@ inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};
 inline constexpr std::array kFillQuota = {"client"sv, "key"sv, "cites"sv};
 
 // Names in `requires`.
-inline constexpr std::array kCapabilities = {"transport"sv, "quota"sv, "restricted-client"sv};
+inline constexpr std::array kCapabilities = {"transport"sv,    "quota"sv,   "restricted-client"sv,
+                                             "packet-limit"sv, "restart"sv, "exact-clock"sv};
 
 }  // namespace fencepost::conformance::fields

@@ -2,13 +2,23 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
+#include "conformance/axes.h"
+#include "conformance/packet_fill.h"
 #include "conformance/scenario_fields.h"
 #include "conformance/step_loader.h"
 
 namespace fencepost::conformance {
 namespace {
+
+// What the cases of a file have in common.
+struct Surroundings {
+  std::string area;
+  const std::set<std::string>& requirements;  // that exist
+  std::vector<LoadError>& errors;
+};
 
 bool is_case_id(const std::string& id) {
   return !id.empty() && id.size() <= 80 && id[0] != '.' && id[0] != '-' &&
@@ -61,13 +71,14 @@ void load_capabilities(YamlReader& reader, const YAML::Node& node, Case& out) {
     const std::string guess = nearest(name, fields::kCapabilities);
     reader.complain(
         item, "there is no capability \"" + name + "\"; " +
-                  (guess.empty() ? std::string("there are transport, quota and restricted-client")
+                  (guess.empty() ? std::string("fencepost list capabilities shows those there are")
                                  : "did you mean \"" + guess + "\"?"));
   });
 }
 
-// What the declared divergences must be equal to.
-void check_divergences(YamlReader& reader, const YAML::Node& node, const Case& test_case) {
+// A case declares exactly the divergences that it depends on. Of a family's, each member takes
+// those that it depends on itself.
+void check_undeclared_divergences(YamlReader& reader, const YAML::Node& node, Case& test_case) {
   const std::set<codec::Divergence> found = divergences_of(test_case);
   const YAML::Node declared = YamlReader::member(node, "divergence");
   std::string list;
@@ -76,10 +87,19 @@ void check_divergences(YamlReader& reader, const YAML::Node& node, const Case& t
   }
   for (const codec::Divergence divergence : found) {
     if (test_case.divergences.contains(divergence)) continue;
+    const std::string name(codec::name(divergence));
     reader.complain(declared.IsDefined() ? declared : node,
-                    "this case depends on the divergence " + std::string(codec::name(divergence)) +
-                        ": write divergence: [" + list + "]");
+                    "this case depends on the divergence " + name +
+                        (test_case.family.empty() ? ": write divergence: [" + list + "]"
+                                                  : ": add it to the divergence of the family"));
   }
+  if (!test_case.family.empty()) test_case.divergences = found;
+}
+
+// `found`: what the case, or any member of the family, depends on.
+void check_unneeded_divergences(YamlReader& reader, const YAML::Node& node,
+                                const std::set<codec::Divergence>& found) {
+  const YAML::Node declared = YamlReader::member(node, "divergence");
   if (!declared.IsDefined()) return;
   for (const YAML::Node& item : declared) {
     const auto divergence = codec::divergence_named(item.Scalar());
@@ -89,16 +109,18 @@ void check_divergences(YamlReader& reader, const YAML::Node& node, const Case& t
   }
 }
 
-std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const std::string& area,
-                              const std::set<std::string>& requirements,
-                              const std::vector<LoadError>& errors) {
-  const std::size_t errors_before = errors.size();
+std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
+                              const Surroundings& file) {
+  const YAML::Node& node = member.node;
+  const std::size_t errors_before = reader.complaints();
   if (!reader.check_map(node, "case", fields::kCase, {"id", "title", "requirements", "steps"})) {
     return std::nullopt;
   }
   Case out;
-  out.area = area;
+  out.area = file.area;
   out.position = reader.position(node);
+  out.family = member.family;
+  out.axes = member.bindings;
   const YAML::Node id_node = YamlReader::member(node, "id");
   const auto id = reader.text(id_node, "id");
   if (id && !is_case_id(*id)) {
@@ -110,7 +132,7 @@ std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const 
   out.id = id.value_or("");
   out.title = load_title(reader, YamlReader::member(node, "title"), "title");
   check_note(reader, node);
-  load_requirements(reader, YamlReader::member(node, "requirements"), requirements, out);
+  load_requirements(reader, YamlReader::member(node, "requirements"), file.requirements, out);
   load_divergences(reader, YamlReader::member(node, "divergence"), out);
   if (const auto names = YamlReader::member(node, "requires"); names.IsDefined()) {
     load_capabilities(reader, names, out);
@@ -122,16 +144,56 @@ std::optional<Case> load_case(YamlReader& reader, const YAML::Node& node, const 
     out.exclusive = reader.boolean(exclusive, "exclusive").value_or(false);
   }
   load_clients(reader, YamlReader::member(node, "clients"), out);
-  if (errors.size() == errors_before) load_steps(reader, YamlReader::member(node, "steps"), out);
-  if (errors.size() == errors_before) {
-    check_divergences(reader, node, out);
+  if (reader.complaints() == errors_before) {
+    load_steps(reader, YamlReader::member(node, "steps"), out);
+  }
+  if (reader.complaints() == errors_before) {
+    check_undeclared_divergences(reader, node, out);
+    check_limits(out, file.errors);
     if (!has_positive_check(out)) {
       reader.complain(node,
                       "a store that does nothing would pass this case: add a step that "
                       "expects a definite reply or a notification");
     }
   }
-  if (errors.size() > errors_before) return std::nullopt;
+  if (reader.complaints() > errors_before) return std::nullopt;
+  return out;
+}
+
+using Complaint = std::tuple<int, int, std::string>;
+
+// Of the errors from `begin` on, which are about a member: leaves out those that an earlier member
+// had as well, and says of the others which member shows it.
+void label_errors(std::vector<LoadError>& errors, std::size_t begin, const std::string& member,
+                  std::set<Complaint>& seen) {
+  const auto first = errors.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto repeated = [&](const LoadError& error) {
+    return !seen.emplace(error.position.line, error.position.column, error.text).second;
+  };
+  errors.erase(std::remove_if(first, errors.end(), repeated), errors.end());
+  for (std::size_t i = begin; i < errors.size(); ++i) errors[i].text += " (in " + member + ")";
+}
+
+// The cases that one entry of the file stands for.
+std::vector<Case> load_cases(YamlReader& reader, FamilyExpander& expander, const YAML::Node& node,
+                             const Surroundings& file, std::vector<LoadError>& errors) {
+  std::vector<Case> out;
+  const std::size_t errors_before = errors.size();
+  std::set<codec::Divergence> found;
+  std::set<Complaint> seen;
+  for (const FamilyMember& member : expander.members_of(node)) {
+    const std::size_t errors_of_others = errors.size();
+    auto loaded = load_case(reader, member, file);
+    if (!member.bindings.empty()) {
+      label_errors(errors, errors_of_others, describe(member.bindings), seen);
+    }
+    if (!loaded) continue;
+    const std::set<codec::Divergence> own = divergences_of(*loaded);
+    found.insert(own.begin(), own.end());
+    out.push_back(std::move(*loaded));
+  }
+  if (errors.size() == errors_before) check_unneeded_divergences(reader, node, found);
+  if (errors.size() > errors_before) out.clear();
   return out;
 }
 
@@ -209,6 +271,21 @@ std::chrono::milliseconds Case::expected_wait() const {
   return now;
 }
 
+std::size_t Case::exchanges() const {
+  constexpr std::size_t kOfSilence = 3;  // register, write the fence, stop
+  std::size_t out = 0;
+  for (const Step& step : steps) {
+    if (std::holds_alternative<SilenceStep>(step.what)) out += kOfSilence;
+    // The requests of a pipeline are under way together.
+    if (std::holds_alternative<RequestStep>(step.what) ||
+        std::holds_alternative<PipelineStep>(step.what) ||
+        std::holds_alternative<FillQuotaStep>(step.what)) {
+      ++out;
+    }
+  }
+  return out;
+}
+
 std::set<codec::Divergence> divergences_of(const Case& test_case) {
   std::set<codec::Divergence> out;
   for (const Step& step : test_case.steps) {
@@ -246,18 +323,20 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
   const auto root = reader.parse(file.content);
   if (!root) return out;
   if (!reader.check_map(*root, "the file", fields::kFile, {"area", "cases"})) return out;
-  const std::string area = load_title(reader, YamlReader::member(*root, "area"), "area");
+  const Surroundings surroundings{load_title(reader, YamlReader::member(*root, "area"), "area"),
+                                  requirements, errors};
   const YAML::Node cases = YamlReader::member(*root, "cases");
   if (!cases.IsSequence() || cases.size() == 0) {
     reader.complain(cases, "cases must be a list of at least one case");
     return out;
   }
+  FamilyExpander expander(reader, *root);
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    auto loaded = load_case(reader, cases[i], area, requirements, errors);
-    if (!loaded) continue;
     const int next = i + 1 < cases.size() ? reader.position(cases[i + 1]).line - 1 : 0;
-    loaded->source = lines_of(file.content, loaded->position.line, next);
-    out.push_back(std::move(*loaded));
+    for (Case& loaded : load_cases(reader, expander, cases[i], surroundings, errors)) {
+      loaded.source = lines_of(file.content, loaded.position.line, next);
+      out.push_back(std::move(loaded));
+    }
   }
   return out;
 }

@@ -135,6 +135,7 @@ class StepLoader {
     if (action == "wait") return load_wait(body, step);
     if (action == "subscribe") return load_subscribe(body, step);
     if (action == "fill_quota") return load_fill_quota(body, step);
+    if (action == "restart") return load_restart(body, step);
     const std::string client = client_name(body);
     if (action == "connect") {
       step.what = ConnectStep{client};
@@ -164,23 +165,22 @@ class StepLoader {
     return true;
   }
 
-  // The payload of a request, from the members that its verb has. `position`: where to complain of
-  // a missing one.
-  std::optional<BytesSpec> load_payload(const std::string& action, const YAML::Node& body,
-                                        const YAML::Node& position) {
-    const YAML::Node key = YamlReader::member(body, "key");
+  // The payload of a request, from the members that its verb has. `get: k` is short for
+  // `get: {key: k}`.
+  std::optional<BytesSpec> load_payload(const std::string& action, const YAML::Node& body) {
+    const YAML::Node key = body.IsScalar() ? body : YamlReader::member(body, "key");
     const YAML::Node value = YamlReader::member(body, "value");
     const YAML::Node options = YamlReader::member(body, "options");
     if (!check_sent_members(action, body)) return std::nullopt;
     if (action == "send") return load_sent_payload(body);
     if (!key.IsDefined()) {
-      reader_.complain(position, action + " needs the key \"key\"");
+      reader_.complain(body, action + " needs the key \"key\"");
       return std::nullopt;
     }
     const bool has_value = action == "set" || action == "vdel";
     if (has_value && !value.IsDefined()) {
       reader_.complain(
-          position, action + " needs the key \"value\", e.g. " + action + ": {key: k, value: v}");
+          body, action + " needs the key \"value\", e.g. " + action + ": {key: k, value: v}");
       return std::nullopt;
     }
     std::string verb = action;
@@ -239,30 +239,27 @@ class StepLoader {
 
   std::optional<RequestStep> load_request(const std::string& action, const YAML::Node& body,
                                           const YAML::Node& expect) {
-    // `get: k` is short for `get: {key: k}`.
-    YAML::Node short_form(YAML::NodeType::Map);
-    if (body.IsScalar()) short_form["key"] = body;
-    const YAML::Node members = body.IsScalar() && action != "send" ? short_form : body;
-    if (!reader_.check_map(members, action, fields::kRequest)) return std::nullopt;
+    const bool is_short = body.IsScalar() && action != "send";
+    if (!is_short && !reader_.check_map(body, action, fields::kRequest)) return std::nullopt;
     RequestStep request;
-    auto payload = load_payload(action, members, body);
+    auto payload = load_payload(action, body);
     if (!payload) return std::nullopt;
     request.payload = std::move(*payload);
-    request.client = client_name(YamlReader::member(members, "client"));
+    request.client = client_name(YamlReader::member(body, "client"));
     if (action == "set") {
       request.timestamp = TimestampExpression{.base = "now"};
       // The loader makes SET, key, value, options of it.
       const auto& command = std::get<CommandBytes>(request.payload.what);
       request.written_keys.push_back(command.arguments[1]);
     }
-    load_timestamps(members, request);
-    load_envelope(members, request);
-    if (const auto writes = YamlReader::member(members, "writes"); writes.IsDefined()) {
+    load_timestamps(body, request);
+    load_envelope(body, request);
+    if (const auto writes = YamlReader::member(body, "writes"); writes.IsDefined()) {
       for (std::string& name : reader_.texts(writes, "writes")) {
         request.written_keys.push_back({KeyBytes{std::move(name), {}}});
       }
     }
-    if (const auto mark = YamlReader::member(members, "mark"); mark.IsDefined()) {
+    if (const auto mark = YamlReader::member(body, "mark"); mark.IsDefined()) {
       load_mark(mark, request);
     }
     if (action == "keynotify") {
@@ -309,7 +306,8 @@ class StepLoader {
     if (unanswered_.contains(expression->base)) {
       reader_.complain(node, "the pipeline sends this request before the reply with \"" +
                                  expression->base + "\" is there; end the pipeline before it");
-    } else if (expression->base != "now" && !known_.timestamps.contains(expression->base)) {
+    } else if (expression->base != "now" && expression->base != kSkewLimit &&
+               !known_.timestamps.contains(expression->base)) {
       reader_.complain(node, "no earlier step saves a timestamp as \"" + expression->base +
                                  "\"; add ts: {save: " + expression->base +
                                  "} to the step that receives it");
@@ -496,6 +494,15 @@ class StepLoader {
     }
     step.what = std::move(out);
     return true;
+  }
+
+  bool load_restart(const YAML::Node& body, Step& step) {
+    const auto word = reader_.text(body, "restart");
+    if (word && *word != "broker") {
+      reader_.complain(body, "restart: broker is all that can be restarted, not \"" + *word + "\"");
+    }
+    step.what = RestartStep{};
+    return word == "broker";
   }
 
   YamlReader& reader_;

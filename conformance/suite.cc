@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "base/bytes.h"
+#include "conformance/capability.h"
+#include "conformance/signature.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::conformance {
@@ -26,35 +28,18 @@ bool intersects(const std::vector<std::string>& a, const std::vector<std::string
   });
 }
 
-// The capability that the endpoint lacks for this case, and how to provide it; empty when there is
-// none.
-std::string missing_capability(const Case& test_case, const endpoint::Capabilities& capabilities) {
-  for (const std::string& name : test_case.requires_) {
-    if (name == "transport" && !capabilities.transport) {
-      return "transport: this endpoint has no MQTT connections; use embedded or mqtt://";
-    }
-    if (name == "quota" && !capabilities.quota) {
-      return "quota: name the endpoint's number of keys in a descriptor (capabilities: {quota: N})";
-    }
-    if (name == "restricted-client" && !capabilities.has_role("restricted")) {
-      return "restricted-client: give credentials of a restricted client in a descriptor "
-             "(roles: {restricted: ...})";
-    }
-  }
-  return {};
-}
-
-bool needs_quota(const Case& test_case) {
-  const auto& names = test_case.requires_;
-  return std::find(names.begin(), names.end(), "quota") != names.end();
-}
-
 // Hands out cases to threads and collects what they find.
 class SuiteRun {
  public:
   SuiteRun(endpoint::Endpoint& endpoint, const std::vector<const Case*>& cases,
            const SuiteOptions& options, const std::atomic<bool>& stop, const Progress& progress)
-      : endpoint_(endpoint), options_(options), stop_(stop), progress_(progress) {
+      : endpoint_(endpoint),
+        options_(options),
+        stop_(stop),
+        progress_(progress),
+        places_(options.at_work > 0 ? options.at_work : options.jobs),
+        settings_(options.settings) {
+    settings_.places = &places_;
     for (const Case* test_case : cases) {
       result_.cases.push_back({.test_case = test_case, .position = test_case->position});
       result_.longest_wait = std::max(result_.longest_wait, test_case->expected_wait());
@@ -73,8 +58,10 @@ class SuiteRun {
 
  private:
   void skip_unsupported() {
+    const endpoint::Capabilities& offered =
+        options_.offered ? *options_.offered : endpoint_.capabilities();
     for (CaseResult& result : result_.cases) {
-      std::string missing = missing_capability(*result.test_case, endpoint_.capabilities());
+      std::string missing = missing_capability(*result.test_case, offered);
       if (missing.empty()) continue;
       result.verdict = Verdict::kSkipped;
       result.message = std::move(missing);
@@ -83,22 +70,23 @@ class SuiteRun {
     }
   }
 
-  // Exclusive cases run one after the other, when the others are through. Those that fill a quota
-  // which is nobody else's need not wait for the others.
+  // Exclusive cases run one after the other, when the others are through. Those that would disturb
+  // others, but have a broker apart, need not wait for them.
   void run_cases() {
     const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
-    const auto apart = [this, alone](const CaseResult& entry) {
-      return alone(entry) && endpoint_.capabilities().quota_apart && needs_quota(*entry.test_case);
+    const auto apart = [this](const CaseResult& entry) {
+      return endpoint_.capabilities().quota_apart && disturbs_others(*entry.test_case);
     };
     // All queues are made before any case runs: a running case changes its entry.
     const Queue own_quota = queue_of(apart);
-    const Queue together = queue_of([&](const CaseResult& entry) { return !alone(entry); });
+    const Queue together =
+        queue_of([&](const CaseResult& entry) { return !alone(entry) && !apart(entry); });
     const Queue last =
         queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
-    std::thread beside([&] { run_phase(own_quota, 1); });
-    run_phase(together, options_.jobs);
+    std::thread beside([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
+    run_phase(together, options_.jobs, Admission::kInTurn);
     beside.join();
-    run_phase(last, 1);
+    run_phase(last, 1, Admission::kInTurn);
   }
 
   using Queue = std::vector<CaseResult*>;
@@ -110,20 +98,28 @@ class SuiteRun {
       if (!result.test_case->requires_.empty() && skipped_.contains(result.test_case)) continue;
       if (wanted(result)) queue.push_back(&result);
     }
-    // Longest waits first: the run then takes as long as its longest case, not as long as the sum.
-    std::stable_sort(queue.begin(), queue.end(), [](const CaseResult* a, const CaseResult* b) {
-      return a->test_case->expected_wait() > b->test_case->expected_wait();
+    // Longest first: the run then takes as long as its longest case, not as long as the sum.
+    std::stable_sort(queue.begin(), queue.end(), [this](const CaseResult* a, const CaseResult* b) {
+      return expected_time(*a->test_case) > expected_time(*b->test_case);
     });
     return queue;
   }
 
-  void run_phase(const Queue& queue, std::size_t jobs) {
+  [[nodiscard]] Duration expected_time(const Case& test_case) const {
+    const auto exchanges = static_cast<Duration::rep>(test_case.exchanges());
+    return test_case.expected_wait() + exchanges * options_.round_trip;
+  }
+
+  void run_phase(const Queue& queue, std::size_t jobs, Admission admission) {
     std::atomic<std::size_t> next{0};
     std::vector<std::thread> threads;
     const std::size_t count = std::min(jobs, queue.size());
     for (std::size_t i = 0; i < count; ++i) {
       threads.emplace_back([&] {
-        for (std::size_t at = next++; at < queue.size(); at = next++) run_one(*queue[at]);
+        for (std::size_t at = next++; at < queue.size(); at = next++) {
+          const WorkPlace place(places_, admission);
+          run_one(*queue[at]);
+        }
       });
     }
     for (std::thread& thread : threads) thread.join();
@@ -131,11 +127,13 @@ class SuiteRun {
 
   void run_one(CaseResult& slot) {
     if (stop_ || lost_) return;
-    auto session =
-        needs_quota(*slot.test_case) ? endpoint_.open_quota_session() : endpoint_.open_session();
+    auto session = disturbs_others(*slot.test_case) ? endpoint_.open_quota_session()
+                                                    : endpoint_.open_session();
     CaseResult result;
     if (session) {
-      result = run_case(*slot.test_case, **session, options_.settings);
+      RunSettings settings = settings_;
+      settings.clean_up = !endpoint_.capabilities().thrown_away || disturbs_others(*slot.test_case);
+      result = run_case(*slot.test_case, **session, settings);
     } else {
       // Trouble of the suite's own says nothing about the store.
       const bool ours = session.error().kind == endpoint::ErrorKind::kInvalid ||
@@ -145,14 +143,18 @@ class SuiteRun {
       result.verdict = ours ? Verdict::kInconclusive : Verdict::kLost;
       result.message = session.error().text;
     }
-    if (result.verdict == Verdict::kLost) decide_loss(result);
+    if (result.verdict == Verdict::kLost && decide_loss(result) && session) {
+      remove_keys(**session, result.left_behind);
+    }
+    result.left_behind = {};
     const std::lock_guard lock(mutex_);
     slot = std::move(result);
     finish(slot);
   }
 
   // A connection ended that should not have. Is the endpoint gone, or did it throw one client out?
-  void decide_loss(CaseResult& result) {
+  // True when it is alive.
+  bool decide_loss(CaseResult& result) {
     const auto reachable = check_alive();
     const std::lock_guard lock(mutex_);
     if (!reachable) {
@@ -161,10 +163,11 @@ class SuiteRun {
       if (result_.lost_message.empty()) {
         result_.lost_message = result.message + "; now: " + reachable.error().text;
       }
-      return;
+      return false;
     }
     result.verdict = Verdict::kFailed;
     if (result.expected.empty()) result.expected = "a connection that lasts as long as the case";
+    return true;
   }
 
   // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
@@ -187,6 +190,8 @@ class SuiteRun {
   const SuiteOptions& options_;
   const std::atomic<bool>& stop_;
   const Progress& progress_;
+  WorkPlaces places_;
+  RunSettings settings_;
   std::set<const Case*> skipped_;
   std::atomic<bool> lost_{false};
   std::atomic<int> probes_{0};
@@ -195,26 +200,59 @@ class SuiteRun {
   SuiteResult result_;
 };
 
-// An endpoint that spells the same kind of reply now like this, now like that, is wrong in any
-// profile.
-void check_consistency(SuiteResult& result) {
-  for (const auto& [divergence, forms] : result.forms) {
-    if (forms.size() < 2) continue;
-    for (CaseResult& entry : result.cases) {
-      const bool uses = std::any_of(
-          entry.forms.begin(), entry.forms.end(),
-          [&, wanted = divergence](const SeenForm& form) { return form.first == wanted; });
-      if (!uses || entry.verdict != Verdict::kPassed) continue;
-      entry.verdict = Verdict::kFailed;
-      entry.requirement = std::string(kConsistencyRequirement);
-      entry.message = "the endpoint mixes both forms of " + std::string(codec::name(divergence));
-      entry.expected =
-          "the same form in every case: that of the documented or of the deployed dialect";
-      entry.actual = "both forms in this run";
-      entry.step = 0;
-      entry.position = entry.test_case->position;
-      break;  // one witness is enough
+std::string mixes(codec::Divergence divergence) {
+  return "the endpoint mixes both forms of " + std::string(codec::name(divergence));
+}
+
+// Was this case chosen by check_consistency()? No step is to blame, so nothing else can have failed
+// it like this.
+bool is_witness(const CaseResult& entry) {
+  return entry.step == 0 && entry.requirement == kConsistencyRequirement && !entry.unexpected_pass;
+}
+
+// Takes back what an earlier check_consistency() said of fewer results.
+void forget_witnesses(SuiteResult& result) {
+  for (CaseResult& entry : result.cases) {
+    if (entry.verdict != Verdict::kFailed || !is_witness(entry)) continue;
+    entry.verdict = Verdict::kPassed;
+    entry.requirement.clear();
+    entry.message.clear();
+    entry.expected.clear();
+    entry.actual.clear();
+  }
+}
+
+// The first case that is a witness of these mixed forms; null when a baseline has forgiven one, or
+// every case that saw the forms has failed for a reason of its own.
+CaseResult* find_witness(SuiteResult& result, codec::Divergence divergence) {
+  CaseResult* first = nullptr;
+  for (CaseResult& entry : result.cases) {
+    if (entry.verdict == Verdict::kExpectedFailure && is_witness(entry) &&
+        entry.message == mixes(divergence)) {
+      return nullptr;
     }
+    const bool sees = std::any_of(entry.forms.begin(), entry.forms.end(),
+                                  [&](const SeenForm& form) { return form.first == divergence; });
+    if (first == nullptr && sees && entry.verdict == Verdict::kPassed) first = &entry;
+  }
+  return first;
+}
+
+// An endpoint that spells the same kind of reply now like this, now like that, is wrong in any
+// profile. One witness is enough.
+void check_consistency(SuiteResult& result) {
+  forget_witnesses(result);
+  for (const auto& [divergence, forms] : result.forms) {
+    CaseResult* witness = forms.size() < 2 ? nullptr : find_witness(result, divergence);
+    if (witness == nullptr) continue;
+    witness->verdict = Verdict::kFailed;
+    witness->requirement = std::string(kConsistencyRequirement);
+    witness->message = mixes(divergence);
+    witness->expected =
+        "the same form in every case: that of the documented or of the deployed dialect";
+    witness->actual = "both forms in this run";
+    witness->step = 0;
+    witness->position = witness->test_case->position;
   }
 }
 
@@ -261,23 +299,36 @@ void count(SuiteResult& result, const Catalogue& catalogue, bool strict) {
 
 }  // namespace
 
+bool selects(const Selection& selection, const Case& test_case) {
+  if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) return false;
+  if (any_glob(selection.skip, test_case.id)) return false;
+  if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) return false;
+  if (!selection.requirements.empty() &&
+      !intersects(selection.requirements, test_case.requirements)) {
+    return false;
+  }
+  return stable_hash(test_case.id) % selection.shards == selection.shard - 1;
+}
+
 std::vector<const Case*> select(const std::vector<Case>& cases, const Selection& selection) {
   std::vector<const Case*> out;
   for (const Case& test_case : cases) {
-    if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) continue;
-    if (any_glob(selection.skip, test_case.id)) continue;
-    if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) continue;
-    if (!selection.requirements.empty() &&
-        !intersects(selection.requirements, test_case.requirements)) {
-      continue;
-    }
-    if (stable_hash(test_case.id) % selection.shards != selection.shard - 1) continue;
-    out.push_back(&test_case);
+    if (selects(selection, test_case)) out.push_back(&test_case);
   }
   return out;
 }
 
+void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
+  constexpr Duration kLeastAllowance = std::chrono::milliseconds{100};
+  options.settings.clock_offset_ms = report.clock_offset_ms;
+  options.settings.clock_bounds = report.clock_bounds;
+  options.settings.way_allowance = std::chrono::ceil<std::chrono::milliseconds>(
+      std::max(kLeastAllowance, 4 * report.round_trip_p99));
+  options.round_trip = report.round_trip_p50;
+}
+
 bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict) {
+  if (result.unexpected_pass) return false;  // it is the baseline that is wrong, at any level
   const Requirement* requirement = catalogue.find(result.requirement);
   const Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
@@ -295,6 +346,11 @@ SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const Case
 void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict) {
   collect(result);
   check_consistency(result);
+  for (CaseResult& entry : result.cases) {
+    const bool against =
+        entry.verdict == Verdict::kFailed || entry.verdict == Verdict::kExpectedFailure;
+    if (against) entry.signature = signature(entry);
+  }
   count(result, catalogue, strict);
 }
 
@@ -304,6 +360,17 @@ std::string observed_dialect(const SuiteResult& result) {
   if (seen.empty()) return "unknown";
   if (seen.size() > 1) return "mixed";
   return std::string(codec::dialect(*seen.begin()).name);
+}
+
+std::string describe_forms(const SuiteResult& result) {
+  std::string out;
+  for (const auto& [divergence, forms] : result.forms) {
+    for (const codec::DialectId id : forms) {
+      out += (out.empty() ? "" : ", ") + std::string(codec::name(divergence)) + " " +
+             std::string(codec::dialect(id).name);
+    }
+  }
+  return out;
 }
 
 ExitCode exit_code(const SuiteResult& result) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,21 +20,29 @@ namespace fencepost::conformance {
 
 // Which cases to run. Empty lists select everything.
 struct Selection {
-  std::vector<std::string> run;           // globs of case ids; any may match
-  std::vector<std::string> skip;          // globs; none may match
-  std::vector<std::string> tags;          // any may match
-  std::vector<std::string> requirements;  // any may be cited
-  std::size_t shard = 1;                  // of `shards`, by a hash of the id
+  std::vector<std::string> run{};           // globs of case ids; any may match
+  std::vector<std::string> skip{};          // globs; none may match
+  std::vector<std::string> tags{};          // any may match
+  std::vector<std::string> requirements{};  // any may be cited
+  std::size_t shard = 1;                    // of `shards`, by a hash of the id
   std::size_t shards = 1;
 };
+[[nodiscard]] bool selects(const Selection& selection, const Case& test_case);
 [[nodiscard]] std::vector<const Case*> select(const std::vector<Case>& cases,
                                               const Selection& selection);
 
 struct SuiteOptions {
   RunSettings settings{};
-  std::size_t jobs = 1;  // cases at once
-  bool strict = false;   // a failed "should" fails the run
+  std::size_t jobs = 1;              // cases at once
+  std::size_t at_work = 0;           // of these, at most so many that do not wait; 0: all
+  bool strict = false;               // a failed "should" fails the run
+  endpoint::Duration round_trip{0};  // of one request: decides which cases take longest
+  // What has been found out about the endpoint's capabilities, in the place of what it says itself.
+  std::optional<endpoint::Capabilities> offered{};
 };
+
+// Takes over what the preflight has found out about the endpoint: its clock and its speed.
+void apply_preflight(const PreflightReport& report, SuiteOptions& options);
 
 // Exit codes of the command line contract, in order of precedence.
 enum class ExitCode {
@@ -70,6 +79,8 @@ struct SuiteResult {
   bool interrupted = false;
   // What is wrong with the baseline, e.g. an entry that matches no case: the run fails.
   std::vector<std::string> baseline_complaints;
+  // What is worth saying about it and fails nothing, e.g. an entry that could not be judged.
+  std::vector<std::string> baseline_notes;
 };
 
 // Is called after each case, one at a time: the result, and how many are done of how many.
@@ -82,13 +93,17 @@ using Progress = std::function<void(const CaseResult&, std::size_t done, std::si
                                     const Catalogue& catalogue, const SuiteOptions& options,
                                     const std::atomic<bool>& stop, const Progress& progress);
 
-// Fills in what follows from the cases: forms, open points, round trips and the summary; an
-// endpoint that mixes the forms of a divergence fails a case that saw it. Done by run_suite; to be
-// repeated by whoever changes the verdicts or puts results together.
+// Fills in what follows from the cases: forms, open points, round trips, the signatures of failures
+// and the summary; an endpoint that mixes the forms of a divergence fails the first case that saw
+// it. Done by run_suite; to be repeated by whoever changes the verdicts or puts results together:
+// what an earlier call said of the forms is taken back first.
 void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
 
 // "deployed", "documented", "mixed" or "unknown".
 [[nodiscard]] std::string observed_dialect(const SuiteResult& result);
+
+// "set-not-applied deployed, ...": the forms that were seen.
+[[nodiscard]] std::string describe_forms(const SuiteResult& result);
 
 [[nodiscard]] ExitCode exit_code(const SuiteResult& result);
 
@@ -96,7 +111,8 @@ void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
 [[nodiscard]] endpoint::Duration percentile(const std::vector<endpoint::Duration>& sorted,
                                             double percent);
 
-// Does a failure of this case count as a warning only?
+// Does a failure of this case count as a warning only? A pass that the baseline does not expect
+// never does.
 [[nodiscard]] bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict);
 
 }  // namespace fencepost::conformance

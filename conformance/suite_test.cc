@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "conformance/capability.h"
 #include "conformance/fake_endpoint.h"
 #include "conformance/library.h"
 
@@ -201,6 +202,8 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
       {"transport", "transport: "},
       {"quota", "quota: "},
       {"restricted-client", "restricted-client: "},
+      {"packet-limit", "packet-limit: "},
+      {"restart", "restart: "},
       {"quota, transport", "quota: "}};
   for (const auto& [names, message] : kTable) {
     FakeEndpoint endpoint({.behaviour = reference_store(), .capabilities = {.transport = false}});
@@ -212,11 +215,42 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
     EXPECT_THAT(endpoint.published(), IsEmpty());
   }
   FakeEndpoint able({.behaviour = reference_store(),
-                     .capabilities = {.transport = true, .quota = 5, .roles = {"restricted"}}});
+                     .capabilities = {.transport = true,
+                                      .quota = 5,
+                                      .roles = {"restricted"},
+                                      .max_packet_size = kLargestPacket,
+                                      .restart = true}});
   std::vector<Case> cases;
   cases.push_back(
-      case_of({.more = "requires: [transport, quota, restricted-client]", .steps = kGet}));
+      case_of({.more = "requires: [transport, quota, restricted-client, packet-limit, restart]",
+               .steps = kGet}));
   EXPECT_THAT(verdicts(run(able, cases)), ElementsAre("t.case passed"));
+}
+
+TEST(SuiteVerdict, SkipsPacketsThatAreTooLargeToBeSent) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.more = "requires: [packet-limit]", .steps = kGet}));
+  FakeEndpoint endpoint(
+      {.behaviour = reference_store(), .capabilities = {.max_packet_size = kLargestPacket + 1}});
+  EXPECT_THAT(verdicts(run(endpoint, cases)), ElementsAre("t.case skipped"));
+}
+
+TEST(SuiteVerdict, KnowsWhatWasFoundOutOfAnEndpoint) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "p", .more = "requires: [packet-limit]", .steps = kGet}));
+  cases.push_back(case_of({.id = "q", .more = "requires: [quota]", .steps = kGet}));
+  FakeEndpoint endpoint({.behaviour = reference_store(), .capabilities = {.quota = 5}});
+  EXPECT_THAT(verdicts(run(endpoint, cases)), ElementsAre("p skipped", "q passed"));
+  const SuiteOptions found{.settings = settings(),
+                           .offered = endpoint::Capabilities{.max_packet_size = 5'000}};
+  EXPECT_THAT(verdicts(run(endpoint, cases, found)), ElementsAre("p passed", "q skipped"));
+}
+
+TEST(Capabilities, EachSaysWhatItIsAndHowToProvideIt) {
+  for (const Capability& row : all_capabilities()) {
+    EXPECT_FALSE(row.meaning.empty()) << row.name;
+    EXPECT_FALSE(row.provide.empty()) << row.name;
+  }
 }
 
 // --- order and concurrency ---------------------------------------------------------------------
@@ -272,6 +306,27 @@ TEST(SuiteConcurrency, RunsAsManyCasesAtOnceAsItIsTold) {
       cases, {.settings = settings(), .jobs = 3});
   EXPECT_TRUE(gate.met());
   EXPECT_EQ(result.summary.passed, 3U);
+}
+
+TEST(SuiteConcurrency, HasNoMoreCasesAtWorkThanItIsTold) {
+  std::vector<Case> cases;
+  for (const std::string id : {"a", "b", "c", "d"}) {
+    cases.push_back(case_of({.id = id, .steps = "- wait: 1ms\n- get: k\n  expect: missing\n"}));
+  }
+  std::atomic<int> at_work{0};
+  std::atomic<int> most{0};
+  FakeEndpoint endpoint(
+      {.behaviour = always("$-1\r\n"), .on_open = [&]() -> std::optional<endpoint::Error> {
+         const int now = ++at_work;
+         if (now > most) most = now;
+         std::this_thread::yield();
+         --at_work;
+         return std::nullopt;
+       }});
+  const SuiteResult result =
+      run(endpoint, cases, {.settings = settings(), .jobs = 4, .at_work = 1});
+  EXPECT_EQ(result.summary.passed, 4U);
+  EXPECT_EQ(most, 1);
 }
 
 TEST(SuiteConcurrency, RunsAnExclusiveCaseWhileNoOtherDoes) {
@@ -335,6 +390,30 @@ TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
     if (!apart) {
       EXPECT_THAT(finished, ElementsAre("a", "b", "q"));
     }
+  }
+}
+
+// On an endpoint with a small store for them, cases that go to its limits take turns.
+TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
+  std::vector<Case> cases;
+  for (const std::string id : {"p1", "p2", "p3"}) {
+    cases.push_back(case_of({.id = id, .more = "requires: [packet-limit]", .steps = kGet}));
+  }
+  for (const bool apart : {true, false}) {
+    std::atomic<int> now{0};
+    std::atomic<int> most{0};
+    Gate gate(apart ? 1 : 3);
+    FakeEndpoint endpoint({.behaviour =
+                               [&](const Published& request) {
+                                 const int running = ++now;
+                                 if (running > most) most = running;
+                                 gate.pass();
+                                 --now;
+                                 return Effects{reply(request, "$-1\r\n")};
+                               },
+                           .capabilities = {.quota_apart = apart, .max_packet_size = 5'000}});
+    EXPECT_EQ(run(endpoint, cases, {.settings = settings(), .jobs = 3}).summary.passed, 3U);
+    EXPECT_EQ(most == 1, apart);
   }
 }
 
@@ -473,6 +552,39 @@ TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
   EXPECT_EQ(witness.message, "the endpoint mixes both forms of set-not-applied");
   EXPECT_EQ(witness.step, 0U);
   EXPECT_EQ(witness.position.line, witness.test_case->position.line);
+}
+
+// Whoever changes the verdicts afterwards has them summarized again.
+TEST(SuiteDialect, BlamesOneCaseHoweverOftenItIsSummarized) {
+  const std::vector<Case> cases = refusals(3);
+  int sets = 0;
+  SuiteResult result = run(
+      [&](const Published& request) {
+        if (verb_of(request) == Verb::kSet) ++sets;
+        return Effects{reply(request, sets % 2 == 0 ? "-1\r\n" : ":-1\r\n")};
+      },
+      cases);
+  summarize(result, catalogue(), false);
+  EXPECT_THAT(verdicts(result), ElementsAre("nx-0 failed", "nx-1 passed", "nx-2 passed"));
+  result.cases[0].verdict = Verdict::kExpectedFailure;  // as a baseline says
+  summarize(result, catalogue(), false);
+  EXPECT_THAT(verdicts(result), ElementsAre("nx-0 expected-failure", "nx-1 passed", "nx-2 passed"));
+  EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+}
+
+TEST(SuiteDialect, TakesTheBlameBackWhenTheFormsAreNotMixed) {
+  const std::vector<Case> cases = refusals(2);
+  SuiteResult result = run(always(":-1\r\n"), cases);
+  const CaseResult right = result.cases[0];
+  ASSERT_EQ(told(right), "passed");
+  result.cases[0].forms = {{codec::Divergence::kSetNotApplied, DialectId::kDocumented}};
+  summarize(result, catalogue(), false);
+  EXPECT_EQ(result.cases[0].verdict, Verdict::kFailed);
+  result.cases[0].forms = right.forms;
+  summarize(result, catalogue(), false);
+  EXPECT_EQ(told(result.cases[0]), "passed");
+  EXPECT_EQ(result.cases[0].message, "");
+  EXPECT_EQ(result.cases[0].requirement, "");
 }
 
 TEST(SuiteDialect, TellsWhichOneItSaw) {

@@ -1,138 +1,46 @@
 #include "conformance/target.h"
 
-#include <array>
-#include <filesystem>
+#include <utility>
 
 #include "base/check.h"
+#include "conformance/conditions_options.h"
+#include "conformance/printable.h"
 #include "endpoint/in_process.h"
 #include "endpoint/url.h"
 
 namespace fencepost::conformance {
 namespace {
 
-using namespace std::string_view_literals;
-
-constexpr std::array kDescriptor = {"url"sv, "tls"sv, "roles"sv, "capabilities"sv, "timeout"sv};
-constexpr std::array kTls = {"ca"sv, "certificate"sv, "key"sv};
-constexpr std::array kRole = {"user"sv, "password"sv};
-constexpr std::array kCapabilities = {"quota"sv};
-
 constexpr const char* kRestrictedRole = "restricted";
 
-class DescriptorLoader {
- public:
-  DescriptorLoader(const SourceFile& file, std::vector<LoadError>& errors)
-      : reader_(file.name, errors),
-        content_(file.content),
-        directory_(std::filesystem::path(file.name).parent_path()) {}
-
-  std::optional<Descriptor> load() {
-    const auto root = reader_.parse(content_);
-    if (!root || !reader_.check_map(*root, "the descriptor", kDescriptor, {"url"}))
-      return std::nullopt;
-    Descriptor out;
-    out.url = reader_.text(YamlReader::member(*root, "url"), "url").value_or("");
-    if (const auto tls = YamlReader::member(*root, "tls"); tls.IsDefined()) load_tls(tls, out.mqtt);
-    if (const auto roles = YamlReader::member(*root, "roles"); roles.IsDefined()) {
-      load_roles(roles, out.mqtt);
-    }
-    if (const auto capabilities = YamlReader::member(*root, "capabilities");
-        capabilities.IsDefined() &&
-        reader_.check_map(capabilities, "capabilities", kCapabilities)) {
-      load_quota(YamlReader::member(capabilities, "quota"), out.mqtt);
-    }
-    if (const auto timeout = YamlReader::member(*root, "timeout"); timeout.IsDefined()) {
-      out.mqtt.timeout = reader_.duration(timeout, "timeout").value_or(std::chrono::seconds{3});
-    }
-    return out;
-  }
-
- private:
-  void load_tls(const YAML::Node& node, endpoint::MqttOptions& out) {
-    if (!reader_.check_map(node, "tls", kTls)) return;
-    out.ca = path(YamlReader::member(node, "ca"), "ca");
-    out.certificate = path(YamlReader::member(node, "certificate"), "certificate");
-    out.key = path(YamlReader::member(node, "key"), "key");
-  }
-
-  std::filesystem::path path(const YAML::Node& node, std::string_view what) {
-    if (!node.IsDefined()) return {};
-    const auto text = reader_.text(node, what);
-    if (!text) return {};
-    std::filesystem::path full = directory_ / *text;
-    std::error_code failed;
-    if (!std::filesystem::exists(full, failed)) {
-      reader_.complain(node, std::string(what) + ": there is no file " + full.string());
-    }
-    return full;
-  }
-
-  void load_roles(const YAML::Node& node, endpoint::MqttOptions& out) {
-    if (!node.IsMap()) {
-      reader_.complain(node, "roles must map names to {user, password}");
-      return;
-    }
-    for (const auto& entry : node) {
-      if (out.roles.contains(entry.first.Scalar())) {
-        reader_.complain(entry.first, "the key \"" + entry.first.Scalar() +
-                                          "\" stands twice in roles; remove one");
-      }
-      if (!reader_.check_map(entry.second, "role", kRole, {"user"})) continue;
-      const YAML::Node password = YamlReader::member(entry.second, "password");
-      out.roles[entry.first.Scalar()] = {
-          .user = reader_.text(YamlReader::member(entry.second, "user"), "user").value_or(""),
-          .password = password.IsDefined() ? reader_.text(password, "password").value_or("") : ""};
-      out.capabilities.roles.push_back(entry.first.Scalar());
-    }
-  }
-
-  void load_quota(const YAML::Node& node, endpoint::MqttOptions& out) {
-    if (!node.IsDefined()) return;
-    constexpr std::int64_t kMostKeys = 100'000;
-    const auto quota = reader_.integer(node, "quota", 1, kMostKeys);
-    if (quota) out.capabilities.quota = static_cast<std::size_t>(*quota);
-  }
-
-  YamlReader reader_;
-  const std::string& content_;
-  std::filesystem::path directory_;
-};
-
-Result<codec::DialectId, TargetError> dialect_of(const endpoint::Url& url,
-                                                 codec::DialectId fallback) {
-  for (const auto& [name, value] : url.query) {
-    if (name != "dialect") {
-      return fail(TargetError{TargetErrorKind::kUsage, "the endpoint has no option \"" + name +
-                                                           "\"; it may have dialect=documented or "
-                                                           "dialect=deployed"});
-    }
-  }
-  const auto given = url.query.find("dialect");
-  if (given == url.query.end()) return fallback;
-  const auto known = codec::dialect_named(given->second);
-  if (!known) {
-    return fail(TargetError{TargetErrorKind::kUsage,
-                            "dialect=" + given->second + " is neither documented nor deployed"});
-  }
-  return *known;
-}
-
-std::unique_ptr<endpoint::Endpoint> open_in_process(codec::DialectId dialect) {
-  auto authorization = store::parse_authorization(reference_authorization());
+std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& given,
+                                                    const endpoint::Url& url,
+                                                    const std::string& key_prefix) {
+  auto authorization = store::parse_authorization(authorization_below(key_prefix));
   FENCEPOST_CHECK(authorization.has_value());
   return endpoint::make_in_process_endpoint(
-      {.service = {.dialect = dialect, .store = {.authorization = std::move(*authorization)}},
+      {.service = {.dialect = given.dialect, .store = {.authorization = std::move(*authorization)}},
        .quota = kReferenceQuota,
-       .roles = {kRestrictedRole}});
+       .roles = {kRestrictedRole},
+       .conditions = given.conditions,
+       .url = url.display(),
+       .key_prefix = key_prefix});
 }
 
-// Two brokers: one without limit for most cases, one whose few places are soon filled.
+// Two brokers: one without limits for most cases, and a small one, whose few places are soon filled,
+// which takes no large packets, and which may be restarted.
 class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
-  EmbeddedEndpoint(std::uint16_t port, std::uint16_t quota_port)
-      : main_(endpoint::make_mqtt_endpoint(options(port))),
-        small_(endpoint::make_mqtt_endpoint(options(quota_port))),
-        capabilities_(options(port).capabilities) {}
+  // The brokers must outlive the endpoint.
+  EmbeddedEndpoint(endpoint::BrokerProcess& main, endpoint::BrokerProcess& small,
+                   const std::string& url, const std::string& key_prefix, bool exact_clock)
+      : main_(endpoint::make_mqtt_endpoint(options(main, url, key_prefix))),
+        small_(endpoint::make_mqtt_endpoint(options(small, url, key_prefix))),
+        capabilities_(main_->capabilities()) {
+    capabilities_.max_packet_size = kReferencePacketSize;
+    capabilities_.thrown_away = true;
+    capabilities_.exact_clock = exact_clock;
+  }
 
   [[nodiscard]] const std::string& url() const override { return main_->url(); }
   [[nodiscard]] const endpoint::Capabilities& capabilities() const override {
@@ -150,15 +58,23 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   }
 
  private:
-  static endpoint::MqttOptions options(std::uint16_t port) {
+  static endpoint::MqttOptions options(endpoint::BrokerProcess& broker, const std::string& url,
+                                       const std::string& key_prefix) {
     endpoint::MqttOptions out;
-    out.url = "embedded";
+    out.url = url;
     out.host = "127.0.0.1";
-    out.port = port;
+    out.port = broker.port();
     out.roles[kRestrictedRole] = {.user = kRestrictedRole};
     out.capabilities.quota = kReferenceQuota;
     out.capabilities.quota_apart = true;
     out.capabilities.roles = {kRestrictedRole};
+    out.capabilities.key_prefix = key_prefix;
+    out.capabilities.restart = true;
+    out.restart = [&broker]() -> Result<void, endpoint::Error> {
+      const auto done = broker.restart();
+      if (done) return {};
+      return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error().text});
+    };
     return out;
   }
 
@@ -167,11 +83,16 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   endpoint::Capabilities capabilities_;
 };
 
-Result<Target, TargetError> open_embedded(codec::DialectId dialect) {
+Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const endpoint::Url& url,
+                                          const std::string& key_prefix) {
   Target target;
-  for (const std::size_t quota : {std::size_t{0}, kReferenceQuota}) {
-    auto broker = endpoint::BrokerProcess::start(
-        {.dialect = dialect, .quota = quota, .authorization_json = reference_authorization()});
+  for (const bool small : {false, true}) {
+    auto broker =
+        endpoint::BrokerProcess::start({.dialect = given.dialect,
+                                        .quota = small ? kReferenceQuota : 0,
+                                        .max_packet_size = small ? kReferencePacketSize : 0,
+                                        .authorization_json = authorization_below(key_prefix),
+                                        .conditions = given.conditions});
     if (!broker) {
       const bool missing = broker.error().kind == endpoint::StartErrorKind::kMissingProgram;
       return fail(TargetError{missing ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,
@@ -180,7 +101,8 @@ Result<Target, TargetError> open_embedded(codec::DialectId dialect) {
     target.brokers.push_back(std::move(*broker));
   }
   target.endpoint =
-      std::make_unique<EmbeddedEndpoint>(target.brokers[0]->port(), target.brokers[1]->port());
+      std::make_unique<EmbeddedEndpoint>(*target.brokers[0], *target.brokers[1], url.display(),
+                                         key_prefix, given.conditions.clock_offset.count() == 0);
   return target;
 }
 
@@ -190,7 +112,20 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
   options.host = url.host;
   options.port = url.port;
   options.tls = url.scheme == endpoint::Scheme::kMqtts;
-  options.credentials = {.user = url.user, .password = url.password};
+  if (!url.user.empty()) {
+    options.credentials.user = url.user;
+    options.credentials.password = url.password;
+  }
+  if (descriptor.restart) {
+    options.restart = [hook = *descriptor.restart,
+                       secrets = secrets_of(descriptor)]() -> Result<void, endpoint::Error> {
+      const auto done = run_hook(hook);
+      if (done) return {};
+      // The command, and what it writes, may name the passwords that it needs.
+      return fail(endpoint::Error{endpoint::ErrorKind::kInternal,
+                                  without_secrets(done.error(), secrets)});
+    };
+  }
   Target target;
   target.endpoint = endpoint::make_mqtt_endpoint(std::move(options));
   return target;
@@ -198,26 +133,27 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
 
 }  // namespace
 
-const std::string& reference_authorization() {
-  // Keys of cases look like fencepost/<run>/<case>/<name>; names that begin with a word below are
+std::string authorization_below(const std::string& key_prefix) {
+  // Keys of cases look like <prefix>/<run>/<case>/<name>; names that begin with a word below are
   // for the role.
-  static const std::string json = R"({"policies": [
+  const std::string below = '"' + key_prefix + "/*/";
+  return R"({"policies": [
     {"principals": {"usernames": ["restricted"]},
      "stateStoreResources": [
-       {"method": "Read", "keyType": "Pattern", "keys": ["fencepost/*/read-only/*"]},
-       {"method": "Write", "keyType": "Pattern", "keys": ["fencepost/*/write-only/*"]},
+       {"method": "Read", "keyType": "Pattern", "keys": [)" +
+         below + R"(read-only/*"]},
+       {"method": "Write", "keyType": "Pattern", "keys": [)" +
+         below + R"(write-only/*"]},
        {"method": "ReadWrite", "keyType": "Pattern",
-        "keys": ["fencepost/*/shared/*", "fencepost/*/probe", "fencepost/*/fence-*"]}]},
+        "keys": [)" +
+         below + "shared/*\", " + below + "probe\", " + below + R"(fence-*"]}]},
     {"principals": {"clientIds": ["*"]},
      "stateStoreResources": [{"method": "ReadWrite", "keyType": "Pattern", "keys": ["*"]}]}]})";
-  return json;
 }
 
-std::optional<Descriptor> load_descriptor(const SourceFile& file, std::vector<LoadError>& errors) {
-  const std::size_t before = errors.size();
-  auto descriptor = DescriptorLoader(file, errors).load();
-  if (errors.size() > before) return std::nullopt;
-  return descriptor;
+const std::string& reference_authorization() {
+  static const std::string json = authorization_below(endpoint::Capabilities{}.key_prefix);
+  return json;
 }
 
 Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::DialectId dialect) {
@@ -232,11 +168,12 @@ Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::Dia
     }
     return open_network(descriptor, *url);
   }
-  const auto spoken = dialect_of(*url, dialect);
-  if (!spoken) return fail(spoken.error());
-  if (url->scheme == endpoint::Scheme::kEmbedded) return open_embedded(*spoken);
+  const auto given = reference_options(*url, dialect);
+  if (!given) return fail(TargetError{TargetErrorKind::kUsage, given.error()});
+  const std::string& key_prefix = descriptor.mqtt.capabilities.key_prefix;
+  if (url->scheme == endpoint::Scheme::kEmbedded) return open_embedded(*given, *url, key_prefix);
   Target target;
-  target.endpoint = open_in_process(*spoken);
+  target.endpoint = open_in_process(*given, *url, key_prefix);
   return target;
 }
 

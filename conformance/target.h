@@ -1,28 +1,16 @@
-// The endpoint that the command line names: a URL, or a descriptor file that says more.
+// Opens the endpoint that a descriptor names.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "codec/dialect.h"
-#include "conformance/scenario_loader.h"
+#include "conformance/descriptor.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/endpoint.h"
-#include "endpoint/mqtt.h"
 
 namespace fencepost::conformance {
-
-// What a descriptor says beyond the URL.
-struct Descriptor {
-  std::string url = "embedded";
-  endpoint::MqttOptions mqtt{};  // TLS files, roles, capabilities; host and port come from the URL
-};
-
-// Reads a descriptor (YAML); complaints are appended to `errors`. Relative paths are relative to
-// the descriptor.
-[[nodiscard]] std::optional<Descriptor> load_descriptor(const SourceFile& file,
-                                                        std::vector<LoadError>& errors);
 
 // An open endpoint, and the brokers that serve it when they are ours.
 struct Target {
@@ -45,7 +33,14 @@ struct TargetError {
 // key says so.
 [[nodiscard]] const std::string& reference_authorization();
 
+// The same for keys that begin with another prefix. This is what an endpoint of one's own has to
+// know for cases that need a restricted client.
+[[nodiscard]] std::string authorization_below(const std::string& key_prefix);
+
 // Keys that the reference endpoints hold for cases that fill the quota.
 inline constexpr std::size_t kReferenceQuota = 20;
+
+// Bytes of a packet that the embedded endpoint takes of cases that go to that limit.
+inline constexpr std::uint32_t kReferencePacketSize = 131'072;
 
 }  // namespace fencepost::conformance

@@ -51,104 +51,6 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// --- descriptors -------------------------------------------------------------------------------
-
-// All complaints about a descriptor, one a line; empty when it was taken.
-std::string complaints(const std::string& content, const std::string& file = "d.yaml") {
-  std::vector<LoadError> errors;
-  const auto loaded = load_descriptor({file, content}, errors);
-  EXPECT_EQ(loaded.has_value(), errors.empty());
-  std::string out;
-  for (const LoadError& error : errors) out += (out.empty() ? "" : "\n") + describe(error);
-  return out;
-}
-
-TEST(Descriptor, SaysEverythingThatAUrlCannot) {
-  const Folder folder;
-  for (const std::string name : {"ca.pem", "tls/client.pem", "tls/client.key"})
-    folder.write(name, "");
-  std::vector<LoadError> errors;
-  const auto loaded = load_descriptor({(folder.path() / "d.yaml").string(), R"(
-url: mqtts://broker.example
-tls: {ca: ca.pem, certificate: tls/client.pem, key: tls/client.key}
-roles:
-  restricted: {user: r, password: "p:1"}
-  other: {user: o}
-capabilities: {quota: 1000}
-timeout: 1500ms
-)"},
-                                      errors);
-  ASSERT_THAT(errors, IsEmpty());
-  ASSERT_TRUE(loaded);
-  EXPECT_EQ(loaded->url, "mqtts://broker.example");
-  EXPECT_EQ(loaded->mqtt.ca, folder.path() / "ca.pem");
-  EXPECT_EQ(loaded->mqtt.certificate, folder.path() / "tls/client.pem");
-  EXPECT_EQ(loaded->mqtt.key, folder.path() / "tls/client.key");
-  EXPECT_EQ(loaded->mqtt.roles.at("restricted").user, "r");
-  EXPECT_EQ(loaded->mqtt.roles.at("restricted").password, "p:1");
-  EXPECT_EQ(loaded->mqtt.roles.at("other").password, "");
-  EXPECT_THAT(loaded->mqtt.capabilities.roles, UnorderedElementsAre("restricted", "other"));
-  EXPECT_EQ(loaded->mqtt.capabilities.quota, 1000U);
-  EXPECT_EQ(loaded->mqtt.timeout, 1500ms);
-}
-
-TEST(Descriptor, NeedsNoMoreThanAUrl) {
-  std::vector<LoadError> errors;
-  const auto loaded = load_descriptor({"d.yaml", "url: mqtt://localhost"}, errors);
-  ASSERT_TRUE(loaded);
-  EXPECT_TRUE(loaded->mqtt.ca.empty());
-  EXPECT_TRUE(loaded->mqtt.roles.empty());
-  EXPECT_FALSE(loaded->mqtt.capabilities.quota);
-  EXPECT_EQ(loaded->mqtt.timeout, endpoint::MqttOptions{}.timeout);
-}
-
-TEST(Descriptor, TakesAbsolutePathsAsTheyAre) {
-  const Folder folder;
-  const std::string ca = folder.write("ca.pem", "").string();
-  EXPECT_EQ(complaints("url: mqtts://h\ntls: {ca: " + ca + "}", "elsewhere/d.yaml"), "");
-}
-
-struct BadDescriptor {
-  std::string content;
-  std::string complaint;
-};
-
-TEST(Descriptor, NamesWhatIsWrongAndWhere) {
-  const BadDescriptor kTable[] = {
-      {"- url", "d.yaml:1:1: the descriptor must be a mapping, not a list"},
-      {"tls: {}", "d.yaml:1:1: the descriptor needs the key \"url\""},
-      {"url: mqtt://h\nurl: mqtt://i",
-       "d.yaml:2:1: the key \"url\" stands twice in the descriptor; remove one"},
-      {"url: mqtt://h\nusr: x",
-       "d.yaml:2:1: the descriptor has no key \"usr\"; did you mean \"url\"?"},
-      {"url: 5", "d.yaml:1:6: url: YAML readers take 5 for something else than text; write \"5\""},
-      {"url: mqtt://h\ntls: {ca: none.pem}", "d.yaml:2:11: ca: there is no file none.pem"},
-      {"url: mqtt://h\ntls: {cert: x}",
-       "d.yaml:2:7: tls has no key \"cert\"; it may have: ca, certificate, key"},
-      {"url: mqtt://h\ntls: x", "d.yaml:2:6: tls must be a mapping, not \"x\""},
-      {"url: mqtt://h\nroles: [restricted]",
-       "d.yaml:2:8: roles must map names to {user, password}"},
-      {"url: mqtt://h\nroles:\n  restricted: {password: x}",
-       "d.yaml:3:15: role needs the key \"user\""},
-      {"url: mqtt://h\nroles:\n  restricted: {user: r, password: 1234}",
-       "d.yaml:3:35: password: put it in quotes; YAML readers take it for something else than "
-       "text"},
-      {"url: mqtt://h\nroles:\n  restricted: {user: r}\n  restricted: {user: s}",
-       "d.yaml:4:3: the key \"restricted\" stands twice in roles; remove one"},
-      {"url: mqtt://h\ncapabilities: {quota: 0}",
-       "d.yaml:2:23: quota must be a whole number from 1 to 100000 without quotes, not \"0\""},
-      {"url: mqtt://h\ncapabilities: {quota: 100001}",
-       "d.yaml:2:23: quota must be a whole number from 1 to 100000 without quotes, not \"100001\""},
-      {"url: mqtt://h\ncapabilities: {quota: '5'}",
-       "d.yaml:2:23: quota must be a whole number from 1 to 100000 without quotes, not \"5\""},
-      {"url: mqtt://h\ncapabilities: {keys: 5}",
-       "d.yaml:2:16: capabilities has no key \"keys\"; it may have: quota"},
-      {"url: mqtt://h\ntimeout: 5",
-       "d.yaml:2:10: timeout must be a duration such as 150ms, 2s or 1m, not \"5\""},
-  };
-  for (const BadDescriptor& row : kTable) EXPECT_EQ(complaints(row.content), row.complaint);
-}
-
 // --- endpoints ---------------------------------------------------------------------------------
 
 // The URL that an endpoint gives itself, or why it was not opened.
@@ -163,15 +65,15 @@ std::string opened(const std::string& url) {
 
 TEST(Target, OpensWhatTheUrlNames) {
   EXPECT_EQ(opened("inproc:"), "inproc:");
-  EXPECT_EQ(opened("inproc:?dialect=documented"), "inproc:");
+  EXPECT_EQ(opened("inproc:?dialect=documented"), "inproc:?dialect=documented");
   EXPECT_EQ(opened("mqtt://user:secret@host:1884"), "mqtt://user:***@host:1884");
   EXPECT_EQ(opened("mqtts://host"), "mqtts://host:8883");
 }
 
 TEST(Target, SaysWhichOptionIsUnknown) {
   EXPECT_EQ(opened("inproc:?dialekt=deployed"),
-            "usage: the endpoint has no option \"dialekt\"; it may have dialect=documented or "
-            "dialect=deployed");
+            "usage: the endpoint has no option \"dialekt\"; it may have dialect, clock-offset, "
+            "response-delay and response-jitter");
   EXPECT_EQ(opened("inproc:?dialect=both"),
             "usage: dialect=both is neither documented nor deployed");
   EXPECT_EQ(opened("embedded?x=y").substr(0, 33), "usage: the endpoint has no option");
@@ -211,6 +113,26 @@ TEST(Target, OffersTheCapabilitiesOfTheReferenceStore) {
   EXPECT_FALSE(target->endpoint->capabilities().transport);
   EXPECT_EQ(target->endpoint->capabilities().quota, kReferenceQuota);
   EXPECT_TRUE(target->endpoint->capabilities().has_role("restricted"));
+}
+
+TEST(Target, TakesTheKeyPrefixOfTheDescriptor) {
+  Descriptor descriptor;
+  descriptor.url = "inproc:";
+  EXPECT_EQ(open_target(descriptor, DialectId::kDeployed)->endpoint->capabilities().key_prefix,
+            "fencepost");
+  descriptor.mqtt.capabilities.key_prefix = "team/f";
+  const auto target = open_target(descriptor, DialectId::kDeployed);
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->endpoint->capabilities().key_prefix, "team/f");
+  // The rights of the restricted role are below it.
+  const Case test_case = case_of({.more = "clients: {a: {role: restricted}}", .steps = R"(
+- set: {key: shared/k, value: "v"}
+  expect: ok
+)"});
+  RunSettings below = settings();
+  EXPECT_THAT(told(run_on(*target->endpoint, test_case, below)), HasSubstr("failed"));
+  below.key_prefix = "team/f";
+  EXPECT_EQ(told(run_on(*target->endpoint, test_case, below)), "passed");
 }
 
 TEST(Target, KeepsTheRestrictedRoleToItsKeys) {

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::string_view kForms =
     "a timestamp is `now` or a saved name, then optionally `+ 61s` or `- 1ms`, `counter + 1` "
-    "(or `- 1`, or `= 7`), and `node \"B\"`";
+    "(or `- 1`, or `= 7`), and `node \"B\"`; or `skew-limit`, which needs `- 100ms` (less than a "
+    "minute ahead) or `+ 100ms` (more)";
 
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> words;
@@ -109,6 +110,8 @@ Result<TimestampExpression, std::string> parse_timestamp_expression(std::string_
       return wrong();
     }
   }
+  // On the limit itself nothing can be proved.
+  if (out.base == kSkewLimit && out.offset_ms == 0) return wrong();
   return out;
 }
 
@@ -116,7 +119,7 @@ Result<hlc::Timestamp, std::string> evaluate(const TimestampExpression& expressi
                                              std::uint64_t now_ms, const std::string& node,
                                              const std::map<std::string, hlc::Timestamp>& saved) {
   hlc::Timestamp out{now_ms, 0, node};
-  if (expression.base != "now") {
+  if (expression.base != "now" && expression.base != kSkewLimit) {
     const auto found = saved.find(expression.base);
     if (found == saved.end()) return fail("no timestamp was saved as " + expression.base);
     out = found->second;

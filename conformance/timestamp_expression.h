@@ -12,6 +12,9 @@
 
 namespace fencepost::conformance {
 
+// The base of timestamps at the limit of what a store accepts: see scenarios/FORMAT.md.
+inline constexpr std::string_view kSkewLimit = "skew-limit";
+
 // May a timestamp or a moment be called so? Letters, digits, `_` and `-`, not beginning with a
 // digit or `-`.
 [[nodiscard]] bool is_name(std::string_view text);
@@ -20,7 +23,8 @@ namespace fencepost::conformance {
 [[nodiscard]] Result<TimestampExpression, std::string> parse_timestamp_expression(
     std::string_view text);
 
-// The value of an expression. `saved` holds the names; "now" is (now_ms, 0, node).
+// The value of an expression. `saved` holds the names; "now" is (now_ms, 0, node), and so is
+// "skew-limit", of which the caller has to know where it lies.
 // Fails when a name is not there (a step that would have saved it did not run) or a number leaves
 // its range.
 [[nodiscard]] Result<hlc::Timestamp, std::string> evaluate(

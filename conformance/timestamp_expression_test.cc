@@ -49,6 +49,9 @@ TEST(TimestampExpression, MeansWhatItSays) {
       {"v1 node \"B\" counter = 0 - 1ms", "999:0:B"},
       {"  v1   +   1ms  ", "1001:5:StateStore"},
       {"_a-Z9", "0:0:n"},
+      // Where the limit lies is the caller's to know: kNow here.
+      {"skew-limit - 100ms", "1699999999900:0:me"},
+      {"skew-limit + 1ms counter = 7", "1700000000001:7:me"},
   };
   for (const auto& row : kTable) EXPECT_EQ(evaluated(row.text, saved), row.value) << row.text;
 }
@@ -78,6 +81,9 @@ TEST(TimestampExpression, RefusesWhatIsNone) {
                                      "v1 node \"\"",
                                      "v1 node \"a b\"",
                                      "v1 node \"B",
+                                     "skew-limit",
+                                     "skew-limit + 0ms",
+                                     "skew-limit counter + 1",
                                      "v\xc3\xa4"};
   for (const std::string_view text : kTable) {
     const auto expression = parse_timestamp_expression(text);

@@ -14,9 +14,12 @@ namespace {
 constexpr std::string_view kQuotedTag =
     "!";  // yaml-cpp's tag of a quoted scalar; a plain one has "?"
 
-constexpr std::string_view kBlank = " \t\r";
+// yaml-cpp lets nobody but its parser mark a node, so one that is built carries its place in its
+// tag:
+// "@line:column", from 1. Of a file no tag can be it, as files have none.
+constexpr char kPlaceTag = '@';
 
-bool is_quoted(const YAML::Node& node) { return node.Tag() == kQuotedTag; }
+constexpr std::string_view kBlank = " \t\r";
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -64,6 +67,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 // forever: an alias may stand inside the node that its anchor names.
 class Inspector : public YAML::EventHandler {
  public:
+  explicit Inspector(bool secret) : secret_(secret) {}
+
   struct Finding {
     YAML::Mark mark;
     std::string text;
@@ -101,8 +106,9 @@ class Inspector : public YAML::EventHandler {
     if (anchor != 0)
       findings.push_back({mark, "anchors (&name) are not allowed; write the value out"});
     if (!tag.empty() && tag != "?" && tag != kQuotedTag) {
+      const std::string which = secret_ ? "(! before a value)" : "such as " + tag;
       findings.push_back(
-          {mark, "tags such as " + tag + " are not allowed; quote the value to make it text"});
+          {mark, "tags " + which + " are not allowed; quote the value to make it text"});
     }
   }
   void enter(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
@@ -113,24 +119,36 @@ class Inspector : public YAML::EventHandler {
     }
   }
 
+  bool secret_;
   int documents_ = 0;
   int depth_ = 0;
 };
 
-std::string kind_of(const YAML::Node& node) {
+std::string kind_of(const YAML::Node& node, bool quote = true) {
   switch (node.Type()) {
     case YAML::NodeType::Map:
       return "a mapping";
     case YAML::NodeType::Sequence:
       return "a list";
     case YAML::NodeType::Scalar:
-      return "\"" + node.Scalar() + "\"";
+      return quote ? "\"" + node.Scalar() + "\"" : "a text";
     case YAML::NodeType::Null:
       return "nothing";
     case YAML::NodeType::Undefined:
       break;
   }
   return "nothing";
+}
+
+// Where a node stands that has no mark; the beginning of the file when nobody knows.
+Position place_of(const YAML::Node& node) {
+  Position place{{}, 1, 1};
+  const std::string& tag = node.Tag();
+  if (tag.empty() || tag[0] != kPlaceTag) return place;
+  const char* end = tag.data() + tag.size();
+  const auto [colon, code] = std::from_chars(tag.data() + 1, end, place.line);
+  if (code == std::errc{} && colon != end) std::from_chars(colon + 1, end, place.column);
+  return place;
 }
 
 }  // namespace
@@ -179,7 +197,7 @@ std::optional<YAML::Node> YamlReader::parse(const std::string& content) {
   lines_.clear();
   std::istringstream whole(text);
   for (std::string line; std::getline(whole, line);) lines_.push_back(std::move(line));
-  Inspector inspector;
+  Inspector inspector(secret_);
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);
@@ -188,7 +206,11 @@ std::optional<YAML::Node> YamlReader::parse(const std::string& content) {
     if (inspector.findings.empty()) return YAML::Load(text);
   } catch (const YAML::Exception& error) {
     if (inspector.findings.empty()) {
-      inspector.findings.push_back({error.mark, "this is not YAML: " + error.msg});
+      // The parser's words may name what it has found.
+      inspector.findings.push_back(
+          {error.mark,
+           "this is not YAML" +
+               (secret_ ? "; a value with special characters needs quotes" : ": " + error.msg)});
     }
   }
   for (const Inspector::Finding& found : inspector.findings) {
@@ -199,11 +221,19 @@ std::optional<YAML::Node> YamlReader::parse(const std::string& content) {
 
 Position YamlReader::position(const YAML::Node& node) const {
   const YAML::Mark mark = node.Mark();
-  if (mark.is_null()) return {file_, 1, 1};
+  if (mark.is_null()) return {file_, place_of(node).line, place_of(node).column};
   if (node.IsNull() && is_blank_before(mark) && !is_null_word(mark)) {
     return position_of_missing_value(mark.line);
   }
   return {file_, mark.line + 1, mark.column + 1};
+}
+
+void YamlReader::place(YAML::Node& built, const YAML::Node& original) {
+  const YAML::Mark mark = original.Mark();
+  const Position at =
+      mark.is_null() ? place_of(original) : Position{{}, mark.line + 1, mark.column + 1};
+  built.SetTag(std::string(1, kPlaceTag) + std::to_string(at.line) + ":" +
+               std::to_string(at.column));
 }
 
 bool YamlReader::is_blank_before(const YAML::Mark& mark) const {
@@ -240,16 +270,32 @@ void YamlReader::complain(const YAML::Node& node, std::string text) {
 }
 
 YAML::Node YamlReader::member(const YAML::Node& map, std::string_view key) {
+  if (!map.IsMap()) return YAML::Node(YAML::NodeType::Undefined);
   const YAML::Node found = map[std::string(key)];
   // yaml-cpp gives an invalid node for an absent key, and whatever one asks that throws.
   return found.IsDefined() ? found : YAML::Node(YAML::NodeType::Undefined);
+}
+
+std::string YamlReader::shown(const YAML::Node& node) const { return kind_of(node, !secret_); }
+
+void YamlReader::complain_of_unknown_key(const YAML::Node& key, std::string_view what,
+                                         std::span<const std::string_view> allowed) {
+  const std::string guess = nearest(key.IsScalar() ? key.Scalar() : "", allowed);
+  std::string list;
+  for (const std::string_view name : allowed)
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  // A password on a line of its own is a key to YAML.
+  const std::string unknown = secret_ ? "no such key" : "no key " + shown(key);
+  complain(key,
+           std::string(what) + " has " + unknown +
+               (guess.empty() ? "; it may have: " + list : "; did you mean \"" + guess + "\"?"));
 }
 
 bool YamlReader::check_map(const YAML::Node& node, std::string_view what,
                            std::span<const std::string_view> allowed,
                            std::initializer_list<std::string_view> required) {
   if (!node.IsMap()) {
-    complain(node, std::string(what) + " must be a mapping, not " + kind_of(node));
+    complain(node, std::string(what) + " must be a mapping, not " + shown(node));
     return false;
   }
   bool good = true;
@@ -257,13 +303,7 @@ bool YamlReader::check_map(const YAML::Node& node, std::string_view what,
   for (const auto& entry : node) {
     const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-      const std::string guess = nearest(key, allowed);
-      std::string list;
-      for (const std::string_view name : allowed)
-        list += (list.empty() ? "" : ", ") + std::string(name);
-      complain(entry.first, std::string(what) + " has no key " + kind_of(entry.first) +
-                                (guess.empty() ? "; it may have: " + list
-                                               : "; did you mean \"" + guess + "\"?"));
+      complain_of_unknown_key(entry.first, what, allowed);
       good = false;
     } else if (!seen.insert(key).second) {
       complain(entry.first,
@@ -281,7 +321,7 @@ bool YamlReader::check_map(const YAML::Node& node, std::string_view what,
 
 bool YamlReader::check_names(const YAML::Node& node, std::string_view what) {
   if (!node.IsMap()) {
-    complain(node, std::string(what) + " must be a mapping, not " + kind_of(node));
+    complain(node, std::string(what) + " must be a mapping, not " + shown(node));
     return false;
   }
   bool good = true;
@@ -299,9 +339,11 @@ bool YamlReader::check_names(const YAML::Node& node, std::string_view what) {
   return good;
 }
 
+bool YamlReader::is_quoted(const YAML::Node& scalar) { return scalar.Tag() == kQuotedTag; }
+
 std::optional<std::string> YamlReader::text(const YAML::Node& node, std::string_view what) {
   if (!node.IsScalar() && !node.IsNull()) {
-    complain(node, std::string(what) + " must be text, not " + kind_of(node));
+    complain(node, std::string(what) + " must be text, not " + shown(node));
     return std::nullopt;
   }
   if (node.IsNull()) {
@@ -312,12 +354,11 @@ std::optional<std::string> YamlReader::text(const YAML::Node& node, std::string_
   }
   const std::string& scalar = node.Scalar();
   if (!is_quoted(node) && is_retyped(scalar)) {
-    // A password must not end up in a log.
-    complain(node, what == "password"
-                       ? "password: put it in quotes; YAML readers take it for "
-                         "something else than text"
-                       : std::string(what) + ": YAML readers take " + scalar +
-                             " for something else than text; write \"" + scalar + "\"");
+    complain(node, secret_ ? std::string(what) +
+                                 ": put it in quotes; YAML readers take it for "
+                                 "something else than text"
+                           : std::string(what) + ": YAML readers take " + scalar +
+                                 " for something else than text; write \"" + scalar + "\"");
     return std::nullopt;
   }
   return scalar;
@@ -359,7 +400,7 @@ void YamlReader::for_each_text(
     const YAML::Node& node, std::string_view what,
     const std::function<void(const std::string&, const YAML::Node&)>& use) {
   if (!node.IsSequence()) {
-    complain(node, std::string(what) + " must be a list of texts, not " + kind_of(node));
+    complain(node, std::string(what) + " must be a list of texts, not " + shown(node));
     return;
   }
   for (const YAML::Node& item : node) {

@@ -39,8 +39,11 @@ inline constexpr std::chrono::milliseconds kMaxDuration = std::chrono::hours{1};
 // Collects the complaints about one file.
 class YamlReader {
  public:
-  YamlReader(std::string file, std::vector<LoadError>& errors)
-      : file_(std::move(file)), errors_(errors) {}
+  // Of a file that may hold secrets, complaints quote no text and no key: one line that lacks its
+  // colon, or a password that begins with `!`, and what they quote is the password.
+  enum class Content { kPublic, kSecret };
+  YamlReader(std::string file, std::vector<LoadError>& errors, Content content = Content::kPublic)
+      : file_(std::move(file)), errors_(errors), secret_(content == Content::kSecret) {}
 
   // Parses `content`; nothing after an error, which is reported. Anchors, aliases, tags, a second
   // document and nesting deeper than any scenario needs are errors, so that what is loaded is a
@@ -50,7 +53,11 @@ class YamlReader {
   // Of an empty value: the line where it is missing, rather than the next token, where the parser
   // notices.
   [[nodiscard]] Position position(const YAML::Node& node) const;
+  // Makes `built`, a node that no parser has seen, stand where `original` stands.
+  static void place(YAML::Node& built, const YAML::Node& original);
   void complain(const YAML::Node& node, std::string text);
+  // How many there are so far.
+  [[nodiscard]] std::size_t complaints() const { return errors_.size(); }
 
   // Is `node` a mapping whose keys are all among `allowed`, each once, and have all of `required`?
   // Complains if not.
@@ -61,9 +68,11 @@ class YamlReader {
   // Is `node` a mapping whose keys are texts of the writer's choice, each once? Complains if not.
   bool check_names(const YAML::Node& node, std::string_view what);
 
-  // A member of a mapping that check_map() has accepted; undefined when absent.
+  // A member of a mapping that check_map() has accepted; undefined when absent, and of what is no
+  // mapping.
   [[nodiscard]] static YAML::Node member(const YAML::Node& map, std::string_view key);
 
+  [[nodiscard]] static bool is_quoted(const YAML::Node& scalar);
   // Text: a quoted scalar, or a plain one that no YAML reader retypes.
   [[nodiscard]] std::optional<std::string> text(const YAML::Node& node, std::string_view what);
   // A whole number, not quoted.
@@ -81,6 +90,10 @@ class YamlReader {
                                                                   std::string_view what);
 
  private:
+  // What stands there, for a complaint.
+  [[nodiscard]] std::string shown(const YAML::Node& node) const;
+  void complain_of_unknown_key(const YAML::Node& key, std::string_view what,
+                               std::span<const std::string_view> allowed);
   [[nodiscard]] bool is_blank_before(const YAML::Mark& mark) const;
   [[nodiscard]] bool is_null_word(const YAML::Mark& mark) const;
   // The last line above `before` that is neither empty nor a comment.
@@ -89,6 +102,7 @@ class YamlReader {
   std::string file_;
   std::vector<std::string> lines_;
   std::vector<LoadError>& errors_;
+  bool secret_ = false;
 };
 
 // `150ms`, `2s`, `1m`, `1h`; nothing for anything else.

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
@@ -95,6 +96,13 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
   text += "plugin_opt_quota " + std::to_string(options.quota) + "\n";
   text += "plugin_opt_node_id " + options.node_id + "\n";
   text += "plugin_opt_parent_pid " + std::to_string(getpid()) + "\n";
+  const auto add = [&](const char* name, milliseconds value) {
+    if (value.count() != 0)
+      text += "plugin_opt_" + (name + (" " + std::to_string(value.count()))) + "\n";
+  };
+  add("clock_offset_ms", options.conditions.clock_offset);
+  add("response_delay_ms", options.conditions.response_delay);
+  add("response_jitter_ms", options.conditions.response_jitter);
   if (!options.authorization_json.empty()) {
     text += "plugin_opt_authorization " + authorization_path + "\n";
   }
@@ -120,6 +128,9 @@ std::string configuration(const BrokerOptions& options, Ports ports, const std::
               ? "allow_anonymous false\npassword_file " + options.passwords->path.string()
               : std::string("allow_anonymous true");
   text += "\n" + store;
+  if (options.max_packet_size > 0) {
+    text += "max_packet_size " + std::to_string(options.max_packet_size) + "\n";
+  }
   text +=
       "persistence false\n"
       "set_tcp_nodelay true\n"
@@ -145,13 +156,14 @@ std::string preload_setting() {
 struct ChildDescriptors {
   int config;
   int authorization;
-  int log;  // -1: our standard error
+  int log;                // -1: our standard error
+  bool ends_with_thread;  // of its parent
 };
 
 // What the child does between fork and exec: async-signal-safe calls only.
 [[noreturn]] void run_child(const char* program, char* const* arguments, char* const* environment,
                             const ChildDescriptors& descriptors, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (descriptors.ends_with_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent is gone already
   // A process group of its own: Ctrl-C in a terminal is for the suite, which then stops the broker
   // in order.
@@ -305,11 +317,12 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     const pid_t pid = spawn(program->string(), config.path(),
                             {.config = config.descriptor(),
                              .authorization = authorization.descriptor(),
-                             .log = options.forward_log ? -1 : log.descriptor()});
+                             .log = options.forward_log ? -1 : log.descriptor(),
+                             .ends_with_thread = options.ends_with_thread});
     if (pid < 0) break;
     const auto ended = wait_until_listening(pid, port);
     if (!ended) {
-      std::unique_ptr<BrokerProcess> broker(new BrokerProcess(pid, port, ports.tls));
+      std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, pid, port, ports.tls));
       if (options.with_store && !leave_sink_session(port, options.passwords)) {
         return fail(StartError{StartErrorKind::kFailed,
                                "the broker does not answer:\n" + last_lines(log.content())});
@@ -341,6 +354,21 @@ void BrokerProcess::stop() {
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
   ended_ = true;
+}
+
+Result<void, StartError> BrokerProcess::restart() {
+  FENCEPOST_CHECK(options_.with_store);  // its plugin watches that this process lives
+  FENCEPOST_CHECK(!options_.tls);
+  stop();
+  BrokerOptions again = options_;
+  again.port = port_;
+  again.ends_with_thread = false;
+  auto started = start(again);
+  if (!started) return fail(started.error());
+  pid_ = (*started)->pid_;
+  ended_ = false;
+  (*started)->ended_ = true;  // the child is this object's now
+  return {};
 }
 
 BrokerProcess::~BrokerProcess() { stop(); }

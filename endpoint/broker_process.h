@@ -12,11 +12,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <sys/types.h>
 
 #include "base/result.h"
 #include "codec/dialect.h"
+#include "endpoint/conditions.h"
 
 namespace fencepost::endpoint {
 
@@ -39,12 +41,17 @@ struct BrokerOptions {
   std::uint16_t port = 0;  // 0: any free one
   codec::DialectId dialect = codec::DialectId::kDeployed;
   std::size_t quota = 0;                    // keys; 0: no limit
+  std::uint32_t max_packet_size = 0;        // bytes; announced in the CONNACK; 0: no limit
   std::string node_id = "StateStore";       // of the store's versions
   std::string authorization_json{};         // empty: everybody may do everything
+  Conditions conditions{};                  // of the store
   std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};
   bool with_store = true;    // false: a plain broker without the plugin
   bool forward_log = false;  // the broker's log goes to standard error
+  // The kernel ends the broker together with the thread that starts it. False: the plugin alone
+  // sees to it that the broker does not outlive this process.
+  bool ends_with_thread = true;
 };
 
 enum class StartErrorKind { kPortInUse, kMissingProgram, kFailed };
@@ -74,10 +81,16 @@ class BrokerProcess {
 
   void stop();
 
- private:
-  BrokerProcess(pid_t pid, std::uint16_t port, std::uint16_t tls_port)
-      : pid_(pid), port_(port), tls_port_(tls_port) {}
+  // Stops the child, whose store and sessions are lost, and starts another one on the same port,
+  // which does not depend on the calling thread's life. For brokers with a store and without TLS.
+  // After an error none is running. Not while another thread uses this object.
+  [[nodiscard]] Result<void, StartError> restart();
 
+ private:
+  BrokerProcess(BrokerOptions options, pid_t pid, std::uint16_t port, std::uint16_t tls_port)
+      : options_(std::move(options)), pid_(pid), port_(port), tls_port_(tls_port) {}
+
+  BrokerOptions options_;
   pid_t pid_;
   std::uint16_t port_;
   std::uint16_t tls_port_;

@@ -77,7 +77,8 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  // Waits for the SUBACK. A refusal is kNotAllowed with its reason code.
+  // Waits for the SUBACK. A refusal is kNotAllowed with its reason code, and so is a grant of
+  // another QoS than 1, which was asked for.
   [[nodiscard]] virtual Result<void, Error> subscribe(const std::string& filter) = 0;
 
   // Hands the message over; what the broker says of it arrives through receive().
@@ -86,6 +87,10 @@ class Client {
   // The next event, in order of arrival; nothing when none came within `timeout` of the session's
   // clock.
   [[nodiscard]] virtual std::optional<Event> receive(Duration timeout) = 0;
+
+  // The bytes that a packet to the broker may have on this connection: the Maximum Packet Size of
+  // its CONNACK, else Capabilities::max_packet_size. Nothing when neither is known.
+  [[nodiscard]] virtual std::optional<std::uint32_t> packet_limit() const { return std::nullopt; }
 
   // Ends the connection with a DISCONNECT packet.
   virtual void disconnect() = 0;
@@ -110,14 +115,26 @@ class Session {
   [[nodiscard]] virtual Clock& clock() = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<Client>, Error> connect(
       const ClientOptions& options) = 0;
+
+  // Restarts the broker behind the endpoint, for all sessions: every connection to it ends. Returns
+  // when it answers a CONNECT with `client_id` again. An endpoint without Capabilities::restart
+  // answers with kInvalid.
+  [[nodiscard]] virtual Result<void, Error> restart_broker(const std::string& /*client_id*/) {
+    return fail(Error{ErrorKind::kInvalid, "this endpoint cannot be restarted"});
+  }
 };
 
 // What an endpoint offers beyond the protocol itself; cases name what they need with `requires:`.
 struct Capabilities {
   bool transport = true;               // real MQTT connections
   std::optional<std::size_t> quota{};  // keys that fit, when known and small enough to be filled
-  bool quota_apart = false;            // filling it disturbs no other case
+  bool quota_apart = false;            // filling it, or a restart there, disturbs no other case
+  bool thrown_away = false;            // with all its keys when the run ends
+  bool exact_clock = false;            // the store reads the very clock of the sessions
   std::vector<std::string> roles{};    // credentials beside the default ones, e.g. "restricted"
+  std::optional<std::uint32_t> max_packet_size{};  // bytes that a PUBLISH may have, when known
+  bool restart = false;                            // its broker can be restarted
+  std::string key_prefix = "fencepost";            // what all keys of the suite begin with
 
   [[nodiscard]] bool has_role(std::string_view role) const;
 };
@@ -129,8 +146,10 @@ class Endpoint {
   [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_session() = 0;
 
-  // A session for a case that fills the quota. An endpoint may keep a store of its own for those,
-  // so that they disturb nobody; see Capabilities::quota_apart.
+  // A session for a case that disturbs others: that fills the quota, sends the largest packets or
+  // restarts the broker.
+  // An endpoint may keep a broker with low limits for those, so that they disturb nobody; see
+  // Capabilities::quota_apart.
   [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_quota_session() {
     return open_session();
   }

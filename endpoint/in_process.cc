@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codec/topics.h"
+#include "reference_store/delay_queue.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -25,7 +26,10 @@ class InProcessClient;
 
 class InProcessSession final : public Session, public Clock {
  public:
-  explicit InProcessSession(std::unique_ptr<store::Handler> store) : store_(std::move(store)) {}
+  InProcessSession(std::unique_ptr<store::Handler> store, const Conditions& conditions)
+      : store_(std::move(store)),
+        clock_offset_(conditions.clock_offset),
+        delayed_({.delay = conditions.response_delay, .jitter = conditions.response_jitter}) {}
 
   Clock& clock() override { return *this; }
   Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override;
@@ -35,19 +39,22 @@ class InProcessSession final : public Session, public Clock {
   }
   [[nodiscard]] Duration now() const override { return now_; }
   void wait_until(Duration time) override {
-    while (step_to_expiry(time)) {
+    while (step(time)) {
     }
     now_ = std::max(now_, time);
   }
 
-  // Moves the clock to the next expiry if that is due by `limit`, and delivers its notifications.
-  bool step_to_expiry(Duration limit) {
-    const auto next = store_->next_expiry();
-    if (!next || *next > limit) return false;
-    now_ = std::max(now_, *next);
+  // Moves the clock to the next thing that the store does by itself if that is due by `limit`: an
+  // expiry, or the delivery of what was held back.
+  bool step(Duration limit) {
+    const auto expiry = store_->next_expiry();
+    const auto due = delayed_.next_due();
+    const Duration next = std::min(expiry.value_or(Duration::max()), due.value_or(Duration::max()));
+    if ((!expiry && !due) || next > limit) return false;
+    now_ = std::max(now_, next);
     std::vector<store::Delivery> out;
     store_->expire(instant(), out);
-    deliver(out);
+    send({}, std::move(out));
     return true;
   }
 
@@ -62,11 +69,18 @@ class InProcessSession final : public Session, public Clock {
   void close(InProcessClient& client, std::optional<int> broker_reason);
 
  private:
-  [[nodiscard]] store::Instant instant() const { return {.wall_ms = wall_ms(), .steady = now_}; }
+  [[nodiscard]] store::Instant instant() const {
+    return {.wall_ms = wall_ms() + static_cast<std::uint64_t>(clock_offset_.count()),
+            .steady = now_};
+  }
+  // Delivers what the store has to say in answer to `caller` and what is due by now.
+  void send(std::string_view caller, std::vector<store::Delivery> deliveries);
   void deliver(const std::vector<store::Delivery>& deliveries);
   void route(const codec::Message& message);
 
   std::unique_ptr<store::Handler> store_;
+  std::chrono::milliseconds clock_offset_;
+  store::DelayQueue delayed_;
   Duration now_{0};
   std::map<std::string, SessionState> states_;
   std::map<std::string, InProcessClient*> connected_;
@@ -94,7 +108,7 @@ class InProcessClient final : public Client {
 
   std::optional<Event> receive(Duration timeout) override {
     const Duration deadline = session_.now() + timeout;
-    while (inbox_.empty() && session_.step_to_expiry(deadline)) {
+    while (inbox_.empty() && session_.step(deadline)) {
     }
     if (inbox_.empty()) {
       session_.wait_until(deadline);
@@ -145,7 +159,7 @@ void InProcessSession::publish(InProcessClient& from, const codec::Message& mess
   std::vector<store::Delivery> out;
   const store::Caller caller{.client_id = from.client_id(), .user_name = from.user_name()};
   const store::Handling handling = store_->handle(caller, message, instant(), out);
-  deliver(out);
+  send(from.client_id(), std::move(out));
   if (handling == store::Handling::kDisconnect) close(from, kProtocolError);
 }
 
@@ -153,8 +167,21 @@ void InProcessSession::close(InProcessClient& client, std::optional<int> broker_
   if (broker_reason) client.push(Disconnected{broker_reason});
   client.mark_closed();
   store_->disconnect(client.client_id());
+  delayed_.disconnect(client.client_id());
   if (!states_[client.client_id()].persistent) states_.erase(client.client_id());
   connected_.erase(client.client_id());
+}
+
+void InProcessSession::send(std::string_view caller, std::vector<store::Delivery> deliveries) {
+  if (delayed_.delays()) {
+    for (store::Delivery& delivery : deliveries) {
+      // What is too much is lost, as in a broker.
+      static_cast<void>(delayed_.add(caller, std::move(delivery), now_));
+    }
+    deliveries.clear();
+    delayed_.take_due(now_, deliveries);
+  }
+  deliver(deliveries);
 }
 
 void InProcessSession::deliver(const std::vector<store::Delivery>& deliveries) {
@@ -182,11 +209,13 @@ class InProcessEndpoint final : public Endpoint {
   explicit InProcessEndpoint(InProcessOptions options) : options_(std::move(options)) {
     capabilities_.transport = false;
     capabilities_.roles = options_.roles;
+    capabilities_.key_prefix = options_.key_prefix;
     if (options_.quota > 0) capabilities_.quota = options_.quota;
     capabilities_.quota_apart = true;
+    capabilities_.exact_clock = options_.conditions.clock_offset.count() == 0;
   }
 
-  [[nodiscard]] const std::string& url() const override { return url_; }
+  [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
   Result<std::unique_ptr<Session>, Error> open_session() override { return open(options_.service); }
   Result<std::unique_ptr<Session>, Error> open_quota_session() override {
@@ -200,11 +229,10 @@ class InProcessEndpoint final : public Endpoint {
   std::unique_ptr<Session> open(const store::ServiceOptions& service) const {
     auto store = options_.make_store ? options_.make_store(service)
                                      : std::make_unique<store::Service>(service);
-    return std::make_unique<InProcessSession>(std::move(store));
+    return std::make_unique<InProcessSession>(std::move(store), options_.conditions);
   }
 
   InProcessOptions options_;
-  std::string url_ = "inproc:";
   Capabilities capabilities_;
 };
 

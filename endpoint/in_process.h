@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "endpoint/conditions.h"
 #include "endpoint/endpoint.h"
 #include "reference_store/service.h"
 
@@ -19,6 +20,9 @@ struct InProcessOptions {
   MakeStore make_store{};            // empty: the correct store
   std::size_t quota = 0;             // of sessions for cases that fill it; 0: there are none
   std::vector<std::string> roles{};  // a role is the user name that its clients connect with
+  Conditions conditions{};           // of the store; the session's clock is this machine's
+  std::string url = "inproc:";       // what it calls itself
+  std::string key_prefix = Capabilities{}.key_prefix;
 };
 
 // The sessions share nothing and may be used by different threads.

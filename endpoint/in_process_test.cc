@@ -73,6 +73,14 @@ class InProcess : public ::testing::Test {
   }
   [[nodiscard]] Duration now() const { return session->clock().now(); }
 
+  void reopen(const Conditions& conditions) {
+    client.reset();  // before the session that it belongs to
+    endpoint = make_in_process_endpoint({.conditions = conditions});
+    session = open_session(*endpoint);
+    client = connect(*session, "c");
+    EXPECT_TRUE(client->subscribe("r"));
+  }
+
   std::unique_ptr<Endpoint> endpoint = make_in_process_endpoint({});
   std::unique_ptr<Session> session = open_session(*endpoint);
   std::unique_ptr<Client> client = connect(*session, "c");
@@ -322,6 +330,62 @@ TEST_F(InProcess, RolesAreTheUserNamesOfTheStore) {
   ASSERT_TRUE(reader->publish(request(*inside, {"GET", "k"}, "r")));
   ASSERT_TRUE(reader->publish(request(*inside, {"SET", "k", "v"}, "r")));
   EXPECT_THAT(waiting(*reader), ElementsAre("$-1\r\n", "-ERR not authorized\r\n"));
+}
+
+// ---- A store that is slow, or whose clock is not ours ----
+
+TEST_F(InProcess, TheStoreMayHaveAClockOfItsOwn) {
+  for (const auto offset : {30s, -600s}) {
+    const auto skewed = make_in_process_endpoint({.conditions = {.clock_offset = offset}});
+    const auto other = open_session(*skewed);
+    const auto c = connect(*other, "c");
+    ASSERT_TRUE(c->subscribe("r"));
+    const std::int64_t wall_ms = static_cast<std::int64_t>(other->clock().wall_ms());
+    Message message = request(*other, {"SET", "k", "v"}, "r");
+    message.user_properties = {{"__ts", "1:0:node"}};
+    ASSERT_TRUE(c->publish(message));
+    const auto event = c->receive(0us);
+    ASSERT_TRUE(event);
+    const std::string* version = std::get<MessageReceived>(event->what).message.property("__ts");
+    const std::int64_t expected_ms = wall_ms + std::chrono::milliseconds(offset).count();
+    EXPECT_EQ(version->substr(0, version->find(':')), "00" + std::to_string(expected_ms));
+  }
+}
+
+TEST_F(InProcess, AllThatASlowStoreSendsIsLateAndInOrder) {
+  reopen({.response_delay = 200ms});
+  send({"KEYNOTIFY", "k"});
+  send({"SET", "k", "v", "PX", "1"});
+  const Duration sent = now();
+  EXPECT_THAT(waiting(*client), IsEmpty());
+  EXPECT_EQ(describe(client->receive(199ms)), "nothing");
+  std::vector<std::string> heard;
+  for (int i = 0; i < 4; ++i) heard.push_back(describe(client->receive(1s)));
+  EXPECT_THAT(
+      heard, ElementsAre("+OK\r\n", "*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nv\r\n",
+                         "+OK\r\n", "*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n"));
+  EXPECT_EQ(now(), sent + 201ms);
+}
+
+TEST_F(InProcess, ADelayCostsNoMoreThanItsTime) {
+  reopen({.response_delay = 200ms, .response_jitter = 100ms});
+  for (int i = 0; i < 50; ++i) {
+    send({"GET", "k"});
+    const Duration sent = now();
+    EXPECT_EQ(describe(client->receive(1s)), "$-1\r\n");
+    EXPECT_GE(now() - sent, 200ms);
+    EXPECT_LE(now() - sent, 300ms);
+  }
+}
+
+TEST_F(InProcess, NotificationsOnTheirWayDoNotReachTheNextConnection) {
+  reopen({.response_delay = 200ms});
+  send({"KEYNOTIFY", "k"});
+  EXPECT_EQ(describe(client->receive(1s)), "+OK\r\n");
+  send({"SET", "k", "v"});
+  client->disconnect();
+  client = connect(*session, "c");
+  EXPECT_EQ(describe(client->receive(1s)), "nothing");
 }
 
 }  // namespace

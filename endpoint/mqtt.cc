@@ -14,13 +14,28 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
+constexpr auto kRestartPoll = milliseconds{50};
+
 class MqttSession final : public Session, public Clock {
  public:
-  explicit MqttSession(PahoConnector& connector) : connector_(connector) {}
+  MqttSession(const MqttOptions& options, PahoConnector& connector)
+      : options_(options), connector_(connector) {}
 
   Clock& clock() override { return *this; }
   Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override {
     return connector_.connect(options);
+  }
+
+  Result<void, Error> restart_broker(const std::string& client_id) override {
+    if (!options_.restart) return Session::restart_broker(client_id);
+    if (auto restarted = options_.restart(); !restarted) return restarted;
+    const Duration deadline = now() + options_.restart_timeout;
+    while (true) {
+      const auto client = connector_.connect({.client_id = client_id});
+      if (client) return {};
+      if (now() > deadline) return fail(client.error());
+      std::this_thread::sleep_for(kRestartPoll);
+    }
   }
 
   [[nodiscard]] std::uint64_t wall_ms() const override {
@@ -33,6 +48,7 @@ class MqttSession final : public Session, public Clock {
   }
 
  private:
+  const MqttOptions& options_;
   PahoConnector& connector_;
 };
 
@@ -43,7 +59,7 @@ class MqttEndpoint final : public Endpoint {
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return options_.capabilities; }
   Result<std::unique_ptr<Session>, Error> open_session() override {
-    return std::make_unique<MqttSession>(connector_);
+    return std::make_unique<MqttSession>(options_, connector_);
   }
   Result<void, Error> check_reachable(Duration timeout) override {
     const auto socket =

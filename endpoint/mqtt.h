@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,8 +15,10 @@
 namespace fencepost::endpoint {
 
 struct Credentials {
-  std::string user;
+  std::string user{};  // empty: none
   std::string password{};
+  std::filesystem::path certificate{};  // TLS: instead of the endpoint's
+  std::filesystem::path key{};
 };
 
 struct MqttOptions {
@@ -30,6 +33,10 @@ struct MqttOptions {
   std::map<std::string, Credentials> roles{};  // of clients that need other rights
   Capabilities capabilities{};
   Duration timeout = std::chrono::seconds{3};  // of connecting and subscribing
+  // Restarts the broker and returns when that is done; it need not answer yet. With
+  // Capabilities::restart only.
+  std::function<Result<void, Error>()> restart{};
+  Duration restart_timeout = std::chrono::seconds{60};  // until it answers, once that is done
 };
 
 [[nodiscard]] std::unique_ptr<Endpoint> make_mqtt_endpoint(MqttOptions options);

@@ -28,6 +28,7 @@ constexpr int kMaxBufferedMessages =
 constexpr int kReceiveMaximum = 65'535;
 constexpr auto kDisconnectTimeout = std::chrono::milliseconds{1'000};
 constexpr int kFirstErrorReason = 0x80;
+constexpr int kSubscriptionQos = 1;
 // Paho writes greater numbers as signed ones, byte by byte, and gets other numbers.
 constexpr std::uint32_t kMaxFourByteInteger = 0x7fff'ffff;
 
@@ -95,9 +96,10 @@ ErrorKind kind_of_connect_refusal(int reason_code) {
 
 class PahoClient final : public Client, private mqtt::iaction_listener {
  public:
-  PahoClient(const std::string& uri, const std::string& client_id, Duration timeout)
+  PahoClient(const std::string& uri, const std::string& client_id, const MqttOptions& broker)
       : client_(uri, client_id, mqtt::create_options(MQTTVERSION_5, kMaxBufferedMessages), nullptr),
-        timeout_(std::chrono::duration_cast<std::chrono::milliseconds>(timeout)) {
+        timeout_(std::chrono::duration_cast<std::chrono::milliseconds>(broker.timeout)),
+        packet_limit_(broker.capabilities.max_packet_size) {
     client_.set_message_callback([this](const mqtt::const_message_ptr& message) {
       inbox_.push({MessageReceived{from_paho_message(*message)}, steady_now()});
     });
@@ -118,6 +120,10 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
         return fail(
             Error{ErrorKind::kUnreachable, "the broker did not answer the CONNECT in time"});
       }
+      const mqtt::connect_response response = token->get_connect_response();
+      const auto announced =
+          read<std::uint32_t>(response.get_properties(), Code::MAXIMUM_PACKET_SIZE);
+      if (announced) packet_limit_ = announced;
       return {};
     } catch (const mqtt::exception& error) {
       // Paho reports the reason code of a CONNACK as a return code.
@@ -134,13 +140,13 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   Result<void, Error> subscribe(const std::string& filter) override {
     if (!connected_) return fail(lost());
     try {
-      const mqtt::token_ptr token = client_.subscribe(filter, 1);
+      const mqtt::token_ptr token = client_.subscribe(filter, kSubscriptionQos);
       if (!token->wait_for(timeout_)) {
         return fail(Error{ErrorKind::kTimeout, "no SUBACK in time for " + filter});
       }
       const mqtt::subscribe_response response = token->get_subscribe_response();
       for (const mqtt::ReasonCode code : response.get_reason_codes()) {
-        if (static_cast<int>(code) >= kFirstErrorReason) {
+        if (static_cast<int>(code) != kSubscriptionQos) {
           return fail(refused_subscription(filter, static_cast<int>(code)));
         }
       }
@@ -172,6 +178,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   }
 
   std::optional<Event> receive(Duration timeout) override { return inbox_.pop(timeout); }
+
+  [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
 
   void disconnect() override {
     closing_ = true;
@@ -216,6 +224,12 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   static Error lost() { return {ErrorKind::kLost, "the client is not connected"}; }
 
   static Error refused_subscription(const std::string& filter, int reason) {
+    if (reason < kFirstErrorReason) {
+      return {ErrorKind::kNotAllowed,
+              "the broker granted the subscription to " + filter + " with QoS " +
+                  std::to_string(reason) + ", not " + std::to_string(kSubscriptionQos),
+              reason};
+    }
     return {ErrorKind::kNotAllowed,
             "the broker refused the subscription to " + filter + " with " + reason_text(reason),
             reason};
@@ -242,6 +256,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   mqtt::async_client client_;
   std::chrono::milliseconds timeout_;
   std::optional<Socket> connection_;  // of a client that may drop it
+  std::optional<std::uint32_t> packet_limit_;
 };
 
 // Whose credentials a client of this role uses; null when the endpoint does not have the role.
@@ -271,8 +286,11 @@ mqtt::connect_options connect_options(const MqttOptions& broker, const ClientOpt
   if (broker.tls) {
     mqtt::ssl_options ssl;
     if (!broker.ca.empty()) ssl.set_trust_store(broker.ca.string());
-    if (!broker.certificate.empty()) ssl.set_key_store(broker.certificate.string());
-    if (!broker.key.empty()) ssl.set_private_key(broker.key.string());
+    const bool own = !credentials.certificate.empty();
+    const auto& certificate = own ? credentials.certificate : broker.certificate;
+    const auto& key = own ? credentials.key : broker.key;
+    if (!certificate.empty()) ssl.set_key_store(certificate.string());
+    if (!key.empty()) ssl.set_private_key(key.string());
     ssl.set_enable_server_cert_auth(true);
     ssl.set_verify(true);
     options.set_ssl(ssl);
@@ -302,10 +320,28 @@ Error explained(Error error, const MqttOptions& broker) {
 
 namespace {
 
-// Held alone while a droppable client connects. One for the process, as is the last descriptor.
-std::shared_mutex& connecting() {
-  static std::shared_mutex mutex;
-  return mutex;
+// Who connects at once: a droppable client alone, the others together. One for the process, as is
+// the last descriptor. Whoever comes waits at the entrance for those before it, as a lock that
+// readers can always share would be held by one or another of them for seconds.
+class Connecting {
+ public:
+  std::shared_lock<std::shared_mutex> together() {
+    const std::lock_guard enter(entrance_);
+    return std::shared_lock(mutex_);
+  }
+  std::unique_lock<std::shared_mutex> alone() {
+    const std::lock_guard enter(entrance_);
+    return std::unique_lock(mutex_);
+  }
+
+ private:
+  std::mutex entrance_;
+  std::shared_mutex mutex_;
+};
+
+Connecting& connecting() {
+  static Connecting connecting;
+  return connecting;
 }
 
 }  // namespace
@@ -324,19 +360,18 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
         Error{ErrorKind::kInvalid, "cannot ask for a session expiry interval of more than " +
                                        std::to_string(kMaxFourByteInteger) + " s"});
   }
-  auto client =
-      std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_.timeout);
+  auto client = std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_);
   const PahoWaker::Hold awake(*waker_);
   const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
   if (!client_options.droppable) {
-    const std::shared_lock others(connecting());
+    const auto others = connecting().together();
     if (auto opened = client->open(options); !opened) {
       return fail(explained(opened.error(), options_));
     }
     return client;
   }
   // Alone, so that the last descriptor connected is this client's.
-  const std::unique_lock alone(connecting());
+  const auto alone = connecting().alone();
   if (auto opened = client->open(options); !opened) {
     return fail(explained(opened.error(), options_));
   }

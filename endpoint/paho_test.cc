@@ -104,7 +104,7 @@ class FakeBroker {
  public:
   struct Reasons {
     int connack = 0;
-    int suback = 0;
+    int suback = 1;  // granted QoS 1
     int puback = 0;
   };
   explicit FakeBroker(Reasons reasons) : reasons_(reasons), listener_(listen_on_loopback()) {
@@ -244,6 +244,17 @@ TEST(PahoRefusal, OfASubscriptionNamesTheReason) {
   EXPECT_EQ(subscribed.error().kind, ErrorKind::kNotAllowed);
   EXPECT_EQ(subscribed.error().reason_code, 0x87);
   EXPECT_THAT(subscribed.error().text, HasSubstr("a/b with 0x87"));
+}
+
+TEST(PahoRefusal, AGrantOfALowerQosIsOne) {
+  const FakeBroker broker({.suback = 0});
+  const auto endpoint = endpoint_of(broker);
+  const auto client = endpoint->open_session().value()->connect({.client_id = "c"}).value();
+  const auto subscribed = client->subscribe("a/b");
+  ASSERT_FALSE(subscribed);
+  EXPECT_EQ(subscribed.error().kind, ErrorKind::kNotAllowed);
+  EXPECT_EQ(subscribed.error().reason_code, 0);
+  EXPECT_THAT(subscribed.error().text, HasSubstr("a/b with QoS 0, not 1"));
 }
 
 TEST(PahoRefusal, OfAMessageSaysWhichOne) {

@@ -1,5 +1,6 @@
 #include "endpoint/url.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -85,12 +86,56 @@ void parse_query(std::string_view text, Url& url) {
   }
 }
 
-// For messages, which end in logs: whatever could be a user name or a password is left out.
-std::string without_credentials(const std::string& whole) {
+// `?name=value&name=value`; nothing when there are no options.
+std::string query_text(const std::map<std::string, std::string>& query) {
+  std::string out;
+  for (const auto& [name, value] : query) {
+    out += out.empty() ? "?" : "&";
+    out += name;
+    out += "=" + value;
+  }
+  return out;
+}
+
+constexpr std::string_view kStars = "***";
+
+bool is_port(std::string_view text) {
+  if (text.ends_with('/')) text.remove_suffix(1);
+  return text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Where the part after `mqtt://` begins, or after what looks like an attempt at it.
+std::size_t after_scheme(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || !text.substr(colon + 1).starts_with('/')) return 0;
+  return std::min(text.find_first_not_of('/', colon + 1), text.size());
+}
+
+// For messages, which end in logs: whatever could be a user name or a password is left out. Without
+// an @ that is what stands where a port would, as when the host was forgotten; and options.
+std::string without_credentials(std::string_view whole) {
+  const std::size_t begin = after_scheme(whole);
   const std::size_t at = whole.rfind('@');
-  if (at == std::string::npos) return whole;
-  const std::size_t scheme = whole.find("://");
-  return (scheme < at ? whole.substr(0, scheme + 3) : std::string()) + "***" + whole.substr(at);
+  if (at != std::string_view::npos) {
+    const std::string_view scheme = whole.substr(0, begin <= at ? begin : 0);
+    return std::string(scheme) + std::string(kStars) + std::string(whole.substr(at));
+  }
+  const std::size_t bracket = whole.find(']', begin);
+  const std::size_t colon = whole.find(':', bracket == std::string_view::npos ? begin : bracket);
+  if (colon == std::string_view::npos || is_port(whole.substr(colon + 1))) {
+    return std::string(whole);
+  }
+  return std::string(whole.substr(0, colon + 1)) + std::string(kStars);
+}
+
+// The place of the password in a URL that parse_url() takes; nothing when it has none.
+std::optional<std::string_view> password_in(std::string_view text) {
+  const std::string_view main = cut(text, '?').first;
+  const std::size_t begin = after_scheme(main);
+  const std::size_t at = main.rfind('@');
+  const std::size_t colon = main.find(':', begin);
+  if (at == std::string_view::npos || colon > at || colon + 1 == at) return std::nullopt;
+  return main.substr(colon + 1, at - colon - 1);
 }
 
 Result<Url, std::string> parse_network_url(std::string_view rest, Url url,
@@ -114,9 +159,9 @@ Result<Url, std::string> parse_network_url(std::string_view rest, Url url,
 std::string Url::display() const {
   switch (scheme) {
     case Scheme::kEmbedded:
-      return "embedded";
+      return "embedded" + query_text(query);
     case Scheme::kInProcess:
-      return "inproc:";
+      return "inproc:" + query_text(query);
     case Scheme::kMqtt:
     case Scheme::kMqtts:
       break;
@@ -129,7 +174,7 @@ std::string Url::display() const {
 }
 
 Result<Url, std::string> parse_url(std::string_view text) {
-  const std::string shown = without_credentials(std::string(text));
+  const std::string shown = without_credentials(text);
   const auto [main, query] = cut(text, '?');
   Url url;
   parse_query(query, url);
@@ -154,6 +199,30 @@ Result<Url, std::string> parse_url(std::string_view text) {
                 "mqtts://");
   }
   return fail("\"" + shown + "\" is not an endpoint; " + std::string(kExpected));
+}
+
+std::string redacted(std::string_view text) {
+  if (!parse_url(text)) return without_credentials(text);
+  std::string out(text);
+  if (const std::size_t query = text.find('?'); query != std::string_view::npos) {
+    // Ours has one option, which is no secret; others have none, whatever somebody puts there.
+    if (text.substr(0, query).find("//") != std::string_view::npos) {
+      out.replace(query + 1, std::string::npos, kStars);
+    }
+  }
+  if (const auto password = password_in(text)) {
+    out.replace(static_cast<std::size_t>(password->data() - text.data()), password->size(), kStars);
+  }
+  return out;
+}
+
+std::vector<std::string> passwords_in(std::string_view url) {
+  const auto parsed = parse_url(url);
+  const auto password = password_in(url);
+  if (!parsed || !password) return {};
+  std::vector<std::string> out = {std::string(*password)};
+  if (parsed->password != out.front()) out.push_back(parsed->password);
+  return out;
 }
 
 }  // namespace fencepost::endpoint

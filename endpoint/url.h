@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -22,11 +23,19 @@ struct Url {
   std::uint16_t port = 0;  // kMqtt: 1883 unless given; kMqtts: 8883 unless given
   std::map<std::string, std::string> query{};
 
-  // The URL without its password.
+  // The URL without its password; options stand in the order of their names.
   [[nodiscard]] std::string display() const;
 };
 
 // The error says what is wrong and what was expected. %XX in user and password are decoded.
 [[nodiscard]] Result<Url, std::string> parse_url(std::string_view text);
+
+// The text as people may see it, be it a URL or an attempt at one: of a legal URL the password is
+// replaced by ***, of anything else whatever could be a user name or a password.
+[[nodiscard]] std::string redacted(std::string_view text);
+
+// The password of a URL as it stands there and as it is decoded, each once; empty when there is
+// none.
+[[nodiscard]] std::vector<std::string> passwords_in(std::string_view url);
 
 }  // namespace fencepost::endpoint

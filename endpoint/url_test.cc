@@ -161,19 +161,24 @@ TEST(ParseUrl, RefusesWebSocketsWithAReason) {
 }
 
 TEST(ParseUrl, KeepsPasswordsOutOfItsComplaints) {
-  for (const std::string text : {"mqtt://ann:s3cret%zz@h", "mqtt://ann:s3cret@h:0",
-                                 "ws://ann:s3cret@h", "http://ann:s3cret@h", "mqtt:/ann:s3cret@h",
-                                 "mqtt://ann:s3cret?x@h", "mqtt://ann:x?s3cret@h"}) {
+  for (const std::string text :
+       {"mqtt://ann:s3cret%zz@h", "mqtt://ann:s3cret@h:0", "ws://ann:s3cret@h",
+        "http://ann:s3cret@h", "mqtt:/ann:s3cret@h", "mqtt://ann:s3cret?x@h",
+        "mqtt://ann:x?s3cret@h", "mqtt://ann:s3cret", "mqtt:ann:s3cret", "mqtt:/ann:s3cret",
+        "mqtt://[::1]:s3cret", "http://ann:s3cret"}) {
     const auto url = parse_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_THAT(url.error(), Not(HasSubstr("s3cret"))) << text;
   }
 }
 
-TEST(DisplayUrl, ShowsEverythingButPasswordAndQuery) {
+TEST(DisplayUrl, ShowsEverythingButThePassword) {
   const std::vector<std::pair<std::string, std::string>> urls = {
       {"embedded", "embedded"},
       {"inproc", "inproc:"},
+      {"embedded?response-delay=200ms&clock-offset=-10m",
+       "embedded?clock-offset=-10m&response-delay=200ms"},
+      {"inproc?dialect=documented", "inproc:?dialect=documented"},
       {"mqtt://h", "mqtt://h:1883"},
       {"mqtts://h/", "mqtts://h:8883"},
       {"mqtt://[::1]:7", "mqtt://[::1]:7"},
@@ -185,6 +190,49 @@ TEST(DisplayUrl, ShowsEverythingButPasswordAndQuery) {
     const auto url = parse_url(text);
     ASSERT_TRUE(url) << text << ": " << url.error();
     EXPECT_EQ(url->display(), shown) << text;
+  }
+}
+
+TEST(Redacted, LeavesOutThePasswordOfALegalUrl) {
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {"embedded", "embedded"},
+      {"inproc:?dialect=deployed", "inproc:?dialect=deployed"},
+      {"mqtt://h:1883", "mqtt://h:1883"},
+      {"mqtt://ann@h", "mqtt://ann@h"},
+      {"mqtt://ann:@h", "mqtt://ann:@h"},
+      {"mqtt://ann:s3cret@h", "mqtt://ann:***@h"},
+      {"mqtts://ann:s3%40cr:et@[::1]:7/", "mqtts://ann:***@[::1]:7/"},
+      {"mqtt://ann:p@ss@h", "mqtt://ann:***@h"},
+      {"mqtt://ann:s3cret@h?token=s3cret", "mqtt://ann:***@h?***"},
+      {"mqtt://h?token=s3cret", "mqtt://h?***"},
+  };
+  for (const auto& [text, shown] : texts) EXPECT_EQ(redacted(text), shown);
+}
+
+TEST(Redacted, LeavesOutAllThatCouldBeAPasswordOfAnythingElse) {
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {"mqtt://ann:s3cret@h:0", "mqtt://***@h:0"},
+      {"--endpoint=mqtt://ann:s3cret@h", "--endpoint=mqtt://***@h"},
+      {"ann:s3cret@h", "***@h"},
+      {"mqtt://ann:s3cret", "mqtt://ann:***"},
+      {"mqtt://h:1883/topic", "mqtt://h:***"},
+      {"mqtt://h:99999", "mqtt://h:99999"},
+      {"http://h/path", "http://h/path"},
+      {"mqtt:/h", "mqtt:/h"},
+      {"mqtt:", "mqtt:"},
+      {"set.nx", "set.nx"},
+      {"", ""},
+  };
+  for (const auto& [text, shown] : texts) EXPECT_EQ(redacted(text), shown);
+}
+
+TEST(PasswordsIn, GivesThePasswordAsItStandsAndAsItIs) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(passwords_in("mqtt://ann:s3cret@h"), Texts({"s3cret"}));
+  EXPECT_EQ(passwords_in("mqtt://ann:s3%40cret@h"), Texts({"s3%40cret", "s3@cret"}));
+  EXPECT_EQ(passwords_in("mqtt://ann:p:q@r@h"), Texts({"p:q@r"}));
+  for (const char* none : {"mqtt://ann@h", "mqtt://ann:@h", "mqtt://h:1883", "embedded", "", "x"}) {
+    EXPECT_EQ(passwords_in(none), Texts());
   }
 }
 

@@ -14,6 +14,7 @@
 namespace fencepost::broker_plugin {
 namespace {
 
+using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -41,6 +42,8 @@ TEST(PluginOptions, HaveDefaults) {
   EXPECT_EQ(options->service.store.quota, 0U);
   EXPECT_EQ(options->service.store.node_id, "StateStore");
   EXPECT_EQ(options->parent, std::nullopt);
+  EXPECT_EQ(options->clock_offset, 0ms);
+  EXPECT_FALSE(store::DelayQueue(options->delay).delays());
   EXPECT_TRUE(options->service.store.authorization.allows({}, store::Access::kWrite, "k"));
 }
 
@@ -53,6 +56,17 @@ TEST(PluginOptions, AreTakenFromTheList) {
   EXPECT_EQ(options->service.store.node_id, "node-7");
   EXPECT_EQ(options->parent, 4711);
   EXPECT_EQ(parse_options({{"dialect", "deployed"}})->service.dialect, codec::DialectId::kDeployed);
+}
+
+TEST(PluginOptions, MakeTheClockWrongAndTheAnswersSlow) {
+  const auto options = parse_options({{"clock_offset_ms", "-31622400000"},
+                                      {"response_delay_ms", "60000"},
+                                      {"response_jitter_ms", "50"}});
+  ASSERT_TRUE(options.has_value()) << options.error();
+  EXPECT_EQ(options->clock_offset, -366 * 24h);
+  EXPECT_EQ(options->delay.delay, 60s);
+  EXPECT_EQ(options->delay.jitter, 50ms);
+  EXPECT_EQ(parse_options({{"clock_offset_ms", "31622400000"}})->clock_offset, 366 * 24h);
 }
 
 TEST(PluginOptions, OfTheSameNameTheLastWins) {
@@ -86,7 +100,16 @@ TEST(PluginOptions, NameWhatIsWrongAndWhatWasExpected) {
       {"parent_pid", "1x", "a process id"},
       {"parent_pid", "-1", "a process id"},
       {"parent_pid", "0", "a process id"},
-      {"parent_pid", "99999999999", "a process id"}};
+      {"parent_pid", "99999999999", "a process id"},
+      {"clock_offset_ms", "", "milliseconds of at most 366 days, ahead or behind"},
+      {"clock_offset_ms", "30s", "milliseconds of at most 366 days, ahead or behind"},
+      {"clock_offset_ms", "31622400001", "milliseconds of at most 366 days, ahead or behind"},
+      {"clock_offset_ms", "-31622400001", "milliseconds of at most 366 days, ahead or behind"},
+      {"response_delay_ms", "-1", "milliseconds between 0 and 60000"},
+      {"response_delay_ms", "60001", "milliseconds between 0 and 60000"},
+      {"response_delay_ms", "1.5", "milliseconds between 0 and 60000"},
+      {"response_jitter_ms", "-1", "milliseconds between 0 and 60000"},
+      {"response_jitter_ms", "60001", "milliseconds between 0 and 60000"}};
   for (const auto& [name, value, expected] : cases) {
     const auto options = parse_options({{name, value}});
     ASSERT_FALSE(options.has_value()) << name << " " << value;
@@ -102,7 +125,8 @@ TEST(PluginOptions, RefuseAnUnknownName) {
     ASSERT_FALSE(options.has_value()) << name;
     EXPECT_EQ(options.error(),
               "unknown option " + name +
-                  "; expected dialect, quota, authorization, node_id or parent_pid");
+                  "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
+                  "response_delay_ms or response_jitter_ms");
   }
 }
 

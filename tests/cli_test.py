@@ -184,8 +184,11 @@ class Certify(CliTest):
             cases = self.load_report()["cases"]
             failed = {case["id"] for case in cases if case["verdict"] == "failed"}
             named = {case["id"] for case in cases if case["divergences"] and case["verdict"] != "skipped"}
-            self.assertEqual(failed, named)
-            self.assertTrue(failed)
+            self.assertTrue(named)
+            self.assertEqual(set(), named - failed)
+            # Open points accept one outcome in the form of either dialect, but a strict profile only its own.
+            others = [case for case in cases if case["id"] in failed - named]
+            self.assertEqual([], [case["id"] for case in others if "-OPEN-" not in case["failure"]["requirement"]])
             result = self.certify("--endpoint", url, "--profile", "auto")
             self.assertEqual(result.returncode, 0, result.stdout[-4000:])
             self.assertEqual(spoken, self.load_report()["dialect_observed"])
@@ -282,7 +285,7 @@ class NoStore(CliTest):
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         process.stdout.readline()  # the preflight is over
         process.stdout.readline()
-        time.sleep(0.4)  # the shortest runs have ended, the longest wait for an expiry
+        time.sleep(1.8)  # the longest waits have ended, and not all of the rest
         os.kill(broker, signal.SIGKILL)
         began = time.monotonic()
         output = process.stdout.read()
@@ -354,19 +357,19 @@ class Secured(CliTest):
         self.make_certificates()
         passwords = self.folder / "passwords"
         passwords.touch(mode=0o600)
-        subprocess.run(["mosquitto_passwd", "-b", passwords, "me", "secret"], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(["mosquitto_passwd", "-b", passwords, "me", "xyzzy-47"], check=True, stderr=subprocess.DEVNULL)
         port = free_port()
         self.start_mosquitto(port, f"cafile {self.folder}/ca.pem", f"certfile {self.folder}/server.pem",
                              f"keyfile {self.folder}/server.key", "require_certificate true", "allow_anonymous false",
                              f"password_file {passwords}", f"plugin {PLUGIN}")
         descriptor = self.folder / "endpoint.yaml"
-        descriptor.write_text(f"url: mqtts://me:secret@localhost:{port}\n"
+        descriptor.write_text(f"url: mqtts://me:xyzzy-47@localhost:{port}\n"
                               "tls: {ca: ca.pem, certificate: client.pem, key: client.key}\n")
         result = self.certify("--descriptor", descriptor, "--skip", "expiry.*")
         self.assertEqual(0, result.returncode, result.stdout[-20000:] + result.stderr)
         self.assertGreaterEqual(self.load_report()["summary"]["passed"], 60)
-        self.assertFalse("secret" in self.report.read_text() + self.junit.read_text() + result.stdout)
-        descriptor.write_text(f"url: mqtts://me:secret@localhost:{port}\ntls: {{ca: ca.pem}}\n")
+        self.assertFalse("xyzzy-47" in self.report.read_text() + self.junit.read_text() + result.stdout)
+        descriptor.write_text(f"url: mqtts://me:xyzzy-47@localhost:{port}\ntls: {{ca: ca.pem}}\n")
         self.assertEqual(3, self.certify("--descriptor", descriptor).returncode)
 
 

@@ -160,6 +160,7 @@ class ReportTest(unittest.TestCase):
             lambda report: report["forms_observed"].update({"other": ["deployed"]}),
             lambda report: report["cases"][0].update(verdict="ok"),
             lambda report: report["cases"][0].update(line=0),
+            lambda report: report["cases"][2]["failure"].update(signature="two\nlines"),
             lambda report: report["cases"][0].pop("transcript"),
             lambda report: report["cases"][0]["transcript"][0].update(topic="of an event"),
             lambda report: report["cases"][0]["transcript"][1].pop("payload"),

@@ -27,6 +27,28 @@ cases:
         expect: {reply: {value: v}}
 """
 
+GOOD_FAMILY = """
+area: sample
+cases:
+  - id: sample-1
+    title: A sample
+    clients: {a: {}, b: $client}
+    axes:
+      state:
+        absent: {client: {}, before: [], answer: missing, number: 1}
+        present: {client: {observes: true}, before: [{get: k}], answer: {value: v}, number: 2, tags: [slow]}
+      way:
+        plain: {act: [{get: k, expect: $answer}], requirements: [GET-HIT-1]}
+        exact: {act: [$asked], asked: {get: {key: {exact: k}, qos: $number}}}
+    only: [{state: [absent, present]}]
+    except: [{state: absent, way: exact}]
+    steps:
+      - $before
+      - $act
+      - send: {command: [GET, $asked], payload_format: $number}
+        expect: {reply: $answer, ts: $answer}
+"""
+
 # Each is GOOD with one text replaced by another: what it is, the text, the other.
 MALFORMED = [
     ("no area", "area: sample\n", ""),
@@ -66,6 +88,9 @@ MALFORMED = [
     ("a QoS in quotes", "get: k", "get: {key: k, qos: '1'}"),
     ("a QoS that does not exist", "get: k", "get: {key: k, qos: 3}"),
     ("a topic that is none", "get: k", "get: {key: k, topic: none}"),
+    ("a limit without a distance", "get: k", "get: {key: k, ts: skew-limit}"),
+    ("a limit with a distance of nothing", "get: k", "get: {key: k, ts: skew-limit + 00ms}"),
+    ("a timestamp saved as the limit", "{reply: {value: v}}", "{ts: {save: skew-limit}}"),
     ("a timestamp without blanks", "get: k", "get: {key: k, ts: now+1s}"),
     ("a mark with a dot", "get: k", "get: {key: k, mark: t1.reply}"),
     ("a pipeline of one", "get: k\n        expect: {reply: {value: v}}", "pipeline: [{get: k}]"),
@@ -82,6 +107,23 @@ MALFORMED = [
     ("any_of of one", "{value: v}", "{any_of: [ok]}"),
     ("a version of no reply", "{reply: {value: v}}", "{reply: none, ts: present}"),
     ("a timestamp saved as now", "{reply: {value: v}}", "{ts: {save: now}}"),
+]
+
+# The same for GOOD_FAMILY.
+MALFORMED_FAMILY = [
+    ("neither requirements nor axes", "axes:", "tables:"),
+    ("axes without values", "state:\n", "other: {}\n      state:\n"),
+    ("a value of an axis in upper case", "absent: {client", "Absent: {client"),
+    ("a value of an axis that ends with a dash", "absent: {client", "absent-: {client"),
+    ("a placeholder that cannot be named", "number: 1}", "1: 1}"),
+    ("only that is no list", "only: [{state: [absent, present]}]", "only: {state: absent}"),
+    ("an exception of nothing", "[{state: absent, way: exact}]", "[{}]"),
+    ("requirements of a value that are a number", "[GET-HIT-1]", "7"),
+    ("tags of a value that are no texts", "[slow]", "[1]"),
+    ("text that is no placeholder for a number", "payload_format: $number", "payload_format: number"),
+    ("a placeholder with a blank", "ts: $answer", "ts: $answer now"),
+    ("a step that is text", "- $act", "- act"),
+    ("an axis without name", "way:\n", "'':\n"),
 ]
 
 
@@ -129,12 +171,14 @@ def check_files(validator, scenarios):
 
 
 def check_samples(validator):
-    problems = [f"the good sample is refused: {c}" for c in complaints(validator, load(GOOD)[0])]
-    for what, old, new in MALFORMED:
-        if GOOD.count(old) != 1:
-            problems.append(f"sample \"{what}\": {old!r} is not once in the good sample")
+    problems = []
+    for good in GOOD, GOOD_FAMILY:
+        problems += [f"a good sample is refused: {c}" for c in complaints(validator, load(good)[0])]
+    for good, (what, old, new) in [(GOOD, row) for row in MALFORMED] + [(GOOD_FAMILY, row) for row in MALFORMED_FAMILY]:
+        if good.count(old) != 1:
+            problems.append(f"sample \"{what}\": {old!r} is not once in its good sample")
             continue
-        document, error = load(GOOD.replace(old, new))
+        document, error = load(good.replace(old, new))
         if error:
             problems.append(f"sample \"{what}\" is not even YAML: {error}")
         elif not complaints(validator, document):

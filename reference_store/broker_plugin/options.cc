@@ -9,6 +9,11 @@
 namespace fencepost::broker_plugin {
 namespace {
 
+using std::chrono::milliseconds;
+
+constexpr milliseconds kMostClockOffset = std::chrono::hours{24 * 366};
+constexpr milliseconds kMostDelay = std::chrono::minutes{1};
+
 template <typename Number>
 std::optional<Number> parse_number(const std::string& text) {
   Number number{};
@@ -38,6 +43,29 @@ std::optional<std::string> read_authorization(const std::string& path, Options& 
   return std::nullopt;
 }
 
+std::optional<milliseconds> parse_milliseconds(const std::string& text, milliseconds least,
+                                               milliseconds most) {
+  const auto number = parse_number<milliseconds::rep>(text);
+  if (!number || *number < least.count() || *number > most.count()) return std::nullopt;
+  return milliseconds{*number};
+}
+
+// The options that make the store's clock wrong and its answers slow.
+std::optional<std::string> read_condition(const std::string& name, const std::string& value,
+                                          Options& options) {
+  const std::string seen = "option " + name + " is \"" + value + "\"; expected milliseconds ";
+  if (name == "clock_offset_ms") {
+    const auto offset = parse_milliseconds(value, -kMostClockOffset, kMostClockOffset);
+    if (!offset) return seen + "of at most 366 days, ahead or behind";
+    options.clock_offset = *offset;
+    return std::nullopt;
+  }
+  const auto delay = parse_milliseconds(value, milliseconds{0}, kMostDelay);
+  if (!delay) return seen + "between 0 and 60000";
+  (name == "response_delay_ms" ? options.delay.delay : options.delay.jitter) = *delay;
+  return std::nullopt;
+}
+
 std::optional<std::string> read_option(const std::string& name, const std::string& value,
                                        Options& options) {
   const std::string seen = "option " + name + " is \"" + value + "\"; expected ";
@@ -57,9 +85,13 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     if (!options.parent || *options.parent <= 0) return seen + "a process id";
   } else if (name == "authorization") {
     return read_authorization(value, options);
+  } else if (name == "clock_offset_ms" || name == "response_delay_ms" ||
+             name == "response_jitter_ms") {
+    return read_condition(name, value, options);
   } else {
     return "unknown option " + name +
-           "; expected dialect, quota, authorization, node_id or parent_pid";
+           "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
+           "response_delay_ms or response_jitter_ms";
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 // The plugin's options, as they stand in the broker's configuration file.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/result.h"
+#include "reference_store/delay_queue.h"
 #include "reference_store/service.h"
 
 namespace fencepost::broker_plugin {
@@ -18,10 +20,13 @@ using OptionList = std::vector<std::pair<std::string, std::string>>;
 struct Options {
   store::ServiceOptions service{};
   std::optional<pid_t> parent{};  // stop the broker when its parent is no longer this process
+  std::chrono::milliseconds clock_offset{0};  // of the store's wall clock from the machine's
+  store::DelayOptions delay{};                // of all that the store sends
 };
 
-// Reads dialect, quota, authorization (a file), node_id and parent_pid. The error names the option,
-// what was seen and what was expected.
+// Reads dialect, quota, authorization (a file), node_id, parent_pid, clock_offset_ms,
+// response_delay_ms and response_jitter_ms. The error names the option, what was seen and what was
+// expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 
 }  // namespace fencepost::broker_plugin

@@ -5,18 +5,24 @@
 //   plugin_opt_dialect deployed            # or documented
 //   plugin_opt_quota 1000                  # keys; 0 or absent: no limit
 //   plugin_opt_authorization /path/x.json  # see reference_store/authorization.h; absent: everybody
-//   may do everything plugin_opt_node_id StateStore          # of the versions that the store gives
-//   out plugin_opt_parent_pid 4711             # stop the broker when this is no longer the parent
-//   process
+//                                          # may do everything
+//   plugin_opt_node_id StateStore          # of the versions that the store gives out
+//   plugin_opt_parent_pid 4711             # stop the broker when this is no longer the parent
+//                                          # process
+//   plugin_opt_clock_offset_ms -600000     # the store's clock is ten minutes behind the machine's
+//   plugin_opt_response_delay_ms 200       # all that the store sends is so late ...
+//   plugin_opt_response_jitter_ms 50       # ... and up to so much more, in order for each client
 //
 // The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All
 // callbacks run on the broker's only thread. No exception leaves an entry point.
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <unistd.h>
@@ -30,6 +36,7 @@
 #include "reference_store/broker_plugin/options.h"
 #include "reference_store/broker_plugin/properties.h"
 #include "reference_store/broker_plugin/wake_timer.h"
+#include "reference_store/delay_queue.h"
 #include "reference_store/service.h"
 
 namespace fencepost::broker_plugin {
@@ -48,9 +55,9 @@ std::chrono::microseconds clock_reading(clockid_t clock) {
                                                  std::chrono::nanoseconds{time.tv_nsec});
 }
 
-store::Instant current_instant() {
+store::Instant current_instant(std::chrono::milliseconds offset) {
   const auto wall =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_reading(CLOCK_REALTIME));
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock_reading(CLOCK_REALTIME)) + offset;
   return {.wall_ms = static_cast<std::uint64_t>(wall.count()),
           .steady = clock_reading(CLOCK_MONOTONIC)};
 }
@@ -84,8 +91,11 @@ void send(const store::Delivery& delivery) {
 
 class Plugin {
  public:
-  Plugin(store::ServiceOptions options, std::optional<pid_t> parent)
-      : service_(std::move(options)), parent_(parent) {}
+  explicit Plugin(Options options)
+      : service_(std::move(options.service)),
+        parent_(options.parent),
+        clock_offset_(options.clock_offset),
+        delayed_(options.delay) {}
 
   int on_message(mosquitto_evt_message& event) {
     if (event.topic != codec::kRequestTopic) return MOSQ_ERR_SUCCESS;
@@ -95,8 +105,8 @@ class Plugin {
     const store::Caller caller{.client_id = client_id,
                                .user_name = user_name == nullptr ? "" : user_name};
     const store::Handling handling =
-        service_.handle(caller, read_message(event), current_instant(), deliveries_);
-    flush();
+        service_.handle(caller, read_message(event), current_instant(clock_offset_), deliveries_);
+    flush(caller.client_id);
     // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is
     // sent.
     if (handling == store::Handling::kDisconnect) return MOSQ_ERR_PROTOCOL;
@@ -106,12 +116,14 @@ class Plugin {
   void on_disconnect(const mosquitto_evt_disconnect& event) {
     // Sockets that never sent a CONNECT are reported without a client id.
     const char* client_id = mosquitto_client_id(event.client);
-    if (client_id != nullptr) service_.disconnect(client_id);
+    if (client_id == nullptr) return;
+    service_.disconnect(client_id);
+    delayed_.disconnect(client_id);
   }
 
   void on_tick() {
-    service_.expire(current_instant(), deliveries_);
-    flush();
+    service_.expire(current_instant(clock_offset_), deliveries_);
+    flush({});  // an expiry answers nobody's request
     if (parent_ && getppid() != *parent_) kill(getpid(), SIGTERM);
   }
 
@@ -125,14 +137,38 @@ class Plugin {
     return MOSQ_ERR_SUCCESS;
   }
 
-  void flush() {
+  // Sends what the store has to say, and what it had to say long enough ago.
+  void flush(std::string_view caller) {
+    const std::chrono::microseconds now = clock_reading(CLOCK_MONOTONIC);
+    if (delayed_.delays()) hold_back(caller, now);
     for (const store::Delivery& delivery : deliveries_) send(delivery);
     deliveries_.clear();
-    timer_.arm(service_.next_expiry(), clock_reading(CLOCK_MONOTONIC));
+    timer_.arm(next_wake(), now);
+  }
+
+  // Puts all deliveries into the queue, and takes out those that are due.
+  void hold_back(std::string_view caller, std::chrono::microseconds now) {
+    for (store::Delivery& delivery : deliveries_) {
+      if (delayed_.add(caller, std::move(delivery), now)) continue;
+      mosquitto_log_printf(MOSQ_LOG_ERR,
+                           "fencepost: too many messages wait for their delay; one "
+                           "is lost");
+    }
+    deliveries_.clear();
+    delayed_.take_due(now, deliveries_);
+  }
+
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_wake() const {
+    const auto expiry = service_.next_expiry();
+    const auto due = delayed_.next_due();
+    if (!expiry || !due) return expiry ? expiry : due;
+    return std::min(*expiry, *due);
   }
 
   store::Service service_;
   std::optional<pid_t> parent_;
+  std::chrono::milliseconds clock_offset_;
+  store::DelayQueue delayed_;
   WakeTimer timer_;
   std::vector<store::Delivery> deliveries_;
 };
@@ -192,7 +228,7 @@ int start(mosquitto_plugin_id_t* identifier, void** user_data, mosquitto_opt* gi
     mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", options.error().c_str());
     return MOSQ_ERR_INVAL;
   }
-  auto plugin = std::make_unique<Plugin>(std::move(options->service), options->parent);
+  auto plugin = std::make_unique<Plugin>(std::move(*options));
   const int failed = register_callbacks(identifier, plugin.get());
   if (failed == 0) *user_data = plugin.release();
   return failed;

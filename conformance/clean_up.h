@@ -1,0 +1,26 @@
+// What a case leaves in the store, and how it is removed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "endpoint/endpoint.h"
+
+namespace fencepost::conformance {
+
+// The keys that a case has written and not removed.
+struct WrittenKeys {
+  std::vector<std::string> keys{};     // each once
+  std::optional<std::string> token{};  // a fencing token that the store takes for all of them
+  std::string client_id{};             // of the client that removes them: nobody else's
+  endpoint::Duration timeout{0};       // how long the replies are waited for, all together
+
+  [[nodiscard]] bool empty() const { return keys.empty(); }
+};
+
+// Sends a DEL for each key from a connection of its own and waits for the replies. Failures are of
+// no interest: there is nothing that could be done about them.
+void remove_keys(endpoint::Session& session, const WrittenKeys& written);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,35 @@
+// How people say what the reference store shall be like: in the URL of an endpoint that we start
+// ourselves, and on the command line of `fencepost serve`.
+//
+//   embedded?dialect=documented&clock-offset=-10m&response-delay=200ms&response-jitter=50ms
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "codec/dialect.h"
+#include "endpoint/conditions.h"
+#include "endpoint/url.h"
+
+namespace fencepost::conformance {
+
+// Sets the condition of that name: "clock-offset", "response-delay" or "response-jitter". Returns
+// what is wrong with the text, and changes nothing then. There must be a condition of that name.
+[[nodiscard]] std::optional<std::string> set_condition(std::string_view name,
+                                                       const std::string& text,
+                                                       endpoint::Conditions& conditions);
+[[nodiscard]] bool is_condition(std::string_view name);
+
+struct ReferenceOptions {
+  codec::DialectId dialect = codec::DialectId::kDeployed;
+  endpoint::Conditions conditions{};
+};
+
+// The options of an `embedded` or `inproc:` URL; the dialect is `dialect` unless it says otherwise.
+// The error says which option is wrong and what was expected.
+[[nodiscard]] Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url,
+                                                                      codec::DialectId dialect);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,21 @@
+// The keys that each mapping of a descriptor may have. The loader refuses any other, and a test
+// keeps the JSON Schema (docs/descriptor.schema.json) equal to these lists.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace fencepost::conformance::descriptor_fields {
+
+using namespace std::string_view_literals;
+
+inline constexpr std::array kDescriptor = {
+    "url"sv,        "profile"sv,      "timeout"sv,         "tls"sv,   "roles"sv,
+    "key_prefix"sv, "capabilities"sv, "clock_tolerance"sv, "hooks"sv, "note"sv};
+inline constexpr std::array kTls = {"ca"sv, "certificate"sv, "key"sv};
+inline constexpr std::array kRole = {"user"sv, "password"sv, "password_env"sv, "certificate"sv,
+                                     "key"sv};
+inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv};
+inline constexpr std::array kHooks = {"restart"sv, "timeout"sv};
+
+}  // namespace fencepost::conformance::descriptor_fields

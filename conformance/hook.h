@@ -1,0 +1,23 @@
+// A command of the user's that the suite runs, e.g. to restart the broker.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+
+namespace fencepost::conformance {
+
+struct Hook {
+  std::string command;                // for /bin/sh -c
+  std::filesystem::path directory{};  // where it runs; empty: here
+  std::chrono::milliseconds timeout = std::chrono::seconds{60};
+};
+
+// Runs the command and waits until it ends; what it leaves running in the background stays. The
+// error says how it ended when that was not with exit code 0, or that it was killed because its
+// time was over, and what it has written.
+[[nodiscard]] Result<void, std::string> run_hook(const Hook& hook);
+
+}  // namespace fencepost::conformance

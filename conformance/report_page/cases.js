@@ -1,0 +1,300 @@
+// The list of cases: what did not pass comes first, then area by area.
+
+const kAttention = ['failed', 'warning', 'inconclusive', 'lost', 'expected-failure'];
+const kOpenedAtFirst = 3; // failing cases that are open when the page is; of more only the first
+
+// The groups of a list: [{name, note, entries}]. `stateOf(entry)` is a verdict, or the state of a requirement.
+function groupsOf(list, stateOf) {
+  const urgent = list.filter((entry) => kAttention.includes(stateOf(entry)));
+  urgent.sort((a, b) => kAttention.indexOf(stateOf(a)) - kAttention.indexOf(stateOf(b)));
+  const groups = urgent.length > 0 ? [{ name: 'Needs attention', note: '', entries: urgent }] : [];
+  for (const [area, all] of groupBy(list, (entry) => entry.area)) {
+    const calm = all.filter((entry) => !kAttention.includes(stateOf(entry)));
+    if (calm.length > 0) groups.push({ name: area, note: areaNote(all, stateOf), entries: calm });
+  }
+  return groups;
+}
+
+function groupBy(list, keyOf) {
+  const groups = new Map();
+  for (const one of list) {
+    const key = keyOf(one);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(one);
+  }
+  return groups;
+}
+
+// "81 passed, 2 failed (above)".
+function areaNote(entries, stateOf) {
+  const counts = countBy(entries, stateOf);
+  const parts = [];
+  for (const [state, { word }] of kStates) {
+    if (counts.has(state)) parts.push(`${counts.get(state)} ${word}${kAttention.includes(state) ? ' (above)' : ''}`);
+  }
+  return parts.join(', ');
+}
+
+function countBy(list, keyOf) {
+  const counts = new Map();
+  for (const one of list) counts.set(keyOf(one), (counts.get(keyOf(one)) ?? 0) + 1);
+  return counts;
+}
+
+// Puts a list into a container, `makeItem(entry)` being the row of each. Returns the groups as the filter wants them.
+function renderGroups(container, groups, makeItem) {
+  return groups.map((group) => {
+    const list = el('ul', { class: 'rows' });
+    for (const entry of group.entries) {
+      entry.item = makeItem(entry);
+      list.append(entry.item.node);
+    }
+    const heading = el('h3', { class: 'group' }, group.name, ' ', el('span', { class: 'note' }, group.note));
+    const node = el('section', { class: group.note ? 'area' : 'attention' }, heading, list);
+    container.append(node);
+    return { node, entries: group.entries };
+  });
+}
+
+function renderCases(report) {
+  const groups = groupsOf(report.cases, (one) => one.verdict);
+  return renderGroups(byId('p_case_list'), groups, (one) => caseItem(one, report));
+}
+
+function caseItem(testCase, report) {
+  const ran = testCase.verdict !== 'skipped' && testCase.verdict !== 'not-run';
+  return disclosure({
+    id: `p_case_${testCase.number}`,
+    className: `case ${kStates.get(testCase.verdict).tone}`,
+    heading: 'h4',
+    summary: [
+      badge(testCase.verdict),
+      el(
+        'span',
+        { class: 'what' },
+        el('span', { class: 'id' }, testCase.id),
+        ' ',
+        el('span', { class: 'title' }, testCase.title),
+      ),
+      levelNode(testCase.level),
+      el('span', { class: 'ms' }, ran ? milliseconds(testCase.duration_ms) : ''),
+    ],
+    fill: (detail) => fillCase(detail, testCase, report),
+    opened: () => rememberPlace(testCase.id),
+  });
+}
+
+// --- the details of one case ---
+
+function fillCase(detail, testCase, report) {
+  detail.append(...verdictNodes(testCase, report));
+  const columns = el('div', { class: 'columns' }, stepsNode(testCase));
+  if (testCase.transcript.length > 0) {
+    columns.append(el('section', { class: 'talk' }, el('h5', {}, 'Messages'), sequenceNode(testCase)));
+  }
+  detail.append(columns, aboutNode(testCase, report));
+}
+
+// Why it is not passed: the sentence that was broken, the bytes, how to see it again.
+function verdictNodes(testCase, report) {
+  const nodes = [];
+  const failure = testCase.failure;
+  if (testCase.unexpected_pass)
+    nodes.push(remark('doubt', 'Unexpected pass', 'the baseline says that it fails, and it does not'));
+  if (testCase.baseline) nodes.push(remark('doubt', 'Baseline', testCase.baseline));
+  if (testCase.message) nodes.push(el('p', { class: 'because' }, testCase.message));
+  const rule = failure && report.rules.get(failure.requirement);
+  if (rule) nodes.push(ruleNode(rule, brokenWord(testCase.verdict)));
+  if (failure && (failure.expected || failure.actual)) nodes.push(comparisonNode(failure));
+  nodes.push(commandNode('Reproduce', testCase.reproduce));
+  return nodes;
+}
+
+function remark(tone, label, text) {
+  return el('p', { class: `remark ${tone}` }, el('b', {}, `${label}: `), text);
+}
+
+function brokenWord(verdict) {
+  return verdict === 'inconclusive' ? 'The sentence in question' : 'The sentence that was broken';
+}
+
+function ruleNode(rule, label) {
+  const source = rule.source === 'deployed' ? 'the deployed service' : 'the protocol article';
+  return el(
+    'figure',
+    { class: 'rule' },
+    el('p', { class: 'label' }, label),
+    el('blockquote', {}, inlineCode(rule.text)),
+    el(
+      'figcaption',
+      {},
+      linkTo(rule.id),
+      ' ',
+      levelNode(rule.level),
+      ` binds the ${rule.binds}. Source: ${source}, “${rule.section}”`,
+      rule.documents.length > 0 ? ` (${rule.documents.join(', ')})` : '',
+    ),
+  );
+}
+
+// `what stands between back-ticks` is code.
+function inlineCode(text) {
+  const out = document.createDocumentFragment();
+  text.split('`').forEach((part, i) => out.append(i % 2 === 1 ? el('code', {}, part) : part));
+  return out;
+}
+
+// --- expected against actual ---
+
+// A reply may have several right forms, and words after its bytes, as in `:-1\r\n (not applied)`.
+const kAlternatives = '  or  ';
+const kBytesWithRemark = /^(.*\\n)( \([^()]*\)| for key ".*")$/su;
+
+function comparisonNode(failure) {
+  const actual = splitRemark(failure.actual);
+  const forms = failure.expected.split(kAlternatives).map(splitRemark);
+  // The actual is marked against the form that is nearest to it.
+  const compared = forms.map((form) => difference(tokensOf(form.bytes), tokensOf(actual.bytes)));
+  const nearest = compared.reduce((best, parts, i) => (differing(parts) < differing(compared[best]) ? i : best), 0);
+  const rows = el('dl', { class: 'comparison' });
+  forms.forEach((form, i) => {
+    const marked =
+      i === nearest ? markedNode(compared[i], 'a') : el('code', { class: 'bytes' }, bytesNode(tokensOf(form.bytes)));
+    rows.append(
+      el('dt', {}, i === 0 ? 'Expected' : 'or'),
+      el('dd', {}, marked, form.remark && el('span', { class: 'note' }, form.remark)),
+    );
+  });
+  rows.append(
+    el('dt', {}, 'Actual'),
+    el(
+      'dd',
+      { class: 'actual' },
+      markedNode(compared[nearest], 'b'),
+      actual.remark && el('span', { class: 'note' }, actual.remark),
+    ),
+  );
+  const out = el('div', {}, rows);
+  const place = firstDifference(forms[nearest], actual, compared[nearest]);
+  if (place) out.append(el('p', { class: 'hint' }, place));
+  return out;
+}
+
+function splitRemark(text) {
+  const match = kBytesWithRemark.exec(text);
+  return match ? { bytes: match[1], remark: match[2] } : { bytes: text, remark: '' };
+}
+
+function differing(parts) {
+  return parts.filter((part) => !part.equal).reduce((sum, part) => sum + part.a.length + part.b.length, 0);
+}
+
+// In words, where both are bytes of a payload: other texts have no byte positions.
+function firstDifference(expected, actual, parts) {
+  const isPayload = (text) => /^[-+:$*].*\\r\\n/su.test(text);
+  if (!isPayload(expected.bytes) || !isPayload(actual.bytes)) return '';
+  let at = 0;
+  for (const part of parts) {
+    if (!part.equal)
+      return `The first difference is at byte ${at}: expected ${oneByte(part.a)}, actual ${oneByte(part.b)}.`;
+    at += part.a.length;
+  }
+  return '';
+}
+
+function oneByte(tokens) {
+  if (tokens.length === 0) return 'nothing here';
+  const [byte] = bytesOf(tokens[0]);
+  return `${tokens[0]} (0x${byte.toString(16).padStart(2, '0')})`;
+}
+
+// --- the steps ---
+
+// The lines of the case in its file, with the step that failed marked.
+function stepsNode(testCase) {
+  const lines = testCase.source.replace(/\n+$/, '').split('\n');
+  const failed = (testCase.failure?.step ?? 0) > 0 ? testCase.failure.line - testCase.line : -1;
+  const last = failed >= 0 ? endOfStep(lines, failed) : -1;
+  const code = el('ol', { class: 'source', tabindex: '0', 'aria-label': 'The case in its scenario file' });
+  code.style.setProperty('--first', testCase.line - 1);
+  lines.forEach((line, i) => {
+    const inStep = failed >= 0 && i >= failed && i <= last;
+    const node = el(
+      'li',
+      { class: inStep ? (i === failed ? 'failing first' : 'failing') : null },
+      el('code', {}, line || ' '),
+    );
+    if (i === failed) node.prepend(el('span', { class: 'unseen' }, 'The step that failed: '));
+    code.append(node);
+  });
+  const place = `${testCase.file}:${failed >= 0 ? testCase.failure.line : testCase.line}`;
+  const title = failed >= 0 ? ` step ${testCase.failure.step} ${stepWord(testCase.verdict)}, at ${place}` : ` ${place}`;
+  return el('section', { class: 'steps' }, el('h5', {}, 'Steps', el('span', { class: 'note' }, title)), code);
+}
+
+function stepWord(verdict) {
+  return verdict === 'inconclusive' ? 'decides nothing' : 'failed';
+}
+
+// A step is a list item: it ends before the next line that is not indented deeper than its dash.
+function endOfStep(lines, first) {
+  const indent = lines[first]?.search(/\S/) ?? 0;
+  let last = first;
+  while (last + 1 < lines.length && (lines[last + 1].trim() === '' || lines[last + 1].search(/\S/) > indent)) ++last;
+  while (last > first && lines[last].trim() === '') --last;
+  return last;
+}
+
+// --- what else there is to know ---
+
+function aboutNode(testCase, report) {
+  const rules = el('ul', { class: 'plain' });
+  for (const id of testCase.requirements) {
+    const rule = report.rules.get(id);
+    rules.append(el('li', {}, linkTo(id), ' ', rule && levelNode(rule.level), ' ', rule && inlineCode(rule.text)));
+  }
+  const seen = Object.entries(testCase.open_points_observed).map(([id, outcomes]) => `${id}: ${outcomes.join(', ')}`);
+  const forms = Object.entries(testCase.forms_observed).map(([name, dialects]) => `${name}: ${dialects.join(', ')}`);
+  const axes = Object.entries(testCase.axes ?? {}).map(([axis, value]) => `${axis}: ${value}`);
+  const slowest = Math.max(0, ...testCase.round_trips_ms);
+  return definitions(
+    [
+      ['Checks', rules],
+      ['Member of its family', axes.join(', ')],
+      ['Open points seen', seen.join('; ')],
+      ['Dialect forms seen', forms.join('; ')],
+      [
+        'Round trips',
+        testCase.round_trips_ms.length > 0 && `${testCase.round_trips_ms.length}, the slowest ${milliseconds(slowest)}`,
+      ],
+    ],
+    'pairs about',
+  );
+}
+
+// --- what broke, at a glance ---
+
+// One line for each requirement that was broken: many cases often fail for one reason.
+function renderBroken(report, showCases) {
+  const broken = report.cases.filter((one) => ['failed', 'warning'].includes(one.verdict) && one.failure);
+  const byRule = [...groupBy(broken, (one) => one.failure.requirement)];
+  if (byRule.length === 0) return;
+  byRule.sort((a, b) => b[1].length - a[1].length);
+  const list = el('ul', { class: 'plain' });
+  for (const [id, cases] of byRule) {
+    const rule = report.rules.get(id);
+    const button = el('button', { type: 'button', class: 'link' }, plural(cases.length, 'case'));
+    button.setAttribute('aria-label', `Show the ${plural(cases.length, 'case')} that break ${id}`);
+    button.addEventListener('click', () => showCases(id));
+    list.append(
+      el('li', {}, button, linkTo(id), rule && levelNode(rule.level), rule && el('span', {}, inlineCode(rule.text))),
+    );
+  }
+  const heading = el('h3', { class: 'group' }, `Broken: ${plural(byRule.length, 'requirement')}`);
+  byId('p_broken').append(el('section', { class: 'broken' }, heading, list));
+}
+
+function openFirstFailures(cases) {
+  const failing = cases.filter((one) => one.verdict === 'failed');
+  for (const one of failing.slice(0, failing.length > kOpenedAtFirst ? 1 : kOpenedAtFirst)) one.item.toggle(true);
+}

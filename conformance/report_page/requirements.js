@@ -1,0 +1,130 @@
+// The requirements of the catalogue, area by area, and what this run says of each.
+
+// What the first word of an id stands for.
+const kAreas = new Map([
+  ['ENV', 'MQTT envelope'],
+  ['RESP', 'Payload format and RESP3 framing'],
+  ['CASE', 'Upper case'],
+  ['ERR', 'Errors'],
+  ['KEY', 'Keys'],
+  ['SET', 'SET'],
+  ['GET', 'GET'],
+  ['DEL', 'DEL'],
+  ['VDEL', 'VDEL'],
+  ['HLC', 'Hybrid logical clocks'],
+  ['VER', 'Versions'],
+  ['FT', 'Fencing tokens'],
+  ['LOCK', 'Locks'],
+  ['NTF', 'KEYNOTIFY and notifications'],
+  ['LIFE', 'Disconnection and lifetime'],
+  ['AUTH', 'Authorization'],
+  ['QUOTA', 'Quota'],
+  ['LIMIT', 'Limits'],
+]);
+
+function areaOf(requirementId) {
+  const word = requirementId.split('-', 1)[0];
+  return kAreas.get(word) ?? word;
+}
+
+// Adds `area`, `citing`, `outcomesSeen`, `state` and `note` to each requirement.
+function judgeRequirements(report) {
+  const citing = new Map(report.requirements.map((rule) => [rule.id, []]));
+  for (const testCase of report.cases) {
+    // A failure may be charged to a rule that the case does not cite by itself.
+    const cited = new Set([...testCase.requirements, testCase.failure?.requirement].filter(Boolean));
+    for (const id of cited) citing.get(id)?.push(testCase);
+  }
+  for (const rule of report.requirements) {
+    rule.area = areaOf(rule.id);
+    rule.citing = citing.get(rule.id);
+    rule.outcomesSeen = report.open_points_observed[rule.id] ?? [];
+    Object.assign(rule, judge(rule));
+  }
+}
+
+// What the cases together say of one requirement. It is passed when a case shows that it holds and none that it does
+// not; cases that ended before they came to it are counted in the note. Of a run that ended early that is not enough:
+// what it did not finish might have shown a failure.
+function judge(rule) {
+  const broken = rule.citing.filter((one) => one.failure?.requirement === rule.id && !one.unexpected_pass);
+  for (const state of ['failed', 'warning', 'expected-failure', 'inconclusive']) {
+    const count = broken.filter((one) => one.verdict === state).length;
+    if (count > 0)
+      return {
+        state,
+        note: `${state === 'inconclusive' ? 'undecided by' : 'broken in'} ${count} of ${plural(rule.citing.length, 'case')}`,
+      };
+  }
+  if (rule.open)
+    return {
+      state: 'open',
+      note: rule.outcomesSeen.length > 0 ? `seen: ${rule.outcomesSeen.join(', ')}` : 'not observed',
+    };
+  if (rule.citing.length === 0) {
+    return rule.untestable
+      ? { state: 'untestable', note: rule.untestable }
+      : { state: 'uncovered', note: 'no case of this run looks at it' };
+  }
+  return judgeUnbroken(rule.citing);
+}
+
+function judgeUnbroken(citing) {
+  const of = (...verdicts) => citing.filter((one) => verdicts.includes(one.verdict)).length;
+  const all = plural(citing.length, 'case');
+  const passed = citing.filter((one) => one.verdict === 'passed' || one.unexpected_pass).length;
+  const unfinished = of('lost', 'not-run');
+  if (unfinished > 0) return { state: 'not-run', note: `${unfinished} of ${all} not finished` };
+  const skipped = of('skipped');
+  if (skipped === citing.length) return { state: 'skipped', note: all };
+  const early = citing.length - passed - skipped;
+  const notes = [passed < citing.length ? `${passed} of ${all}` : all];
+  if (early > 0) notes.push(`${early} ended early because of another rule`);
+  if (skipped > 0) notes.push(`${skipped} skipped`);
+  return { state: passed > 0 ? 'passed' : 'inconclusive', note: notes.join('; ') };
+}
+
+function renderRequirements(report) {
+  const groups = groupsOf(report.requirements, (rule) => rule.state);
+  return renderGroups(byId('p_requirement_list'), groups, requirementItem);
+}
+
+function requirementItem(rule) {
+  return disclosure({
+    id: `p_rule_${rule.number}`,
+    className: `requirement ${kStates.get(rule.state).tone}`,
+    heading: 'h4',
+    summary: [
+      badge(rule.state),
+      el(
+        'span',
+        { class: 'what' },
+        el('span', { class: 'id' }, rule.id),
+        ' ',
+        el('span', { class: 'title' }, inlineCode(rule.text)),
+      ),
+      levelNode(rule.level),
+      el('span', { class: 'state-note' }, rule.note),
+    ],
+    fill: (detail) => detail.append(requirementDetail(rule)),
+    opened: () => rememberPlace(rule.id),
+  });
+}
+
+function requirementDetail(rule) {
+  const cases = el('ul', { class: 'plain' });
+  for (const one of rule.citing) cases.append(el('li', {}, badge(one.verdict), ' ', linkTo(one.id), ' ', one.title));
+  const dialects = Object.entries(rule.dialects).map(([name, form]) => el('li', {}, `${name}: `, codeNode(form)));
+  return definitions([
+    ['Result', `${kStates.get(rule.state).word}: ${rule.note}`],
+    ['Binds', rule.binds],
+    ['Section', rule.section],
+    ['Source', `${rule.source}${rule.documents.length > 0 ? ` (${rule.documents.join(', ')})` : ''}`],
+    ['Dialects', dialects.length > 0 && el('ul', { class: 'plain' }, ...dialects)],
+    ['How it shows', rule.observe && inlineCode(rule.observe)],
+    ['Not testable', rule.untestable],
+    ['Outcomes the rule leaves open', rule.outcomes.join('; ')],
+    ['Outcomes seen', rule.open && (rule.outcomesSeen.join(', ') || 'none in this run')],
+    ['Cases', rule.citing.length > 0 && cases],
+  ]);
+}

@@ -1,0 +1,446 @@
+"""Gives the reports of real runs to other people's readers: JUnit, SARIF, the badge, and what GitHub Actions gets.
+
+    junit_sarif_test.py SOURCE_DIRECTORY FENCEPOST_PROGRAM SAMPLES_PROGRAM TOOLS_DIRECTORY [unittest arguments]
+
+SAMPLES_PROGRAM is the unit test that writes reports which no real run makes; TOOLS_DIRECTORY is what report_tools.py
+has filled. The runs are in process, with the cases of this file: they need no broker and take no time.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+import jsonschema
+import junitparser
+import yaml
+
+ROOT, FENCEPOST, SAMPLES, TOOLS = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(4))
+XSD = ROOT / "docs" / "junit.xsd"
+MULTITOOL = TOOLS / "node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool"
+SARIF_SCHEMA = json.loads(MULTITOOL.with_name("sarif-2.1.0.json").read_text(encoding="utf-8"))
+HANG = 120  # seconds after which a program counts as hung
+
+# Reports show 200 bytes of a value, so every byte takes two values.
+HALVES = [bytes(range(128)), bytes(range(128, 256))]
+# One case for each verdict that a store in process can have; values that have every byte.
+SCENARIOS = r"""
+area: sample
+cases:
+  - id: passes
+    title: "<\"quotes\"> & such ]]> in a title, and é"
+    requirements: [SET-NX-2]
+    steps:
+      - set: {key: k, value: {hex: "FIRST_HALF"}}
+        expect: ok
+      - get: k
+        expect: {reply: {value: {hex: "FIRST_HALF"}}}
+  - id: fails
+    title: Expects other bytes
+    requirements: [SET-NX-2]
+    steps:
+      - set: {key: k, value: {hex: "FIRST_HALF"}}
+        expect: ok
+      - get: k
+        expect: {reply: {value: {hex: "ff00"}}}
+  - id: fails-too
+    title: Expects other bytes
+    requirements: [SET-NX-2]
+    steps:
+      - set: {key: k, value: {hex: "OTHER_HALF"}}
+        expect: ok
+      - get: k
+        expect: {reply: {value: {hex: "ff00"}}}
+  - id: warns
+    title: Blames a recommendation
+    requirements: [VER-NODE-2]
+    steps:
+      - get: k
+        expect: ok
+  - id: came-too-late
+    title: Cannot be decided
+    requirements: [SET-NX-2]
+    steps:
+      - get: {key: k, mark: t}
+        expect: missing
+      - get: k
+        expect: {reply: missing, before: t + 0ms}
+  - id: needs-connections
+    title: Is skipped in process
+    requirements: [SET-NX-2]
+    requires: [transport]
+    steps:
+      - get: k
+        expect: missing
+""".replace("FIRST_HALF", HALVES[0].hex()).replace("OTHER_HALF", HALVES[1].hex())
+
+JUNIT2JSON = """
+import fs from 'fs';
+import {parse} from 'junit2json';
+const whole = await parse(fs.readFileSync(process.argv[1], 'utf8'));
+const out = {};
+for (const suite of whole.testsuite ?? []) {
+  for (const test of suite.testcase ?? []) {
+    const kind = ['failure', 'error', 'skipped'].filter(name => test[name] !== undefined);
+    out[test.name] = kind.length > 0 ? kind.join() : 'passed';
+  }
+}
+console.log(JSON.stringify(out));
+"""
+TEST_RESULTS_PARSER = """
+const {parse} = require('test-results-parser');
+const kinds = {PASS: 'passed', FAIL: 'failure', SKIP: 'skipped'};
+const out = {};
+for (const suite of parse({type: 'junit', files: [process.argv[1]]}).suites) {
+  for (const test of suite.cases) out[test.name] = kinds[test.status] ?? test.status;
+}
+console.log(JSON.stringify(out));
+"""
+
+
+def must(command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=HANG, check=False,
+                          **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{command[0]} returned {done.returncode}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+class Run:
+    """What a run returned, said and wrote."""
+
+    def __init__(self, folder, *arguments, scenarios=SCENARIOS, environment=None):
+        self.paths = {kind: folder / ("report." + kind) for kind in ("json", "junit", "sarif", "badge")}
+        command = [FENCEPOST, "certify", "--quiet"]
+        for kind, path in self.paths.items():
+            command += ["--" + kind, path]
+        if scenarios:
+            (folder / "sample.yaml").write_text(scenarios, encoding="utf-8")
+            command += ["--scenarios", "sample.yaml"]
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
+        done = subprocess.run(command + list(arguments), cwd=folder, capture_output=True, timeout=HANG, check=False,
+                              env={**variables, **(environment or {})})
+        self.code = done.returncode
+        self.out = done.stdout.decode("utf-8")
+        self.said = self.out + done.stderr.decode("utf-8")
+        self.json, self.sarif, self.badge = (json.loads(self.paths[kind].read_text(encoding="utf-8"))
+                                             for kind in ("json", "sarif", "badge"))
+        self.junit = ElementTree.parse(self.paths["junit"]).getroot()
+
+    def cases(self, *verdicts):
+        return {case["id"] for case in self.json["cases"] if case["verdict"] in verdicts}
+
+
+class World:
+    """The reports that all tests look at, made once."""
+
+    folder = None  # of this test run
+    runs = {}
+    junit_files = []
+    sarif_files = []
+
+
+def setUpModule():
+    directory = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(directory.cleanup)
+    World.folder = pathlib.Path(directory.name)
+    must([SAMPLES, "--gtest_filter=Samples.*"], env={**os.environ, "FENCEPOST_SAMPLES": str(World.folder)})
+    for name, arguments, scenarios in (
+            ("verdicts", ["--endpoint", "inproc:"], SCENARIOS),
+            ("strict", ["--endpoint", "inproc:", "--strict"], SCENARIOS),
+            ("built-in", ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"], ""),
+            ("nothing", ["--endpoint", "inproc:", "--run", "no-such-case"], SCENARIOS),
+            ("unreachable", ["--endpoint", "mqtt://127.0.0.1:1"], SCENARIOS)):
+        folder = World.folder / ("run-" + name)
+        folder.mkdir()
+        World.runs[name] = Run(folder, *arguments, scenarios=scenarios)
+    World.junit_files = sorted(World.folder.glob("*.xml")) + sorted(World.folder.glob("*/report.junit"))
+    World.sarif_files = sorted(World.folder.glob("*.sarif")) + sorted(World.folder.glob("*/report.sarif"))
+
+
+class Runs(unittest.TestCase):
+    def test_are_what_they_should_be(self):
+        self.assertEqual(len(World.junit_files), 10)
+        self.assertEqual(len(World.sarif_files), 10)
+        self.assertEqual({name: run.code for name, run in World.runs.items()},
+                         {"verdicts": 1, "strict": 1, "built-in": 1, "nothing": 5, "unreachable": 3})
+        self.assertEqual({case["id"]: case["verdict"] for case in World.runs["verdicts"].json["cases"]},
+                         {"passes": "passed", "fails": "failed", "fails-too": "failed", "warns": "warning",
+                          "came-too-late": "inconclusive", "needs-connections": "skipped"})
+
+
+class Junit(unittest.TestCase):
+    def is_valid(self, path):
+        done = subprocess.run(["xmllint", "--noout", "--schema", XSD, path], capture_output=True, text=True,
+                              timeout=HANG, check=False)
+        # 1: no XML, 3: not as the schema wants it. Else the schema is wrong, or there is no xmllint.
+        self.assertIn(done.returncode, (0, 1, 3), done.stderr)
+        return done.returncode == 0
+
+    def test_every_report_is_as_the_schema_wants_it(self):
+        must(["xmllint", "--noout", "--schema", XSD, *World.junit_files])
+
+    def test_the_schema_refuses_what_readers_stumble_over(self):
+        good = (World.folder / "fencepost-verdicts.xml").read_text(encoding="utf-8")
+        changed = World.folder / "changed"
+        self.assertTrue(self.is_valid(World.folder / "fencepost-verdicts.xml"))
+        for old, new in ((' name="good A case"', ""),
+                         ('name="good A case"', 'name=""'),
+                         ('name="good A case"', 'name="bad A case"'),
+                         (' classname="statestore.set"', ""),
+                         ('classname="statestore.set"', 'classname="set"'),
+                         ('time="0.012000"', 'time="0,012000"'),
+                         ('time="0.012000"', 'time="12"'),
+                         (' timestamp="2026-01-01T00:00:00Z"', ' timestamp="2026-01-01 00:00:00"'),
+                         (' hostname="host"', ""),
+                         (' failures="1"', ""),
+                         ('line="3"', 'line="0"'),
+                         ("<skipped ", '<failure type="MUST" message=""/><skipped '),
+                         ('<error type="lost"', '<error type="broken"'),
+                         ('<failure type="MUST"', '<failure type="failed"'),
+                         ("</testsuites>", "<testcase/></testsuites>"),
+                         ("wrong", "wrong\x01")):
+            with self.subTest(old=old, new=new):
+                self.assertIn(old, good)
+                changed.write_text(good.replace(old, new, 1), encoding="utf-8")
+                self.assertFalse(self.is_valid(changed))
+
+    def outcomes(self, path):
+        """Name -> kind of child; and that the counts are those of the children."""
+        root = ElementTree.parse(path).getroot()
+        out = {}
+        totals = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+        for suite in root.findall("testsuite"):
+            counted = dict.fromkeys(totals, 0)
+            for test in suite.findall("testcase"):
+                children = [child.tag for child in test if child.tag in ("failure", "error", "skipped")]
+                self.assertLessEqual(len(children), 1)
+                self.assertNotIn(test.get("name"), out)
+                out[test.get("name")] = children[0] if children else "passed"
+                counted["tests"] += 1
+                for child in children:
+                    counted[{"failure": "failures", "error": "errors", "skipped": "skipped"}[child]] += 1
+            self.assertEqual({key: int(suite.get(key)) for key in counted}, counted, path)
+            totals = {key: totals[key] + counted[key] for key in totals}
+        self.assertEqual({key: int(root.get(key)) for key in totals}, totals, path)
+        return out
+
+    def test_three_readers_see_the_same_outcome_of_every_test(self):
+        total = 0
+        for path in World.junit_files:
+            expected = self.outcomes(path)
+            total += len(expected)
+            with self.subTest(path=path.name, reader="junitparser"):
+                seen = {}
+                for suite in junitparser.JUnitXml.fromfile(str(path)):
+                    for test in suite:
+                        kinds = {junitparser.Failure: "failure", junitparser.Error: "error",
+                                 junitparser.Skipped: "skipped"}
+                        seen[test.name] = ",".join(kinds[type(result)] for result in test.result) or "passed"
+                self.assertEqual(seen, expected)
+            with self.subTest(path=path.name, reader="junit2json"):
+                self.assertEqual(self.node("module", JUNIT2JSON, path), expected)
+            with self.subTest(path=path.name, reader="test-results-parser"):
+                # This one knows no errors: they are failures to it.
+                fewer = {name: "failure" if kind == "error" else kind for name, kind in expected.items()}
+                self.assertEqual(self.node("commonjs", TEST_RESULTS_PARSER, path), fewer)
+        self.assertGreater(total, 400)
+
+    def node(self, kind, program, path):
+        return json.loads(must(["node", "--input-type=" + kind, "--eval", program, "--", path], cwd=TOOLS))
+
+    def test_a_report_agrees_with_the_json_one(self):
+        for name, run in World.runs.items():
+            with self.subTest(run=name):
+                outcomes = self.outcomes(run.paths["junit"])
+                kinds = {"passed": "passed", "warning": "passed", "failed": "failure", "inconclusive": "error",
+                         "not-run": "error", "lost": "error", "skipped": "skipped"}
+                self.assertEqual(outcomes, {case["id"] + " " + case["title"]: kinds[case["verdict"]]
+                                            for case in run.json["cases"]})
+
+    def test_every_byte_is_there_in_words(self):
+        words = {0x0a: "\\n", 0x0d: "\\r", 0x09: "\\t", 0x22: '\\"', 0x5c: "\\\\"}
+        for half, name in zip(HALVES, ("fails ", "fails-too ")):
+            shown = "".join(words.get(byte, chr(byte) if 0x20 <= byte < 0x7f else f"\\x{byte:02x}") for byte in half)
+            test = next(test for test in World.runs["verdicts"].junit.iter("testcase")
+                        if test.get("name").startswith(name))
+            self.assertIn("actual:   $128\\r\\n" + shown + "\\r\\n\n", test.find("failure").text)
+
+    def test_a_warning_is_a_pass_with_a_property_unless_strict(self):
+        for name, kind in (("verdicts", None), ("strict", "SHOULD")):
+            test = next(test for test in World.runs[name].junit.iter("testcase")
+                        if test.get("name").startswith("warns "))
+            failure = test.find("failure")
+            self.assertEqual(None if failure is None else failure.get("type"), kind)
+            has_property = test.find("./properties/property[@name='warning']") is not None
+            self.assertEqual(has_property, kind is None)
+
+
+class Sarif(unittest.TestCase):
+    validator = jsonschema.Draft202012Validator(SARIF_SCHEMA)
+
+    def findings(self, *paths):
+        """What the validator of the standard's authors says: (file, rule, words)."""
+        output = World.folder / "validation.json"
+        must([MULTITOOL, "validate", *paths, "--rule-kind", "Sarif;Ghas", "--output", output,
+              "--log", "ForceOverwrite"], env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"})
+        run = json.loads(output.read_text(encoding="utf-8"))["runs"][0]
+        self.assertTrue(run["invocations"][0]["executionSuccessful"])
+        return [(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].rsplit("/", 2)[-2:],
+                 result["ruleId"], result["message"]) for result in run["results"]]
+
+    def test_every_log_is_as_the_schema_wants_it(self):
+        self.validator.check_schema(SARIF_SCHEMA)
+        for path in World.sarif_files:
+            with self.subTest(path=path.name):
+                self.validator.validate(json.loads(path.read_text(encoding="utf-8")))
+
+    def test_the_authors_of_the_standard_and_code_scanning_are_content(self):
+        # SARIF2005 wants the address of a page about the suite, and there is none.
+        self.assertEqual([found for found in self.findings(*World.sarif_files) if found[1] != "SARIF2005"], [])
+
+    def test_the_checks_see_what_is_wrong(self):
+        good = json.loads((World.folder / "fencepost-verdicts.sarif").read_text(encoding="utf-8"))
+        good["runs"][0]["results"][0].pop("locations")
+        path = World.folder / "broken.sarif"
+        path.write_text(json.dumps(good), encoding="utf-8")
+        self.assertIn("GH1015", [found[1] for found in self.findings(path)])
+        good["runs"][0]["results"][0]["kind"] = "failed"
+        self.assertFalse(self.validator.is_valid(good))
+
+    def test_what_the_schema_cannot_say(self):
+        for path in World.sarif_files:
+            run = json.loads(path.read_text(encoding="utf-8"))["runs"][0]
+            driver = run["tool"]["driver"]
+            with self.subTest(path=path.name):
+                self.assertEqual(len({"suppressions" in result for result in run["results"]} | {True, False}), 2)
+                self.assertLessEqual(len({"suppressions" in result for result in run["results"]}), 1)
+                for result in run["results"]:
+                    self.assertEqual(driver["rules"][result["ruleIndex"]]["id"], result["ruleId"])
+                    if result["kind"] != "fail":
+                        self.assertEqual(result["level"], "none")
+                prints = [json.dumps(result["partialFingerprints"]) for result in run["results"]]
+                self.assertEqual(len(prints), len(set(prints)))
+                # Braces are for placeholders, of which there are none.
+                for text in re.findall(r'"text": "((?:[^"\\]|\\.)*)"', json.dumps([
+                        driver, [result["message"] for result in run["results"]]])):
+                    self.assertIsNone(re.search(r"(?<!{)(?:{{)*{(?!{)|(?<!})(?:}})*}(?!})", text), text)
+
+    def test_a_log_agrees_with_the_json_report(self):
+        for name, run in World.runs.items():
+            with self.subTest(run=name):
+                results = run.sarif["runs"][0]["results"]
+                by_level = lambda kind, level: {result["properties"]["case"] for result in results
+                                                if (result["kind"], result["level"]) == (kind, level)}
+                self.assertEqual(by_level("fail", "error"), run.cases("failed"))
+                self.assertEqual(by_level("fail", "warning"), run.cases("warning"))
+                self.assertEqual(by_level("open", "none"), run.cases("inconclusive"))
+                self.assertEqual(len(results), len(run.cases("failed", "warning", "inconclusive")))
+                invocation = run.sarif["runs"][0]["invocations"][0]
+                self.assertEqual(invocation["exitCode"], run.code)
+                self.assertEqual(invocation["executionSuccessful"], run.code not in (3, 5))
+
+    def test_a_result_points_at_the_failing_line_and_shows_it(self):
+        result = next(result for result in World.runs["built-in"].sarif["runs"][0]["results"])
+        physical = result["locations"][0]["physicalLocation"]
+        lines = (ROOT / physical["artifactLocation"]["uri"]).read_text(encoding="utf-8").splitlines()
+        region, context = physical["region"], physical["contextRegion"]
+        self.assertEqual(region["snippet"]["text"], lines[region["startLine"] - 1])
+        self.assertEqual(context["snippet"]["text"].rstrip("\n").split("\n"),
+                         lines[context["startLine"] - 1:context["endLine"]])
+
+
+class Badge(unittest.TestCase):
+    def test_counts_are_those_of_the_json_report(self):
+        rules = json.loads(must([FENCEPOST, "list", "requirements", "--json"]))
+        musts = {rule["id"] for rule in rules if rule["level"] == "must" and not rule["untestable"]}
+        for name, colour in (("built-in", "red"), ("verdicts", "red"), ("unreachable", "lightgrey"),
+                             ("nothing", "lightgrey")):
+            run = World.runs[name]
+            covered = {rule for case in run.json["cases"] for rule in case["requirements"]} & musts
+            doubted = {rule for case in run.json["cases"] for rule in case["requirements"]
+                       if case["verdict"] != "passed"} & musts
+            part = " (part)" if name == "nothing" else ""
+            self.assertEqual(run.badge["message"], f"{len(covered - doubted)}/{len(covered)} MUST{part}")
+            self.assertEqual(run.badge["color"], colour)
+            self.assertEqual((run.badge["schemaVersion"], run.badge["label"]), (1, "state store"))
+        self.assertGreater(len(musts), 100)
+
+    def test_a_part_of_the_cases_is_not_the_whole(self):
+        run = Run(World.folder, "--endpoint", "inproc:", "--run", "passes")
+        self.assertEqual((run.badge["message"], run.badge["color"]), ("1/1 MUST (part)", "green"))
+
+
+class GithubActions(unittest.TestCase):
+    def environment(self, name):
+        """The variables of a step, and the files that they name."""
+        files = {variable: World.folder / f"{name}-{variable}" for variable in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+        return {"GITHUB_ACTIONS": "true", **{variable: str(path) for variable, path in files.items()}}, files
+
+    def test_a_step_gets_annotations_a_summary_and_outputs(self):
+        environment, files = self.environment("step")
+        run = Run(World.folder, "--endpoint", "inproc:", environment=environment)
+        lines = run.out.splitlines()
+        word = lines[0].removeprefix("::stop-commands::")
+        self.assertGreater(len(word), 20)
+        resumed = lines.index(f"::{word}::")
+        commands = [line for line in lines[resumed + 1:] if line]
+        self.assertEqual([line.split("::")[1].split(",")[0] for line in commands],
+                         ["error file=sample.yaml"] * 2 + ["warning file=sample.yaml"] * 2)
+        fails = next(case for case in run.json["cases"] if case["id"] == "fails")
+        self.assertTrue(commands[0].startswith(
+            f"::error file=sample.yaml,line={fails['failure']['line']},title=MUST SET-NX-2%3A fails::"), commands[0])
+        summary = files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8")
+        for title in ("## State store conformance: ❌ NOT conformant", "### Failed (2)", "### Warnings (1)",
+                      "### Inconclusive (1)"):
+            self.assertIn(title, summary)
+        outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+        self.assertEqual(outputs, {"verdict": "failed", "exit_code": "1", "cases": "6", "passed": "1", "failed": "2",
+                                   "warnings": "1", "skipped": "1", "inconclusive": "1", "expected_failures": "0",
+                                   "not_run": "0"})
+
+    def test_many_failures_are_no_more_than_are_shown(self):
+        environment, _ = self.environment("many")
+        run = Run(World.folder, "--endpoint", "inproc:?dialect=documented", "--profile", "deployed", scenarios="",
+                  environment=environment)
+        errors = [line for line in run.out.splitlines() if line.startswith("::error ")]
+        self.assertEqual(len(errors), 10)
+        more = run.json["summary"]["failed"] - 9
+        self.assertEqual(errors[-1], f"::error title=and more::{more} more, see the summary of this step")
+
+    def test_a_run_that_could_not_begin_says_so(self):
+        environment, files = self.environment("unreachable")
+        run = Run(World.folder, "--endpoint", "mqtt://127.0.0.1:1", environment=environment)
+        self.assertEqual(run.code, 3)
+        self.assertEqual(len([line for line in run.out.splitlines() if line.startswith("::error ")]), 1)
+        self.assertIn("verdict=unreachable\n", files["GITHUB_OUTPUT"].read_text())
+
+    def test_no_github_and_other_places_get_nothing(self):
+        environment, files = self.environment("off")
+        elsewhere = {**environment, "GITHUB_ACTIONS": "false"}
+        for arguments, variables in ((["--no-github"], environment), ([], elsewhere)):
+            run = Run(World.folder, "--endpoint", "inproc:", *arguments, environment=variables)
+            self.assertNotIn("::", run.said)
+            self.assertFalse(any(path.exists() for path in files.values()))
+
+
+class Workflow(unittest.TestCase):
+    def test_the_example_calls_the_program_as_it_is(self):
+        workflow = yaml.safe_load((ROOT / "ci" / "github" / "certify.yml").read_text(encoding="utf-8"))
+        steps = {step["name"]: step for step in workflow["jobs"]["certify"]["steps"]}
+        command = steps["Certify"]["run"].split()
+        self.assertTrue((ROOT / command[0].removeprefix("fencepost/")).is_file())
+        known = must([FENCEPOST, "certify", "--help"])
+        unknown = {word for word in command if word.startswith("--") and word + " " not in known}
+        self.assertLessEqual(unknown, {"--html"})  # not every build has it
+        files = [word for word in command if word.startswith("report.")]
+        self.assertIn(steps["Show the results under code scanning"]["with"]["sarif_file"], files)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,328 @@
+"""Reports put together and compared, as users of the program do it.
+
+usage: merge_diff_test.py SOURCE_DIRECTORY BUILD_BIN_DIR [unittest arguments]
+Runs on the embedded endpoint are those that the promises are about; all others are in process.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+import jsonschema
+
+ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
+FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve() / "fencepost"
+REPORT = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+DIFF = json.loads((ROOT / "docs" / "diff.schema.json").read_text(encoding="utf-8"))
+SHARDS = 4
+NOBODY = "mqtt://me:xyzzy-42@127.0.0.1:1"  # no broker listens there
+# Runs are compared: fewer cases at once keep the evidence windows of cases open. Sanitized builds are slower.
+GENTLY = ["-j", "8", "--timeout-scale", "5"] if os.environ.get("FENCEPOST_TEST_PRELOAD", "") else ["-j", "16"]
+HANG = 240  # seconds after which a run counts as hung
+
+OWN_CASES = """
+area: own
+cases:
+  - id: own.case
+    title: A key that nobody has written is missing
+    requirements: [GET-MISS-1]
+    steps:
+      - get: k
+        expect: missing
+"""
+
+
+def run(*arguments):
+    return subprocess.run([str(FENCEPOST), *map(str, arguments)], capture_output=True, text=True, timeout=HANG,
+                          check=False)
+
+
+class MergeDiffTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.folder = pathlib.Path(directory.name)
+
+    def path(self, name):
+        return self.folder / name
+
+    def load(self, name):
+        return json.loads(self.path(name).read_text(encoding="utf-8"))
+
+    def save(self, name, document):
+        self.path(name).write_text(json.dumps(document), encoding="utf-8")
+        return self.path(name)
+
+    def certify(self, name, *arguments):
+        return run("certify", "--quiet", "--json", self.path(name), *arguments)
+
+    def certify_shards(self, *arguments):
+        for shard in range(1, SHARDS + 1):
+            self.certify(f"s{shard}.json", "--shard", f"{shard}/{SHARDS}", *arguments)
+        return [self.path(f"s{shard}.json") for shard in range(1, SHARDS + 1)]
+
+    def merge(self, *arguments):
+        return run("merge", "--json", self.path("merged.json"), "--junit", self.path("merged.xml"), *arguments)
+
+    def check_same(self, single, code, said):
+        """The merged report says what the report of a single run says."""
+        merged, whole = self.load("merged.json"), self.load(single)
+        jsonschema.Draft202012Validator(REPORT).validate(merged)
+        self.assertEqual(code, whole["exit_code"], said)
+        # Whether the clock of a store has been moved by one case depends on what other cases have sent in the minute
+        # before: that open point is the only thing that one run of an endpoint need not say as the next one.
+        for report in (merged, whole):
+            for holder in (report, *report["cases"]):
+                holder["open_points_observed"].pop("VER-OPEN-2", None)
+        for member in ("exit_code", "summary", "forms_observed", "open_points_observed", "dialect_observed", "strict",
+                       "profile", "endpoint", "selection", "shard"):
+            self.assertEqual(merged[member], whole[member], member)
+        for member in ("id", "verdict", "level", "forms_observed", "open_points_observed"):
+            self.assertEqual([case[member] for case in merged["cases"]], [case[member] for case in whole["cases"]])
+        self.assertEqual(merged["latency_ms"]["round_trips"], whole["latency_ms"]["round_trips"])
+        junit = ElementTree.parse(self.path("merged.xml")).getroot()
+        self.assertEqual(int(junit.get("tests")), len(whole["cases"]))
+        self.assertEqual(int(junit.get("failures")), whole["summary"]["failed"])
+
+
+class Merge(MergeDiffTest):
+    def test_shards_of_the_embedded_endpoint_are_the_single_run(self):
+        self.certify("single.json", *GENTLY)
+        result = self.merge(*reversed(self.certify_shards(*GENTLY)))
+        self.check_same("single.json", result.returncode, result.stdout[-3000:] + result.stderr)
+        self.assertEqual(0, result.returncode)
+        summary = self.load("single.json")["summary"]
+        self.assertIn(f"{len(self.load('single.json')['cases'])} cases: {summary['passed']} passed", result.stdout)
+        self.assertEqual(len(self.load("merged.json")["parts"]), SHARDS)
+
+    def test_shards_of_a_failing_endpoint_are_the_single_run(self):
+        where = ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed", "--strict", "--skip", "lock.*"]
+        self.certify("single.json", *where)
+        result = self.merge(*self.certify_shards(*where))
+        self.check_same("single.json", result.returncode, result.stdout[-3000:] + result.stderr)
+        self.assertEqual(1, result.returncode)
+        self.assertIn("FAILED", result.stdout)
+
+    def test_the_shards_of_one_endpoint_may_not_speak_two_dialects(self):
+        for shard, dialect in ((1, "documented"), (2, "deployed")):
+            code = self.certify(f"s{shard}.json", "--endpoint", f"inproc:?dialect={dialect}", "--shard",
+                                f"{shard}/2").returncode
+            self.assertEqual(0, code)
+        second = self.load("s2.json")
+        second["endpoint"] = self.load("s1.json")["endpoint"]
+        self.path("s2.json").write_text(json.dumps(second), encoding="utf-8")
+        result = self.merge(self.path("s1.json"), self.path("s2.json"))
+        self.assertEqual(1, result.returncode)
+        self.assertEqual("mixed", self.load("merged.json")["dialect_observed"])
+        self.assertIn("the endpoint mixes both forms of set-not-applied", result.stdout)
+
+    def check_survives(self, name):
+        """A report merged with nothing is itself."""
+        before = self.load(name)
+        result = self.merge(self.path(name))
+        self.assertEqual(result.returncode, before["exit_code"], result.stdout[-3000:] + result.stderr)
+        after = self.load("merged.json")
+        self.assertEqual(len(after.pop("parts")), 1)
+        reason = before.pop("stopped_because", "")
+        where = f"shard 1 of 1 ({self.path(name)}): "
+        self.assertEqual(after.pop("stopped_because", ""), where + reason if reason else "")
+        self.assertEqual(after, before)
+
+    def test_a_report_of_any_end_survives(self):
+        for arguments in (["--seed", "18446744073709551615"], ["--endpoint", "inproc:"],
+                          ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"],
+                          ["--endpoint", NOBODY]):
+            self.certify("one.json", *arguments, *GENTLY)
+            self.check_survives("one.json")
+
+    def test_what_a_baseline_says_survives(self):
+        where = ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"]
+        baseline = self.path("baseline.yaml")
+        self.certify("one.json", *where, "--baseline", baseline, "--fix-baseline")
+        for arguments in (where, ["--endpoint", "inproc:", "--profile", "deployed"]):
+            self.certify("one.json", *arguments, "--baseline", baseline)
+            report = self.load("one.json")
+            self.assertTrue(report["baseline_complaints"])  # no entry has a reason
+            self.assertEqual(arguments == where, report["summary"]["expected_failures"] > 0)
+            self.assertEqual(arguments != where, any("unexpected_pass" in case for case in report["cases"]))
+            self.check_survives("one.json")
+
+    def test_an_interrupted_report_survives(self):
+        process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *GENTLY[2:]],
+                                   stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        process.stdout.readline()  # one case at a time takes minutes, and the preflight is over
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        self.assertEqual(130, process.wait(timeout=HANG))
+        self.assertTrue(self.load("one.json")["interrupted"])
+        self.check_survives("one.json")
+
+    def test_a_missing_shard_is_named_and_leaves_no_verdict(self):
+        paths = self.certify_shards("--endpoint", "inproc:", "--run", "set.*", "--run", "get.*")
+        result = self.merge(*paths[:2], paths[3])
+        self.assertEqual(4, result.returncode, result.stderr)
+        self.assertIn("shard 3 of 4 is missing", result.stdout)
+        report = self.load("merged.json")
+        self.assertIn("shard 3 of 4 is missing", report["stopped_because"])
+        missing = {case["id"] for case in report["cases"] if case["verdict"] == "not-run"}
+        self.assertEqual(missing, {case["id"] for case in self.load("s3.json")["cases"]})
+        self.assertTrue(missing)
+
+    def test_a_shard_without_endpoint_is_named(self):
+        for shard in (1, 2):
+            self.certify(f"s{shard}.json", "--endpoint", NOBODY, "--shard", f"{shard}/2")
+        result = self.merge(self.path("s1.json"), self.path("s2.json"))
+        self.assertEqual(3, result.returncode)
+        reason = self.load("merged.json")["stopped_because"]
+        self.assertIn("shard 1 of 2", reason)
+        self.assertIn("shard 2 of 2", reason)
+        self.assertIn("no broker", reason)
+        self.assertNotIn("xyzzy-42", self.path("merged.json").read_text() + result.stdout + result.stderr)
+
+    def test_what_does_not_belong_together_is_refused(self):
+        self.certify("s1.json", "--endpoint", "inproc:", "--shard", "1/2", "--run", "get.*")
+        good = self.load("s1.json")
+        other = self.path("other.json")
+        for text, message in (
+                (json.dumps(good), "are both of shard 1 of 2"),
+                (json.dumps({**good, "suite_version": "9.9"}), "was written by fencepost 9.9, and this is"),
+                (json.dumps({**good, "endpoint": "embedded"}), "the endpoint is inproc: in the first and embedded"),
+                (json.dumps(good)[:5000], "other.json:1:5001: is no JSON, or not all of it"),
+                ("[]", "and no report of this suite"),
+                (json.dumps({**good, "cases": good["cases"][1:]}), "the report was changed after it was written")):
+            other.write_text(text, encoding="utf-8")
+            result = self.merge(self.path("s1.json"), other)
+            self.assertEqual(2, result.returncode, text[:100])
+            self.assertIn(message, result.stderr)
+            self.assertFalse(self.path("merged.json").exists())
+        self.assertIn("cannot read", self.merge(self.path("nowhere.json")).stderr)
+        for options, message in (({"--profile": "deployed"}, "the profile is auto in the first and deployed"),
+                                 ({"--run": "set.*"}, "the selection is --run 'get.*' in the first"),
+                                 ({"--shard": "2/3"}, "the number of shards is 2 in the first and 3")):
+            options = {"--shard": "2/2", "--run": "get.*", **options}
+            words = [word for pair in options.items() for word in pair]
+            done = self.certify("other.json", "--endpoint", "inproc:", *words)
+            self.assertEqual(0, done.returncode, done.stderr)
+            result = self.merge(self.path("s1.json"), other)
+            self.assertEqual(2, result.returncode)
+            self.assertIn(message, result.stderr)
+        self.certify("other.json", "--endpoint", "inproc:", "--shard", "2/2", "--run", "get.*", "--strict")
+        self.assertIn("--strict is off in the first and on", self.merge(self.path("s1.json"), other).stderr)
+
+    def test_cases_of_ones_own_need_their_files(self):
+        scenarios = self.path("own.yaml")
+        scenarios.write_text(OWN_CASES, encoding="utf-8")
+        self.certify("own.json", "--endpoint", "inproc:", "--scenarios", scenarios)
+        result = self.merge(self.path("own.json"))
+        self.assertEqual(2, result.returncode)
+        self.assertIn("--scenarios", result.stderr)
+        self.assertEqual(0, self.merge(self.path("own.json"), "--scenarios", scenarios).returncode)
+        scenarios.write_text("# one line more\n" + OWN_CASES, encoding="utf-8")
+        result = self.merge(self.path("own.json"), "--scenarios", scenarios)
+        self.assertEqual(2, result.returncode)
+        self.assertIn("/cases/0/line", result.stderr)
+
+
+class Diff(MergeDiffTest):
+    def diff(self, *arguments):
+        self.path("diff.json").unlink(missing_ok=True)
+        result = run("diff", "--json", self.path("diff.json"), *arguments)
+        if self.path("diff.json").exists():
+            document = self.load("diff.json")
+            jsonschema.Draft202012Validator(DIFF).validate(document)
+            self.assertEqual(document["exit_code"], result.returncode)
+        return result
+
+    def test_the_schema_is_one(self):
+        jsonschema.Draft202012Validator.check_schema(DIFF)
+
+    def test_an_endpoint_behaves_like_itself(self):
+        result = self.diff("inproc:", "inproc:")
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+        self.assertIn("they behave alike: ", result.stdout)
+        document = self.load("diff.json")
+        self.assertEqual(document["a"]["seed"], document["b"]["seed"])
+
+    def test_the_embedded_endpoint_behaves_as_it_did(self):
+        self.certify("before.json", "--seed", "5", *GENTLY)
+        result = self.diff(self.path("before.json"), "embedded", *GENTLY)
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+        self.assertEqual(self.load("diff.json")["b"]["seed"], 5)
+        self.assertEqual(self.load("diff.json")["conditions"], [])
+
+    def test_what_one_of_them_cannot_do_is_not_compared(self):
+        self.certify("embedded.json", "--run", "envelope.*", *GENTLY)
+        result = self.diff(self.path("embedded.json"), "inproc:")
+        self.assertEqual(4, result.returncode, result.stdout)
+        self.assertIn("passed in A, skipped in B", result.stdout)
+        cases = [pair["id"] for pair in self.load("diff.json")["undecided"]]
+        self.assertIn("envelope.delivery.retained-request", cases)
+        self.assertEqual(self.load("diff.json")["b"]["cases"], len(self.load("embedded.json")["cases"]))
+
+    def test_another_dialect_is_a_difference(self):
+        result = self.diff("inproc:", "inproc:?dialect=documented")
+        self.assertEqual(1, result.returncode)
+        self.assertIn("set-not-applied: deployed in A, documented in B", result.stdout)
+        self.assertEqual(len(self.load("diff.json")["forms"]), 5)
+        self.assertEqual(self.load("diff.json")["verdicts"], [])
+
+    def test_the_verdicts_of_one_profile_are_differences(self):
+        result = self.diff("inproc:?dialect=deployed", "inproc:?dialect=documented", "--profile", "deployed",
+                           "--run", "set.*")
+        self.assertEqual(1, result.returncode)
+        document = self.load("diff.json")
+        self.assertTrue(document["verdicts"])
+        for pair in document["verdicts"]:
+            self.assertEqual((pair["a"]["verdict"], pair["b"]["verdict"]), ("passed", "failed"))
+        self.assertIn("actual    -1\\r\\n", result.stdout)
+        self.assertIn("they differ in ", result.stdout.splitlines()[-1])
+
+    def test_reports_are_cut_to_the_selection(self):
+        for name in ("a.json", "b.json"):
+            self.certify(name, "--endpoint", "inproc:")
+        result = self.diff("--run", "get.*", self.path("a.json"), self.path("b.json"), "--quiet")
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+        document = self.load("diff.json")
+        self.assertEqual(document["a"]["cases"], document["compared"] + document["skipped_in_both"])
+        self.assertLess(document["compared"], 100)
+        self.assertEqual(len(result.stdout.splitlines()), 1)
+        self.assertEqual(5, self.diff("--run", "nope", self.path("a.json"), self.path("b.json")).returncode)
+        self.assertEqual(len(document["conditions"]), 1)  # the seeds
+
+    def test_an_endpoint_that_is_not_there(self):
+        result = self.diff("inproc:", NOBODY, "--run", "get.*")
+        self.assertEqual(3, result.returncode)
+        self.assertIn("no broker", result.stderr)
+        self.assertNotIn("xyzzy-42", result.stdout + result.stderr)
+        self.assertFalse(self.path("diff.json").exists())
+
+    def test_an_endpoint_from_a_descriptor(self):
+        self.path("here.yaml").write_text("url: inproc:?dialect=documented\n", encoding="utf-8")
+        result = self.diff(self.path("here.yaml"), "inproc:?dialect=documented", "--run", "get.*")
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+
+    def test_usage_errors(self):
+        self.path("odd.txt").write_text("odd", encoding="utf-8")
+        for arguments, message in (([self.path("nowhere.json"), "inproc:"], "A is neither a file nor an endpoint"),
+                                   (["inproc:", "mqt://me:xyzzy-42@host"], "B is neither a file nor an endpoint"),
+                                   (["inproc:", self.path("odd.txt")], "a descriptor must end in .yaml"),
+                                   (["inproc:", "inproc:?x=1"], "no option \"x\""),
+                                   (["inproc:", "inproc:", "--profile", "both"], "--profile both is not one of")):
+            result = self.diff(*arguments)
+            self.assertEqual(2, result.returncode, arguments)
+            self.assertIn(message, result.stderr)
+            self.assertNotIn("xyzzy-42", result.stderr)
+        self.assertEqual(2, run("diff", "inproc:").returncode)
+        self.assertEqual(2, run("diff", "inproc:", "inproc:", "--json", "/nowhere/x.json").returncode)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

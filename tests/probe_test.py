@@ -1,0 +1,263 @@
+"""`fencepost probe` and descriptors as their users meet them: what is found, what is written, and that it is of use.
+
+usage: probe_test.py BUILD_BIN_DIR [unittest arguments]
+Starts brokers on free loopback ports and ends only the processes that it has started.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+import yaml
+
+import cli_test
+from cli_test import FENCEPOST, HANG, MOSQUITTO, PLUGIN, PRELOAD, SLOW
+from cli_test import children_of, free_port, listening, run, wait_until
+
+RESTART_CASES = ["--run", "lifecycle.restart.*"]
+# Cases that go to what a descriptor says, and none that a slow machine could leave undecided.
+DESCRIBED_CASES = ["--run", "limit.*", "--run", "quota.*", "--run", "authorization.*", "--run", "set.nx.*",
+                   "--run", "binary.large.1048576-bytes", "--skip", "quota.keys.expired-key"]
+
+
+class ProbeTest(cli_test.CliTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "found.yaml"
+
+    def probe(self, *arguments, **options):
+        return run("probe", "--out", self.out, *SLOW, *arguments, **options)
+
+    def probed(self, *arguments, **options):
+        """The descriptor that was written, as data and as text."""
+        result = self.probe(*arguments, **options)
+        self.assertEqual(0, result.returncode, result.stdout[-3000:] + result.stderr)
+        self.summary = result.stdout
+        text = self.out.read_text()
+        return yaml.safe_load(text), text
+
+    def start_store(self, *lines):
+        """A mosquitto with the store, which is nobody's child but this test's."""
+        port = free_port()
+        options = [line for line in lines if line.startswith("plugin_opt_")]
+        self.start_mosquitto(port, *[line for line in lines if line not in options], f"plugin {PLUGIN}", *options)
+        return port
+
+    def restricted_store(self, *lines):
+        """The same with users me and sensor, who may not touch all keys below team/f."""
+        rules = run("probe", "--endpoint", f"mqtt://127.0.0.1:{self.start_store('allow_anonymous true')}",
+                    "--descriptor", self.write("prefix.yaml", "url: mqtt://x\nkey_prefix: team/f\n"), *SLOW).stdout
+        begin = rules.index('# {"policies"')
+        policy = json.loads("\n".join(line[2:] for line in rules[begin:].split("\n\n")[0].splitlines()))
+        policy["policies"][0]["principals"]["usernames"] = ["sensor"]
+        passwords = self.folder / "passwords"
+        passwords.touch(mode=0o600)
+        for user in ("me", "sensor"):
+            subprocess.run(["mosquitto_passwd", "-b", passwords, user, f"of-{user}"], check=True,
+                           stderr=subprocess.DEVNULL)
+        return self.start_store("allow_anonymous false", f"password_file {passwords}",
+                                f"plugin_opt_authorization {self.write('rules.json', json.dumps(policy))}", *lines)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def certify_what_was_written(self, **options):
+        result = self.certify("--descriptor", self.out, *DESCRIBED_CASES, **options)
+        self.assertEqual(0, result.returncode, result.stdout[-4000:] + result.stderr)
+        return {case["id"]: case for case in self.load_report()["cases"]}
+
+
+class Found(ProbeTest):
+    def test_embedded(self):
+        found, text = self.probed("--quota-up-to", 50)
+        self.assertEqual({"url": "embedded", "profile": "deployed"}, found)
+        self.assertIn("# Quota: 20 keys fitted", text)
+        self.assertIn("LIMIT-PACKET-OPEN-1", text)
+        self.assertRegex(self.summary, r"restricted logs in; (\d+) of \1 cases of its rights passed")
+        self.assertNotIn("\nmissing ", self.summary)
+        self.certify_what_was_written()
+        self.assertEqual(0, self.load_report()["summary"]["skipped"])
+
+    def test_in_process(self):
+        for dialect in ("documented", "deployed"):
+            found, text = self.probed("--endpoint", f"inproc:?dialect={dialect}")
+            self.assertEqual({"url": f"inproc:?dialect={dialect}", "profile": dialect}, found)
+            self.assertIn("missing        transport: ", self.summary)
+            self.certify_what_was_written()
+
+    def test_a_served_store_of_each_dialect_and_quota(self):
+        for dialect, quota in (("documented", 200), ("deployed", 333)):
+            _, port = self.start_serve("--profile", dialect, "--quota", quota)
+            url = f"mqtt://127.0.0.1:{port}"
+            found, text = self.probed("--endpoint", url, "--quota-up-to", 1000)
+            self.assertEqual({"url": url, "profile": dialect, "capabilities": {"quota": quota}}, found)
+            # Whatever the probe wrote is gone: as many keys fit again.
+            again, _ = self.probed("--endpoint", url, "--quota-up-to", 1000)
+            self.assertEqual(found, again)
+            cases = self.certify_what_was_written()
+            self.assertEqual("passed", cases["quota.keys.new-key-beyond-the-quota-is-refused"]["verdict"])
+
+    def test_a_quota_is_not_looked_for_unasked_nor_beyond_what_was_allowed(self):
+        _, port = self.start_serve("--quota", 1000)
+        found, _ = self.probed("--endpoint", f"mqtt://127.0.0.1:{port}")
+        self.assertNotIn("capabilities", found)
+        self.assertIn("not measured", self.summary)
+        found, _ = self.probed("--endpoint", f"mqtt://127.0.0.1:{port}", "--quota-up-to", 10)
+        self.assertNotIn("capabilities", found)
+        self.assertIn("more than 10 keys", self.summary)
+
+    def test_roles_and_an_announced_packet_limit(self):
+        port = self.restricted_store("max_packet_size 200000")
+        secrets = dict(os.environ, FENCEPOST_PASSWORD="of-me", SENSOR="of-sensor")
+        known = self.write("known.yaml", f"url: mqtt://127.0.0.1:{port}\nkey_prefix: team/f\nroles:\n"
+                                         "  default: {user: me, password: of-me}\n"
+                                         "  restricted: {user: sensor, password_env: SENSOR}\n")
+        found, text = self.probed("--descriptor", known, env=secrets)
+        self.assertEqual({"user": "me", "password_env": "FENCEPOST_PASSWORD"}, found["roles"]["default"])
+        self.assertEqual({"user": "sensor", "password_env": "SENSOR"}, found["roles"]["restricted"])
+        self.assertEqual("team/f", found["key_prefix"])
+        self.assertNotIn("of-me", text)
+        self.assertNotIn("of-sensor", text)
+        self.assertRegex(self.summary, r"restricted logs in; (\d+) of \1 cases of its rights passed")
+        self.assertIn("200000 bytes, announced by the broker", self.summary)
+        cases = self.certify_what_was_written(env=secrets)
+        skipped = {case for case, what in cases.items() if what["verdict"] == "skipped"}
+        # A mebibyte does not fit into a packet; quota and restarts were not described.
+        self.assertIn("binary.large.1048576-bytes", skipped)
+        self.assertFalse([case for case in skipped if case.startswith(("limit.", "authorization."))])
+        result = self.certify("--descriptor", self.out)
+        self.assertEqual(2, result.returncode)
+        self.assertIn("there is no environment variable", result.stderr)
+
+    def test_the_descriptor_goes_to_standard_output_by_itself(self):
+        result = run("probe", "--endpoint", "inproc:", *SLOW)
+        self.assertEqual(0, result.returncode)
+        self.assertEqual({"url": "inproc:", "profile": "deployed"}, yaml.safe_load(result.stdout))
+        self.assertIn("dialect        deployed", result.stderr)
+
+
+class NotFound(ProbeTest):
+    def expect(self, code, words, *arguments):
+        result = self.probe(*arguments)
+        self.assertEqual(code, result.returncode, result.stdout + result.stderr)
+        self.assertIn(words, result.stderr)
+        self.assertFalse(self.out.exists())
+
+    def test_broker_without_store(self):
+        port = free_port()
+        self.start_mosquitto(port, "allow_anonymous true")
+        self.expect(3, "a broker, but no state store", "--endpoint", f"mqtt://127.0.0.1:{port}")
+
+    def test_closed_port(self):
+        self.expect(3, "no broker at", "--endpoint", f"mqtt://127.0.0.1:{free_port()}")
+
+    def test_wrong_password(self):
+        port = self.restricted_store()
+        self.expect(3, "not allowed", "--endpoint", f"mqtt://me:wrong@127.0.0.1:{port}")
+
+    def test_usage(self):
+        self.expect(2, "is not an endpoint", "--endpoint", "http://x")
+        self.expect(2, "cannot read", "--descriptor", "/no/such/file")
+        self.expect(2, "needs the key \"url\"", "--descriptor", self.write("d.yaml", "note: x\n"))
+        self.expect(2, "--quota-up-to", "--quota-up-to", "0")
+        self.out = "/no/such/folder/found.yaml"
+        result = self.probe("--endpoint", "inproc:")
+        self.assertEqual(2, result.returncode)
+        self.assertIn("cannot write", result.stderr)
+
+    def test_interrupt(self):
+        process = self.start(FENCEPOST, "probe", "--out", self.out, "-j", 1, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE)
+        wait_until(lambda: children_of(process.pid))
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=HANG)
+        self.assertEqual(130, process.returncode, said)
+        self.assertFalse(self.out.exists())
+
+
+class Described(ProbeTest):
+    """What a descriptor says is held against what is seen."""
+
+    def test_another_packet_size_than_the_announced_one(self):
+        port = self.start_store("allow_anonymous true", "max_packet_size 200000")
+        known = self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\ncapabilities: {{max_packet_size: 4096}}\n")
+        result = self.certify("--descriptor", known)
+        self.assertEqual(2, result.returncode, result.stderr)
+        self.assertIn("max_packet_size: 4096, and the broker announces 200000", result.stderr)
+        self.assertIn("announces 200000", self.load_report()["stopped_because"])
+
+    def test_the_profile_is_that_of_the_descriptor_unless_another_is_given(self):
+        known = self.write("d.yaml", "url: 'inproc:?dialect=documented'\nprofile: deployed\n")
+        self.assertEqual(1, self.certify("--descriptor", known).returncode)
+        self.assertEqual("deployed", self.load_report()["profile"])
+        self.assertEqual(0, self.certify("--descriptor", known, "--profile", "auto").returncode)
+        self.assertEqual("auto", self.load_report()["profile"])
+
+    def test_the_keys_are_below_the_prefix(self):
+        known = self.write("d.yaml", "url: 'inproc:'\nkey_prefix: team/f\n")
+        self.assertEqual(0, self.certify("--descriptor", known, "--run", "set.nx.*").returncode)
+        self.assertTrue(all("fencepost/" not in payload for payload in self.payloads()))
+        self.assertIn("team/f/", self.report.read_text())
+
+
+class Restarted(ProbeTest):
+    def test_a_hook_restarts_the_broker(self):
+        port = free_port()
+        pid_file = self.folder / "pid"
+        user = "user root\n" if os.geteuid() == 0 else ""
+        config = self.write("broker.conf", f"listener {port} 127.0.0.1\nallow_anonymous true\nplugin {PLUGIN}\n"
+                                           f"max_inflight_messages 0\npid_file {pid_file}\n{user}")
+        preload = f"LD_PRELOAD={PRELOAD} " if PRELOAD else ""
+        script = self.write("restart", "#!/bin/sh\nset -e\nif [ -e pid ]; then old=$(cat pid); kill $old\n"
+                                       "while kill -0 $old 2>/dev/null; do sleep 0.01; done; fi\n"
+                                       f"{preload}{MOSQUITTO} -c {config} -d\necho again >> log\n")
+        script.chmod(0o700)
+
+        def end():
+            if pid_file.exists():
+                os.kill(int(pid_file.read_text()), signal.SIGKILL)
+
+        subprocess.run([script], cwd=self.folder, check=True, timeout=HANG, stderr=subprocess.DEVNULL)
+        self.addCleanup(end)
+        wait_until(lambda: listening(port) and pid_file.exists())
+        known = self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\nhooks: {{restart: ./restart, timeout: 20s}}\n")
+        result = self.certify("--descriptor", known, *RESTART_CASES)
+        self.assertEqual(0, result.returncode, result.stdout[-3000:] + result.stderr)
+        passed = self.load_report()["summary"]["passed"]
+        self.assertGreaterEqual(passed, 2)
+        self.assertEqual(passed + 1, len((self.folder / "log").read_text().splitlines()))
+        # A probe restarts nothing.
+        found, _ = self.probed("--descriptor", known)
+        self.assertEqual({"restart": "./restart", "timeout": "20000ms"}, found["hooks"])
+        self.assertEqual(passed + 1, len((self.folder / "log").read_text().splitlines()))
+
+    def test_a_hook_that_fails_says_nothing_of_the_store(self):
+        _, port = self.start_serve()
+        known = self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\nhooks: {{restart: echo sorry; exit 7}}\n")
+        result = self.certify("--descriptor", known, *RESTART_CASES)
+        self.assertEqual(4, result.returncode, result.stdout + result.stderr)
+        self.assertIn("ended with exit code 7; it wrote:\nsorry", result.stdout)
+
+    def test_the_embedded_broker_restarts_itself(self):
+        result = self.certify(*RESTART_CASES)
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+        self.assertEqual(0, self.load_report()["summary"]["skipped"])
+
+
+class Capabilities(unittest.TestCase):
+    def test_are_listed_with_how_to_provide_them(self):
+        rows = json.loads(run("list", "capabilities", "--json").stdout)
+        needed = {name for case in json.loads(run("list", "cases", "--json").stdout) for name in case["requires"]}
+        self.assertEqual(needed, {row["name"] for row in rows})
+        text = run("list", "capabilities").stdout
+        for row in rows:
+            self.assertIn(row["meaning"], text)
+            self.assertIn(row["provide"], text)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

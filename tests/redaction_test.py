@@ -1,0 +1,374 @@
+"""No password and no key ends in anything that a run prints or writes, whatever goes wrong.
+
+    redaction_test.py BUILD_BIN_DIR [unittest arguments]
+
+Each run gets every kind of report and GitHub's files; then all of it is searched for the secrets, as they are, as they
+stand in a URL, and as JSON and XML would write them. Starts brokers on free loopback ports and ends only those.
+"""
+
+import html
+import json
+import os
+import pathlib
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+FENCEPOST = BIN / "fencepost"
+PLUGIN = BIN / "fencepost_statestore.so"
+MOSQUITTO = next(p for p in ("/usr/sbin/mosquitto", "/usr/bin/mosquitto") if os.access(p, os.X_OK))
+PRELOAD = os.environ.get("FENCEPOST_TEST_PRELOAD", "")
+SLOW = ["-j", "8", "--timeout-scale", "5"] if PRELOAD else []
+HANG = 300  # seconds after which a run counts as hung
+
+# Each with a core that no escaping changes, so that it is found wherever it is cut out or written differently.
+PASSWORD = 'p@ss:w/örd"&%<xyzzy0815>'
+ROLE_PASSWORD = "role's: pl4ugh{99}"
+KEY_MATERIAL = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0waw"
+CORES = ["xyzzy0815", "pl4ugh", KEY_MATERIAL[4:30]]
+
+
+def quoted(password):
+    return urllib.parse.quote(password, safe="")
+
+
+def percent(password):
+    """Every character as %XX: the core cannot be seen in the URL."""
+    return "".join(f"%{byte:02x}" for byte in password.encode())
+
+
+def forms(secret):
+    """How a secret could be written: as it is, in a URL, in JSON, in XML."""
+    return {secret, quoted(secret), percent(secret), percent(secret).upper(), json.dumps(secret)[1:-1],
+            html.escape(secret), html.escape(secret, quote=False)}
+
+
+FORBIDDEN = set(CORES).union(*(forms(secret) for secret in (PASSWORD, ROLE_PASSWORD, KEY_MATERIAL)))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_listening(port, process):
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.01)
+    raise AssertionError("the broker does not listen")
+
+
+class RedactionTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.folder = pathlib.Path(directory.name)
+        self.inputs = self.folder / "inputs"
+        self.outputs = self.folder / "outputs"
+        self.inputs.mkdir()
+        self.outputs.mkdir()
+
+    def start_broker(self, *lines, password=PASSWORD):
+        """A broker that knows two users; returns it and its port."""
+        port = free_port()
+        passwords = self.inputs / "passwords"
+        passwords.touch(mode=0o600)
+        for user, word in (("me", password), ("restricted", ROLE_PASSWORD)):
+            subprocess.run(["mosquitto_passwd", "-b", passwords, user, word], check=True, stderr=subprocess.DEVNULL)
+        user = ["user root"] if os.geteuid() == 0 else []
+        config = self.inputs / "mosquitto.conf"
+        config.write_text("\n".join([f"listener {port} 127.0.0.1", "allow_anonymous false",
+                                     f"password_file {passwords}", "persistence false", "set_tcp_nodelay true",
+                                     "max_inflight_messages 0", "max_queued_messages 100000", *user, *lines, ""]),
+                          encoding="utf-8")
+        environment = dict(os.environ, LD_PRELOAD=PRELOAD) if PRELOAD else None
+        broker = subprocess.Popen([MOSQUITTO, "-c", str(config)], stderr=subprocess.DEVNULL, env=environment)
+        self.addCleanup(broker.wait)
+        self.addCleanup(broker.kill)
+        wait_until_listening(port, broker)
+        return broker, port
+
+    def descriptor(self, text):
+        path = self.inputs / "descriptor.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def command(self, *arguments):
+        reports = []
+        for kind in ("json", "junit", "sarif", "badge", "html"):
+            if "--" + kind in HELP:
+                reports += ["--" + kind, self.outputs / ("report." + kind)]
+        return [str(part) for part in (FENCEPOST, "certify", *reports, *SLOW, *arguments)]
+
+    def environment(self, github=True):
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
+        if github:
+            variables |= {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(self.outputs / "output"),
+                          "GITHUB_STEP_SUMMARY": str(self.outputs / "summary")}
+        return variables
+
+    def run_certify(self, *arguments, github=True):
+        for path in self.outputs.iterdir():
+            path.unlink()
+        done = subprocess.run(self.command(*arguments), capture_output=True, timeout=HANG, check=False,
+                              cwd=self.outputs, env=self.environment(github))
+        return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+
+    def expect_no_secret(self, code, *arguments, masked=(), wrote=True):
+        """Runs, checks the exit code, and searches all that came of it."""
+        found, out, err = self.run_certify(*arguments)
+        self.assertEqual(found, code, out[-3000:] + err[-3000:])
+        masks = [line.removeprefix("::add-mask::") for line in err.splitlines() if line.startswith("::add-mask::")]
+        # Masks are how GitHub Actions learns what to hide: they stand first, and nowhere but on standard error.
+        self.assertEqual([mask.replace("%25", "%") for mask in masks], list(masked))
+        self.assertEqual(err.splitlines()[:len(masks)], ["::add-mask::" + mask for mask in masks])
+        self.assertNotIn("add-mask", out)
+        self.search("standard error", "\n".join(err.splitlines()[len(masks):]))
+        self.search("standard output", out)
+        self.search_files(wrote)
+        return out + err
+
+    def search_files(self, wrote=True):
+        names = {path.name for path in self.outputs.iterdir()}
+        if wrote:
+            self.assertLessEqual({"report.json", "report.junit", "report.sarif", "report.badge", "output", "summary"},
+                                 names)
+        for path in self.outputs.iterdir():
+            self.search(path.name, path.read_text(encoding="utf-8"))
+
+    def search(self, where, text):
+        for secret in FORBIDDEN:
+            self.assertFalse(secret.lower() in text.lower(), f"{secret} is in {where}:\n{text[:2000]}")
+
+
+class Endpoints(RedactionTest):
+    def urls(self, port, password=PASSWORD):
+        return [f"mqtt://me:{quoted(password)}@127.0.0.1:{port}", f"mqtt://me:{percent(password)}@127.0.0.1:{port}"]
+
+    def test_a_closed_port(self):
+        for url in self.urls(free_port()):
+            raw = url.split(":")[2].rsplit("@", 1)[0]
+            said = self.expect_no_secret(3, "--endpoint", url, masked=[raw, PASSWORD])
+            self.assertIn("no broker at mqtt://me:***@127.0.0.1:", said)
+            reproduce = json.loads((self.outputs / "report.json").read_text())["cases"][0]["reproduce"]
+            self.assertIn("mqtt://me:***@127.0.0.1:", reproduce)
+
+    def test_a_broker_that_refuses_the_password(self):
+        _, port = self.start_broker(password="another")
+        for url in self.urls(port):
+            raw = url.split(":")[2].rsplit("@", 1)[0]
+            self.assertIn("not allowed", self.expect_no_secret(3, "--endpoint", url, masked=[raw, PASSWORD]))
+
+    def test_a_broker_without_a_store(self):
+        _, port = self.start_broker()
+        url = self.urls(port)[0]
+        said = self.expect_no_secret(3, "--endpoint", url, masked=[quoted(PASSWORD), PASSWORD])
+        self.assertIn("a broker, but no state store", said)
+
+    def test_a_store_that_passes_and_one_that_fails(self):
+        _, port = self.start_broker(f"plugin {PLUGIN}")
+        path = self.descriptor(json.dumps({
+            "url": self.urls(port)[0], "roles": {"restricted": {"user": "restricted", "password": ROLE_PASSWORD}}}))
+        masked = [quoted(PASSWORD), PASSWORD, ROLE_PASSWORD]
+        # Nobody is restricted here, so the cases of restricted clients fail; the others pass.
+        self.expect_no_secret(0, "--descriptor", path, "--run", "get.*", "--run", "set.nx.*", masked=masked)
+        self.expect_no_secret(1, "--descriptor", path, "--trace", "--run", "authorization.*", "--run", "set.nx.*",
+                              "--profile", "documented", masked=masked)
+
+    def test_roles_whose_password_is_refused(self):
+        _, port = self.start_broker(f"plugin {PLUGIN}")
+        path = self.descriptor(json.dumps({
+            "url": self.urls(port)[0], "roles": {"restricted": {"user": "x", "password": ROLE_PASSWORD}}}))
+        code, out, _ = self.run_certify("--descriptor", path, "--run", "authorization.*")
+        self.assertNotEqual(code, 0, out)
+        self.search("standard output", out)
+        self.search_files()
+
+    def test_a_store_that_is_lost(self):
+        broker, port = self.start_broker(f"plugin {PLUGIN}")
+        command = self.command("--endpoint", self.urls(port)[0], "--run", "expiry.*")
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=self.environment(github=False))
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        process.stdout.readline()  # the preflight is over, and the cases wait for an expiry
+        process.stdout.readline()
+        broker.kill()
+        out, err = process.communicate(timeout=HANG)
+        self.assertEqual(process.returncode, 3, out + err)
+        self.assertIn("the endpoint was lost", out)
+        self.search("standard output", out)
+        self.search("standard error", err)
+        for path in self.outputs.iterdir():
+            self.search(path.name, path.read_text(encoding="utf-8"))
+
+    def test_a_hook_that_fails(self):
+        _, port = self.start_broker(f"plugin {PLUGIN}")
+        (self.inputs / "words").write_text(f"{ROLE_PASSWORD}\n{quoted(PASSWORD)}\n", encoding="utf-8")
+        for restart in (f"echo {shlex.quote(PASSWORD)} {shlex.quote(ROLE_PASSWORD)}; exit 1", "cat words; exit 1"):
+            path = self.descriptor(json.dumps({
+                "url": self.urls(port)[0], "hooks": {"restart": restart},
+                "roles": {"restricted": {"user": "restricted", "password": ROLE_PASSWORD}}}))
+            said = self.expect_no_secret(4, "--descriptor", path, "--run", "lifecycle.restart.*",
+                                         masked=[quoted(PASSWORD), PASSWORD, ROLE_PASSWORD])
+            self.assertIn("the hook", said)
+
+    def test_a_password_from_the_environment(self):
+        _, port = self.start_broker()
+        path = self.descriptor(f"url: mqtt://127.0.0.1:{port}\n"
+                               "roles: {default: {user: me, password_env: FENCEPOST_TEST_SECRET}}\n")
+        os.environ["FENCEPOST_TEST_SECRET"] = PASSWORD
+        self.addCleanup(os.environ.pop, "FENCEPOST_TEST_SECRET")
+        said = self.expect_no_secret(3, "--descriptor", path, masked=[PASSWORD])
+        self.assertIn("a broker, but no state store", said)
+
+    def test_other_commands(self):
+        _, port = self.start_broker(f"plugin {PLUGIN}")
+        for url in (self.urls(port)[0], self.urls(free_port())[0]):
+            for command in (["probe", "--endpoint", url, "--out", self.outputs / "descriptor"],
+                            ["diff", url, "inproc:", "--run", "get.*", "--json", self.outputs / "diff"],
+                            ["diff", url + "x", "inproc:"]):
+                done = subprocess.run([FENCEPOST, *command], capture_output=True, timeout=HANG, check=False,
+                                      cwd=self.outputs, env=self.environment(github=False))
+                self.assertIn(done.returncode, (0, 1, 2, 3, 4), done.stderr)
+                self.search(command[0], (done.stdout + done.stderr).decode())
+                self.search_files(wrote=False)
+
+    def test_in_process(self):
+        path = self.descriptor(json.dumps({
+            "url": "inproc:?dialect=documented",
+            "roles": {"restricted": {"user": "restricted", "password": ROLE_PASSWORD}}}))
+        # Its roles are its own: the complaint must not quote the password.
+        self.expect_no_secret(2, "--descriptor", path, "--profile", "deployed", wrote=False)
+
+    def test_keys(self):
+        _, port = self.start_broker()
+        for name in ("ca.pem", "client.pem", "client.key"):
+            (self.inputs / name).write_text(
+                f"-----BEGIN PRIVATE KEY-----\n{KEY_MATERIAL}\n-----END PRIVATE KEY-----\n", encoding="utf-8")
+        for place in (free_port(), port):
+            path = self.descriptor(f"url: mqtts://127.0.0.1:{place}\n"
+                                   "tls: {ca: ca.pem, certificate: client.pem, key: client.key}\n")
+            self.expect_no_secret(3, "--descriptor", path)
+
+    def test_nothing_selected(self):
+        url = self.urls(1)[0]
+        self.expect_no_secret(5, "--endpoint", url, "--run", "none", masked=[quoted(PASSWORD), PASSWORD])
+
+    def test_the_search_finds_what_it_looks_for(self):
+        # The masks hold the secret: were they anywhere else, it would be found.
+        _, _, err = self.run_certify("--endpoint", self.urls(free_port())[0])
+        with self.assertRaises(AssertionError):
+            self.search("standard error", err)
+        _, _, err = self.run_certify("--endpoint", self.urls(free_port())[0], "--no-github")
+        self.search("standard error", err)
+        self.assertNotIn("add-mask", err)
+
+
+class Mistakes(RedactionTest):
+    ONE_CASE = """
+area: sample
+cases:
+  - {id: x, title: T, requirements: [SET-NX-2], steps: [{get: k, expect: missing}]}
+"""
+
+    def command(self, *arguments):
+        """With a single case: the built-in ones take a moment to read."""
+        path = self.inputs / "one.yaml"
+        path.write_text(self.ONE_CASE, encoding="utf-8")
+        few = [] if "--scenarios" in arguments else ["--scenarios", path]
+        return super().command(*few, *arguments)
+
+    def test_malformed_descriptors(self):
+        word = "xyzzy0815"
+        role = "roles:\n  restricted: "
+        pem = f"-----BEGIN PRIVATE KEY-----\n    {KEY_MATERIAL}\n    -----END PRIVATE KEY-----\n"
+        # What stands there, and the line and column of the complaint.
+        table = [
+            (f"mqtt://me:{word}@127.0.0.1\n", "1:1"),
+            (f"url: mqtt://me:{word}@127.0.0.1:99999\n", ""),
+            (f"url: mqtt://me:{word}\n", ""),
+            (f"url: http://me:{word}@h\n", ""),
+            (f"url: [mqtt://me:{word}@h]\n", "1:6"),
+            (f"url: &a mqtt://me:{word}@h\n", "1:6"),
+            (f"url: !{word} mqtt://h\n", "1:"),
+            (f"mqtt://me:{word}@h: x\n", "1:1"),
+            (f"url: mqtt://h\nurl mqtt://me:{word}@h\n", "2:1"),
+            (f"url: mqtt://h\nroles: {word}\n", "2:8"),
+            (f"url: mqtt://h\n{role}{word}\n", "3:15"),
+            (f"url: mqtt://h\n{role}{{user: me, {word}}}\n", "3:26"),
+            (f"url: mqtt://h\n{role}{{user: me, password {word}}}\n", "3:26"),
+            (f"url: mqtt://h\n{role}{{user: me, password={word}}}\n", "3:26"),
+            (f"url: mqtt://h\n{role}{{user: me, passwort: {word}}}\n", "3:26"),
+            (f"url: mqtt://h\n{role}{{user: me, password: !{word}}}\n", "3:"),
+            (f"url: mqtt://h\n{role}{{user: me, password: '{word}}}\n", ""),
+            (f"url: mqtt://h\n{role}{{user: me, password: *{word}}}\n", "3:"),
+            (f"url: mqtt://h\n{role}{{user: me, password: &{word}}}\n", "3:"),
+            (f"url: mqtt://h\n{role}{{user: me, password: @{word}}}\n", ""),
+            (f"url: mqtt://h\n{role}{{user: me, password: %{word}}}\n", ""),
+            (f"url: mqtt://h\n{role}{{user: me, password: \"\\{word}\"}}\n", ""),
+            (f"url: mqtt://h\n{role}{{user: me, password: [{word}]}}\n", "3:36"),
+            (f"url: mqtt://h\n{role}{{user: me, password: {{{word}: 1}}}}\n", "3:36"),
+            (f"url: mqtt://h\n{role}{{user: me, password: a, password: {word}}}\n", "3:39"),
+            (f"url: mqtt://h\n{role}{{user: me, password_env: {word}}}\n", "3:40"),
+            ("url: mqtts://h\ntls: " + json.dumps(pem) + "\n", "2:6"),
+            (f"url: mqtts://h\ntls:\n  key: |\n    {pem}", "3:8"),
+            (f"url: mqtts://h\ntls: {{key: {KEY_MATERIAL}}}\n", "2:12"),
+            (f"url: mqtts://h\ntls: {{ca: {KEY_MATERIAL}, certificate: {KEY_MATERIAL}}}\n", "2:11"),
+            (f"url: mqtts://h\ntls: {{{KEY_MATERIAL}}}\n", "2:7"),
+        ]
+        for text, place in table:
+            with self.subTest(text=text):
+                path = self.descriptor(text)
+                code, out, err = self.run_certify("--descriptor", path)
+                self.search("standard error", err)
+                self.search("standard output", out)
+                self.search_files(wrote=False)
+                self.assertEqual(code, 2, out + err)
+                self.assertIn(f"descriptor.yaml:{place}" if place else "fencepost: ", err)
+
+    def test_urls_that_are_none_or_stand_elsewhere(self):
+        url = f"mqtt://me:{quoted(PASSWORD)}@127.0.0.1:1"
+        for arguments in (["--endpoint", url + "x"],
+                          ["--endpoint", url + "/topic"],
+                          ["--endpoint", f"mqtt://me:{quoted(PASSWORD)}"],
+                          ["--endpoint", f"mqtt:me:{quoted(PASSWORD)}"],
+                          ["--endpoint", f"mqtt:/me:{quoted(PASSWORD)}@h"],
+                          ["--endpoint", f"me:{quoted(PASSWORD)}@h:1883"],
+                          ["--endpoint", f"ws://me:{quoted(PASSWORD)}@h"],
+                          ["--endpoint", f"http://me:{quoted(PASSWORD)}@h"],
+                          ["--endpoint", f"mqtt://me:{PASSWORD}%@h"],
+                          ["--endpoint", f"mqtt://me:%{quoted(PASSWORD)}%zz@h"],
+                          ["--endpoint", f"mqtt://h?password={quoted(PASSWORD)}"],
+                          ["--endpoint", f"inproc:?password={quoted(PASSWORD)}"],
+                          ["--endpiont", url],
+                          ["--endpiont=" + url],
+                          ["--seed", url],
+                          ["--seed=" + url],
+                          ["--descriptor", url],
+                          ["--profile", url],
+                          ["--shard", url],
+                          ["--json", url],
+                          ["--scenarios", url],
+                          ["--run", url],
+                          ["--timeout-scale", url],
+                          ["--endpoint", url, "--endpoint", url],
+                          [url]):
+            with self.subTest(arguments=arguments):
+                self.expect_no_secret(2, *arguments, wrote=False)
+
+
+HELP = subprocess.run([FENCEPOST, "certify", "--help"], capture_output=True, text=True, timeout=HANG, check=True).stdout
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
