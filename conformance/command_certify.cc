@@ -173,7 +173,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
     complain(wrong);
     return not_begun(options, plan, wrong, ExitCode::kUsage);
   }
-  const Concurrency at_once = concurrency(options.jobs, endpoint);
+  const Concurrency at_once = concurrency(options.jobs, endpoint, checked->round_trip_p50);
   plan.suite.jobs = at_once.jobs;
   plan.suite.at_work = at_once.at_work;
 
