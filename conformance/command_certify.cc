@@ -8,6 +8,7 @@
 #include "conformance/console.h"
 #include "conformance/github.h"
 #include "conformance/library.h"
+#include "conformance/printable.h"
 #include "conformance/report.h"
 #include "conformance/target.h"
 #include "endpoint/url.h"
@@ -36,27 +37,18 @@ bool parse_shard(const std::string& text, Selection& selection) {
          selection.shard <= selection.shards;
 }
 
-// As one word for a shell.
-std::string quote(const std::string& text) {
-  const bool plain = text.find_first_of(" '\"$*?[]&;()<>|\\~#`!{}\t\n") == std::string::npos;
-  if (plain) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 // The command line that repeats this run, without the selection of cases.
 std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   std::string out = options.program + " certify";
   if (!options.endpoint.empty()) {
     // Passwords do not go into reports.
-    out += " --endpoint " + quote(endpoint::redacted(options.endpoint));
+    out += " --endpoint " + shell_word(endpoint::redacted(options.endpoint));
   }
-  if (!options.descriptor.empty()) out += " --descriptor " + quote(options.descriptor);
-  if (!options.scenarios.empty()) out += " --scenarios " + quote(options.scenarios);
+  if (!options.descriptor.empty()) out += " --descriptor " + shell_word(options.descriptor);
+  if (!options.scenarios.empty()) out += " --scenarios " + shell_word(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.strict) out += " --strict";
-  if (!options.baseline.file.empty()) out += " --baseline " + quote(options.baseline.file);
+  if (!options.baseline.file.empty()) out += " --baseline " + shell_word(options.baseline.file);
   return out + fmt::format(" --seed {}", seed);
 }
 
@@ -173,7 +165,7 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
     complain(wrong);
     return not_begun(options, plan, wrong, ExitCode::kUsage);
   }
-  const Concurrency at_once = concurrency(options.jobs, endpoint);
+  const Concurrency at_once = concurrency(options.jobs, endpoint, checked->round_trip_p50);
   plan.suite.jobs = at_once.jobs;
   plan.suite.at_work = at_once.at_work;
 

@@ -21,7 +21,7 @@ ProbeSettings settings_of(const ProbeOptions& options, const endpoint::Endpoint&
   return {.run = {.run_id = random_run_id(),
                   .seed = options.seed.value_or(device()),
                   .timeout_scale = options.timeout_scale},
-          .jobs = concurrency(options.jobs, endpoint).at_work,
+          .jobs = concurrency(options.jobs, endpoint, {}).jobs,
           .quota_up_to = options.quota_up_to};
 }
 

@@ -23,8 +23,10 @@ namespace {
 // at once.
 constexpr std::size_t kNetworkJobs = 64;
 // Against brokers of our own there is nobody to be considerate of, so that all cases that wait can
-// do so at once. They have this machine to themselves no more than its cores, though.
-constexpr Concurrency kReference{.jobs = 256, .at_work = 16};
+// do so at once. What limits those at work are this machine's cores, unless replies are held back.
+constexpr std::size_t kReferenceJobs = 256;
+constexpr std::size_t kReferenceAtWork = 16;
+constexpr endpoint::Duration kPromptReply = std::chrono::milliseconds(5);
 
 // Fewer run at once where all their keys might not fit.
 constexpr std::size_t kKeysOfACase = 16;
@@ -98,14 +100,18 @@ endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint, const Pref
   return offered;
 }
 
-Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint) {
+Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
+                        endpoint::Duration round_trip) {
   const auto all_at_work = [](std::size_t count) { return Concurrency{count, count}; };
   if (jobs > 0) return all_at_work(jobs);
   const endpoint::Capabilities& offered = endpoint.capabilities();
   if (offered.quota && !offered.quota_apart) {
     return all_at_work(std::clamp(*offered.quota / kKeysOfACase, std::size_t{1}, kNetworkJobs));
   }
-  if (endpoint.url().starts_with("embedded")) return kReference;
+  if (endpoint.url().starts_with("embedded")) {
+    const bool prompt = round_trip < kPromptReply;
+    return {.jobs = kReferenceJobs, .at_work = prompt ? kReferenceAtWork : kReferenceJobs};
+  }
   if (offered.transport) return all_at_work(kNetworkJobs);
   return all_at_work(std::max(1U, std::thread::hardware_concurrency()));
 }

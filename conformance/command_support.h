@@ -39,8 +39,9 @@ struct Concurrency {
   std::size_t jobs = 1;     // cases at once
   std::size_t at_work = 1;  // of these, at most so many that do not wait
 };
-// What the user asks for, or, of 0, what suits the endpoint.
-[[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint);
+// What the user asks for, or, of 0, what suits the endpoint, whose replies take `round_trip`.
+[[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
+                                      endpoint::Duration round_trip);
 
 // SIGINT and SIGTERM set the flag from now on; the second one ends the program at once.
 void stop_on_signals();

@@ -345,15 +345,13 @@ TEST(Hook, RunsACommandWhereItIsTold) {
 }
 
 TEST(Hook, SaysHowItEndedAndWhatItWrote) {
-  EXPECT_EQ(outcome({.command = "exit 3"}),
-            "the hook \"exit 3\" ended with exit code 3; it wrote nothing");
-  EXPECT_EQ(
-      outcome({.command = "echo out; echo err >&2; false"}),
-      "the hook \"echo out; echo err >&2; false\" ended with exit code 1; it wrote:\nout\nerr");
+  EXPECT_EQ(outcome({.command = "exit 3"}), "the hook ended with exit code 3; it wrote nothing");
+  EXPECT_EQ(outcome({.command = "echo out; echo err >&2; false"}),
+            "the hook ended with exit code 1; it wrote:\nout\nerr");
   EXPECT_THAT(outcome({.command = "kill -9 $$"}), HasSubstr("ended with signal 9"));
   EXPECT_THAT(outcome({.command = "no-such-command-here"}), HasSubstr("exit code 127"));
   EXPECT_THAT(outcome({.command = "true", .directory = "/no/such/folder"}),
-              HasSubstr("the hook \"true\" cannot be started in /no/such/folder"));
+              HasSubstr("the hook cannot be started in /no/such/folder"));
 }
 
 TEST(Hook, ShowsTheEndOfALongOutput) {
@@ -381,9 +379,8 @@ pid_t pid_in(const std::filesystem::path& path) {
 TEST(Hook, EndsWithItsTimeTogetherWithWhatItHasStarted) {
   const Folder folder;
   const std::string command = "sleep 1000 & echo $! > pid; echo begun; wait";
-  EXPECT_EQ(
-      outcome({.command = command, .directory = folder.path(), .timeout = 500ms}),
-      "the hook \"" + command + "\" did not end within 500 ms and was killed; it wrote:\nbegun");
+  EXPECT_EQ(outcome({.command = command, .directory = folder.path(), .timeout = 500ms}),
+            "the hook did not end within 500 ms and was killed; it wrote:\nbegun");
   const pid_t pid = pid_in(folder.path() / "pid");
   ASSERT_GT(pid, 1);
   const auto deadline = std::chrono::steady_clock::now() + 20s;

@@ -104,7 +104,7 @@ Result<void, std::string> run_hook(const Hook& hook) {
   const auto pid = start(hook, output);
   if (!pid) {
     return fail(
-        fmt::format("the hook \"{}\" cannot be started{}: {}", hook.command,
+        fmt::format("the hook cannot be started{}: {}",
                     hook.directory.empty() ? "" : " in " + hook.directory.string(),
                     std::strerror(pid.error())));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
   }
@@ -112,14 +112,14 @@ Result<void, std::string> run_hook(const Hook& hook) {
   if (!status) {
     kill(-*pid, SIGKILL);
     waitpid(*pid, nullptr, 0);
-    return fail(with_output(fmt::format("the hook \"{}\" did not end within {} ms and was killed",
-                                        hook.command, hook.timeout.count()),
-                            output));
+    return fail(with_output(
+        fmt::format("the hook did not end within {} ms and was killed", hook.timeout.count()),
+        output));
   }
   if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return {};
   const std::string how = WIFEXITED(*status) ? fmt::format("exit code {}", WEXITSTATUS(*status))
                                              : fmt::format("signal {}", WTERMSIG(*status));
-  return fail(with_output(fmt::format("the hook \"{}\" ended with {}", hook.command, how), output));
+  return fail(with_output(fmt::format("the hook ended with {}", how), output));
 }
 
 }  // namespace fencepost::conformance

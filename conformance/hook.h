@@ -17,7 +17,7 @@ struct Hook {
 
 // Runs the command and waits until it ends; what it leaves running in the background stays. The
 // error says how it ended when that was not with exit code 0, or that it was killed because its
-// time was over, and what it has written.
+// time was over, and what it has written; the command, which may hold passwords, is not in it.
 [[nodiscard]] Result<void, std::string> run_hook(const Hook& hook);
 
 }  // namespace fencepost::conformance

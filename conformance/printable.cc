@@ -65,6 +65,16 @@ std::string shortened(std::string_view text, std::size_t most) {
   return std::string(text.substr(0, end)) + std::string(kEllipsis);
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kSpecial = " '\"$*?[]&;()<>|\\~#`!{}\t\n";
+  if (!text.empty() && text.find_first_of(kSpecial) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 std::string without_secrets(std::string text, std::vector<std::string> secrets) {
   constexpr std::string_view kStars = "***";
   // The longest first: one secret may be a part of another.

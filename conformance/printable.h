@@ -24,6 +24,9 @@ namespace fencepost::conformance {
 // in an ellipsis. `most` is at least 3.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 
+// As one word of a shell's command line.
+[[nodiscard]] std::string shell_word(std::string_view text);
+
 // The text with *** in the place of each secret; empty secrets are none.
 [[nodiscard]] std::string without_secrets(std::string text, std::vector<std::string> secrets);
 

@@ -43,6 +43,13 @@ TEST(Printable, CutsBetweenCharacters) {
   EXPECT_EQ(shortened("abcdef", 3), "…");
 }
 
+TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(shell_word("set.nx-1"), "set.nx-1");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("set.*"), "'set.*'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+}
+
 TEST(WithoutSecrets, HasStarsInTheirPlace) {
   EXPECT_EQ(without_secrets("a pw, b pw", {"pw"}), "a ***, b ***");
   EXPECT_EQ(without_secrets("password", {"pass", "password", ""}), "***");

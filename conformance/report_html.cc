@@ -17,6 +17,7 @@
 #include <openssl/evp.h>
 
 #include "base/check.h"
+#include "conformance/printable.h"
 #include "conformance/report.h"
 #include "conformance/report_json.h"
 #include "conformance/report_page.h"
@@ -204,18 +205,18 @@ std::string alerts(const SuiteResult& result, const ReportContext& context) {
          alert("Of the baseline", list_items(result.baseline_notes));
 }
 
-// Which cases the run was to have, as options; empty for all.
+// Which cases the run was to have, as options, each after a blank; empty for all.
 std::string selection_text(const Selection& selection) {
   std::string out;
   const auto add = [&](const char* option, const std::vector<std::string>& values) {
-    for (const std::string& value : values) out += fmt::format(" {} {}", option, value);
+    for (const std::string& value : values) out += fmt::format(" {} {}", option, shell_word(value));
   };
   add("--run", selection.run);
   add("--skip", selection.skip);
   add("--tag", selection.tags);
   add("--requirement", selection.requirements);
   if (selection.shards > 1) out += fmt::format(" --shard {}/{}", selection.shard, selection.shards);
-  return out.empty() ? out : out.substr(1);
+  return out;
 }
 
 // What was left out of the run; nothing when that was nothing.
@@ -226,7 +227,7 @@ std::string selection_fact(const SuiteResult& result, const ReportContext& conte
   if (context.known_cases > 0) {
     of = fmt::format(": {} of {}", result.cases.size(), plural(context.known_cases, "case"));
   }
-  return fmt::format("<dt>Selected</dt><dd><code>{}</code>{}</dd>\n", html(options), of);
+  return fmt::format("<dt>Selected</dt><dd><code>{}</code>{}</dd>\n", html(options.substr(1)), of);
 }
 
 std::string counts(const Summary& summary) {
@@ -334,8 +335,15 @@ std::string data_island(const SuiteResult& result, const Catalogue& catalogue,
   for (const Requirement& requirement : catalogue.all()) {
     data["requirements"].push_back(requirement_document(requirement));
   }
+  // The cases of a family have the same lines: these are there once.
   data["sources"] = ordered_json::array();
-  for (const CaseResult& entry : result.cases) data["sources"].push_back(entry.test_case->source);
+  data["source_of"] = ordered_json::array();
+  std::map<std::string_view, std::size_t> places;
+  for (const CaseResult& entry : result.cases) {
+    const auto [place, added] = places.emplace(entry.test_case->source, places.size());
+    if (added) data["sources"].push_back(entry.test_case->source);
+    data["source_of"].push_back(place->second);
+  }
   const std::string text = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   std::string out;
   out.reserve(text.size() + text.size() / 16);
@@ -428,7 +436,7 @@ std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
                {"seed", std::to_string(context.seed)},
                {"version", html(suite_version())},
                {"exit_code", std::to_string(static_cast<int>(exit_code(result)))},
-               {"command", html(context.command)},
+               {"command", html(context.command + selection_text(context.selection))},
                {"static_list", static_list(result, catalogue)}});
 }
 

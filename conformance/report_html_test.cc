@@ -290,7 +290,7 @@ TEST(HtmlReport, SaysWhichPartOfTheCasesItIsAbout) {
   given.known_cases = 12;
   EXPECT_THAT(
       run.page(given),
-      HasSubstr("<dt>Selected</dt><dd><code>--run t.* --tag &lt;b&gt; --shard 2/5</code>: 1 "
+      HasSubstr("<dt>Selected</dt><dd><code>--run 't.*' --tag '&lt;b&gt;' --shard 2/5</code>: 1 "
                 "of 12 cases</dd>"));
 }
 
@@ -314,6 +314,7 @@ TEST(HtmlReport, HoldsTheReportTheRulesAndTheLinesOfEachCase) {
   EXPECT_EQ(data["report"], json::parse(to_json(run.result, catalogue(), context())));
   ASSERT_THAT(data["sources"], SizeIs(2));
   EXPECT_EQ(data["sources"][1], run.cases[1].source);
+  EXPECT_EQ(data["source_of"], (nlohmann::json{0, 1}));
   EXPECT_THAT(run.cases[1].source, Not(IsEmpty()));
   ASSERT_THAT(data["requirements"], SizeIs(catalogue().all().size()));
   EXPECT_EQ(data["requirements"][2], json::parse(R"({

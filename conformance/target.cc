@@ -27,8 +27,8 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
        .key_prefix = key_prefix});
 }
 
-// Two brokers: one without limits for most cases, and a small one, whose few places are soon filled,
-// which takes no large packets, and which may be restarted.
+// Two brokers: one without limits for most cases, and a small one, whose few places are soon
+// filled, which takes no large packets, and which may be restarted.
 class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
   // The brokers must outlive the endpoint.
@@ -121,9 +121,10 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
                        secrets = secrets_of(descriptor)]() -> Result<void, endpoint::Error> {
       const auto done = run_hook(hook);
       if (done) return {};
-      // The command, and what it writes, may name the passwords that it needs.
-      return fail(endpoint::Error{endpoint::ErrorKind::kInternal,
-                                  without_secrets(done.error(), secrets)});
+      // What it writes may name the passwords that it needs. (The command itself, in which the
+      // shell's quotes would hide them, is in no message.)
+      return fail(
+          endpoint::Error{endpoint::ErrorKind::kInternal, without_secrets(done.error(), secrets)});
     };
   }
   Target target;
