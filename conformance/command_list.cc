@@ -14,6 +14,7 @@
 #include "conformance/matrix.h"
 #include "conformance/matrix_formats.h"
 #include "conformance/text_wrap.h"
+#include "reference_store/faults/fault.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -97,8 +98,40 @@ ExitCode list_capabilities(bool json) {
   return ExitCode::kConformant;
 }
 
+// The stores that are wrong or unusual on purpose; needs no scenarios.
+ExitCode list_faults(bool json) {
+  ordered_json out = ordered_json::array();
+  for (const store::Fault& fault : store::faults()) {
+    if (json) {
+      out.push_back({{"id", fault.id},
+                     {"name", fault.name},
+                     {"kind", name(fault.kind)},
+                     {"needs", name(fault.needs)},
+                     {"text", fault.text},
+                     {"requirements", fault.requirements}});
+    } else {
+      fmt::print("{:<4} {:<7} {:<40} {}\n", fault.id, name(fault.kind), fault.name, fault.text);
+    }
+  }
+  if (json) fmt::print("{}\n", out.dump(1));
+  return ExitCode::kConformant;
+}
+
+void explain_fault(const store::Fault& fault) {
+  fmt::print("{}  {}  ({})\n\n  does      {}\n", fault.id, fault.name, name(fault.kind),
+             fault.text);
+  if (!fault.requirements.empty()) {
+    fmt::print("  breaks    {}\n", fmt::join(fault.requirements, ", "));
+  }
+  fmt::print(
+      "  see it    fencepost certify --endpoint 'inproc:?fault={}'\n"
+      "  serve it  fencepost serve --fault {}\n",
+      fault.name, fault.name);
+}
+
 ExitCode list(const ListOptions& options) {
   if (options.what == "capabilities") return list_capabilities(options.json);
+  if (options.what == "faults") return list_faults(options.json);
   const auto library = open_library(options.scenarios);
   if (!library) return ExitCode::kUsage;
   ordered_json out = ordered_json::array();
@@ -141,11 +174,15 @@ ExitCode explain(const std::string& id, const std::string& scenarios) {
     return ExitCode::kConformant;
   }
   if (explain_family(id, *library)) return ExitCode::kConformant;
+  if (const store::Fault* fault = store::find_fault(id)) {
+    explain_fault(*fault);
+    return ExitCode::kConformant;
+  }
   std::vector<std::string_view> known;
   for (const Requirement& requirement : library->catalogue.all()) known.push_back(requirement.id);
   for (const Case& test_case : library->cases) known.push_back(test_case.id);
   const std::string guess = nearest(id, known);
-  fmt::print(stderr, "fencepost: there is no requirement and no case {}{}\n", id,
+  fmt::print(stderr, "fencepost: there is no requirement, no case and no fault {}{}\n", id,
              guess.empty() ? "; see fencepost list" : "; did you mean " + guess + "?");
   return ExitCode::kUsage;
 }

@@ -47,6 +47,25 @@ std::optional<endpoint::Conditions> read_conditions(const ServeOptions& options)
   return out;
 }
 
+// The wrong store that the options name, null for the right one; nothing after a complaint.
+std::optional<const store::Fault*> read_fault(const ServeOptions& options) {
+  if (options.fault.empty() && options.null.empty()) return nullptr;
+  if (!options.fault.empty() && !options.null.empty()) {
+    complain("--fault and --null: a broker serves one store");
+    return std::nullopt;
+  }
+  const auto fault = fault_named(options.fault.empty() ? options.null : options.fault);
+  if (!fault) {
+    complain(fault.error());
+    return std::nullopt;
+  }
+  if (!options.null.empty() && (*fault)->kind != store::FaultKind::kNull) {
+    complain("--null " + options.null + ": that store does something; say --fault");
+    return std::nullopt;
+  }
+  return *fault;
+}
+
 ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals) {
   while (broker.running()) {
     const int signal = sigtimedwait(&signals, nullptr, &kWatchInterval);
@@ -81,6 +100,12 @@ ExitCode serve(const ServeOptions& options) {
   const auto conditions = read_conditions(options);
   if (!conditions) return ExitCode::kUsage;
   broker_options.conditions = *conditions;
+  const auto fault = read_fault(options);
+  if (!fault) return ExitCode::kUsage;
+  if (*fault != nullptr) {
+    broker_options.fault = (*fault)->id;
+    broker_options.seed = options.seed;
+  }
   // Signals are waited for, not handled: blocked before the broker starts so that none is missed.
   sigset_t signals;
   sigemptyset(&signals);
@@ -96,6 +121,11 @@ ExitCode serve(const ServeOptions& options) {
   }
   fmt::print("fencepost: state store ({} dialect) ready at mqtt://127.0.0.1:{}\n", options.profile,
              (*broker)->port());
+  if (*fault != nullptr) {
+    fmt::print("fencepost: it is {} on purpose ({} {}): {}\n",
+               (*fault)->kind == store::FaultKind::kBenign ? "unusual" : "wrong", (*fault)->id,
+               (*fault)->name, (*fault)->text);
+  }
   std::fflush(stdout);
   return watch(**broker, signals);
 }

@@ -84,6 +84,9 @@ struct ServeOptions {
   std::string clock_offset = "0s";  // durations: see conditions_options.h
   std::string response_delay = "0s";
   std::string response_jitter = "0s";
+  std::string fault{};     // id or name of a wrong store
+  std::string null{};      // the same of a store that does nothing
+  std::uint64_t seed = 1;  // of whatever is random in it
   bool verbose = false;
 };
 [[nodiscard]] ExitCode serve(const ServeOptions& options);

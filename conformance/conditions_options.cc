@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <vector>
 
 #include "base/check.h"
 #include "conformance/yaml_reader.h"
@@ -57,19 +59,41 @@ std::optional<std::string> set_condition(std::string_view name, const std::strin
   return std::nullopt;
 }
 
+Result<const store::Fault*, std::string> fault_named(const std::string& text) {
+  if (const store::Fault* fault = store::find_fault(text)) return fault;
+  std::vector<std::string_view> known;
+  for (const store::Fault& fault : store::faults()) {
+    known.push_back(fault.id);
+    known.push_back(fault.name);
+  }
+  const std::string guess = nearest(text, known);
+  return fail("there is no fault \"" + text + "\"" +
+              (guess.empty() ? "" : ", did you mean " + guess + "?") +
+              "; `fencepost list faults` has all of them");
+}
+
 Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url,
                                                         codec::DialectId dialect) {
-  ReferenceOptions out{.dialect = dialect, .conditions = {}};
+  ReferenceOptions out{.dialect = dialect};
   for (const auto& [name, value] : url.query) {
     if (name == "dialect") {
       const auto known = codec::dialect_named(value);
       if (!known) return fail("dialect=" + value + " is neither documented nor deployed");
       out.dialect = *known;
+    } else if (name == "fault") {
+      const auto fault = fault_named(value);
+      if (!fault) return fail(fault.error());
+      out.fault = *fault;
+    } else if (name == "seed") {
+      const char* end = value.data() + value.size();
+      const auto [stop, code] = std::from_chars(value.data(), end, out.seed);
+      if (code != std::errc{} || stop != end) return fail("seed=" + value + " is no number");
     } else if (is_condition(name)) {
       if (auto wrong = set_condition(name, value, out.conditions)) return fail(std::move(*wrong));
     } else {
       return fail("the endpoint has no option \"" + name +
-                  "\"; it may have dialect, clock-offset, response-delay and response-jitter");
+                  "\"; it may have dialect, clock-offset, response-delay, response-jitter, fault "
+                  "and seed");
     }
   }
   return out;

@@ -2,6 +2,7 @@
 // ourselves, and on the command line of `fencepost serve`.
 //
 //   embedded?dialect=documented&clock-offset=-10m&response-delay=200ms&response-jitter=50ms
+//   inproc:?fault=S01&seed=7
 #pragma once
 
 #include <optional>
@@ -12,6 +13,7 @@
 #include "codec/dialect.h"
 #include "endpoint/conditions.h"
 #include "endpoint/url.h"
+#include "reference_store/faults/fault.h"
 
 namespace fencepost::conformance {
 
@@ -25,7 +27,12 @@ namespace fencepost::conformance {
 struct ReferenceOptions {
   codec::DialectId dialect = codec::DialectId::kDeployed;
   endpoint::Conditions conditions{};
+  const store::Fault* fault = nullptr;  // the store is this wrong or unusual one
+  std::uint64_t seed = 1;               // of whatever is random in it
 };
+
+// The fault of that id or name. The error says what comes near, and where the list is.
+[[nodiscard]] Result<const store::Fault*, std::string> fault_named(const std::string& text);
 
 // The options of an `embedded` or `inproc:` URL; the dialect is `dialect` unless it says otherwise.
 // The error says which option is wrong and what was expected.

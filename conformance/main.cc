@@ -178,21 +178,31 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
                       "How late the store sends what it sends, e.g. 200ms");
   command->add_option("--response-jitter", options.response_jitter,
                       "Up to so much later, at random; what goes to one client stays in order");
+  command->add_option("--fault", options.fault,
+                      "Serve a store that is wrong on purpose: an id or name of `list faults`");
+  command->add_option("--null", options.null,
+                      "Serve one that does nothing right: silent, echo, always-ok, always-error, "
+                      "drops-connection, wrong-topic or closes-at-random");
+  command->add_option("--seed", options.seed, "Of whatever is random in it (default 1)");
   command->add_flag("-v,--verbose", options.verbose, "Show the broker's log");
   command->callback([&] { action = [&] { return serve(options); }; });
 }
 
 void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
                  std::vector<std::string>& paths, Action& action) {
-  CLI::App* list_command = app.add_subcommand("list", "List cases, requirements or capabilities");
+  CLI::App* list_command =
+      app.add_subcommand("list", "List cases, requirements, capabilities or faults");
   list_command
-      ->add_option("what", list_options.what, "cases (default), requirements or capabilities")
-      ->check(CLI::IsMember({"cases", "requirements", "capabilities"}));
+      ->add_option(
+          "what", list_options.what,
+          "cases (default), requirements, capabilities, or the wrong stores of selftest: faults")
+      ->check(CLI::IsMember({"cases", "requirements", "capabilities", "faults"}));
   list_command->add_flag("--json", list_options.json, "As JSON");
   list_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
   list_command->callback([&] { action = [&] { return list(list_options); }; });
 
-  CLI::App* explain_command = app.add_subcommand("explain", "Explain a requirement or a case");
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "Explain a requirement, a case or a fault");
   explain_command->add_option("id", id, "e.g. SET-NX-1")->required();
   explain_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
   explain_command->callback([&] { action = [&] { return explain(id, list_options.scenarios); }; });

@@ -18,8 +18,15 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
                                                     const std::string& key_prefix) {
   auto authorization = store::parse_authorization(authorization_below(key_prefix));
   FENCEPOST_CHECK(authorization.has_value());
+  endpoint::MakeStore make_store;
+  if (given.fault != nullptr) {
+    make_store = [fault = given.fault, seed = given.seed](const store::ServiceOptions& service) {
+      return fault->make(service, seed);
+    };
+  }
   return endpoint::make_in_process_endpoint(
       {.service = {.dialect = given.dialect, .store = {.authorization = std::move(*authorization)}},
+       .make_store = std::move(make_store),
        .quota = kReferenceQuota,
        .roles = {kRestrictedRole},
        .conditions = given.conditions,
@@ -92,7 +99,9 @@ Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const e
                                         .quota = small ? kReferenceQuota : 0,
                                         .max_packet_size = small ? kReferencePacketSize : 0,
                                         .authorization_json = authorization_below(key_prefix),
-                                        .conditions = given.conditions});
+                                        .conditions = given.conditions,
+                                        .fault = std::string(given.fault ? given.fault->id : ""),
+                                        .seed = given.seed});
     if (!broker) {
       const bool missing = broker.error().kind == endpoint::StartErrorKind::kMissingProgram;
       return fail(TargetError{missing ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,

@@ -103,6 +103,10 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
   add("clock_offset_ms", options.conditions.clock_offset);
   add("response_delay_ms", options.conditions.response_delay);
   add("response_jitter_ms", options.conditions.response_jitter);
+  if (!options.fault.empty()) {
+    text += "plugin_opt_fault " + options.fault + "\n";
+    text += "plugin_opt_seed " + std::to_string(options.seed) + "\n";
+  }
   if (!options.authorization_json.empty()) {
     text += "plugin_opt_authorization " + authorization_path + "\n";
   }

@@ -45,6 +45,8 @@ struct BrokerOptions {
   std::string node_id = "StateStore";       // of the store's versions
   std::string authorization_json{};         // empty: everybody may do everything
   Conditions conditions{};                  // of the store
+  std::string fault{};                      // id of a wrong store; empty: the right one
+  std::uint64_t seed = 1;                   // of whatever is random in the wrong one
   std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};
   bool with_store = true;    // false: a plain broker without the plugin

@@ -88,10 +88,17 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
   } else if (name == "clock_offset_ms" || name == "response_delay_ms" ||
              name == "response_jitter_ms") {
     return read_condition(name, value, options);
+  } else if (name == "fault") {
+    options.fault = store::find_fault(value);
+    if (options.fault == nullptr) return seen + "one of reference_store/faults, by id or name";
+  } else if (name == "seed") {
+    const auto seed = parse_number<std::uint64_t>(value);
+    if (!seed) return seen + "a number of 64 bits";
+    options.seed = *seed;
   } else {
     return "unknown option " + name +
            "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-           "response_delay_ms or response_jitter_ms";
+           "response_delay_ms, response_jitter_ms, fault or seed";
   }
   return std::nullopt;
 }

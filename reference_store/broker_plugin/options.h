@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "reference_store/delay_queue.h"
+#include "reference_store/faults/fault.h"
 #include "reference_store/service.h"
 
 namespace fencepost::broker_plugin {
@@ -22,11 +23,13 @@ struct Options {
   std::optional<pid_t> parent{};  // stop the broker when its parent is no longer this process
   std::chrono::milliseconds clock_offset{0};  // of the store's wall clock from the machine's
   store::DelayOptions delay{};                // of all that the store sends
+  const store::Fault* fault = nullptr;  // serve this wrong or unusual store, not the right one
+  std::uint64_t seed = 1;               // of whatever is random in it
 };
 
 // Reads dialect, quota, authorization (a file), node_id, parent_pid, clock_offset_ms,
-// response_delay_ms and response_jitter_ms. The error names the option, what was seen and what was
-// expected.
+// response_delay_ms, response_jitter_ms, fault and seed. The error names the option, what was seen
+// and what was expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 
 }  // namespace fencepost::broker_plugin

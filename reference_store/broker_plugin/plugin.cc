@@ -12,6 +12,8 @@
 //   plugin_opt_clock_offset_ms -600000     # the store's clock is ten minutes behind the machine's
 //   plugin_opt_response_delay_ms 200       # all that the store sends is so late ...
 //   plugin_opt_response_jitter_ms 50       # ... and up to so much more, in order for each client
+//   plugin_opt_fault S01                   # a store that is wrong: see reference_store/faults
+//   plugin_opt_seed 1                      # of whatever is random in it
 //
 // The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All
 // callbacks run on the broker's only thread. No exception leaves an entry point.
@@ -91,21 +93,21 @@ void send(const store::Delivery& delivery) {
 
 class Plugin {
  public:
-  explicit Plugin(Options options)
-      : service_(std::move(options.service)),
+  explicit Plugin(const Options& options)
+      : store_(make_store(options)),
         parent_(options.parent),
         clock_offset_(options.clock_offset),
         delayed_(options.delay) {}
 
   int on_message(mosquitto_evt_message& event) {
-    if (event.topic != codec::kRequestTopic) return MOSQ_ERR_SUCCESS;
+    if (!store_->serves(event.topic)) return MOSQ_ERR_SUCCESS;
     const char* client_id = mosquitto_client_id(event.client);
     const char* user_name = mosquitto_client_username(event.client);
     if (client_id == nullptr) return MOSQ_ERR_PROTOCOL;
     const store::Caller caller{.client_id = client_id,
                                .user_name = user_name == nullptr ? "" : user_name};
     const store::Handling handling =
-        service_.handle(caller, read_message(event), current_instant(clock_offset_), deliveries_);
+        store_->handle(caller, read_message(event), current_instant(clock_offset_), deliveries_);
     flush(caller.client_id);
     // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is
     // sent.
@@ -117,17 +119,22 @@ class Plugin {
     // Sockets that never sent a CONNECT are reported without a client id.
     const char* client_id = mosquitto_client_id(event.client);
     if (client_id == nullptr) return;
-    service_.disconnect(client_id);
+    store_->disconnect(client_id);
     delayed_.disconnect(client_id);
   }
 
   void on_tick() {
-    service_.expire(current_instant(clock_offset_), deliveries_);
+    store_->expire(current_instant(clock_offset_), deliveries_);
     flush({});  // an expiry answers nobody's request
     if (parent_ && getppid() != *parent_) kill(getpid(), SIGTERM);
   }
 
  private:
+  static std::unique_ptr<store::Handler> make_store(const Options& options) {
+    if (options.fault != nullptr) return options.fault->make(options.service, options.seed);
+    return std::make_unique<store::Service>(options.service);
+  }
+
   static int hide_request(mosquitto_evt_message& event) {
     char* sink = mosquitto_strdup(kSinkTopic);
     if (sink == nullptr) return MOSQ_ERR_NOMEM;
@@ -159,13 +166,13 @@ class Plugin {
   }
 
   [[nodiscard]] std::optional<std::chrono::microseconds> next_wake() const {
-    const auto expiry = service_.next_expiry();
+    const auto expiry = store_->next_expiry();
     const auto due = delayed_.next_due();
     if (!expiry || !due) return expiry ? expiry : due;
     return std::min(*expiry, *due);
   }
 
-  store::Service service_;
+  std::unique_ptr<store::Handler> store_;
   std::optional<pid_t> parent_;
   std::chrono::milliseconds clock_offset_;
   store::DelayQueue delayed_;
@@ -228,7 +235,7 @@ int start(mosquitto_plugin_id_t* identifier, void** user_data, mosquitto_opt* gi
     mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", options.error().c_str());
     return MOSQ_ERR_INVAL;
   }
-  auto plugin = std::make_unique<Plugin>(std::move(*options));
+  auto plugin = std::make_unique<Plugin>(*options);
   const int failed = register_callbacks(identifier, plugin.get());
   if (failed == 0) *user_data = plugin.release();
   return failed;
