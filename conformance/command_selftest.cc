@@ -2,6 +2,7 @@
 #include <atomic>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "conformance/commands.h"
 #include "conformance/library.h"
 #include "conformance/selftest.h"
+#include "conformance/selftest_html.h"
 #include "conformance/target.h"
 #include "endpoint/in_process.h"
 
@@ -92,6 +94,11 @@ void print_slowest(const SelftestResult& result) {
 ExitCode selftest(const SelftestCommand& command) {
   const auto library = open_library({});
   if (!library) return ExitCode::kUsage;
+  if (const auto writable = check_writable({.json = command.json, .html = command.html});
+      !writable) {
+    fmt::print(stderr, "fencepost: {}\n", writable.error());
+    return ExitCode::kUsage;
+  }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
   SelftestOptions options;
@@ -118,8 +125,10 @@ ExitCode selftest(const SelftestCommand& command) {
   }
   print_slowest(result);
   fmt::print("time {:.2f} s\n", static_cast<double>(result.duration.count()) / 1e6);
-  if (!command.json.empty()) {
-    const auto written = write_file(command.json, selftest_json(result, command.seed));
+  for (const auto& [path, render] :
+       {std::pair{&command.json, &selftest_json}, std::pair{&command.html, &selftest_html}}) {
+    if (path->empty()) continue;
+    const auto written = write_file(*path, render(result, command.seed));
     if (!written) {
       fmt::print(stderr, "fencepost: {}\n", written.error());
       return ExitCode::kInternal;

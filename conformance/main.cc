@@ -219,6 +219,7 @@ void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
                       "Only the faults whose id or name matches this glob (repeatable)");
   command->add_option("--json", options.json,
                       "Write scores, survivors and the kill matrix to this file");
+  command->add_option("--html", options.html, "The same as a page to look at, which loads nothing");
   command->add_option("--seed", options.seed, "Of everything random (default 1)");
   command->callback([&] { action = [&] { return selftest(options); }; });
 }

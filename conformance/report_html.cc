@@ -14,9 +14,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <openssl/evp.h>
 
-#include "base/check.h"
+#include "conformance/html_page.h"
 #include "conformance/printable.h"
 #include "conformance/report.h"
 #include "conformance/report_json.h"
@@ -28,29 +27,6 @@ namespace {
 using nlohmann::ordered_json;
 
 // --- text in HTML ------------------------------------------------------------------------------
-
-std::string html(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 std::string plural(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -325,10 +301,9 @@ ordered_json requirement_document(const Requirement& requirement) {
           {"outcomes", requirement.outcomes}};
 }
 
-// JSON that can stand in a <script>: plain ASCII, and no `<`, so that nothing in it can end the
-// element. The page reads it back with JSON.parse.
-std::string data_island(const SuiteResult& result, const Catalogue& catalogue,
-                        const ReportContext& context) {
+// What the page's scripts read.
+std::string page_data(const SuiteResult& result, const Catalogue& catalogue,
+                      const ReportContext& context) {
   ordered_json data;
   data["report"] = report_document(result, catalogue, context);
   data["requirements"] = ordered_json::array();
@@ -344,100 +319,45 @@ std::string data_island(const SuiteResult& result, const Catalogue& catalogue,
     if (added) data["sources"].push_back(entry.test_case->source);
     data["source_of"].push_back(place->second);
   }
-  const std::string text = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  std::string out;
-  out.reserve(text.size() + text.size() / 16);
-  for (const char c : text) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-// The files of report_page/ that end so, one after the other.
-std::string page_source(std::string_view extension) {
-  std::string out;
-  for (const SourceFile& file : report_page_files()) {
-    if (file.name.ends_with(extension)) out += file.content;
-  }
-  FENCEPOST_CHECK(!out.empty());
-  return out;
-}
-
-// 'sha256-...' as a content security policy names a script or style that may be used.
-std::string policy_hash(const std::string& source) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned int size = 0;
-  const int done =
-      EVP_Digest(source.data(), source.size(), digest.data(), &size, EVP_sha256(), nullptr);
-  FENCEPOST_CHECK(done == 1);
-  constexpr std::size_t kMostText = 2UL * EVP_MAX_MD_SIZE;
-  std::array<unsigned char, kMostText> text{};
-  const int length = EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(size));
-  return "'sha256-" + std::string(text.begin(), text.begin() + length) + "'";
-}
-
-// Nothing may be loaded from anywhere, and no script or style runs but the page's own.
-std::string policy(const std::string& style, const std::string& script) {
-  return fmt::format(
-      "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
-      policy_hash(style), policy_hash(script));
-}
-
-// The page with each {{name}} replaced, in one pass: what stands in a value is never looked at.
-std::string fill(std::string_view page, const std::map<std::string_view, std::string>& values) {
-  std::string out;
-  for (;;) {
-    const std::size_t begin = page.find("{{");
-    if (begin == std::string_view::npos) return out.append(page);
-    const std::size_t end = page.find("}}", begin);
-    FENCEPOST_CHECK(end != std::string_view::npos);
-    const auto value = values.find(page.substr(begin + 2, end - begin - 2));
-    FENCEPOST_CHECK(value != values.end());
-    out.append(page.substr(0, begin)).append(value->second);
-    page.remove_prefix(end + 2);
-  }
+  return data_island(data);
 }
 
 }  // namespace
 
 std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
                     const ReportContext& context) {
-  const std::string style = page_source(".css");
-  const std::string script = page_source(".js");
+  const std::string style = joined_files(report_page_files(), ".css");
+  const std::string script = joined_files(report_page_files(), ".js");
   const Headline head = headline(result, catalogue, context);
   const Summary& summary = result.summary;
-  return fill(page_source(".html"),
-              {{"policy", html(policy(style, script))},
-               {"style", style},
-               {"script", script},
-               {"data", data_island(result, catalogue, context)},
-               {"kind", std::string(head.kind)},
-               {"sign", std::string(head.sign)},
-               {"title", html(head.title)},
-               {"sentence", html(head.sentence)},
-               {"alerts", alerts(result, context)},
-               {"counts", counts(summary)},
-               {"selection", selection_fact(result, context)},
-               {"levels", levels(result, catalogue)},
-               {"passed", std::to_string(summary.passed)},
-               {"planned", std::to_string(result.cases.size())},
-               {"ran", std::to_string(cases_run(result))},
-               {"skipped", std::to_string(summary.skipped)},
-               {"not_run", std::to_string(summary.not_run)},
-               {"endpoint", html(context.endpoint)},
-               {"dialect", html(dialect_text(result))},
-               {"profile", html(name(context.profile))},
-               {"started", html(context.started)},
-               {"duration", seconds(result.duration)},
-               {"seed", std::to_string(context.seed)},
-               {"version", html(suite_version())},
-               {"exit_code", std::to_string(static_cast<int>(exit_code(result)))},
-               {"command", html(context.command + selection_text(context.selection))},
-               {"static_list", static_list(result, catalogue)}});
+  return fill_page(joined_files(report_page_files(), ".html"),
+                   {{"policy", html(page_policy(style, script))},
+                    {"style", style},
+                    {"script", script},
+                    {"data", page_data(result, catalogue, context)},
+                    {"kind", std::string(head.kind)},
+                    {"sign", std::string(head.sign)},
+                    {"title", html(head.title)},
+                    {"sentence", html(head.sentence)},
+                    {"alerts", alerts(result, context)},
+                    {"counts", counts(summary)},
+                    {"selection", selection_fact(result, context)},
+                    {"levels", levels(result, catalogue)},
+                    {"passed", std::to_string(summary.passed)},
+                    {"planned", std::to_string(result.cases.size())},
+                    {"ran", std::to_string(cases_run(result))},
+                    {"skipped", std::to_string(summary.skipped)},
+                    {"not_run", std::to_string(summary.not_run)},
+                    {"endpoint", html(context.endpoint)},
+                    {"dialect", html(dialect_text(result))},
+                    {"profile", html(name(context.profile))},
+                    {"started", html(context.started)},
+                    {"duration", seconds(result.duration)},
+                    {"seed", std::to_string(context.seed)},
+                    {"version", html(suite_version())},
+                    {"exit_code", std::to_string(static_cast<int>(exit_code(result)))},
+                    {"command", html(context.command + selection_text(context.selection))},
+                    {"static_list", static_list(result, catalogue)}});
 }
 
 }  // namespace fencepost::conformance

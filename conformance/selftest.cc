@@ -65,6 +65,7 @@ class Selftest {
     }
     for (std::thread& thread : threads) thread.join();
     SelftestResult result;
+    result.cases = pointers_;
     for (Work& work : work_) sort_in(work, result);
     result.interrupted = stop_;
     result.duration = since(start);
@@ -140,7 +141,9 @@ class Selftest {
         stop_, [&](const CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
           const bool kills = work.fault != nullptr && result.verdict == Verdict::kFailed &&
                              cites(*result.test_case, *work.fault);
-          if (kills && out.time_to_kill.count() == 0) out.time_to_kill = since(start);
+          if (!kills || out.first_killer != nullptr) return;
+          out.time_to_kill = since(start);
+          out.first_killer = result.test_case;
         });
     for (const CaseResult& result : suite.cases) record(result, out);
     out.duration = since(start);

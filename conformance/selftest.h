@@ -50,6 +50,7 @@ struct SubjectResult {
   std::vector<const Case*> skipped{};
   std::chrono::microseconds duration{0};
   std::chrono::microseconds time_to_kill{0};  // until the first killer had failed
+  const Case* first_killer = nullptr;         // that one; null when there is none
 
   // Did the suite say the right thing? The correct store: nothing failed, nothing is inconclusive.
   // A benign one: nothing failed. A fault: a case that cites a broken requirement failed. A null
@@ -65,6 +66,7 @@ struct CanarySurvivor {
 };
 
 struct SelftestResult {
+  std::vector<const Case*> cases;  // that every store was run with
   std::vector<SubjectResult> references;
   std::vector<SubjectResult> faults;
   std::vector<SubjectResult> benign;

@@ -1,4 +1,4 @@
-// Puts the report on the page. The parts: dom.js (helpers), bytes.js (escaped bytes, differences), filter.js,
+// Puts the report on the page. The parts: dom.js (helpers), theme.js, bytes.js (escaped bytes, differences), filter.js,
 // cases.js, sequence.js (the diagram), requirements.js, figures.js (dialect, open points, latency). They are joined
 // to one script when Fencepost is built, this one last.
 
@@ -46,33 +46,6 @@ function drawBar() {
 
 function addCommandButton() {
   byId('p_command').after(copyButton(byId('p_command').textContent, 'the command'));
-}
-
-// Automatic (as the system says), light, dark. Local files may be denied storage: the choice then lasts for this visit.
-function setUpTheme() {
-  const names = ['automatic', 'light', 'dark'];
-  const button = byId('p_theme');
-  let chosen = 'automatic';
-  try {
-    chosen = names.includes(localStorage.getItem('fencepost-theme')) ? localStorage.getItem('fencepost-theme') : chosen;
-  } catch {
-    // No storage: nothing was chosen before.
-  }
-  const show = () => {
-    document.documentElement.dataset.theme = chosen;
-    button.textContent = `Theme: ${chosen}`;
-  };
-  button.hidden = false;
-  button.addEventListener('click', () => {
-    chosen = names[(names.indexOf(chosen) + 1) % names.length];
-    show();
-    try {
-      localStorage.setItem('fencepost-theme', chosen);
-    } catch {
-      // No storage: the choice ends with this visit.
-    }
-  });
-  show();
 }
 
 // --- tabs ---

@@ -1,0 +1,90 @@
+// What the file holds, in the order in which the page shows it: faults by area, cases by area, and for each fault and
+// dialect what every case said.
+
+// What a case says of a fault, by weight: where several share a place, the last of them is shown. Words and shapes
+// tell them apart; colours repeat it.
+const kOutcomes = [
+  { name: 'not run', meaning: 'the case did not run' },
+  { name: 'passed', meaning: 'the case does not see the fault' },
+  { name: 'skipped', meaning: 'the case needs what is not here' },
+  { name: 'inconclusive', meaning: 'the case decided nothing' },
+  { name: 'bystander', meaning: 'fails, but cites no rule that the fault breaks' },
+  { name: 'killer', meaning: 'fails, and cites a rule that the fault breaks' },
+];
+const kPassed = 1;
+const kSkipped = 2;
+const kInconclusive = 3;
+const kBystander = 4;
+const kKiller = 5;
+
+const kFaultStates = new Map([
+  ['survived', { sign: '✗', word: 'survived', tone: 'bad' }],
+  ['concurrency', { sign: '○', word: 'needs concurrency', tone: 'doubt' }],
+  ['caught', { sign: '✓', word: 'caught', tone: 'good' }],
+]);
+
+function readSelftest() {
+  const data = JSON.parse(byId('p_data').textContent);
+  data.cases.forEach((one, i) => Object.assign(one, { number: i, kills: [] }));
+  data.faults.forEach((fault, i) => describeFault(data, fault, i));
+  data.dialects = unique(data.faults.flatMap((fault) => Object.keys(fault.dialects)));
+  data.byId = new Map(data.faults.map((fault) => [fault.id, fault]));
+  data.caseById = new Map(data.cases.map((one) => [one.id, one]));
+  data.areaList = Object.entries(data.areas).map(([letters, area]) => ({
+    letters,
+    ...area,
+    faults: data.faults.filter((fault) => fault.area === letters),
+  }));
+  data.rows = data.areaList.flatMap((area) => area.faults);
+  data.caseAreas = unique(data.cases.map((one) => one.area)).map((name) => ({
+    name,
+    cases: data.cases.filter((one) => one.area === name),
+  }));
+  data.columns = data.caseAreas.flatMap((area) => area.cases);
+  return data;
+}
+
+const unique = (values) => [...new Set(values)];
+const number = (value) => value.toLocaleString('en');
+
+function describeFault(data, fault, i) {
+  fault.number = i;
+  fault.outcomes = {};
+  for (const [dialect, run] of Object.entries(fault.dialects)) {
+    fault.outcomes[dialect] = outcomesOf(run, data.cases.length);
+  }
+  const runs = Object.values(fault.dialects);
+  fault.killers = unique(runs.flatMap((run) => run.killers));
+  fault.killers.forEach((at) => data.cases[at].kills.push(fault));
+  fault.bystanders = unique(runs.flatMap((run) => run.bystanders));
+  fault.failed = runs.some((run) => run.error);
+  fault.state = fault.as_it_should_be ? 'caught' : 'survived';
+  if (!fault.as_it_should_be && !fault.failed && fault.needs === 'concurrency') fault.state = 'concurrency';
+  fault.slowest = Math.max(0, ...runs.map((run) => run.time_to_kill_ms ?? 0));
+}
+
+// One number for each case.
+function outcomesOf(run, size) {
+  const out = new Uint8Array(size).fill(run.error ? 0 : kPassed);
+  for (const at of run.skipped) out[at] = kSkipped;
+  for (const at of run.inconclusive) out[at] = kInconclusive;
+  for (const at of run.bystanders) out[at] = kBystander;
+  for (const at of run.killers) out[at] = kKiller;
+  return out;
+}
+
+// In one dialect, or the weightiest of all.
+function outcome(fault, test_case, dialect) {
+  if (dialect) return fault.outcomes[dialect]?.[test_case.number] ?? 0;
+  return Math.max(0, ...Object.values(fault.outcomes).map((codes) => codes[test_case.number]));
+}
+
+function stateNode(state) {
+  const { sign, word, tone } = kFaultStates.get(state);
+  return el('span', { class: `badge ${tone}` }, el('span', { class: 'sign', 'aria-hidden': 'true' }, sign), ' ', word);
+}
+
+// What stands between back-ticks becomes code.
+function prose(text) {
+  return text.split('`').map((part, i) => (i % 2 ? el('code', {}, part) : part));
+}
