@@ -147,8 +147,9 @@ std::string_view sign_of(std::string_view tone) {
 
 std::string figure_html(const Figure& figure) {
   return fmt::format(
-      "<div class=\"figure {0}\"><dt>{1}</dt><dd><b>{2}</b>{3}<span class=\"sign\" "
-      "aria-hidden=\"true\">{4}</span><span class=\"hint\">{5}</span></dd></div>\n",
+      "<div class=\"figure {0}\"><dt>{1}</dt><dd><span class=\"value\"><b>{2}</b>{3}<span "
+      "class=\"sign\" aria-hidden=\"true\">{4}</span></span><span "
+      "class=\"hint\">{5}</span></dd></div>\n",
       figure.tone, html(figure.name), html(figure.value),
       figure.of.empty() ? "" : fmt::format(" <span class=\"of\">of {}</span>", html(figure.of)),
       sign_of(figure.tone), html(figure.note));
@@ -184,7 +185,7 @@ std::string figures(const SelftestResult& result, const ordered_json& document) 
                           .all = result.canaries};
   return figure_html(score_figure("Faults caught", score_of(document, "faults"), of_faults)) +
          figure_html(score_figure("Right but unusual stores passed", score_of(document, "benign"),
-                                  "any other number is a false alarm")) +
+                                  "each that fails is a false alarm")) +
          figure_html(score_figure("Stores that do nothing failed",
                                   score_of(document, "null_stores"),
                                   "none of the cases may pass them")) +

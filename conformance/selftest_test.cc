@@ -124,11 +124,16 @@ TEST(Selftest, ReportsScoresAndTheKillMatrix) {
   const json out = json::parse(selftest_json(run(library, "nx-overwrites"), 7));
   EXPECT_EQ(out["seed"], 7);
   EXPECT_EQ(out["proved"], true);
-  EXPECT_EQ(out["score"]["faults"], json::parse(R"({"as_they_should_be": 1, "total": 1})"));
+  EXPECT_EQ(out["score"]["faults"], json::parse(R"({"as_they_should_be": 1, "total": 1,
+                                                         "stores_as_they_should_be": 1,
+                                                         "stores": 1})"));
   EXPECT_EQ(out["score"]["canaries"], json::parse(R"({"red": 2, "planted": 2})"));
-  EXPECT_EQ(out["areas"]["S"], json::parse(R"({"caught": 1, "total": 1})"));
+  EXPECT_EQ(out["areas"]["S"], json::parse(R"({"name": "SET, NX, NEX", "caught": 1,
+                                                 "total": 1, "needs_concurrency": 0})"));
   EXPECT_EQ(out["faults"][0]["id"], "S01");
-  EXPECT_EQ(out["faults"][0]["dialects"]["deployed"]["killers"], json::parse(R"(["nx"])"));
+  EXPECT_EQ(out["faults"][0]["dialects"]["deployed"]["killers"], json::parse("[0]"));
+  EXPECT_EQ(out["faults"][0]["dialects"]["deployed"]["first_killer"], 0);
+  EXPECT_EQ(out["cases"][0]["id"], "nx");
 }
 
 // ---- canaries

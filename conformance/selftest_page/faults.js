@@ -54,7 +54,7 @@ function makeFaultList(data) {
     const shown = data.rows.filter((fault) => matches(fault, words));
     const filtered =
       words.length > 0 || chips.chosen.size > 0 || area.select.value || caughtBy.select.value || killer !== null;
-    list.replaceChildren(...groupsOf(shown, order.select.value));
+    list.replaceChildren(...(shown.length > 0 ? [columnHeads()] : []), ...groupsOf(shown, order.select.value));
     found.textContent = filtered
       ? `${shown.length} of ${plural(data.rows.length, 'fault')}`
       : plural(data.rows.length, 'fault');
@@ -120,6 +120,13 @@ function makeFaultList(data) {
   }
 }
 
+// What the columns are, for eyes: each row's own words say it to everyone else.
+function columnHeads() {
+  const heads = [['', ''], ['what', ''], ['killers', 'Caught by'], ['first', 'First killer'], ['ms', 'Time to kill']];
+  return el('p', { class: 'heads-of-rows', 'aria-hidden': 'true' },
+    ...heads.map(([name, text]) => el('span', { class: name }, text)));
+}
+
 function choice(name, values, all) {
   const select = el('select', {}, el('option', { value: '' }, all));
   for (const [value, text] of values) select.append(el('option', { value }, text));
@@ -180,8 +187,9 @@ function faultItem(data, fault) {
         el('span', { class: 'title' }, ...prose(fault.text)),
       ),
       el('span', { class: 'killers' }, fault.killers.length === 0 ? 'no case' : plural(fault.killers.length, 'case')),
-      el('span', { class: 'first mono' }, first ? data.cases[first.first_killer].id : ''),
-      el('span', { class: 'ms' }, known.length === 0 ? '–' : rangeOf(known)),
+      el('span', { class: 'first mono' }, first && el('span', { class: 'unseen' }, 'first by '),
+        first ? data.cases[first.first_killer].id : ''),
+      el('span', { class: 'ms' }, known.length === 0 ? '–' : longest(known)),
     ],
     fill: (detail) => detail.append(...faultDetail(data, fault)),
     opened: () => rememberPlace(fault.id),
@@ -189,7 +197,7 @@ function faultItem(data, fault) {
 }
 
 // The longest time to kill: who waits for an answer waits for the slowest dialect.
-function rangeOf(times) {
+function longest(times) {
   return milliseconds(Math.max(...times));
 }
 

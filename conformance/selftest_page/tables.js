@@ -50,15 +50,29 @@ function attentionOf(data) {
       }
     }
   }
-  for (const { case: at, what, dialect } of data.canary_survivors) {
+  for (const [at, dialects] of canariesByCase(data)) {
     const one = data.cases[at];
-    add('bad', '✗', { name: one.id, title: one.title }, one.id, `made wrong, it passes all the same: ${what}`, dialect);
+    for (const [dialect, what] of dialects) {
+      const text = `passes with a wrong expectation: ${what.join('; ')}`;
+      add('bad', '✗', { name: one.id, title: one.title }, one.id, text, dialect);
+    }
   }
   return [...out.values()].sort((a, b) => (a.tone === b.tone ? 0 : a.tone === 'bad' ? -1 : 1));
 }
 
+// Case -> dialect -> what was made wrong.
+function canariesByCase(data) {
+  const out = new Map();
+  for (const { case: at, what, dialect } of data.canary_survivors) {
+    if (!out.has(at)) out.set(at, new Map());
+    if (!out.get(at).has(dialect)) out.get(at).set(dialect, []);
+    out.get(at).get(dialect).push(what);
+  }
+  return out;
+}
+
 function someCases(data, places) {
-  const shown = places.slice(0, 5).map((at) => data.cases[at].id);
+  const shown = places.slice(0, 3).map((at) => data.cases[at].id);
   return shown.join(', ') + (places.length > shown.length ? ` and ${number(places.length - shown.length)} more` : '');
 }
 
