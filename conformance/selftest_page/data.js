@@ -53,6 +53,7 @@ function describeFault(data, fault, i) {
   for (const [dialect, run] of Object.entries(fault.dialects)) {
     fault.outcomes[dialect] = outcomesOf(run, data.cases.length);
   }
+  fault.weightiest = data.cases.map((_, at) => Math.max(0, ...Object.values(fault.outcomes).map((codes) => codes[at])));
   const runs = Object.values(fault.dialects);
   fault.killers = unique(runs.flatMap((run) => run.killers));
   fault.killers.forEach((at) => data.cases[at].kills.push(fault));
@@ -75,8 +76,8 @@ function outcomesOf(run, size) {
 
 // In one dialect, or the weightiest of all.
 function outcome(fault, test_case, dialect) {
-  if (dialect) return fault.outcomes[dialect]?.[test_case.number] ?? 0;
-  return Math.max(0, ...Object.values(fault.outcomes).map((codes) => codes[test_case.number]));
+  const codes = dialect ? fault.outcomes[dialect] : fault.weightiest;
+  return codes?.[test_case.number] ?? 0;
 }
 
 function stateNode(state) {

@@ -10,6 +10,7 @@ const kZooms = [
 const kHeads = 104; // height of the names of the case areas
 const kColumnGap = 3; // between areas
 const kRowGap = 8;
+const kNamedRowGap = 20; // with the names of the case areas again, where they fit
 
 // Returns {redraw}. `open(fault)` is called for the fault that was chosen.
 function makeMatrix(data, open) {
@@ -95,6 +96,7 @@ function makeMatrix(data, open) {
     drawGround(pen, colours);
     drawCells(pen, colours, left + layout.gutter, left + width);
     drawHeads(pen, colours);
+    if (layout.named) drawNamesAgain(pen, colours, left + layout.gutter, left + width);
     drawCursor(pen, colours);
     pen.restore();
     drawGutter(pen, colours);
@@ -167,6 +169,19 @@ function makeMatrix(data, open) {
     });
   }
 
+  // Who has scrolled down to a group of faults sees no more of the heads: the names stand above each group, too.
+  function drawNamesAgain(pen, colours, left, right) {
+    pen.fillStyle = colours.muted;
+    for (const { from: top } of layout.rowGroups.slice(1)) {
+      data.caseAreas.forEach(({ name }, i) => {
+        const { from, to } = layout.columnGroups[i];
+        const begin = Math.max(from, left) + 2;
+        const room = Math.min(to, right) - begin;
+        if (pen.measureText(name).width <= room) pen.fillText(name, begin, top - kNamedRowGap / 2);
+      });
+    }
+  }
+
   function drawGutter(pen, colours) {
     pen.font = layout.font;
     pen.textBaseline = 'middle';
@@ -192,8 +207,8 @@ function makeMatrix(data, open) {
     pen.lineWidth = 1;
     pen.strokeRect(layout.gutter + 0.5, layout.rows[state.row] - 0.5, right - layout.gutter - 1, layout.rowHeight + 1);
     if (state.column === null) return;
-    const x = layout.columns[state.column];
-    pen.strokeRect(x - 0.5, kHeads - 2, Math.max(layout.cell, 1) + 1, layout.height - kHeads);
+    const x = Math.round(layout.columns[state.column]);
+    pen.strokeRect(x - 1.5, kHeads - 2.5, Math.max(Math.round(layout.cell), 1) + 2, layout.height - kHeads);
   }
 
   // --- pointing ---
@@ -214,13 +229,24 @@ function makeMatrix(data, open) {
     const row = layout.rows.findIndex((top) => y >= top - 0.5 && y < top + layout.rowHeight + 0.5);
     if (row < 0) return [null, null];
     if (event.clientX - box.left < layout.gutter) return [row, null];
-    const slot = layout.slots.find((one) => x >= one.x && x < one.x + one.width);
-    if (!slot) return [row, null];
-    let column = slot.first; // the weightiest of those that share the place
-    for (let at = slot.first; at <= slot.last; ++at) {
-      if (codeAt(row, at) > codeAt(row, column)) column = at;
+    const at = layout.slots.findIndex((one) => x >= one.x && x < one.x + one.width);
+    return [row, at < 0 ? null : columnNear(row, at)];
+  }
+
+  // The weightiest case that has the place. Marks of a pixel or two are hard to hit: where there is none, the nearest.
+  function columnNear(row, slot) {
+    const reach = layout.cell < 4 ? 3 : 0;
+    let column = layout.slots[slot].first;
+    for (let away = 0; away <= reach; ++away) {
+      for (const at of [slot - away, slot + away]) {
+        const near = layout.slots[at];
+        for (let one = near?.first ?? 1; near && one <= near.last; ++one) {
+          if (codeAt(row, one) > codeAt(row, column)) column = one;
+        }
+      }
+      if (codeAt(row, column) >= kInconclusive) break;
     }
-    return [row, column];
+    return column;
   }
 
   function codeAt(row, column) {
@@ -273,8 +299,8 @@ function makeMatrix(data, open) {
   function showReadout() {
     if (state.row === null) {
       readout.replaceChildren(
-        el('p', {}, el('b', {}, 'Point at the matrix'), ' to see which fault and which case.'),
-        el('p', { class: 'note' }, 'Choose a row to open its fault. The arrow keys work, too.'),
+        el('p', {}, el('b', {}, 'Point at a mark'), ' to see which fault and which case.'),
+        el('p', { class: 'note' }, 'A click opens the fault. The arrow keys work, too.'),
       );
       return;
     }
@@ -362,7 +388,8 @@ function makeLayout(data, zoom, room) {
   const fits = (room - gutter - gaps - 2) / data.columns.length;
   const cell = zoom === 'fit' ? Math.min(fits, 14) : Number(zoom);
   const rowHeight = zoom === 'fit' && data.rows.length > 40 ? 8 : 14;
-  const out = { gutter, cell, rowHeight, columns: [], rows: [], columnGroups: [], rowGroups: [], slots: [] };
+  const named = zoom !== 'fit';
+  const out = { gutter, cell, rowHeight, named, columns: [], rows: [], columnGroups: [], rowGroups: [], slots: [] };
   let x = gutter;
   for (const area of data.caseAreas) {
     const from = x;
@@ -381,7 +408,7 @@ function makeLayout(data, zoom, room) {
       y += rowHeight;
     }
     out.rowGroups.push({ from, to: y });
-    y += kRowGap;
+    y += named ? kNamedRowGap : kRowGap;
   }
   out.width = Math.ceil(x);
   out.height = Math.ceil(y);
