@@ -117,6 +117,22 @@ TEST_F(SelftestHtml, SaysWhatIsNotProved) {
   EXPECT_EQ(figure("Faults caught"), "1 of 2");
 }
 
+TEST_F(SelftestHtml, SaysThatAllIsProvedOfTheWholeCatalogueOnly) {
+  result_.faults.clear();
+  for (const store::Fault& fault : store::faults()) {
+    const bool null = fault.kind == store::FaultKind::kNull;
+    const bool benign = fault.kind == store::FaultKind::kBenign;
+    SubjectResult& run = add(null     ? result_.nulls
+                             : benign ? result_.benign
+                                      : result_.faults,
+                             fault.id);
+    if (!null && !benign) run.killers = {&kills_};
+  }
+  EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">The suite is proved</span>"));
+  result_.benign.pop_back();
+  EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">Proved for a selection</span>"));
+}
+
 TEST_F(SelftestHtml, HasAVerdictForRunsThatSayNothing) {
   result_.faults.clear();
   EXPECT_THAT(page(), HasSubstr("No fault ran"));
