@@ -449,7 +449,8 @@ class SelftestPageTest(unittest.TestCase):
         self.script("arguments[0].scrollIntoView({block: 'center'})", canvas)
         # In the first row, the first case: behind the names of the faults, below those of the areas.
         place = self.script("const box = arguments[0].getBoundingClientRect(); return [box.width, box.height]", canvas)
-        ActionChains(self.browser).move_to_element_with_offset(canvas, 235 - int(place[0] / 2), 110 - int(place[1] / 2)).perform()
+        x, y = 235 - int(place[0] / 2), 110 - int(place[1] / 2)
+        ActionChains(self.browser).move_to_element_with_offset(canvas, x, y).perform()
         fault, case = self.rows()[0], self.document["cases"][self.columns()[0]]
         self.assertIn(fault["name"], self.readout()[1])
         self.assertIn(case["id"], self.readout()[2])
