@@ -116,6 +116,7 @@ struct MatrixOptions {
 struct SelftestCommand {
   std::vector<std::string> only{};  // globs of faults
   std::string json{};               // a file
+  std::string endpoint = "inproc:";  // or "embedded"
   std::uint64_t seed = 1;
 };
 // Are the cases able to fail? See selftest.h.
