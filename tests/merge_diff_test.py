@@ -23,7 +23,7 @@ DIFF = json.loads((ROOT / "docs" / "diff.schema.json").read_text(encoding="utf-8
 SHARDS = 4
 NOBODY = "mqtt://me:xyzzy-42@127.0.0.1:1"  # no broker listens there
 # Runs are compared: fewer cases at once keep the evidence windows of cases open. Sanitized builds are slower.
-GENTLY = ["-j", "8", "--timeout-scale", "5"] if os.environ.get("FENCEPOST_TEST_PRELOAD", "") else []
+GENTLY = ["--timeout-scale", "5"] if os.environ.get("FENCEPOST_TEST_PRELOAD", "") else []
 HANG = 240  # seconds after which a run counts as hung
 
 OWN_CASES = """
@@ -157,7 +157,7 @@ class Merge(MergeDiffTest):
             self.check_survives("one.json")
 
     def test_an_interrupted_report_survives(self):
-        process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *GENTLY[2:]],
+        process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *GENTLY],
                                    stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
         process.stdout.readline()  # one case at a time takes minutes, and the preflight is over
