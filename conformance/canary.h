@@ -15,7 +15,8 @@ struct Canary {
 };
 
 // One canary for each expectation of each step. Saving a version and waiting are no expectations,
-// and have none.
+// and have none. Nor has what is said of the version of a reply that may as well be an error: a
+// right store may never get there.
 [[nodiscard]] std::vector<Canary> make_canaries(const Case& test_case);
 
 }  // namespace fencepost::conformance

@@ -8,40 +8,32 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
+#include "conformance/command_support.h"
 #include "conformance/commands.h"
+#include "conformance/descriptor.h"
 #include "conformance/library.h"
 #include "conformance/selftest.h"
 #include "conformance/selftest_html.h"
 #include "conformance/target.h"
-#include "endpoint/in_process.h"
 
 namespace fencepost::conformance {
 namespace {
 
-std::atomic<bool> stop_requested{false};
-
-void request_stop(int signal) {
-  if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
-}
-
-Result<Subject, std::string> open_in_process(const store::Fault* fault, codec::DialectId dialect,
-                                             std::uint64_t seed) {
-  auto authorization = store::parse_authorization(reference_authorization());
-  FENCEPOST_CHECK(authorization.has_value());
-  endpoint::MakeStore make;
-  if (fault != nullptr) {
-    make = [fault, seed](const store::ServiceOptions& options) {
-      return fault->make(options, seed);
-    };
-  }
-  Subject subject;
-  subject.endpoint = endpoint::make_in_process_endpoint(
-      {.service = {.dialect = dialect, .store = {.authorization = std::move(*authorization)}},
-       .make_store = std::move(make),
-       .quota = kReferenceQuota,
-       .roles = {"restricted"}});
-  return subject;
+// Opens reference endpoints with the stores that are asked for: `scheme` is "embedded" or
+// "inproc:".
+OpenSubject opener(const std::string& scheme) {
+  return [scheme](const store::Fault* fault, codec::DialectId dialect,
+                  std::uint64_t seed) -> Result<Subject, std::string> {
+    Descriptor descriptor;
+    descriptor.url = fmt::format("{}?dialect={}", scheme, codec::dialect(dialect).name);
+    if (fault != nullptr) descriptor.url += fmt::format("&fault={}&seed={}", fault->id, seed);
+    auto target = open_target(descriptor, dialect);
+    if (!target) return fail(target.error().text);
+    Subject subject;
+    subject.endpoint = std::move(target->endpoint);
+    subject.server = std::make_shared<decltype(target->brokers)>(std::move(target->brokers));
+    return subject;
+  };
 }
 
 void print_ids(const char* what, const std::vector<const Case*>& cases) {
@@ -94,21 +86,31 @@ void print_slowest(const SelftestResult& result) {
 ExitCode selftest(const SelftestCommand& command) {
   const auto library = open_library({});
   if (!library) return ExitCode::kUsage;
-  if (const auto writable = check_writable({.json = command.json, .html = command.html});
-      !writable) {
-    fmt::print(stderr, "fencepost: {}\n", writable.error());
+  if (command.endpoint != "inproc:" && command.endpoint != "embedded") {
+    complain("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
     return ExitCode::kUsage;
   }
-  std::signal(SIGINT, request_stop);
-  std::signal(SIGTERM, request_stop);
+  if (const auto writable = check_writable({.json = command.json, .html = command.html});
+      !writable) {
+    complain(writable.error());
+    return ExitCode::kUsage;
+  }
+  const bool embedded = command.endpoint == "embedded";
+  stop_on_signals();
   SelftestOptions options;
   options.only = command.only;
   options.seed = command.seed;
-  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  // Brokers have the machine to themselves one after the other: cases judge by the time of replies.
+  options.jobs = embedded ? 1 : std::max(1U, std::thread::hardware_concurrency());
+  options.over_the_wire = embedded;
+  if (embedded) {
+    options.cases_at_once = kReferenceAtOnce.jobs;
+    options.cases_at_work = kReferenceAtOnce.at_work;
+  }
   const bool live = isatty(STDOUT_FILENO) == 1;
   const SelftestResult result =
-      run_selftest(library->cases, library->catalogue, open_in_process, options, stop_requested,
-                   [&](std::size_t done, std::size_t total, const std::string& what) {
+      run_selftest(library->cases, library->catalogue, opener(command.endpoint), options,
+                   stop_flag(), [&](std::size_t done, std::size_t total, const std::string& what) {
                      if (live) fmt::print("\r\033[K  {}/{} {}", done, total, what);
                      if (live) std::fflush(stdout);
                    });

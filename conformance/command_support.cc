@@ -24,8 +24,6 @@ namespace {
 constexpr std::size_t kNetworkJobs = 64;
 // Against brokers of our own there is nobody to be considerate of, so that all cases that wait can
 // do so at once. What limits those at work are this machine's cores, unless replies are held back.
-constexpr std::size_t kReferenceJobs = 256;
-constexpr std::size_t kReferenceAtWork = 16;
 constexpr endpoint::Duration kPromptReply = std::chrono::milliseconds(5);
 
 // Fewer run at once where all their keys might not fit.
@@ -110,7 +108,7 @@ Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
   }
   if (endpoint.url().starts_with("embedded")) {
     const bool prompt = round_trip < kPromptReply;
-    return {.jobs = kReferenceJobs, .at_work = prompt ? kReferenceAtWork : kReferenceJobs};
+    return prompt ? kReferenceAtOnce : all_at_work(kReferenceAtOnce.jobs);
   }
   if (offered.transport) return all_at_work(kNetworkJobs);
   return all_at_work(std::max(1U, std::thread::hardware_concurrency()));

@@ -39,6 +39,9 @@ struct Concurrency {
   std::size_t jobs = 1;     // cases at once
   std::size_t at_work = 1;  // of these, at most so many that do not wait
 };
+// Of brokers of our own that answer at once.
+inline constexpr Concurrency kReferenceAtOnce{.jobs = 256, .at_work = 16};
+
 // What the user asks for, or, of 0, what suits the endpoint, whose replies take `round_trip`.
 [[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
                                       endpoint::Duration round_trip);

@@ -114,9 +114,10 @@ struct MatrixOptions {
 [[nodiscard]] ExitCode lint(const std::vector<std::string>& paths);
 
 struct SelftestCommand {
-  std::vector<std::string> only{};  // globs of faults
-  std::string json{};               // a file
-  std::string html{};               // a file
+  std::vector<std::string> only{};   // globs of faults
+  std::string json{};                // a file
+  std::string html{};                // a file
+  std::string endpoint = "inproc:";  // or "embedded"
   std::uint64_t seed = 1;
 };
 // Are the cases able to fail? See selftest.h.

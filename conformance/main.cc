@@ -220,6 +220,10 @@ void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
   command->add_option("--json", options.json,
                       "Write scores, survivors and the kill matrix to this file");
   command->add_option("--html", options.html, "The same as a page to look at, which loads nothing");
+  command->add_option(
+      "--endpoint", options.endpoint,
+      "Where the stores run: inproc: (default) or embedded, which sees faults of the "
+      "transport, and runs of the cases only those that cite what a fault breaks");
   command->add_option("--seed", options.seed, "Of everything random (default 1)");
   command->callback([&] { action = [&] { return selftest(options); }; });
 }

@@ -33,7 +33,11 @@ struct SelftestOptions {
                                          codec::DialectId::kDocumented};
   std::vector<std::string> only{};  // globs of fault ids or names; empty: all
   std::size_t jobs = 1;             // subjects at once
-  std::size_t cases_at_once = 1;    // of one subject
+  // The stores are behind brokers. Each fault is then met by the cases alone that cite what it
+  // breaks; faults of the transport are met nowhere else.
+  bool over_the_wire = false;
+  std::size_t cases_at_once = 1;  // of one subject
+  std::size_t cases_at_work = 0;  // see SuiteOptions::at_work
   std::uint64_t seed = 1;
 };
 
@@ -71,7 +75,8 @@ struct SelftestResult {
   std::vector<SubjectResult> faults;
   std::vector<SubjectResult> benign;
   std::vector<SubjectResult> nulls;
-  std::size_t canaries = 0;  // planted, over all dialects
+  bool has_canaries = false;  // were they to be planted?
+  std::size_t canaries = 0;   // planted, over all dialects
   std::vector<CanarySurvivor> canary_survivors;
   std::chrono::microseconds duration{0};
   bool interrupted = false;

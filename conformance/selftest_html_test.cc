@@ -36,8 +36,10 @@ class SelftestHtml : public testing::Test {
   SelftestHtml() {
     result_.cases = {&kills_, &stands_by_};
     result_.references = {{.dialect = kDeployed, .passed = 2}};
+    result_.has_canaries = true;
     result_.canaries = 1234;
     add(result_.faults, "S01").killers = {&kills_};
+    result_.faults.back().passed = 1;
     result_.faults.back().first_killer = &kills_;
     result_.faults.back().time_to_kill = std::chrono::microseconds{1500};
   }
@@ -129,6 +131,10 @@ TEST_F(SelftestHtml, SaysThatAllIsProvedOfTheWholeCatalogueOnly) {
     if (!null && !benign) run.killers = {&kills_};
   }
   EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">The suite is proved</span>"));
+  EXPECT_THAT(page(), HasSubstr("over MQTT connections only"));
+  result_.has_canaries = false;  // over the wire, those are there, too
+  EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">Proved for a selection</span>"));
+  result_.has_canaries = true;
   result_.benign.pop_back();
   EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">Proved for a selection</span>"));
 }
@@ -156,7 +162,7 @@ class SelftestReason : public SelftestHtml, public testing::WithParamInterface<R
 TEST_P(SelftestReason, IsGivenForASurvivor) {
   const ReasonRow& row = GetParam();
   SubjectResult& run = add(result_.faults, row.fault, kDocumented);
-  run.passed = 2;
+  run.passed = 1;
   kills_.requirements = {std::string(run.fault->requirements.front())};
   row.change(run, kills_, stands_by_);
   result_.interrupted = row.reason == std::string("interrupted");
@@ -231,6 +237,9 @@ TEST_F(SelftestHtml, NamesCasesThatAloneCatchAFaultAndThoseThatCatchNone) {
   EXPECT_EQ(out["cases_without_kill"], json::array());
   result_.faults.pop_back();
   EXPECT_EQ(document()["cases_without_kill"], json::array({1}));
+  result_.faults.back().passed = 0;
+  EXPECT_EQ(document()["cases_without_kill"], json::array()) << "it was not run with this fault";
+  EXPECT_EQ(document()["faults"][0]["dialects"]["deployed"]["only_citing"], true);
   result_.faults.back().skipped = {&stands_by_};
   EXPECT_EQ(document()["cases_without_kill"], json::array()) << "it did not run";
 }

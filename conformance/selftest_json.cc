@@ -30,6 +30,14 @@ bool needs_concurrency(const SubjectResult& subject) {
   return subject.fault != nullptr && subject.fault->needs == store::FaultNeeds::kConcurrency;
 }
 
+bool cites(const Case& test_case, const store::Fault& fault) {
+  const auto& broken = fault.requirements;
+  return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
+                     [&](const std::string& id) {
+                       return std::find(broken.begin(), broken.end(), id) != broken.end();
+                     });
+}
+
 // The letters that an id begins with name the part of the catalogue.
 std::string area_of(std::string_view fault_id) {
   return std::string(fault_id.substr(0, fault_id.find_first_of("0123456789")));
@@ -139,8 +147,13 @@ ordered_json time_to_kill(const std::vector<SubjectResult>& faults) {
 // How many stores the catalogue has, whatever was selected.
 ordered_json catalogue_sizes() {
   std::map<store::FaultKind, std::size_t> sizes;
-  for (const store::Fault& fault : store::faults()) ++sizes[fault.kind];
+  std::size_t transport = 0;
+  for (const store::Fault& fault : store::faults()) {
+    ++sizes[fault.kind];
+    if (fault.needs == store::FaultNeeds::kTransport) ++transport;
+  }
   return {{"faults", sizes[store::FaultKind::kFault]},
+          {"transport_faults", transport},
           {"benign", sizes[store::FaultKind::kBenign]},
           {"null_stores", sizes[store::FaultKind::kNull]}};
 }
@@ -178,6 +191,12 @@ class Document {
     return out;
   }
   [[nodiscard]] ordered_json run(const SubjectResult& subject) const;
+  // Was it run with those cases alone that cite what it breaks?
+  [[nodiscard]] bool only_citing(const SubjectResult& subject) const {
+    const std::size_t ran = subject.passed + subject.killers.size() + subject.bystanders.size() +
+                            subject.inconclusive.size() + subject.skipped.size();
+    return subject.error.empty() && ran < result_.cases.size();
+  }
   [[nodiscard]] Reason reason(const SubjectResult& survivor) const;
 
   const SelftestResult& result_;
@@ -199,6 +218,7 @@ ordered_json Document::run(const SubjectResult& subject) const {
   ordered_json out;
   out["as_it_should_be"] = subject.as_it_should_be();
   if (!subject.error.empty()) out["error"] = subject.error;
+  if (only_citing(subject)) out["only_citing"] = true;
   out["passed"] = subject.passed;
   out["killers"] = places(subject.killers);
   out["bystanders"] = places(subject.bystanders);
@@ -249,15 +269,10 @@ Reason Document::reason(const SubjectResult& survivor) const {
   if (result_.interrupted && !survivor.inconclusive.empty()) {
     return {"interrupted", "the run was ended before all cases were done"};
   }
-  const auto cites = [&](const Case* test_case) {
-    const auto& broken = survivor.fault->requirements;
-    return std::any_of(test_case->requirements.begin(), test_case->requirements.end(),
-                       [&](const std::string& id) {
-                         return std::find(broken.begin(), broken.end(), id) != broken.end();
-                       });
-  };
   const auto citing = [&](const std::vector<const Case*>& cases) {
-    return static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), cites));
+    return static_cast<std::size_t>(
+        std::count_if(cases.begin(), cases.end(),
+                      [&](const Case* test_case) { return cites(*test_case, *survivor.fault); }));
   };
   const std::size_t all = citing(result_.cases);
   const std::size_t skipped = citing(survivor.skipped);
@@ -267,11 +282,8 @@ Reason Document::reason(const SubjectResult& survivor) const {
                                       survivor.bystanders.size())};
   }
   if (all == 0) return {"no-case", "no case cites what it breaks"};
-  const bool connection = survivor.fault->needs == store::FaultNeeds::kTransport;
-  if (skipped == all || (connection && skipped > 0)) {
-    return {connection ? "needs-connection" : "skipped",
-            fmt::format("{} of {} cases that cite what it breaks are skipped here{}", skipped, all,
-                        connection ? ": they need an MQTT connection" : "")};
+  if (skipped == all) {
+    return {"skipped", fmt::format("all {} cases that cite what it breaks are skipped here", all)};
   }
   if (undecided > 0) {
     return {"inconclusive",
@@ -315,19 +327,21 @@ ordered_json Document::unique_killers() const {
 
 // Cases that ran with a fault and caught none.
 ordered_json Document::cases_without_kill() const {
-  std::vector<std::size_t> skipped(result_.cases.size(), 0);
-  std::set<std::size_t> kill;
-  std::size_t runs = 0;
+  std::set<std::size_t> ran;
   for (const SubjectResult& fault : result_.faults) {
     if (!fault.error.empty()) continue;
-    ++runs;
-    for (const Case* test_case : fault.skipped) ++skipped[place(test_case)];
-    for (const Case* test_case : fault.killers) kill.insert(place(test_case));
+    std::set<std::size_t> skipped;
+    for (const Case* test_case : fault.skipped) skipped.insert(place(test_case));
+    const bool some = only_citing(fault);
+    for (std::size_t i = 0; i < result_.cases.size(); ++i) {
+      if (skipped.count(i) > 0 || (some && !cites(*result_.cases[i], *fault.fault))) continue;
+      ran.insert(i);
+    }
   }
-  ordered_json out = ordered_json::array();
-  for (std::size_t i = 0; i < skipped.size(); ++i) {
-    if (skipped[i] < runs && kill.count(i) == 0) out.push_back(i);
+  for (const SubjectResult& fault : result_.faults) {
+    for (const Case* test_case : fault.killers) ran.erase(place(test_case));
   }
+  ordered_json out(ran);
   return out;
 }
 
@@ -351,6 +365,7 @@ ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed)
   out["duration_ms"] = milliseconds(result.duration);
   out["interrupted"] = result.interrupted;
   out["proved"] = result.proved();
+  out["over_the_wire"] = !result.has_canaries;
   out["catalogue"] = catalogue_sizes();
   out["score"] = {
       {"faults", fault_score(result.faults, false)},

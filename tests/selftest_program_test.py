@@ -95,6 +95,7 @@ class SelftestJsonTest(unittest.TestCase):
                          {f"S{number:02}" for number in range(1, 10) if number != 16} | {"L08"})
         self.assertEqual([len(self.document[kind]) for kind in ("benign", "null_stores")], [1, 1])
         self.assertEqual(set(self.document["references"]), {"deployed", "documented"})
+        self.assertFalse(self.document["over_the_wire"])
 
     def test_the_schema_refuses_what_it_should(self):
         def without(document):

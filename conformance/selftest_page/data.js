@@ -4,7 +4,7 @@
 // What a case says of a fault, by weight: where several share a place, the last of them is shown. Words and shapes
 // tell them apart; colours repeat it.
 const kOutcomes = [
-  { name: 'not run', meaning: 'the case did not run' },
+  { name: 'not run', meaning: 'the case was not run with this fault' },
   { name: 'passed', meaning: 'the case does not see the fault' },
   { name: 'skipped', meaning: 'the case needs what is not here' },
   { name: 'inconclusive', meaning: 'the case decided nothing' },
@@ -51,7 +51,7 @@ function describeFault(data, fault, i) {
   fault.number = i;
   fault.outcomes = {};
   for (const [dialect, run] of Object.entries(fault.dialects)) {
-    fault.outcomes[dialect] = outcomesOf(run, data.cases.length);
+    fault.outcomes[dialect] = outcomesOf(run, fault, data.cases);
   }
   fault.weightiest = data.cases.map((_, at) => Math.max(0, ...Object.values(fault.outcomes).map((codes) => codes[at])));
   const runs = Object.values(fault.dialects);
@@ -65,8 +65,9 @@ function describeFault(data, fault, i) {
 }
 
 // One number for each case.
-function outcomesOf(run, size) {
-  const out = new Uint8Array(size).fill(run.error ? 0 : kPassed);
+function outcomesOf(run, fault, cases) {
+  const ran = (one) => !run.error && (!run.only_citing || one.requirements.some((id) => fault.requirements.includes(id)));
+  const out = Uint8Array.from(cases, (one) => (ran(one) ? kPassed : 0));
   for (const at of run.skipped) out[at] = kSkipped;
   for (const at of run.inconclusive) out[at] = kInconclusive;
   for (const at of run.bystanders) out[at] = kBystander;

@@ -32,7 +32,7 @@ function makeMatrix(data, open) {
   });
   const spacer = el('div', { class: 'spacer' }, canvas);
   const scroller = el('div', { class: 'scroller' }, spacer);
-  const legend = legendNode();
+  const legend = legendNode(data);
   let layout = null;
   let pending = false;
 
@@ -352,13 +352,14 @@ function toolNodes(data, state, changed) {
   return [select('Dialect', [...both, ...dialects], 'dialect'), select('Scale', kZooms, 'zoom')];
 }
 
-function legendNode() {
+function legendNode(data) {
   const kinds = [kKiller, kBystander, kInconclusive, kSkipped, kPassed].map((code) => kOutcomes[code]);
   return el(
     'ul',
     { class: 'legend', 'aria-label': 'Legend' },
     ...kinds.map(({ name, meaning }) =>
-      el('li', { title: meaning }, el('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), ' ', name),
+      el('li', { title: meaning }, el('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), ' ',
+        name === 'passed' && data.over_the_wire ? 'passed, or not run' : name),
     ),
     el('li', { class: 'ground even', hidden: true }),
     el('li', { class: 'ground odd', hidden: true }),
