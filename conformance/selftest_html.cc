@@ -252,6 +252,7 @@ std::string selftest_html(const SelftestResult& result, std::uint64_t seed) {
                     {"sentence", html(head.sentence)},
                     {"figures", figures(result, document)},
                     {"dialects", html(dialects(result))},
+                    {"place", result.has_canaries ? "in process" : "behind embedded brokers"},
                     {"cases", grouped(result.cases.size())},
                     {"seed", std::to_string(seed)},
                     {"version", html(suite_version())},
