@@ -12,8 +12,10 @@
 #include "conformance/commands.h"
 #include "conformance/descriptor.h"
 #include "conformance/library.h"
+#include "conformance/report.h"
 #include "conformance/selftest.h"
 #include "conformance/selftest_html.h"
+#include "conformance/selftest_text.h"
 #include "conformance/target.h"
 
 namespace fencepost::conformance {
@@ -36,49 +38,10 @@ OpenSubject opener(const std::string& scheme) {
   };
 }
 
-void print_ids(const char* what, const std::vector<const Case*>& cases) {
-  constexpr std::size_t kShown = 5;
-  if (cases.empty()) return;
-  std::string ids;
-  for (std::size_t i = 0; i < cases.size() && i < kShown; ++i) ids += " " + cases[i]->id;
-  if (cases.size() > kShown) ids += fmt::format(" and {} more", cases.size() - kShown);
-  fmt::print("      {}:{}\n", what, ids);
-}
-
-void print_subjects(const char* heading, const std::vector<SubjectResult>& subjects) {
-  const auto good = std::count_if(subjects.begin(), subjects.end(),
-                                  [](const SubjectResult& s) { return s.as_it_should_be(); });
-  fmt::print("{:<12} {} of {} as they should be\n", heading, good, subjects.size());
-  for (const SubjectResult& subject : subjects) {
-    if (subject.as_it_should_be()) continue;
-    fmt::print("  {} ({}){}\n",
-               subject.fault == nullptr
-                   ? "reference"
-                   : fmt::format("{}-{}", subject.fault->id, subject.fault->name),
-               codec::dialect(subject.dialect).name,
-               subject.fault != nullptr && subject.fault->needs == store::FaultNeeds::kConcurrency
-                   ? ": needs a check of concurrent histories"
-                   : "");
-    if (subject.fault != nullptr) fmt::print("      {}\n", subject.fault->text);
-    if (!subject.error.empty()) fmt::print("      {}\n", subject.error);
-    print_ids("failed", subject.bystanders);
-    print_ids("passed", subject.passes);
-    print_ids("inconclusive", subject.inconclusive);
-  }
-}
-
-// Subjects that take long, so that the whole stays quick.
-void print_slowest(const SelftestResult& result) {
-  constexpr std::chrono::seconds kLong{2};
-  for (const auto* subjects : {&result.references, &result.faults, &result.benign, &result.nulls}) {
-    for (const SubjectResult& subject : *subjects) {
-      if (subject.duration < kLong) continue;
-      fmt::print("slow: {:.1f} s for {} ({})\n",
-                 static_cast<double>(subject.duration.count()) / 1e6,
-                 subject.fault == nullptr ? "reference" : subject.fault->name,
-                 codec::dialect(subject.dialect).name);
-    }
-  }
+// Does any fault have such an id or name?
+bool matches_one(const std::string& glob) {
+  return std::any_of(store::faults().begin(), store::faults().end(),
+                     [&](const store::Fault& fault) { return matches(glob, fault); });
 }
 
 }  // namespace
@@ -95,6 +58,11 @@ ExitCode selftest(const SelftestCommand& command) {
     complain(writable.error());
     return ExitCode::kUsage;
   }
+  for (const std::string& glob : command.only) {
+    if (matches_one(glob)) continue;
+    complain("--fault " + glob + ": no such fault; `fencepost list faults` has all of them");
+    return ExitCode::kNothingSelected;
+  }
   const bool embedded = command.endpoint == "embedded";
   stop_on_signals();
   SelftestOptions options;
@@ -107,6 +75,9 @@ ExitCode selftest(const SelftestCommand& command) {
     options.cases_at_once = kReferenceAtOnce.jobs;
     options.cases_at_work = kReferenceAtOnce.at_work;
   }
+  fmt::print("fencepost selftest {}  endpoint {}  {} cases  seed {}\n", suite_version(),
+             command.endpoint, library->cases.size(), command.seed);
+  std::fflush(stdout);
   const bool live = isatty(STDOUT_FILENO) == 1;
   const SelftestResult result =
       run_selftest(library->cases, library->catalogue, opener(command.endpoint), options,
@@ -115,24 +86,13 @@ ExitCode selftest(const SelftestCommand& command) {
                      if (live) std::fflush(stdout);
                    });
   if (live) fmt::print("\r\033[K");
-  print_subjects("reference", result.references);
-  print_subjects("faults", result.faults);
-  print_subjects("benign", result.benign);
-  print_subjects("null stores", result.nulls);
-  fmt::print("{:<12} {} of {} turned red\n", "canaries",
-             result.canaries - result.canary_survivors.size(), result.canaries);
-  for (const CanarySurvivor& survivor : result.canary_survivors) {
-    fmt::print("  {} ({}): {}\n", survivor.test_case->id, codec::dialect(survivor.dialect).name,
-               survivor.what);
-  }
-  print_slowest(result);
-  fmt::print("time {:.2f} s\n", static_cast<double>(result.duration.count()) / 1e6);
+  fmt::print("{}", selftest_text(result));
   for (const auto& [path, render] :
        {std::pair{&command.json, &selftest_json}, std::pair{&command.html, &selftest_html}}) {
     if (path->empty()) continue;
     const auto written = write_file(*path, render(result, command.seed));
     if (!written) {
-      fmt::print(stderr, "fencepost: {}\n", written.error());
+      complain(written.error());
       return ExitCode::kInternal;
     }
   }

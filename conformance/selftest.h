@@ -41,6 +41,9 @@ struct SelftestOptions {
   std::uint64_t seed = 1;
 };
 
+// Does the glob match the id or the name?
+[[nodiscard]] bool matches(const std::string& glob, const store::Fault& fault);
+
 // What the cases say of one store in one dialect.
 struct SubjectResult {
   const store::Fault* fault = nullptr;  // null: the correct store
