@@ -18,24 +18,27 @@ EQUIVALENT = "tests/mutation/equivalent.txt"
 
 
 def read_equivalents(text):
-    """Key of a mutant -> why it is equivalent. The key is a line of its own, the reason follows indented."""
+    """Key of a mutant -> why it is equivalent. Keys are lines of their own; the reason that follows them, indented, is
+    that of all of them."""
     reasons = {}
-    key = None
-    for number, line in enumerate(text.splitlines(), 1):
+    waiting = []
+    reason = ""
+    for number, line in enumerate([*text.splitlines(), "end"], 1):
         if not line.strip() or line.startswith("#"):
             continue
-        if not line[0].isspace():
-            key = line.strip()
-            if key in reasons:
-                raise build.Failure(f"{EQUIVALENT}:{number}: this mutant is listed twice")
-            reasons[key] = ""
-        elif key is None:
-            raise build.Failure(f"{EQUIVALENT}:{number}: a reason without a mutant above it")
-        else:
-            reasons[key] = f"{reasons[key]} {line.strip()}".strip()
-    for key, reason in reasons.items():
-        if not reason:
-            raise build.Failure(f"{EQUIVALENT}: no reason for {key}")
+        if line[0].isspace():
+            if not waiting:
+                raise build.Failure(f"{EQUIVALENT}:{number}: a reason without a mutant above it")
+            reason = f"{reason} {line.strip()}".strip()
+            continue
+        if reason:
+            reasons.update((key, reason) for key in waiting)
+            waiting, reason = [], ""
+        if line in reasons or line in waiting:
+            raise build.Failure(f"{EQUIVALENT}:{number}: this mutant is listed twice")
+        waiting.append(line)
+    if waiting != ["end"]:
+        raise build.Failure(f"{EQUIVALENT}: no reason for {waiting[0]}")
     return reasons
 
 

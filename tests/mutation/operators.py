@@ -324,11 +324,14 @@ class Finder:
         return names >= 2
 
     def ends_function(self, i, end):
-        """A `return` that is the last statement of a function: without it there is no value to return, and one that
-        returns nothing can go unnoticed."""
-        after = self.tokens[end + 1] if end + 1 < len(self.tokens) else None
-        return (self.tokens[i].text == "return" and after is not None and after.text == "}" and
-                after.role in ("function", "lambda"))
+        """A `return` with nothing but closing braces between it and the end of the function: without it there is no value
+        to return (compilers take that for impossible), or nothing changes."""
+        if self.tokens[i].text != "return":
+            return False
+        at = end + 1
+        while at < len(self.tokens) and self.tokens[at].text == "}" and self.tokens[at].role == "control":
+            at += 1
+        return at < len(self.tokens) and self.tokens[at].text == "}" and self.tokens[at].role in ("function", "lambda")
 
     def number_equals(self):
         seen = {}
