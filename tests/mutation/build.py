@@ -12,6 +12,7 @@ import project
 HEADER = "tests/mutation/fencepost_mutant.h"
 PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): +(?P<what>fatal error|error|note|"
                    r"required from|in \W*constexpr)", re.MULTILINE)
+MOST_OF_A_FILE = 1024
 FLAGS = ["-w", "-Wno-narrowing"]
 
 
@@ -54,7 +55,7 @@ class Tree:
     def find(self):
         paths = [path for path in self.listed() if project.module_of(path)]
         enumerators = operators.enumerations(self.read(path) for path in paths if path.endswith(".h"))
-        number = 0
+        files = 0
         for module in project.MODULES:
             for path in paths:
                 if project.module_of(path) != module:
@@ -62,6 +63,11 @@ class Tree:
                 finder = operators.Finder(self.read(path), enumerators)
                 finder.find()
                 self.finders[path] = finder
+                # Numbers of their own for each file: a change of one file compiles no other again.
+                number = files * MOST_OF_A_FILE
+                files += 1
+                if sum(len(site.mutants) for site in finder.sites) >= MOST_OF_A_FILE:
+                    raise Failure(f"{path} has too many mutants for one file; MOST_OF_A_FILE says how many may be")
                 for site in finder.sites:
                     for mutant in site.mutants:
                         number += 1
