@@ -110,6 +110,14 @@ struct MatrixOptions {
 // Checks scenario files; without paths those built in.
 [[nodiscard]] ExitCode lint(const std::vector<std::string>& paths);
 
+struct SelftestCommand {
+  std::vector<std::string> only{};  // globs of faults
+  std::string json{};               // a file
+  std::uint64_t seed = 1;
+};
+// Are the cases able to fail? See selftest.h.
+[[nodiscard]] ExitCode selftest(const SelftestCommand& command);
+
 // The library that `scenarios` names (empty: the built-in one). Complaints go to standard error.
 [[nodiscard]] std::optional<struct Library> open_library(const std::string& scenarios);
 

@@ -202,6 +202,17 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
   lint_command->callback([&] { action = [&] { return lint(paths); }; });
 }
 
+void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "selftest", "Prove the suite: right stores pass, faulty ones are caught, each by its rule");
+  command->add_option("--fault", options.only,
+                      "Only the faults whose id or name matches this glob (repeatable)");
+  command->add_option("--json", options.json,
+                      "Write scores, survivors and the kill matrix to this file");
+  command->add_option("--seed", options.seed, "Of everything random (default 1)");
+  command->callback([&] { action = [&] { return selftest(options); }; });
+}
+
 // A URL at the wrong place ends in the parser's complaint: not its password.
 std::string without_passwords(std::string text, const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
@@ -279,6 +290,7 @@ int run(int argc, char** argv) {
   ProbeOptions probe_options;
   ServeOptions serve_options;
   ListOptions list_options;
+  SelftestCommand selftest_options;
   MatrixOptions matrix_options;
   std::string id;
   std::vector<std::string> paths;
@@ -290,6 +302,7 @@ int run(int argc, char** argv) {
   add_diff(app, diff_options, action);
   add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);
+  add_selftest(app, selftest_options, action);
   add_readers(app, list_options, id, paths, action);
   add_matrix(app, matrix_options, action);
   try {

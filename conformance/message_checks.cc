@@ -25,10 +25,12 @@ std::optional<hlc::Timestamp> named_timestamp(const std::string& name,
 MaybeProblem compare(const TimestampCheck& check, const codec::Message& request,
                      const hlc::Timestamp& seen, const std::string& text,
                      const SavedTimestamps& saved) {
-  const auto wanted = check.equals ? saved.find(*check.equals) : saved.end();
-  if (wanted != saved.end() && wanted->second.value != seen) {
+  const auto wanted = check.equals ? named_timestamp(*check.equals, request, saved) : std::nullopt;
+  if (wanted && *wanted != seen) {
+    const auto found = saved.find(*check.equals);
     return Problem{.message = "the version is not the one saved as " + *check.equals,
-                   .expected = "__ts equal to " + wanted->second.text,
+                   .expected = "__ts equal to " +
+                               (found == saved.end() ? hlc::format(*wanted) : found->second.text),
                    .actual = shown(text)};
   }
   for (const std::string& name : check.greater_than) {

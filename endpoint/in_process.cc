@@ -26,8 +26,8 @@ class InProcessClient;
 
 class InProcessSession final : public Session, public Clock {
  public:
-  InProcessSession(const store::ServiceOptions& options, const Conditions& conditions)
-      : service_(options),
+  InProcessSession(std::unique_ptr<store::Handler> store, const Conditions& conditions)
+      : store_(std::move(store)),
         clock_offset_(conditions.clock_offset),
         delayed_({.delay = conditions.response_delay, .jitter = conditions.response_jitter}) {}
 
@@ -47,13 +47,13 @@ class InProcessSession final : public Session, public Clock {
   // Moves the clock to the next thing that the store does by itself if that is due by `limit`: an
   // expiry, or the delivery of what was held back.
   bool step(Duration limit) {
-    const auto expiry = service_.next_expiry();
+    const auto expiry = store_->next_expiry();
     const auto due = delayed_.next_due();
     const Duration next = std::min(expiry.value_or(Duration::max()), due.value_or(Duration::max()));
     if ((!expiry && !due) || next > limit) return false;
     now_ = std::max(now_, next);
     std::vector<store::Delivery> out;
-    service_.expire(instant(), out);
+    store_->expire(instant(), out);
     send({}, std::move(out));
     return true;
   }
@@ -78,7 +78,7 @@ class InProcessSession final : public Session, public Clock {
   void deliver(const std::vector<store::Delivery>& deliveries);
   void route(const codec::Message& message);
 
-  store::Service service_;
+  std::unique_ptr<store::Handler> store_;
   std::chrono::milliseconds clock_offset_;
   store::DelayQueue delayed_;
   Duration now_{0};
@@ -152,13 +152,13 @@ Result<std::unique_ptr<Client>, Error> InProcessSession::connect(const ClientOpt
 
 void InProcessSession::publish(InProcessClient& from, const codec::Message& message) {
   now_ += kTimeOfOneRequest;
-  if (message.topic != codec::kRequestTopic) {
+  if (!store_->serves(message.topic)) {
     route(message);
     return;
   }
   std::vector<store::Delivery> out;
   const store::Caller caller{.client_id = from.client_id(), .user_name = from.user_name()};
-  const store::Handling handling = service_.handle(caller, message, instant(), out);
+  const store::Handling handling = store_->handle(caller, message, instant(), out);
   send(from.client_id(), std::move(out));
   if (handling == store::Handling::kDisconnect) close(from, kProtocolError);
 }
@@ -166,7 +166,7 @@ void InProcessSession::publish(InProcessClient& from, const codec::Message& mess
 void InProcessSession::close(InProcessClient& client, std::optional<int> broker_reason) {
   if (broker_reason) client.push(Disconnected{broker_reason});
   client.mark_closed();
-  service_.disconnect(client.client_id());
+  store_->disconnect(client.client_id());
   delayed_.disconnect(client.client_id());
   if (!states_[client.client_id()].persistent) states_.erase(client.client_id());
   connected_.erase(client.client_id());
@@ -217,17 +217,21 @@ class InProcessEndpoint final : public Endpoint {
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
-    return std::make_unique<InProcessSession>(options_.service, options_.conditions);
-  }
+  Result<std::unique_ptr<Session>, Error> open_session() override { return open(options_.service); }
   Result<std::unique_ptr<Session>, Error> open_quota_session() override {
     store::ServiceOptions service = options_.service;
     service.store.quota = options_.quota;
-    return std::make_unique<InProcessSession>(service, options_.conditions);
+    return open(service);
   }
   Result<void, Error> check_reachable(Duration /*timeout*/) override { return {}; }
 
  private:
+  std::unique_ptr<Session> open(const store::ServiceOptions& service) const {
+    auto store = options_.make_store ? options_.make_store(service)
+                                     : std::make_unique<store::Service>(service);
+    return std::make_unique<InProcessSession>(std::move(store), options_.conditions);
+  }
+
   InProcessOptions options_;
   Capabilities capabilities_;
 };

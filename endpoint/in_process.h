@@ -3,6 +3,7 @@
 // disturb one another.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "endpoint/conditions.h"
@@ -11,8 +12,12 @@
 
 namespace fencepost::endpoint {
 
+// Makes the store of a session.
+using MakeStore = std::function<std::unique_ptr<store::Handler>(const store::ServiceOptions&)>;
+
 struct InProcessOptions {
   store::ServiceOptions service{};
+  MakeStore make_store{};            // empty: the correct store
   std::size_t quota = 0;             // of sessions for cases that fill it; 0: there are none
   std::vector<std::string> roles{};  // a role is the user name that its clients connect with
   Conditions conditions{};           // of the store; the session's clock is this machine's

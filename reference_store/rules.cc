@@ -56,4 +56,26 @@ Access access_needed(codec::Verb verb) {
 
 bool has_room(std::size_t keys, std::size_t quota) { return quota == 0 || keys < quota; }
 
+const hlc::Timestamp* token_after(const hlc::Timestamp* held, const hlc::Timestamp* offered) {
+  return hlc::token_after(held, offered);
+}
+
+Result<hlc::Timestamp, hlc::ClockErrorCode> version_of_set(hlc::Clock& clock,
+                                                           const hlc::Timestamp& request,
+                                                           const Instant& now) {
+  return clock.update(request, now.wall_ms);
+}
+
+// The new expiry replaces the old one: a SET without PX makes the key permanent.
+std::optional<std::chrono::microseconds> deadline_of_set(
+    const codec::Command& command, const hlc::Timestamp& /*request*/,
+    std::optional<std::chrono::microseconds> /*held*/, const Instant& now) {
+  if (!command.expires_after) return std::nullopt;
+  return now.steady + *command.expires_after;
+}
+
+std::chrono::microseconds removal_time(std::chrono::microseconds deadline) { return deadline; }
+
+bool value_matches(std::string_view stored, std::string_view offered) { return stored == offered; }
+
 }  // namespace fencepost::store

@@ -21,6 +21,8 @@ codec::Message outgoing() {
 
 }  // namespace
 
+bool Handler::serves(std::string_view topic) const { return topic == codec::kRequestTopic; }
+
 Service::Service(ServiceOptions options)
     : dialect_(codec::dialect(options.dialect)),
       limits_(options.limits),

@@ -44,28 +44,49 @@ enum class Handling {
                 // ENV-RESPONSE-TOPIC-3)
 };
 
-class Service {
+// What a transport drives: the Service, or something that stands between it and the transport.
+class Handler {
+ public:
+  Handler() = default;
+  virtual ~Handler() = default;
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
+
+  // Is a message to this topic a request? (Req: ENV-TOPIC-2)
+  [[nodiscard]] virtual bool serves(std::string_view topic) const;
+
+  virtual Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
+                          std::vector<Delivery>& out) = 0;
+  virtual void expire(const Instant& now, std::vector<Delivery>& out) = 0;
+  [[nodiscard]] virtual std::optional<std::chrono::microseconds> next_expiry() const = 0;
+  virtual void disconnect(std::string_view client_id) = 0;
+};
+
+class Service final : public Handler {
  public:
   explicit Service(ServiceOptions options = {});
 
   // Handles a message published to codec::kRequestTopic. Appends to `out`, in the order in which
   // the messages must reach their clients: notifications before the response.
   Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
-                  std::vector<Delivery>& out);
+                  std::vector<Delivery>& out) override;
 
   // Removes the keys whose time has come and appends the notifications to `out`.
-  void expire(const Instant& now, std::vector<Delivery>& out);
+  void expire(const Instant& now, std::vector<Delivery>& out) override;
 
-  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const {
+  // When `expire` has to be called next, on the steady clock; nothing for not before a request.
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
     return store_.next_expiry();
   }
 
   // The connection of a client has ended, in whichever way.
-  void disconnect(std::string_view client_id) { store_.disconnect(client_id); }
+  void disconnect(std::string_view client_id) override { store_.disconnect(client_id); }
 
   [[nodiscard]] std::size_t key_count() const { return store_.size(); }
 
  private:
+  friend class Tamper;  // faults/tamper.h: breaks a store on purpose
+
   [[nodiscard]] codec::Message response(const codec::Message& request, const Outcome& outcome,
                                         std::optional<codec::Verb> verb) const;
   void flush_events(std::vector<Delivery>& out);

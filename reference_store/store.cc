@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "codec/topics.h"
-#include "reference_store/rules.h"
 
 namespace fencepost::store {
 namespace {
@@ -38,7 +37,8 @@ Outcome Store::apply(const Caller& caller, const Request& request, const Instant
                      std::vector<Event>& events) {
   expire(now, events);
   const Command& command = request.command;
-  if (!options_.authorization.allows(caller, access_needed(command.verb), command.key)) {
+  if (!options_.authorization.allows(caller, options_.rules.access_needed(command.verb),
+                                     command.key)) {
     return error(ErrorCode::kNotAuthorized);
   }
   switch (command.verb) {
@@ -57,28 +57,32 @@ Outcome Store::apply(const Caller& caller, const Request& request, const Instant
 
 Outcome Store::set(const Request& request, const Instant& now, std::vector<Event>& events) {
   const Command& command = request.command;
-  const auto timestamp = check_timestamp(request.timestamp, now.wall_ms);
+  const auto timestamp = options_.rules.check_timestamp(request.timestamp, now.wall_ms);
   if (!timestamp) return error(timestamp.error());
-  const auto token = check_token(request.token, now.wall_ms);
+  const auto token = options_.rules.check_token(request.token, now.wall_ms);
   if (!token) return error(token.error());
 
   const Entry* entry = find(command.key);
   const hlc::Timestamp* held = entry != nullptr ? pointer(entry->token) : nullptr;
-  if (const auto refused = fencing_error(held, pointer(*token))) return error(*refused);
+  if (const auto refused = options_.rules.fencing_error(held, pointer(*token)))
+    return error(*refused);
   const std::string* stored = entry != nullptr ? &entry->value : nullptr;
-  if (!condition_holds(command.condition, stored, command.value)) {
+  if (!options_.rules.condition_holds(command.condition, stored, command.value)) {
     return {.reply = {.kind = ReplyKind::kNotApplied}, .version = entry->version};
   }
-  if (entry == nullptr && !has_room(entries_.size(), options_.quota)) {
+  if (entry == nullptr && !options_.rules.has_room(entries_.size(), options_.quota)) {
     return error(ErrorCode::kQuotaExceeded);
   }
-  const auto version = clock_.update(*timestamp, now.wall_ms);
+  const auto version = options_.rules.version_of_set(clock_, *timestamp, now);
   if (!version) return error(ErrorCode::kMalformedTimestamp);  // kMaxRequestCounter keeps this away
 
-  const hlc::Timestamp* kept = hlc::token_after(held, pointer(*token));
+  const hlc::Timestamp* kept = options_.rules.token_after(held, pointer(*token));
   std::optional<hlc::Timestamp> new_token;
   if (kept != nullptr) new_token = *kept;
-  store(command, *version, std::move(new_token), now);
+  const auto held_deadline =
+      entry != nullptr && entry->deadline ? std::optional((*entry->deadline)->first) : std::nullopt;
+  const auto deadline = options_.rules.deadline_of_set(command, *timestamp, held_deadline, now);
+  store(command, *version, std::move(new_token), deadline);
   notify(command.key, Operation::kSet, command.value, *version, events);
   return {.reply = {.kind = ReplyKind::kOk}, .version = *version};
 }
@@ -92,14 +96,14 @@ Outcome Store::get(const Command& command) const {
 // DEL and VDEL.
 Outcome Store::remove(const Request& request, const Instant& now, std::vector<Event>& events) {
   const Command& command = request.command;
-  const auto token = check_token(request.token, now.wall_ms);
+  const auto token = options_.rules.check_token(request.token, now.wall_ms);
   if (!token) return error(token.error());
   const Entry* entry = find(command.key);
   if (entry == nullptr) return count(0);
-  if (const auto refused = fencing_error(pointer(entry->token), pointer(*token))) {
+  if (const auto refused = options_.rules.fencing_error(pointer(entry->token), pointer(*token))) {
     return error(*refused);
   }
-  if (command.verb == Verb::kVdel && entry->value != command.value) {
+  if (command.verb == Verb::kVdel && !options_.rules.value_matches(entry->value, command.value)) {
     return {.reply = {.kind = ReplyKind::kNotApplied}};
   }
   Outcome outcome = count(1);
@@ -131,7 +135,8 @@ Outcome Store::stop(const Caller& caller, const Command& command) {
 }
 
 void Store::expire(const Instant& now, std::vector<Event>& events) {
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now.steady) {
+  while (!deadlines_.empty() &&
+         options_.rules.removal_time(deadlines_.begin()->first) <= now.steady) {
     const std::string key = deadlines_.begin()->second;
     const Entry* entry = find(key);
     FENCEPOST_CHECK(entry != nullptr);
@@ -143,7 +148,7 @@ void Store::expire(const Instant& now, std::vector<Event>& events) {
 
 std::optional<std::chrono::microseconds> Store::next_expiry() const {
   if (deadlines_.empty()) return std::nullopt;
-  return deadlines_.begin()->first;
+  return options_.rules.removal_time(deadlines_.begin()->first);
 }
 
 void Store::disconnect(std::string_view client_id) {
@@ -158,18 +163,16 @@ const Store::Entry* Store::find(std::string_view key) const {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
-// Creates or overwrites. The new expiry replaces the old one: a SET without PX makes the key
-// permanent.
+// Creates or overwrites.
 void Store::store(const Command& command, hlc::Timestamp version,
-                  std::optional<hlc::Timestamp> token, const Instant& now) {
+                  std::optional<hlc::Timestamp> token,
+                  std::optional<std::chrono::microseconds> deadline) {
   auto found = entries_.find(command.key);
   if (found == entries_.end()) found = entries_.try_emplace(std::string(command.key)).first;
   Entry& entry = found->second;
   if (entry.deadline) deadlines_.erase(*entry.deadline);
   entry.deadline.reset();
-  if (command.expires_after) {
-    entry.deadline = deadlines_.emplace(now.steady + *command.expires_after, found->first);
-  }
+  if (deadline) entry.deadline = deadlines_.emplace(*deadline, found->first);
   entry.value.assign(command.value);
   entry.version = std::move(version);
   entry.token = std::move(token);

@@ -25,20 +25,15 @@
 #include "codec/reply.h"
 #include "hlc/hlc.h"
 #include "reference_store/authorization.h"
+#include "reference_store/rules.h"
 
 namespace fencepost::store {
-
-// A reading of two clocks. Versions come from the wall clock, which may step; expiry is measured on
-// the steady one.
-struct Instant {
-  std::uint64_t wall_ms = 0;  // since the Unix epoch
-  std::chrono::microseconds steady{0};
-};
 
 struct StoreOptions {
   std::string node_id = "StateStore";  // in every version; neither empty nor with a colon
   std::size_t quota = 0;               // keys; 0 means no limit
   Authorization authorization{};       // by default everybody may do everything
+  Rules rules{};                       // by default those of the protocol
 };
 
 struct Request {
@@ -83,6 +78,8 @@ class Store {
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:
+  friend class Tamper;  // faults/tamper.h: breaks a store on purpose
+
   struct StringHash : std::hash<std::string_view> {
     using is_transparent = void;
   };
@@ -105,7 +102,8 @@ class Store {
 
   [[nodiscard]] const Entry* find(std::string_view key) const;
   void store(const codec::Command& command, hlc::Timestamp version,
-             std::optional<hlc::Timestamp> token, const Instant& now);
+             std::optional<hlc::Timestamp> token,
+             std::optional<std::chrono::microseconds> deadline);
   void erase(std::string_view key);
   void notify(std::string_view key, codec::Operation operation, std::string_view value,
               const hlc::Timestamp& version, std::vector<Event>& events) const;

@@ -12,9 +12,10 @@ LAYERS = {
     "codec": {"base"},
     "hlc": {"base"},
     "reference_store": {"base", "codec", "hlc"},
-    "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store"},
+    "reference_store/faults": {"base", "codec", "hlc", "reference_store"},
+    "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults"},
     "endpoint": {"base", "codec", "reference_store"},
-    "conformance": {"base", "codec", "hlc", "reference_store", "endpoint"},
+    "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint"},
 }
 # Third-party headers that only some folders may include.
 RESTRICTED = {
@@ -34,8 +35,8 @@ LEFT_OPEN = re.compile(r"\b(FIXME|XXX|HACK)\b|\bTODO\b(?!\([a-z0-9-]+\))")
 
 def folder_of(path):
     parts = path.as_posix().split("/")
-    if parts[:2] == ["reference_store", "broker_plugin"]:
-        return "reference_store/broker_plugin"
+    if parts[0] == "reference_store" and len(parts) > 2:
+        return "/".join(parts[:2])
     return parts[0]
 
 

@@ -1,0 +1,155 @@
+// Faults of DEL and VDEL.
+
+#include <set>
+
+#include "reference_store/faults/decorator.h"
+
+namespace fencepost::store {
+namespace {
+
+using codec::Verb;
+
+bool any_value_matches(std::string_view /*stored*/, std::string_view /*offered*/) { return true; }
+
+bool has_verb(const Exchange& exchange, Verb verb) {
+  return exchange.command && exchange.command->verb == verb && exchange.response() != nullptr;
+}
+
+void vdel_mismatch_says_zero(Exchange& exchange) {
+  if (has_verb(exchange, Verb::kVdel) && exchange.replies(codec::ReplyKind::kNotApplied)) {
+    exchange.response()->payload = ":0\r\n";
+  }
+}
+
+class VdelOfMissingKeyIsAMismatch final : public Decorator {
+ public:
+  using Decorator::Decorator;
+
+ private:
+  void after(Exchange& exchange) override {
+    if (has_verb(exchange, Verb::kVdel) && exchange.response()->payload == ":0\r\n") {
+      exchange.response()->payload = dialect().vdel_mismatch;
+    }
+  }
+};
+
+void vdel_mismatch_deletes(Exchange& exchange) {
+  if (has_verb(exchange, Verb::kVdel) && exchange.replies(codec::ReplyKind::kNotApplied)) {
+    exchange.store.erase(exchange.command->key);
+  }
+}
+
+void del_of_missing_key_says_one(Exchange& exchange) {
+  if (has_verb(exchange, Verb::kDel) && exchange.response()->payload == ":0\r\n") {
+    exchange.response()->payload = ":1\r\n";
+  }
+}
+
+// D06: a deleted key reads as an empty value.
+class TombstonesAreReadable final : public Decorator {
+ public:
+  using Decorator::Decorator;
+
+ private:
+  void after(Exchange& exchange) override {
+    if (!exchange.command || exchange.response() == nullptr) return;
+    const std::string key(exchange.command->key);
+    codec::Message& response = *exchange.response();
+    const bool removal =
+        exchange.command->verb == Verb::kDel || exchange.command->verb == Verb::kVdel;
+    if (removal && response.payload == ":1\r\n") deleted_.insert(key);
+    if (exchange.command->verb == Verb::kSet) deleted_.erase(key);
+    if (exchange.command->verb == Verb::kGet && deleted_.contains(key)) {
+      response.payload = "$0\r\n\r\n";
+    }
+  }
+
+  std::set<std::string> deleted_;
+};
+
+void del_takes_a_prefix(Exchange& exchange) {
+  if (!has_verb(exchange, Verb::kDel) || exchange.response()->payload != ":1\r\n") return;
+  for (const std::string& key : exchange.store.keys()) {
+    if (key.starts_with(exchange.command->key)) exchange.store.erase(key);
+  }
+}
+
+void del_drops_the_registrations(Exchange& exchange) {
+  const bool removed = (has_verb(exchange, Verb::kDel) || has_verb(exchange, Verb::kVdel)) &&
+                       exchange.response()->payload == ":1\r\n";
+  if (removed) exchange.store.observers(exchange.command->key).clear();
+}
+
+// D11: a DEL that is answered with :1 leaves the key.
+class DelOnlySaysSo final : public Decorator {
+ public:
+  using Decorator::Decorator;
+
+ private:
+  void before(const Caller& /*caller*/, codec::Message& request, const Instant& /*now*/) override {
+    del_ = false;
+    const auto command = codec::parse_command(request.payload, dialect());
+    if (!command || command->verb != Verb::kDel) return;
+    del_ = Tamper(service()).value(command->key) != nullptr;
+    if (del_) request.payload = codec::encode_command({"GET", command->key});
+  }
+  void after(Exchange& exchange) override {
+    if (del_ && exchange.response() != nullptr) exchange.response()->payload = ":1\r\n";
+  }
+
+  bool del_ = false;
+};
+
+}  // namespace
+
+std::vector<Fault> delete_faults() {
+  return {
+      {.id = "D01",
+       .name = "vdel-ignores-the-value",
+       .text = "VDEL deletes the key whatever its value",
+       .requirements = {"VDEL-MISMATCH-1"},
+       .make = with_rules([](Rules& rules) { rules.value_matches = any_value_matches; })},
+      {.id = "D02",
+       .name = "vdel-mismatch-says-zero",
+       .text = "VDEL of another value answers :0",
+       .requirements = {"VDEL-MISMATCH-2"},
+       .make = with_exchange(vdel_mismatch_says_zero)},
+      {.id = "D03",
+       .name = "vdel-of-missing-key-is-a-mismatch",
+       .text = "VDEL of a missing key answers minus one",
+       .requirements = {"VDEL-MISS-1"},
+       .make = with_decorator<VdelOfMissingKeyIsAMismatch>()},
+      {.id = "D04",
+       .name = "vdel-mismatch-deletes",
+       .text = "VDEL of another value answers minus one and deletes the key all the same",
+       .requirements = {"VDEL-MISMATCH-1"},
+       .make = with_exchange(vdel_mismatch_deletes)},
+      {.id = "D05",
+       .name = "del-of-missing-key-says-one",
+       .text = "DEL of a missing key answers :1",
+       .requirements = {"DEL-MISS-1", "DEL-COUNT-1"},
+       .make = with_exchange(del_of_missing_key_says_one)},
+      {.id = "D06",
+       .name = "tombstones-are-readable",
+       .text = "GET of a deleted key answers with an empty value",
+       .requirements = {"GET-MISS-1", "DEL-REMOVE-1"},
+       .make = with_decorator<TombstonesAreReadable>()},
+      {.id = "D07",
+       .name = "del-takes-a-prefix",
+       .text = "DEL deletes every key that begins like the one it names",
+       .requirements = {"DEL-COUNT-1", "KEY-BINARY-1"},
+       .make = with_exchange(del_takes_a_prefix)},
+      {.id = "D08",
+       .name = "del-drops-the-registrations",
+       .text = "a key that was deleted and set again is no longer observed",
+       .requirements = {"NTF-KEEP-1"},
+       .make = with_exchange(del_drops_the_registrations)},
+      {.id = "D11",
+       .name = "del-only-says-so",
+       .text = "DEL answers :1 and leaves the key",
+       .requirements = {"DEL-REMOVE-1"},
+       .make = with_decorator<DelOnlySaysSo>()},
+  };
+}
+
+}  // namespace fencepost::store

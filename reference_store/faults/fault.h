@@ -1,0 +1,72 @@
+// Stores that are wrong on purpose, as data: the suite is judged by how many of them it catches.
+// And stores that are right in an unusual way, which it must not fail.
+//
+//   const Fault* fault = find_fault("S01");            // or by name: "nx-overwrites"
+//   std::unique_ptr<Handler> store = fault->make({.dialect = codec::DialectId::kDeployed}, seed);
+//
+// A fault replaces one rule of the store (rules.h), or stands between the store and the wire
+// (decorator.h), or reaches into the state where no rule would (tamper.h). The correct store knows
+// nothing of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "reference_store/service.h"
+
+namespace fencepost::store {
+
+enum class FaultKind {
+  kFault,   // breaks the requirements that it names: the suite must catch it
+  kBenign,  // right, but unusual: the suite must pass it
+  kNull,    // does no work at all: every case must fail
+};
+
+// What it takes to see the fault.
+enum class FaultNeeds {
+  kNothing,      // one request after the other, in process
+  kTransport,    // a real MQTT connection: packet flags, flow control, broken connections
+  kConcurrency,  // concurrent requests and a check of their whole history
+};
+
+using MakeHandler =
+    std::function<std::unique_ptr<Handler>(const ServiceOptions& options, std::uint64_t seed)>;
+
+struct Fault {
+  std::string_view id;    // of the catalogue, e.g. "S01"; never used again for another fault
+  std::string_view name;  // e.g. "nx-overwrites"
+  std::string_view text;  // what such a store does
+  std::vector<std::string_view> requirements{};  // that it breaks; kFault: at least one
+  FaultNeeds needs = FaultNeeds::kNothing;
+  FaultKind kind = FaultKind::kFault;
+  MakeHandler make{};  // `seed` decides whatever is random in it
+};
+
+// All of them, in the order of the catalogue. Thread safe.
+[[nodiscard]] const std::vector<Fault>& faults();
+
+// By id ("S01"), name ("nx-overwrites") or both ("S01-nx-overwrites"); null when there is none.
+[[nodiscard]] const Fault* find_fault(std::string_view name);
+
+// "fault", "benign" or "null"; "nothing", "transport" or "concurrency".
+[[nodiscard]] std::string_view name(FaultKind kind);
+[[nodiscard]] std::string_view name(FaultNeeds needs);
+
+// The parts of the catalogue; faults() puts them together.
+[[nodiscard]] std::vector<Fault> codec_faults();
+[[nodiscard]] std::vector<Fault> set_faults();
+[[nodiscard]] std::vector<Fault> expiry_faults();
+[[nodiscard]] std::vector<Fault> delete_faults();
+[[nodiscard]] std::vector<Fault> version_faults();
+[[nodiscard]] std::vector<Fault> fencing_faults();
+[[nodiscard]] std::vector<Fault> notification_faults();
+[[nodiscard]] std::vector<Fault> envelope_faults();
+[[nodiscard]] std::vector<Fault> limit_faults();
+[[nodiscard]] std::vector<Fault> concurrency_faults();
+[[nodiscard]] std::vector<Fault> benign_variants();
+[[nodiscard]] std::vector<Fault> null_stores();
+
+}  // namespace fencepost::store
