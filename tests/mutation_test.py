@@ -146,9 +146,10 @@ class Schemata(unittest.TestCase):
         self.assertIn("static inline const int kA", schema("struct S {\n  static constexpr int kA = 5;\n};").text)
 
     def test_errors_lead_to_their_mutants(self):
-        found = schema("int a;\nauto x = b + c;")
-        column = found.text.split("\n")[1].index("(b) - (c)") + 1
-        self.assertEqual(found.culprits(2, column), [1])
+        found = schema("int a;\nauto x = b + 5;")
+        line = found.text.split("\n")[1]
+        for text, culprits in (("(b) - (5)", [1]), ("5 + 1", [2]), ("5 - 1", [3]), ("b + (fence", [1])):
+            self.assertEqual(found.culprits(2, line.index(text) + 1), culprits, text)
         self.assertEqual(found.culprits(1, 5), [])
 
 
@@ -179,10 +180,10 @@ class Lists(unittest.TestCase):
 class Tokens(unittest.TestCase):
     def test_braces_know_what_they_enclose(self):
         code = ("namespace n { class A { int f() const { if (a) { b(); } return [&] { return c; }(); } }; "
-                "A::A() : d_{1}, e_(2) { g = {3}; } auto f() -> B<C> { return d; } }")
+                "A::A() : d_{1}, e_(2) { g = {3}; } auto f() -> B<C> { h([](int i) { return i; }); } }")
         roles = [token.role for token in tokens.tokenize(code) if token.text == "{"]
         self.assertEqual(roles, ["namespace", "class", "function", "control", "lambda", "init", "function", "init",
-                                 "function"])
+                                 "function", "lambda"])
 
     def test_brackets_that_do_not_match_are_named(self):
         with self.assertRaises(ValueError):
