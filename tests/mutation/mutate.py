@@ -194,13 +194,13 @@ def main(arguments):
         reasons = read_equivalents(listed.read_text(encoding="utf-8")) if listed.is_file() else {}
         tree = build.Tree(ROOT, ROOT / "build/mutants")
         wanted = chosen(tree, options)
+        if not wanted:
+            raise build.Failure("no mutant is chosen; --list prints all")
         if options.list:
             for mutant in wanted:
                 print(mutant.key())
             print(f"{len(wanted)} mutants", file=sys.stderr)
             return 0
-        if not wanted:
-            raise build.Failure("no mutant is chosen; --list prints all")
         if options.no_build:
             tree.load()
         else:
