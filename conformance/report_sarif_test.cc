@@ -62,7 +62,8 @@ TEST(Sarif, SuppressesAnExpectedFailureAndNothingElse) {
 }
 
 TEST(Sarif, SaysNothingOfSuppressionsWhereThereAreNone) {
-  for (const json& result : run_of(every_verdict()).at("results")) {
+  const json run = run_of(every_verdict());
+  for (const json& result : run.at("results")) {
     EXPECT_FALSE(result.contains("suppressions"));
   }
 }

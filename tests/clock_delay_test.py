@@ -22,7 +22,7 @@ FENCEPOST = BIN / "fencepost"
 
 # A sanitized broker and suite need more time, and fewer cases at once keep the evidence windows of cases open.
 SANITIZED = bool(os.environ.get("FENCEPOST_TEST_PRELOAD", ""))
-SLOW = ["-j", "16", "--timeout-scale", "5"] if SANITIZED else []
+SLOW = ["--timeout-scale", "5"] if SANITIZED else []
 # What a run may take at most before a test calls it hung. No test measures speed.
 HANG = 240
 

@@ -23,7 +23,7 @@ DIFF = json.loads((ROOT / "docs" / "diff.schema.json").read_text(encoding="utf-8
 SHARDS = 4
 NOBODY = "mqtt://me:xyzzy-42@127.0.0.1:1"  # no broker listens there
 # Runs are compared: fewer cases at once keep the evidence windows of cases open. Sanitized builds are slower.
-GENTLY = ["-j", "8", "--timeout-scale", "5"] if os.environ.get("FENCEPOST_TEST_PRELOAD", "") else ["-j", "16"]
+GENTLY = ["--timeout-scale", "5"] if os.environ.get("FENCEPOST_TEST_PRELOAD", "") else []
 HANG = 240  # seconds after which a run counts as hung
 
 OWN_CASES = """
@@ -86,7 +86,9 @@ class MergeDiffTest(unittest.TestCase):
         for member in ("id", "verdict", "level", "forms_observed", "open_points_observed"):
             self.assertEqual([case[member] for case in merged["cases"] if "VER-OPEN-2" not in case["requirements"]],
                              [case[member] for case in whole["cases"] if "VER-OPEN-2" not in case["requirements"]])
-        self.assertEqual(merged["latency_ms"]["round_trips"], whole["latency_ms"]["round_trips"])
+        # Not those of the single run: whether a client that is thrown out hears one more reply is a matter of luck.
+        self.assertEqual(merged["latency_ms"]["round_trips"],
+                         sum(self.load(f"s{shard}.json")["latency_ms"]["round_trips"] for shard in range(1, SHARDS + 1)))
         junit = ElementTree.parse(self.path("merged.xml")).getroot()
         self.assertEqual(int(junit.get("tests")), len(whole["cases"]))
         self.assertEqual(int(junit.get("failures")), whole["summary"]["failed"])
@@ -155,7 +157,7 @@ class Merge(MergeDiffTest):
             self.check_survives("one.json")
 
     def test_an_interrupted_report_survives(self):
-        process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *GENTLY[2:]],
+        process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *GENTLY],
                                    stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
         process.stdout.readline()  # one case at a time takes minutes, and the preflight is over

@@ -24,7 +24,7 @@ FENCEPOST = BIN / "fencepost"
 PLUGIN = BIN / "fencepost_statestore.so"
 MOSQUITTO = next(p for p in ("/usr/sbin/mosquitto", "/usr/bin/mosquitto") if os.access(p, os.X_OK))
 PRELOAD = os.environ.get("FENCEPOST_TEST_PRELOAD", "")
-SLOW = ["-j", "8", "--timeout-scale", "5"] if PRELOAD else []
+SLOW = ["--timeout-scale", "5"] if PRELOAD else []
 HANG = 300  # seconds after which a run counts as hung
 
 # Each with a core that no escaping changes, so that it is found wherever it is cut out or written differently.
