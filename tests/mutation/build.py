@@ -1,6 +1,7 @@
 """Makes the tree with all mutants in it, and builds it; mutants that do not compile are dropped on the way."""
 
 import concurrent.futures
+import hashlib
 import os
 import pathlib
 import re
@@ -32,16 +33,22 @@ class Tree:
         self.schemata = {}
         self.find()
 
+    def fingerprint(self):
+        text = "".join(f"{path}\0{finder.text}\0" for path, finder in self.finders.items())
+        return hashlib.sha256(text.encode("latin-1")).hexdigest()
+
     def save(self):
-        """Remembers what does not compile, by name, for the next run."""
+        """Remembers, for the next run, of which sources the binaries are and, by name, what does not compile."""
         keys = sorted(self.mutants[number].key() for number in self.dropped)
-        self.memory.write_text("".join(key + "\n" for key in keys), encoding="utf-8")
+        self.memory.write_text("".join(line + "\n" for line in [self.fingerprint(), *keys]), encoding="utf-8")
 
     def load(self):
+        """Drops what did not compile the last time; returns whether the sources are those of then."""
         if not self.memory.is_file():
-            raise Failure("there is no mutated tree yet: run without --no-build")
-        keys = set(self.memory.read_text(encoding="utf-8").splitlines())
-        self.dropped |= {mutant.id for mutant in self.mutants.values() if mutant.key() in keys}
+            return False
+        fingerprint, *keys = self.memory.read_text(encoding="utf-8").splitlines()
+        self.dropped |= {mutant.id for mutant in self.mutants.values() if mutant.key() in set(keys)}
+        return fingerprint == self.fingerprint()
 
     def listed(self):
         command = ["git", "-C", str(self.root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -136,8 +143,7 @@ class Tree:
         raise Failure("the mutated sources still do not compile after 30 rounds")
 
     def compile(self, targets, jobs, say):
-        if self.memory.is_file():
-            self.load()
+        self.load()
         self.check_sources(jobs, say)
         environment = dict(os.environ, CCACHE_BASEDIR=str(self.source), CCACHE_NOHASHDIR="1")
         launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if has_ccache() else []

@@ -202,7 +202,8 @@ def main(arguments):
             print(f"{len(wanted)} mutants", file=sys.stderr)
             return 0
         if options.no_build:
-            tree.load()
+            if not tree.load():
+                raise build.Failure("the sources are not those of the last build: run without --no-build")
         else:
             tree.compile(project.targets(options.modules, options.layers), options.parallel, say)
             say(f"{len(tree.mutants) - len(tree.dropped)} mutants compiled after {time.monotonic() - start:.0f} s")
