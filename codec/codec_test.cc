@@ -59,6 +59,7 @@ TEST(Resp3Decode, NamesTheFaultOfACommandAndItsPlace) {
       {"*1\r\n$268435456\r\n", kLengthLimit, 5},
       {"*1234567890\r\n", kLengthLimit, 10},
       {"*1048577\r\n", kElementLimit, 1},
+      {"*1048576\r\n", kTruncated, 10},
       {"*0\r\n", kNoElements, 1},
       {"*", kTruncated, 1},
       {"*1", kTruncated, 2},
@@ -135,6 +136,7 @@ TEST(Resp3Decode, DescribesEachFaultInItsOwnWords) {
         kDepthLimit, kLineLimit, kNoElements, kTruncated, kMissingTerminator, kTrailingBytes}) {
     const std::string sentence = describe({code, 14});
     EXPECT_TRUE(sentence.ends_with(", at offset 14")) << sentence;
+    EXPECT_GT(sentence.size(), std::string_view("a word, at offset 14").size()) << sentence;
     sentences.insert(sentence);
   }
   EXPECT_EQ(sentences.size(), 12U);
@@ -505,6 +507,21 @@ TEST(Names, OfErrorsDivergencesAndDialectsReadBack) {
   }
 }
 
+TEST(Names, SayUnknownForValuesOutsideTheirEnumeration) {
+  EXPECT_EQ(name(static_cast<Verb>(99)), "unknown");
+  EXPECT_EQ(name(static_cast<Divergence>(99)), "unknown");
+  EXPECT_EQ(name(static_cast<ErrorCode>(99)), "unknown");
+  EXPECT_EQ(text(static_cast<ErrorCode>(99), deployed()), "unknown");
+  EXPECT_EQ(describe({static_cast<DecodeErrorCode>(99), 3}), "unknown, at offset 3");
+}
+
+TEST(Dialects, DifferInWhatTheyTakeAndHowTheyPrintVersions) {
+  EXPECT_FALSE(documented().fractional_expiry);
+  EXPECT_FALSE(documented().padded_versions);
+  EXPECT_TRUE(deployed().fractional_expiry);
+  EXPECT_TRUE(deployed().padded_versions);
+}
+
 TEST(Names, AreThoseThatScenariosUse) {
   EXPECT_EQ(dialect(DialectId::kDocumented).name, "documented");
   EXPECT_EQ(dialect(DialectId::kDeployed).name, "deployed");
@@ -537,6 +554,14 @@ TEST(Notification, SaysWhichDialectSpelledTheDelete) {
     append_notification(out, {.operation = Operation::kDelete}, dialect(id));
     const DecodedNotification expected{.operation = Operation::kDelete, .form = id};
     EXPECT_EQ(decode_notification(out), expected);
+  }
+}
+
+TEST(Notification, PlacesTheFaultOfAnotherCommandAtItsBegin) {
+  for (const std::string& bytes : {encode_command({"notify", "DEL"}), encode_command({"NOTIFY"}),
+                                   encode_command({"NOTIFY", "GET"})}) {
+    EXPECT_EQ(decode_notification(bytes).error(), (DecodeError{kUnexpectedType, 0}))
+        << escape(bytes);
   }
 }
 
@@ -683,6 +708,15 @@ TEST(Base16, RefusesWhatItDoesNotWrite) {
     EXPECT_EQ(base16_decode(digits), std::nullopt) << digits;
   }
   EXPECT_EQ(base16_decode("0\0"s), std::nullopt);
+}
+
+TEST(Message, IsSentAtLeastOnceAndNotKeptUnlessTold) {
+  const Message message;
+  EXPECT_EQ(message.qos, 1);
+  EXPECT_FALSE(message.retain);
+  EXPECT_FALSE(message.duplicate);
+  EXPECT_EQ(kStatusProperty, "__stat");
+  EXPECT_EQ(kContentType, "application/octet-stream");
 }
 
 TEST(Message, ReadsTheLastPropertyOfAName) {

@@ -75,12 +75,10 @@ bool filter_matches(std::string_view filter, std::string_view topic) {
   std::optional<std::string_view> given = topic;
   while (wanted) {
     const std::string_view level = next_level(wanted);
-    if (level == "#") return true;
+    if (level == "#") return true;  // also where `given` has ended: `a/#` matches `a` itself
     if (!given) return false;
     const std::string_view actual = next_level(given);
     if (level != "+" && level != actual) return false;
-    // `a/#` also matches `a` itself.
-    if (!given && wanted == std::string_view("#")) return true;
   }
   return !given;
 }

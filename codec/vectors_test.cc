@@ -430,6 +430,16 @@ TEST(Vectors, Row06NestedClaimsStayInProportion) {
   EXPECT_GE(seen.bytes, 10'000 * sizeof(Value)) << "the claims were meant to be believed";
 }
 
+// Elements of three bytes each: a count of one more than would fit is still believed, for the bytes
+// that are missing are then named at the end.
+TEST(Vectors, Row06ACountThatTheInputCannotHoldAllocatesNothing) {
+  const std::string rest(30, '!');
+  const std::string at = "*11\r\n" + rest;
+  EXPECT_EQ(allocations_of([&] { EXPECT_FALSE(decode_value(at)); }).count, 1U);
+  const std::string above = "*12\r\n" + rest;
+  EXPECT_EQ(allocations_of([&] { EXPECT_FALSE(decode_value(above)); }).count, 0U);
+}
+
 TEST(Vectors, Row27EveryTruncationOfASetIsRefusedWhereItEnds) {
   const std::string whole = request({"SET", "key", "value", "NEX", "PX", "1000"});
   ASSERT_TRUE(decode_command(whole));
@@ -507,6 +517,8 @@ const std::vector<ExpiryForm> kExpiryForms = {
     {"0x10"},
     {" 5"},
     {"5 "},
+    {"5:"},
+    {"5/"},
     {""},
     {"."},
     {"5\0"s},

@@ -186,9 +186,11 @@ TEST(HlcParse, DescribesEveryErrorInItsOwnWords) {
   for (const ParseErrorCode code :
        {kMissingField, kBadWallClock, kBadCounter, kEmptyNode, kColonInNode, kTooManyDigits}) {
     EXPECT_NE(describe(code), "unknown");
+    EXPECT_FALSE(describe(code).empty());
     sentences.insert(describe(code));
   }
   EXPECT_EQ(sentences.size(), 6U);
+  EXPECT_EQ(describe(static_cast<ParseErrorCode>(99)), "unknown");
 }
 
 // ---- Formatting ----
@@ -239,6 +241,11 @@ TEST(HlcFormat, IgnoresTheGlobalLocale) {
 }
 
 // ---- Order ----
+
+TEST(HlcOrder, BeginsWithTheTimestampThatNobodyHasSet) {
+  EXPECT_EQ(Timestamp{}, (Timestamp{0, 0, ""}));
+  EXPECT_LT(Timestamp{}, (Timestamp{0, 0, "n"}));
+}
 
 TEST(HlcOrder, IsNumericOnWallAndCounterAndBytewiseOnNode) {
   const std::vector<std::pair<std::string_view, std::string_view>> ascending = {

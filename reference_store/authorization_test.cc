@@ -86,6 +86,8 @@ TEST(Glob, LetsASetStandForOneOfItsBytes) {
               {"[a-cx-z]", "y", true},
               {"[a-cx-z]", "m", false},
               {"[a-cx-z]", "-", false},
+              {"[a-c-z]", "m", false},
+              {"[a-c-z]", "-", true},
               {"[a-a]", "a", true},
               {"[c-a]", "b", false},
               {"[ab-]", "-", true},
@@ -102,6 +104,7 @@ TEST(Glob, LetsASetStandForOneOfItsBytes) {
 
 TEST(Glob, LetsANegatedSetStandForOneOfTheOthers) {
   expect_all({{"[!0-9]", "a", true},
+              {"[!0-9]", "!", true},
               {"[!0-9]", "5", false},
               {"[!0-9]", "", false},
               {"[!abc]x", "dx", true},
@@ -167,6 +170,8 @@ TEST(Rule, GrantsTheAccessThatItsMethodNames) {
   const auto both = with_rule({.method = Method::kReadWrite, .keys = {"k"}});
   EXPECT_TRUE(both.allows(kCaller, Access::kRead, "k"));
   EXPECT_TRUE(both.allows(kCaller, Access::kWrite, "k"));
+  const auto unknown = with_rule({.method = static_cast<Method>(99), .keys = {"k"}});
+  EXPECT_FALSE(unknown.allows(kCaller, Access::kRead, "k"));
 }
 
 TEST(Rule, PutsTheCallerIntoPatterns) {
@@ -180,6 +185,16 @@ TEST(Rule, PutsTheCallerIntoPatterns) {
   }
   EXPECT_FALSE(authorization.allows(alice, Access::kRead, "clients/id2/x"));
   EXPECT_FALSE(authorization.allows(alice, Access::kRead, "alice-bob"));
+}
+
+TEST(Rule, ThatAsksForAUserNameGrantsNothingToAClientWithoutOne) {
+  const auto authorization =
+      with_rule({.keys = {"users/{principal.username}/*", "{principal.username}"}});
+  const Caller nameless{.client_id = "c"};
+  for (const char* key : {"users//x", "users/u/x", "users/{principal.username}/x", "u", ""}) {
+    EXPECT_FALSE(authorization.allows(nameless, Access::kRead, key)) << key;
+  }
+  EXPECT_TRUE(authorization.allows(kCaller, Access::kRead, "users/u/x"));
 }
 
 // Whoever may choose a client id must not choose a pattern with it.
@@ -273,6 +288,7 @@ TEST(AuthorizationJson, ReadsTheWholeForm) {
   EXPECT_TRUE(authorization->allows(sensor, Access::kRead, "colors/red"));
   EXPECT_FALSE(authorization->allows(sensor, Access::kWrite, "colors/red"));
   EXPECT_TRUE(authorization->allows(sensor, Access::kWrite, "a*"));
+  EXPECT_FALSE(authorization->allows(sensor, Access::kRead, "a*"));
   EXPECT_FALSE(authorization->allows(sensor, Access::kWrite, "ab"));
   const std::string binary("\0\xff", 2);
   EXPECT_TRUE(authorization->allows({.client_id = "c1"}, Access::kWrite, binary));

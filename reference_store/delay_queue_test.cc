@@ -74,6 +74,41 @@ TEST(DelayQueue, JitterNeverReordersWhatGoesToOneClient) {
     EXPECT_EQ(out[static_cast<std::size_t>(i)], std::to_string(i));
 }
 
+// A client's turn is remembered for as long as anything waits for anybody.
+TEST(DelayQueue, JitterNeverReordersWhileMessagesAreTaken) {
+  DelayQueue queue({.delay = 10ms, .jitter = 50ms});
+  constexpr std::size_t kMessages = 200;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    const microseconds now = i * 500us;
+    EXPECT_TRUE(queue.add("a", response(std::to_string(i)), now));
+    for (std::string& text : due(queue, now)) out.push_back(std::move(text));
+  }
+  EXPECT_GT(out.size(), 0U);
+  for (std::string& text : due(queue, 1s)) out.push_back(std::move(text));
+  ASSERT_EQ(out.size(), kMessages);
+  for (std::size_t i = 0; i < kMessages; ++i) EXPECT_EQ(out[i], std::to_string(i));
+}
+
+// So many draws from 0 to 1000 us that both ends come up.
+TEST(DelayQueue, JitterReachesItsBoundsAndNothingBeyond) {
+  DelayQueue queue({.delay = 10ms, .jitter = 1ms});
+  for (int i = 0; i < 20'000; ++i) {
+    EXPECT_TRUE(queue.add("client-" + std::to_string(i), response(""), 0ms));
+  }
+  EXPECT_THAT(due(queue, 10ms - 1us), IsEmpty());
+  EXPECT_EQ(queue.next_due(), 10ms);
+  EXPECT_GT(due(queue, 11ms - 1us).size(), 0U);
+  EXPECT_EQ(queue.next_due(), 11ms);
+  EXPECT_GT(due(queue, 11ms).size(), 0U);
+  EXPECT_EQ(queue.next_due(), std::nullopt);
+}
+
+TEST(DelayQueue, DelaysForAMillisecondOfEither) {
+  EXPECT_TRUE(DelayQueue({.delay = 1ms}).delays());
+  EXPECT_TRUE(DelayQueue({.jitter = 1ms}).delays());
+}
+
 TEST(DelayQueue, JitterIsAtMostWhatWasAskedForAndDiffersBetweenClients) {
   DelayQueue queue({.delay = 10ms, .jitter = 5ms});
   for (int i = 0; i < 100; ++i) {
@@ -102,6 +137,12 @@ TEST(DelayQueue, HoldsSoManyAndLosesTheRest) {
   EXPECT_FALSE(queue.add("a", response("3"), 0ms));
   EXPECT_THAT(due(queue, 10ms), ElementsAre("1", "2"));
   EXPECT_TRUE(queue.add("a", response("4"), 20ms));
+}
+
+TEST(DelayQueue, HoldsAHundredThousandUnlessTold) {
+  DelayQueue queue({.delay = 1ms});
+  for (int i = 0; i < 100'000; ++i) ASSERT_TRUE(queue.add("a", response(""), 0ms)) << i;
+  EXPECT_FALSE(queue.add("a", response(""), 0ms));
 }
 
 }  // namespace

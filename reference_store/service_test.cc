@@ -424,6 +424,15 @@ TEST(ServiceNotification, ReachesTheLongestTopic) {
 
 // ---- Envelope
 
+TEST(ServiceEnvelope, ServesTheRequestTopicAlone) {
+  const Service service;
+  EXPECT_TRUE(service.serves(codec::kRequestTopic));
+  for (const std::string& topic : {std::string(), std::string(codec::kRequestTopic) + "/response",
+                                   std::string(kResponseTopic)}) {
+    EXPECT_FALSE(service.serves(topic)) << topic;
+  }
+}
+
 TEST(ServiceEnvelope, IgnoresRequestsThatAreNotQos1OrCannotBeAnswered) {
   std::vector<Message> messages(4, command({"SET", "k", "v"}));
   messages[0].qos = 0;

@@ -147,6 +147,13 @@ TEST(Rules, ReadersReadAndTheRestWrites) {
   EXPECT_EQ(access_needed(Verb::kSet), Access::kWrite);
   EXPECT_EQ(access_needed(Verb::kDel), Access::kWrite);
   EXPECT_EQ(access_needed(Verb::kVdel), Access::kWrite);
+  EXPECT_EQ(access_needed(static_cast<Verb>(99)), Access::kWrite);
+}
+
+TEST(Rules, OfTimeBeginAtZeroAndLeaveTheStoreHalfOfAllCounters) {
+  EXPECT_EQ(Instant{}.wall_ms, 0U);
+  EXPECT_EQ(Instant{}.steady.count(), 0);
+  EXPECT_EQ(kMaxRequestCounter, 9'223'372'036'854'775'807U);
 }
 
 TEST(Rules, HaveRoomBelowTheQuotaOnly) {

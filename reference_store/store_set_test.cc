@@ -46,6 +46,17 @@ TEST(StoreSet, KeepsAnEmptyValueAsAValue) {
   EXPECT_EQ(store.set("k", "v", {.condition = Condition::kIfAbsent}).reply, "not applied");
 }
 
+TEST(StoreSet, WithoutAVersionChangesNothing) {
+  StoreOptions options;
+  options.rules.version_of_set = [](hlc::Clock&, const hlc::Timestamp&, const Instant&) {
+    return Result<hlc::Timestamp, hlc::ClockErrorCode>(fail(hlc::ClockErrorCode::kOverflow));
+  };
+  SteppedStore store(options);
+  store.observe("o", "k");
+  EXPECT_EQ(store.set("k", "v"), (Answer{.reply = "error malformed-timestamp"}));
+  EXPECT_EQ(store->size(), 0U);
+}
+
 TEST(StoreSet, KeepsValuesByteForByte) {
   SteppedStore store;
   const std::vector<std::string> values = {std::string("a\0b", 3), "\r\n\n\r", "\xff\xfe\xc0",
@@ -231,6 +242,12 @@ TEST(StoreVdel, ComparesWithTheNewestValue) {
   store.set("k", "new");
   EXPECT_EQ(store.vdel("k", "old").reply, "not applied");
   EXPECT_EQ(store.vdel("k", "new").reply, "count 1");
+}
+
+TEST(StoreVerb, ThatNobodyKnowsIsRefused) {
+  SteppedStore store;
+  EXPECT_EQ(store.apply({.verb = static_cast<codec::Verb>(99), .key = "k"}, {}),
+            (Answer{.reply = "error unknown-command"}));
 }
 
 TEST(StoreGet, NeverChangesAnything) {
