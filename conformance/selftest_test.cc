@@ -147,7 +147,9 @@ cases:
     clients: {a: {}, b: {observes: true}}
     steps:
       - keynotify: {key: k, client: b}
-        expect: {reply: ok, properties: {__stat: "200"}, content_type: application/octet-stream, payload_format: 0}
+        expect:
+          {reply: ok, properties: {__stat: "200"}, content_type: application/octet-stream,
+           payload_format: 0}
       - set: {key: k, value: one}
         expect: {reply: ok, ts: {save: v1, greater_than: [sent]}}
       - notification: {client: b, key: k, operation: set, value: one, ts: {equals: v1}, qos: 1}

@@ -73,7 +73,11 @@ TEST(Target, OpensWhatTheUrlNames) {
 TEST(Target, SaysWhichOptionIsUnknown) {
   EXPECT_EQ(opened("inproc:?dialekt=deployed"),
             "usage: the endpoint has no option \"dialekt\"; it may have dialect, clock-offset, "
-            "response-delay and response-jitter");
+            "response-delay, response-jitter, fault and seed");
+  EXPECT_EQ(opened("inproc:?fault=nx-overwrite"),
+            "usage: there is no fault \"nx-overwrite\", did you mean nx-overwrites?; "
+            "`fencepost list faults` has all of them");
+  EXPECT_EQ(opened("inproc:?fault=S01&seed=1x"), "usage: seed=1x is no number");
   EXPECT_EQ(opened("inproc:?dialect=both"),
             "usage: dialect=both is neither documented nor deployed");
   EXPECT_EQ(opened("embedded?x=y").substr(0, 33), "usage: the endpoint has no option");

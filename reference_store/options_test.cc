@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -109,13 +110,30 @@ TEST(PluginOptions, NameWhatIsWrongAndWhatWasExpected) {
       {"response_delay_ms", "60001", "milliseconds between 0 and 60000"},
       {"response_delay_ms", "1.5", "milliseconds between 0 and 60000"},
       {"response_jitter_ms", "-1", "milliseconds between 0 and 60000"},
-      {"response_jitter_ms", "60001", "milliseconds between 0 and 60000"}};
+      {"response_jitter_ms", "60001", "milliseconds between 0 and 60000"},
+      {"fault", "S1", "one of reference_store/faults, by id or name"},
+      {"fault", "", "one of reference_store/faults, by id or name"},
+      {"seed", "-1", "a number of 64 bits"},
+      {"seed", "18446744073709551616", "a number of 64 bits"}};
   for (const auto& [name, value, expected] : cases) {
     const auto options = parse_options({{name, value}});
     ASSERT_FALSE(options.has_value()) << name << " " << value;
     std::string message = "option " + name;
     message += " is \"" + value + "\"; expected " + expected;
     EXPECT_EQ(options.error(), message);
+  }
+}
+
+TEST(PluginOptions, ReadWhichWrongStoreToServe) {
+  const auto right = parse_options({});
+  ASSERT_TRUE(right.has_value());
+  EXPECT_EQ(right->fault, nullptr);
+  for (const std::string name : {"S01", "nx-overwrites"}) {
+    const auto wrong = parse_options({{"fault", name}, {"seed", "18446744073709551615"}});
+    ASSERT_TRUE(wrong.has_value()) << wrong.error();
+    ASSERT_NE(wrong->fault, nullptr);
+    EXPECT_EQ(wrong->fault->id, "S01");
+    EXPECT_EQ(wrong->seed, std::numeric_limits<std::uint64_t>::max());
   }
 }
 
@@ -126,7 +144,7 @@ TEST(PluginOptions, RefuseAnUnknownName) {
     EXPECT_EQ(options.error(),
               "unknown option " + name +
                   "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-                  "response_delay_ms or response_jitter_ms");
+                  "response_delay_ms, response_jitter_ms, fault or seed");
   }
 }
 

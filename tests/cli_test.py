@@ -346,6 +346,39 @@ class Serve(CliTest):
         self.assertIn("received PUBACK (Mid: 1, RC:0)", result.stdout)
 
 
+class WrongStores(CliTest):
+    """Stores that are wrong on purpose, over the wire."""
+
+    def test_a_served_fault_is_caught_by_the_rule_that_it_breaks(self):
+        lines, port = self.start_serve("--profile", "deployed", "--fault", "nx-overwrites")
+        result = self.certify("--endpoint", f"mqtt://127.0.0.1:{port}", "--run", "set.nx.*")
+        self.assertEqual(1, result.returncode, result.stdout + result.stderr)
+        self.assertIn("FAILED set.nx.refuses-existing-key", result.stdout)
+        self.assertIn("rule      SET-NX-2 (must)", result.stdout)
+
+    def test_an_embedded_fault_is_caught_and_its_seed_taken(self):
+        result = self.certify("--endpoint", "embedded?fault=S01&seed=7", "--run", "set.nx.*")
+        self.assertEqual(1, result.returncode, result.stdout + result.stderr)
+        self.assertIn("SET-NX-2", result.stdout)
+
+    def test_null_stores_hold_no_state_store(self):
+        _, port = self.start_serve("--profile", "deployed", "--null", "silent")
+        result = self.certify("--endpoint", f"mqtt://127.0.0.1:{port}", "--run", "get.*")
+        self.assertEqual(3, result.returncode, result.stdout + result.stderr)
+        self.assertIn("a broker, but no state store", result.stderr)
+
+    def test_usage(self):
+        for arguments, said in ((["--fault", "nx-overwrite"], "did you mean nx-overwrites?"),
+                                (["--null", "S01"], "that store does something"),
+                                (["--null", "echo", "--fault", "S01"], "a broker serves one store")):
+            result = run("serve", *arguments)
+            self.assertEqual(2, result.returncode)
+            self.assertIn(said, result.stderr)
+        self.assertIn("nx-overwrites", run("list", "faults").stdout)
+        self.assertIn("SET-NX-2", run("explain", "S01").stdout)
+        self.assertEqual(5, run("selftest", "--fault", "nope").returncode)
+
+
 class Secured(CliTest):
     def openssl(self, *arguments):
         subprocess.run(["openssl", *map(str, arguments)], cwd=self.folder, check=True, capture_output=True)
