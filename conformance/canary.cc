@@ -65,6 +65,8 @@ class Planter {
       plant_notification();
     } else if (std::holds_alternative<SilenceStep>(step.what)) {
       plant_noise();
+    } else if (std::holds_alternative<WriteManyStep>(step.what)) {
+      add("values", [](Step& copy) { std::get<WriteManyStep>(copy.what).ending = "!"; });
     }
   }
 

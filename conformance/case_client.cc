@@ -135,7 +135,10 @@ bool CaseClient::is_redelivery(const codec::Message& message) const {
 
 // The oldest unanswered request that this message can be the response to.
 Pending* CaseClient::find_request(const codec::Message& message) {
-  const auto found = std::find_if(requests_.begin(), requests_.end(), [&](const Pending& request) {
+  // Most are answered in turn: of thousands those at the front need not be looked at again.
+  while (answered_ < requests_.size() && requests_[answered_].reply) ++answered_;
+  const auto begin = requests_.begin() + static_cast<std::ptrdiff_t>(answered_);
+  const auto found = std::find_if(begin, requests_.end(), [&](const Pending& request) {
     return !request.reply && !request.closed && request.response_topic == message.topic &&
            request.correlation_data == message.correlation_data;
   });

@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,7 +63,7 @@ class CaseClient {
     return disconnected_;
   }
   [[nodiscard]] std::vector<std::string>& surprises() { return surprises_; }
-  [[nodiscard]] const std::list<Pending>& requests() const { return requests_; }
+  [[nodiscard]] const std::deque<Pending>& requests() const { return requests_; }
   void note(std::string summary);
   // The broker has a reason to end this connection.
   void expect_end() { end_expected_ = true; }
@@ -84,7 +83,8 @@ class CaseClient {
   endpoint::Duration start_;
   std::vector<TranscriptEntry>& transcript_;
   std::shared_ptr<Received> received_;
-  std::list<Pending> requests_;
+  std::deque<Pending> requests_;  // which are pointed to
+  std::size_t answered_ = 0;      // so many from the front on
   std::deque<Notified> notifications_;
   std::vector<std::string> surprises_;  // messages that nobody asked for, described
   std::optional<endpoint::Disconnected> disconnected_;

@@ -657,27 +657,121 @@ class CaseRunner {
   // Writes keys [first, last) without waiting in between, then looks at the replies.
   MaybeProblem fill_window(const FillQuotaStep& step, CaseClient& from, std::size_t first,
                            std::size_t last, bool& refused) {
-    std::vector<RequestStep> steps(last - first);
-    std::vector<Sent> all;
+    std::vector<RequestStep> requests;
     for (std::size_t i = first; i < last; ++i) {
-      RequestStep& request = steps[i - first];
-      const std::string key = step.key + "-" + std::to_string(i);
-      request.client = from.name();
-      request.payload = {
-          CommandBytes{{{LiteralBytes{"SET"}}, {KeyBytes{key, ""}}, {LiteralBytes{"v"}}}}};
-      request.timestamp = TimestampExpression{.base = "now"};
-      request.written_keys = {{KeyBytes{key, ""}}};
-      request.expect.outcomes = {{PlainReply{codec::ReplyKind::kOk}},
-                                 {ErrorReply{codec::ErrorCode::kQuotaExceeded}}};
+      requests.push_back(write_of_new_key(from.name(), numbered(step.key, i), "v"));
+    }
+    return exchange_window(requests,
+                           [&](const Message& reply) { refused = refused || is_error(reply); });
+  }
+
+  static bool is_error(const Message& reply) { return reply.payload.starts_with('-'); }
+
+  static std::string numbered(const std::string& key, std::size_t i) {
+    return key + "-" + std::to_string(i);
+  }
+
+  // A SET that is carried out, or refused because of the quota.
+  static RequestStep write_of_new_key(const std::string& client, const std::string& key,
+                                      const std::string& value) {
+    RequestStep request;
+    request.client = client;
+    request.payload = {
+        CommandBytes{{{LiteralBytes{"SET"}}, {KeyBytes{key, ""}}, {LiteralBytes{value}}}}};
+    request.timestamp = TimestampExpression{.base = "now"};
+    request.written_keys = {{KeyBytes{key, ""}}};
+    request.expect.outcomes = {{PlainReply{codec::ReplyKind::kOk}},
+                               {ErrorReply{codec::ErrorCode::kQuotaExceeded}}};
+    return request;
+  }
+
+  // Sends all requests, then looks at the replies; `seen` is told of each that is as expected.
+  template <typename Seen>
+  MaybeProblem exchange_window(const std::vector<RequestStep>& requests, Seen seen) {
+    std::vector<Sent> all;
+    for (const RequestStep& request : requests) {
       auto sent = send(request);
       if (!sent) return sent.error();
       all.push_back(std::move(*sent));
     }
     for (const Sent& sent : all) {
       if (auto problem = await_reply(sent)) return problem;
-      refused = refused || sent.pending->reply->payload.starts_with('-');
+      seen(*sent.pending->reply);
     }
     return std::nullopt;
+  }
+
+  MaybeProblem run(const WriteManyStep& step) {
+    auto found = clients_.get(step.client);
+    if (!found) return found.error();
+    std::vector<std::string> versions;
+    for (const auto window : {&CaseRunner::write_window, &CaseRunner::read_window}) {
+      for (std::size_t first = 0; first < step.keys; first += kFillWindow) {
+        const std::size_t told = result_.transcript.size();
+        const std::size_t last = std::min(first + kFillWindow, step.keys);
+        if (auto problem = (this->*window)(step, {first, last}, versions)) {
+          if (problem->cites.empty()) problem->cites = step.cites;
+          return problem;
+        }
+        if (first == 0) continue;
+        // Of what goes well the transcript has the first messages alone.
+        result_.transcript.resize(told);
+        (*found)->note(fmt::format("{} {} to {}, as those before",
+                                   window == &CaseRunner::write_window ? "writes" : "reads back",
+                                   numbered(step.key, first), numbered(step.key, last - 1)));
+      }
+    }
+    return std::nullopt;
+  }
+
+  struct Window {
+    std::size_t first;
+    std::size_t last;  // not included
+  };
+
+  static std::string value_of(const std::string& key) { return "value of " + key; }
+
+  MaybeProblem write_window(const WriteManyStep& step, Window keys,
+                            std::vector<std::string>& versions) {
+    std::vector<RequestStep> requests;
+    for (std::size_t i = keys.first; i < keys.last; ++i) {
+      const std::string key = numbered(step.key, i);
+      requests.push_back(write_of_new_key(step.client, key, value_of(key)));
+    }
+    bool refused = false;
+    auto problem = exchange_window(requests, [&](const Message& reply) {
+      refused = refused || is_error(reply);
+      const std::string* version = reply.property(codec::kTimestampProperty);
+      versions.push_back(version == nullptr ? "" : *version);
+    });
+    if (problem || !refused) return problem;
+    return Problem{.verdict = Verdict::kInconclusive,
+                   .message = fmt::format("the store has no room for {} keys: it refused one of "
+                                          "the first {} because of its quota",
+                                          step.keys, keys.last)};
+  }
+
+  MaybeProblem read_window(const WriteManyStep& step, Window keys,
+                           std::vector<std::string>& versions) {
+    SavedTimestamps others = saved_;
+    std::vector<RequestStep> requests;
+    for (std::size_t i = keys.first; i < keys.last; ++i) {
+      const std::string key = numbered(step.key, i);
+      RequestStep request;
+      request.client = step.client;
+      request.payload = {CommandBytes{{{LiteralBytes{"GET"}}, {KeyBytes{key, ""}}}}};
+      request.timestamp = NoTimestamp{};
+      request.token = NoTimestamp{};
+      request.expect.outcomes = {{ValueReply{{LiteralBytes{value_of(key) + step.ending}}}}};
+      if (const auto version = hlc::parse(versions[i])) {
+        saved_[key] = {.value = *version, .text = versions[i]};
+        request.expect.timestamp = TimestampCheck{.equals = key};
+      }
+      requests.push_back(std::move(request));
+    }
+    auto problem = exchange_window(requests, [](const Message& /*reply*/) {});
+    saved_ = std::move(others);
+    return problem;
   }
 
   // --- afterwards

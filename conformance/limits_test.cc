@@ -440,5 +440,38 @@ TEST(RestartCases, CatchAStoreWhoseVersionsGoBack) {
   EXPECT_EQ(verdict(back, "lifecycle.restart.versions-exceed-those-before"), "failed VER-SET-2");
 }
 
+// --- many keys ---------------------------------------------------------------------------------
+
+const Case& writing_many() {
+  static const Case test_case = case_of({.steps = "- write_many: {key: m, keys: 150}\n"});
+  return test_case;
+}
+
+TEST(CaseRunnerManyKeys, PassesAStoreThatKeepsAll) {
+  FakeEndpoint endpoint({.behaviour = reference_store()});
+  const CaseResult result = run_on(endpoint, writing_many());
+  EXPECT_EQ(told(result), "passed");
+  // 64 of each kind, connected, and two notes for the others of each.
+  EXPECT_EQ(result.transcript.size(), 2 * (2 * 64 + 2) + 1U);
+}
+
+TEST(CaseRunnerManyKeys, FailsAStoreThatLosesOne) {
+  const Behaviour right = reference_store();
+  FakeEndpoint endpoint({.behaviour = [&right](const Published& request) {
+    const bool lost = request.message.payload.starts_with("*2\r\n$3\r\nGET") &&
+                      request.message.payload.ends_with("/m-149\r\n");
+    return lost ? Effects{reply(request, "$-1\r\n")} : right(request);
+  }});
+  EXPECT_THAT(told(run_on(endpoint, writing_many())),
+              testing::StartsWith("failed 1 R-MUST-1: the reply is not the expected one"));
+}
+
+TEST(CaseRunnerManyKeys, CannotTellOfAStoreWithoutRoom) {
+  FakeEndpoint endpoint({.behaviour = reference_store({.store = {.quota = 149}})});
+  EXPECT_EQ(told(run_on(endpoint, writing_many())),
+            "inconclusive 1 R-MUST-1: the store has no room for 150 keys: it refused one of the "
+            "first 150 because of its quota");
+}
+
 }  // namespace
 }  // namespace fencepost::conformance

@@ -185,6 +185,14 @@ struct FillQuotaStep {
   std::string key;  // symbolic name: keys are <name>-0, <name>-1, ...
   std::string cites{};
 };
+// Writes new keys, each with a value of its own, and reads all of them back.
+struct WriteManyStep {
+  std::string client;
+  std::string key;       // symbolic name: keys are <name>-0, <name>-1, ...
+  std::size_t keys = 0;  // how many
+  std::string cites{};
+  std::string ending{};  // of what is read and was not written: a wrong expectation of a canary
+};
 // Restarts the broker. All clients lose their connections; each connects again at its next step.
 struct RestartStep {};
 
@@ -192,7 +200,7 @@ struct Step {
   Position position;
   std::string title{};  // the action, for people: "set", "get", ...
   std::variant<RequestStep, PipelineStep, NotificationStep, SilenceStep, WaitStep, ConnectStep,
-               DisconnectStep, SubscribeStep, FillQuotaStep, RestartStep>
+               DisconnectStep, SubscribeStep, FillQuotaStep, WriteManyStep, RestartStep>
       what;
 };
 

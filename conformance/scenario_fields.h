@@ -21,13 +21,14 @@ inline constexpr std::array kClient = {"role"sv,        "subscribes"sv,     "obs
 
 // Steps: one action each, and an expectation when the action is a request.
 inline constexpr std::array kActions = {
-    "set"sv,      "get"sv,          "del"sv,        "vdel"sv,   "keynotify"sv, "send"sv,
-    "pipeline"sv, "notification"sv, "silence"sv,    "wait"sv,   "connect"sv,   "disconnect"sv,
-    "drop"sv,     "subscribe"sv,    "fill_quota"sv, "restart"sv};
-inline constexpr std::array kStep = {
-    "set"sv,      "get"sv,          "del"sv,        "vdel"sv,    "keynotify"sv, "send"sv,
-    "pipeline"sv, "notification"sv, "silence"sv,    "wait"sv,    "connect"sv,   "disconnect"sv,
-    "drop"sv,     "subscribe"sv,    "fill_quota"sv, "restart"sv, "expect"sv,    "note"sv};
+    "set"sv,      "get"sv,          "del"sv,        "vdel"sv,       "keynotify"sv, "send"sv,
+    "pipeline"sv, "notification"sv, "silence"sv,    "wait"sv,       "connect"sv,   "disconnect"sv,
+    "drop"sv,     "subscribe"sv,    "fill_quota"sv, "write_many"sv, "restart"sv};
+inline constexpr std::array kStep = {"set"sv,       "get"sv,       "del"sv,        "vdel"sv,
+                                     "keynotify"sv, "send"sv,      "pipeline"sv,   "notification"sv,
+                                     "silence"sv,   "wait"sv,      "connect"sv,    "disconnect"sv,
+                                     "drop"sv,      "subscribe"sv, "fill_quota"sv, "write_many"sv,
+                                     "restart"sv,   "expect"sv,    "note"sv};
 
 // A request: what is sent (the first six; which of them depends on the verb), then how.
 inline constexpr std::array kRequest = {"key"sv,
@@ -67,6 +68,7 @@ inline constexpr std::array kSilence = {"client"sv, "writer"sv, "cites"sv};
 inline constexpr std::array kWait = {"until"sv};
 inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};
 inline constexpr std::array kFillQuota = {"client"sv, "key"sv, "cites"sv};
+inline constexpr std::array kWriteMany = {"client"sv, "key"sv, "keys"sv, "cites"sv};
 
 // Names in `requires`.
 inline constexpr std::array kCapabilities = {"transport"sv,    "quota"sv,   "restricted-client"sv,

@@ -188,6 +188,10 @@ struct ShowStep {
   std::string operator()(const FillQuotaStep& step) const {
     return step.client + " " + step.key + (step.cites.empty() ? "" : ", cites " + step.cites);
   }
+  std::string operator()(const WriteManyStep& step) const {
+    return step.client + " " + step.key + " " + std::to_string(step.keys) +
+           (step.cites.empty() ? "" : ", cites " + step.cites);
+  }
   std::string operator()(const RestartStep& /*step*/) const { return "broker"; }
 };
 

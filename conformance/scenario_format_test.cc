@@ -119,6 +119,7 @@ TEST(ScenarioSchema, HasThePropertiesOfTheLoader) {
       {"/definitions/waitMapping", fields::kWait},
       {"/definitions/subscribe", fields::kSubscribe},
       {"/definitions/fillQuota", fields::kFillQuota},
+      {"/definitions/writeMany", fields::kWriteMany},
   };
   for (const auto& row : kTable) {
     const nlohmann::json::json_pointer pointer{std::string(row.pointer)};
@@ -136,7 +137,7 @@ TEST(ScenarioSchema, ClosesAsManyMappingsAsTheLoader) {
   for (const auto& definition : schema().at("definitions")) {
     if (definition.contains("additionalProperties")) ++closed;
   }
-  EXPECT_EQ(closed, 16U);
+  EXPECT_EQ(closed, 17U);
 }
 
 TEST(ScenarioSchema, HasWhatAValueOfAnAxisMaySay) {

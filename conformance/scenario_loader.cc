@@ -273,9 +273,13 @@ std::chrono::milliseconds Case::expected_wait() const {
 
 std::size_t Case::exchanges() const {
   constexpr std::size_t kOfSilence = 3;  // register, write the fence, stop
+  constexpr std::size_t kUnderWay = 64;  // of many keys
   std::size_t out = 0;
   for (const Step& step : steps) {
     if (std::holds_alternative<SilenceStep>(step.what)) out += kOfSilence;
+    if (const auto* many = std::get_if<WriteManyStep>(&step.what)) {
+      out += 2 * (many->keys / kUnderWay + 1);
+    }
     // The requests of a pipeline are under way together.
     if (std::holds_alternative<RequestStep>(step.what) ||
         std::holds_alternative<PipelineStep>(step.what) ||
@@ -312,7 +316,8 @@ bool has_positive_check(const Case& test_case) {
                          [](const RequestStep& request) { return is_definite(request.expect); });
     }
     return std::holds_alternative<NotificationStep>(step.what) ||
-           std::holds_alternative<FillQuotaStep>(step.what);
+           std::holds_alternative<FillQuotaStep>(step.what) ||
+           std::holds_alternative<WriteManyStep>(step.what);
   });
 }
 

@@ -216,6 +216,9 @@ const GoodSteps kGoodOtherActions[] = {
      {R"(subscribe: a join("x/" <k>))"}},
     {"- fill_quota: {key: q}", {"fill_quota: a q"}},
     {"- fill_quota: {client: a, key: q, cites: SET-NX-1}", {"fill_quota: a q, cites SET-NX-1"}},
+    {"- write_many: {key: q, keys: 7}", {"write_many: a q 7"}},
+    {"- write_many: {client: a, key: q, keys: 100000, cites: SET-NX-1}",
+     {"write_many: a q 100000, cites SET-NX-1"}},
 };
 INSTANTIATE_TEST_SUITE_P(OtherActions, GoodStepsTest, testing::ValuesIn(kGoodOtherActions));
 
@@ -531,6 +534,10 @@ const Malformed kOtherActionMistakes[] = {
      "there is no client \"b\""},
     {"SubscribeNoFilter", in_steps("- subscribe: {client: a}"), 9, 20,
      "subscribe needs the key \"filter\""},
+    {"WriteManyNoKeys", in_steps("- write_many: {key: k}"), 9, 21,
+     "write_many needs the key \"keys\""},
+    {"WriteManyNothing", in_steps("- write_many: {key: k, keys: 0}"), 9, 36,
+     "keys must be a whole number from 1 to 100000"},
     {"FillQuotaNoKey", in_steps("- fill_quota: {client: a}"), 9, 21,
      "fill_quota needs the key \"key\""},
 };
@@ -556,7 +563,8 @@ TEST(ScenarioLoader, RefusesCasesThatProveNothing) {
 TEST(ScenarioLoader, TakesOneDefiniteCheckForProof) {
   for (const std::string steps :
        {"- {get: k, expect: error}", "- notification: {key: k, operation: set}",
-        "- fill_quota: {key: k}", "- pipeline: [{get: k}, {get: k, expect: missing}]",
+        "- fill_quota: {key: k}", "- write_many: {key: k, keys: 1}",
+        "- pipeline: [{get: k}, {get: k, expect: missing}]",
         "- {get: k, expect: {reply: {open: {a: ok, b: error}}}}"}) {
     const std::string file = headed("one", "t", "[SET-NX-1]");
     const Loaded loaded = load(file.substr(0, file.find("      - ")) + indented(steps, 6));

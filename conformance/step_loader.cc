@@ -135,6 +135,7 @@ class StepLoader {
     if (action == "wait") return load_wait(body, step);
     if (action == "subscribe") return load_subscribe(body, step);
     if (action == "fill_quota") return load_fill_quota(body, step);
+    if (action == "write_many") return load_write_many(body, step);
     if (action == "restart") return load_restart(body, step);
     const std::string client = client_name(body);
     if (action == "connect") {
@@ -489,6 +490,22 @@ class StepLoader {
     FillQuotaStep out;
     out.client = client_name(YamlReader::member(body, "client"));
     out.key = reader_.text(YamlReader::member(body, "key"), "key").value_or("");
+    if (const auto cites = YamlReader::member(body, "cites"); cites.IsDefined()) {
+      out.cites = load_citation(reader_, cites, known_);
+    }
+    step.what = std::move(out);
+    return true;
+  }
+
+  bool load_write_many(const YAML::Node& body, Step& step) {
+    constexpr std::int64_t kMostKeys = 100'000;
+    if (!reader_.check_map(body, "write_many", fields::kWriteMany, {"key", "keys"})) return false;
+    WriteManyStep out;
+    out.client = client_name(YamlReader::member(body, "client"));
+    out.key = reader_.text(YamlReader::member(body, "key"), "key").value_or("");
+    const auto keys = reader_.integer(YamlReader::member(body, "keys"), "keys", 1, kMostKeys);
+    if (!keys) return false;
+    out.keys = static_cast<std::size_t>(*keys);
     if (const auto cites = YamlReader::member(body, "cites"); cites.IsDefined()) {
       out.cites = load_citation(reader_, cites, known_);
     }
