@@ -8,6 +8,9 @@
 namespace fencepost::conformance {
 namespace {
 
+// Enough for any case, and for all others that run at the time.
+constexpr std::size_t kManyKeys = 4000;
+
 using endpoint::Capabilities;
 
 constexpr std::array kTable = {
@@ -34,6 +37,12 @@ constexpr std::array kTable = {
                "the clock of a store elsewhere is not known to the millisecond; use inproc: or "
                "embedded",
                [](const Capabilities& of) { return of.exact_clock; }},
+    Capability{"many-keys", "it has room for thousands of keys",
+               "say how many keys it holds in a descriptor (capabilities: {quota: KEYS}); the case "
+               "needs 4000 or more, so that it leaves room for others",
+               [](const Capabilities& of) {
+                 return of.quota_apart || (of.quota && *of.quota >= kManyKeys);
+               }},
 };
 static_assert(kTable.size() == fields::kCapabilities.size());
 static_assert(std::equal(kTable.begin(), kTable.end(), fields::kCapabilities.begin(),

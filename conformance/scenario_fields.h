@@ -72,6 +72,7 @@ inline constexpr std::array kWriteMany = {"client"sv, "key"sv, "keys"sv, "cites"
 
 // Names in `requires`.
 inline constexpr std::array kCapabilities = {"transport"sv,    "quota"sv,   "restricted-client"sv,
-                                             "packet-limit"sv, "restart"sv, "exact-clock"sv};
+                                             "packet-limit"sv, "restart"sv, "exact-clock"sv,
+                                             "many-keys"sv};
 
 }  // namespace fencepost::conformance::fields

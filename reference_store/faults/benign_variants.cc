@@ -4,6 +4,8 @@
 #include <deque>
 #include <random>
 
+#include "codec/dialect.h"
+#include "codec/notification.h"
 #include "reference_store/faults/decorator.h"
 
 namespace fencepost::store {
@@ -33,12 +35,63 @@ class VersionPrinter final : public Decorator {
   Change change_;
 };
 
-MakeHandler with_padding(hlc::Padding padding) {
-  const auto print = [padding](const hlc::Timestamp& version) {
-    return hlc::format(version, padding);
+template <typename Change>
+MakeHandler with_versions(Change change) {
+  return [change](const ServiceOptions& options, std::uint64_t /*seed*/) {
+    return std::make_unique<VersionPrinter<Change>>(options, change);
   };
-  return [print](const ServiceOptions& options, std::uint64_t /*seed*/) {
-    return std::make_unique<VersionPrinter<decltype(print)>>(options, print);
+}
+
+MakeHandler with_padding(hlc::Padding padding) {
+  return with_versions(
+      [padding](const hlc::Timestamp& version) { return hlc::format(version, padding); });
+}
+
+// B02: as of a cluster, in which now one node answers and now another. A version keeps its node.
+std::string version_of_some_node(hlc::Timestamp version) {
+  constexpr std::uint64_t kNodes = 97;
+  version.node = "node" + std::to_string((version.wall_ms * 31 + version.counter * 7) % kNodes);
+  return hlc::format(version, hlc::Padding::kNone);
+}
+
+// B14, B15: this one form is that of the other dialect, always.
+class OneFormOfTheOther final : public Decorator {
+ public:
+  OneFormOfTheOther(const ServiceOptions& options, codec::Divergence form)
+      : Decorator(options),
+        form_(form),
+        other_(codec::dialect(options.dialect == codec::DialectId::kDeployed
+                                  ? codec::DialectId::kDocumented
+                                  : codec::DialectId::kDeployed)) {}
+
+ private:
+  void after(Exchange& exchange) override {
+    const bool set = exchange.command && exchange.command->verb == codec::Verb::kSet;
+    codec::Message* response = exchange.response();
+    if (form_ == codec::Divergence::kSetNotApplied && set && response != nullptr &&
+        response->payload == dialect().set_not_applied) {
+      response->payload = other_.set_not_applied;
+    }
+    expired(exchange.out);
+  }
+  void expired(std::vector<Delivery>& out) override {
+    if (form_ != codec::Divergence::kDeleteOperation) return;
+    for (Delivery& delivery : out) {
+      const auto notification = codec::decode_notification(delivery.message.payload);
+      if (!notification || notification->operation != codec::Operation::kDelete) continue;
+      delivery.message.payload.clear();
+      codec::append_notification(delivery.message.payload,
+                                 {.operation = codec::Operation::kDelete, .value = {}}, other_);
+    }
+  }
+
+  codec::Divergence form_;
+  const codec::Dialect& other_;
+};
+
+MakeHandler with_other_form(codec::Divergence form) {
+  return [form](const ServiceOptions& options, std::uint64_t /*seed*/) {
+    return std::make_unique<OneFormOfTheOther>(options, form);
   };
 }
 
@@ -228,6 +281,8 @@ std::vector<Fault> benign_variants() {
              with_padding(hlc::Padding::kNone)),
       benign("B17", "versions-with-padding", "versions are printed with leading zeros",
              with_padding(hlc::Padding::kCanonical)),
+      benign("B02", "versions-of-many-nodes", "versions come from one of many nodes",
+             with_versions(&version_of_some_node)),
       benign("B03", "jitter", "responses take 5 to 50 ms",
              slow({.least = milliseconds{5}, .most = milliseconds{50}})),
       benign("B04", "responses-overtake-each-other",
@@ -255,6 +310,12 @@ std::vector<Fault> benign_variants() {
       benign("B13", "notifications-come-twice",
              "a notification is delivered again, with the DUP flag",
              with_exchange(notification_comes_twice)),
+      benign("B14", "deletion-in-the-other-form",
+             "deletions are told in the form of the other dialect, everything else in its own",
+             with_other_form(codec::Divergence::kDeleteOperation)),
+      benign("B15", "not-applied-in-the-other-form",
+             "a SET that is not applied is answered in the form of the other dialect",
+             with_other_form(codec::Divergence::kSetNotApplied)),
       benign("B16", "slow", "responses take 200 ms",
              slow({.least = milliseconds{200}, .most = milliseconds{200}})),
   };
