@@ -318,7 +318,7 @@ class SelftestPageTest(unittest.TestCase):
         self.assertEqual(names, [area["name"] for area in self.document["areas"].values()])
         caught = self.texts(".areas td:nth-child(3)")
         self.assertEqual(caught, [f"{area['caught']} of {area['total']}" for area in self.document["areas"].values()])
-        self.click(self.all(".areas button")[names.index("Concurrency, scale")])
+        self.click(self.all(".areas button")[names.index("Versions, clock")])
         self.assertEqual(self.shown(), ["H19"])
 
     # --- the list of faults ---
