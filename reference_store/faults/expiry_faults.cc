@@ -281,6 +281,7 @@ class ExpiryIsSilent final : public Decorator {
 
 }  // namespace
 
+// A table. NOLINTNEXTLINE(readability-function-size)
 std::vector<Fault> expiry_faults() {
   const auto deadline = [](decltype(&deadline_of_set) rule) {
     return with_rules([rule](Rules& rules) { rules.deadline_of_set = rule; });

@@ -383,6 +383,7 @@ class LostInABurst final : public Decorator {
 
 }  // namespace
 
+// A table. NOLINTNEXTLINE(readability-function-size)
 std::vector<Fault> notification_faults() {
   return {
       {.id = "N01",

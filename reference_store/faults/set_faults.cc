@@ -236,6 +236,7 @@ class RepliesBeforeTheEffect final : public Decorator {
 
 }  // namespace
 
+// A table. NOLINTNEXTLINE(readability-function-size)
 std::vector<Fault> set_faults() {
   return {
       {.id = "S01",

@@ -61,7 +61,7 @@ Version with_the_clients_node(hlc::Clock& clock, const Timestamp& request, const
 
 // H21: a request that is ahead is taken as it is.
 Version copied_when_ahead(hlc::Clock& clock, const Timestamp& request, const Instant& now) {
-  const Version version = version_of_set(clock, request, now);
+  Version version = version_of_set(clock, request, now);
   if (version && version->wall_ms == request.wall_ms && request.wall_ms > now.wall_ms) {
     return Timestamp{request.wall_ms, request.counter, version->node};
   }
@@ -245,6 +245,7 @@ MakeHandler with_check(decltype(&check_timestamp) rule) {
 
 }  // namespace
 
+// A table. NOLINTNEXTLINE(readability-function-size)
 std::vector<Fault> version_faults() {
   return {
       {.id = "H01",
