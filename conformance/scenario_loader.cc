@@ -273,12 +273,12 @@ std::chrono::milliseconds Case::expected_wait() const {
 
 std::size_t Case::exchanges() const {
   constexpr std::size_t kOfSilence = 3;  // register, write the fence, stop
-  constexpr std::size_t kUnderWay = 64;  // of many keys
+  constexpr std::size_t kAsOne = 4;      // so many of those under way together take as long
   std::size_t out = 0;
   for (const Step& step : steps) {
     if (std::holds_alternative<SilenceStep>(step.what)) out += kOfSilence;
     if (const auto* many = std::get_if<WriteManyStep>(&step.what)) {
-      out += 2 * (many->keys / kUnderWay + 1);
+      out += 2 * many->keys / kAsOne + 1;
     }
     // The requests of a pipeline are under way together.
     if (std::holds_alternative<RequestStep>(step.what) ||
