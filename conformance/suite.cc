@@ -71,7 +71,8 @@ class SuiteRun {
   }
 
   // Exclusive cases run one after the other, when the others are through. Those that would disturb
-  // others, but have a broker apart, need not wait for them.
+  // others, but have a broker apart, need not wait for them, unless only one case is to run at
+  // once.
   void run_cases() {
     const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
     const auto apart = [this](const CaseResult& entry) {
@@ -84,8 +85,9 @@ class SuiteRun {
     const Queue last =
         queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
     std::thread beside([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
+    if (options_.jobs == 1) beside.join();
     run_phase(together, options_.jobs, Admission::kInTurn);
-    beside.join();
+    if (beside.joinable()) beside.join();
     run_phase(last, 1, Admission::kInTurn);
   }
 

@@ -380,17 +380,33 @@ TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
                            .capabilities = {.quota = 5, .quota_apart = apart}});
     std::mutex mutex;
     std::vector<std::string> finished;
-    const SuiteResult result = run(endpoint, cases, {.settings = settings()},
-                                   [&](const CaseResult& entry, std::size_t, std::size_t) {
-                                     const std::lock_guard lock(mutex);
-                                     finished.push_back(entry.test_case->id);
-                                   });
+    const SuiteResult result =
+        run(endpoint, cases, {.settings = settings(), .jobs = apart ? 2U : 1U},
+            [&](const CaseResult& entry, std::size_t, std::size_t) {
+              const std::lock_guard lock(mutex);
+              finished.push_back(entry.test_case->id);
+            });
     EXPECT_EQ(result.summary.passed, 3U);
     EXPECT_TRUE(gate.met());
     if (!apart) {
       EXPECT_THAT(finished, ElementsAre("a", "b", "q"));
     }
   }
+}
+
+TEST(SuiteConcurrency, RunsOneCaseAtATimeWhereverItsStoreIs) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "a", .steps = kGet}));
+  cases.push_back(
+      case_of({.id = "q", .more = "exclusive: true\nrequires: [quota]", .steps = kGet}));
+  FakeEndpoint endpoint(
+      {.behaviour = reference_store(), .capabilities = {.quota = 5, .quota_apart = true}});
+  std::vector<std::string> finished;
+  run(endpoint, cases, {.settings = settings(), .jobs = 1},
+      [&](const CaseResult& entry, std::size_t, std::size_t) {
+        finished.push_back(entry.test_case->id);
+      });
+  EXPECT_THAT(finished, ElementsAre("q", "a"));
 }
 
 // On an endpoint with a small store for them, cases that go to its limits take turns.
