@@ -55,6 +55,10 @@ std::string data_island(const nlohmann::ordered_json& data) {
   for (const char c : text) {
     if (c == '<') {
       out += "\\u003c";
+    } else if (c == '>') {
+      out += "\\u003e";
+    } else if (c == '&') {
+      out += "\\u0026";
     } else {
       out += c;
     }

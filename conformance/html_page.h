@@ -16,8 +16,8 @@ namespace fencepost::conformance {
 // Text as it stands between tags, or in a quoted attribute.
 [[nodiscard]] std::string html(std::string_view text);
 
-// JSON that can stand in a <script>: plain ASCII, and no `<`, so that nothing in it can end the
-// element. The page reads it back with JSON.parse.
+// JSON that can stand in a <script>: plain ASCII, and no `<`, `>` or `&`, so that nothing in it can
+// end the element or begin another one. The page reads it back with JSON.parse.
 [[nodiscard]] std::string data_island(const nlohmann::ordered_json& data);
 
 // The content of the files whose names end so, one after the other; there must be one.
