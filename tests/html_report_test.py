@@ -16,12 +16,12 @@ import tempfile
 import unittest
 
 try:
-    from selenium import webdriver
     from selenium.common.exceptions import TimeoutException
-    from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import Select, WebDriverWait
+
+    from browser_page import PageTest
 except ImportError:
     sys.exit("python3-selenium is missing: install the Debian package of that name, or run ci/setup")
 
@@ -160,29 +160,12 @@ def hundred_cases(first):
     return "\n".join(lines) + "\n"
 
 
-def start_browser(folder):
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                     "--disable-dev-shm-usage", f"--user-data-dir={folder}", "--window-size=1280,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
-
-
-class HtmlReportTest(unittest.TestCase):
+class HtmlReportTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        for program in ("chromium", "chromedriver"):
-            if not shutil.which(program):
-                raise RuntimeError(f"{program} is missing: install chromium and chromium-driver, or run ci/setup")
         cls.folder = pathlib.Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.browser = start_browser(cls.folder / "profile")
-        cls.addClassCleanup(cls.browser.quit)
-        cls.browser.get("about:blank")
-        cls.browser.get_log("performance")  # the browser's own first page
+        cls.open_browser(cls.folder / "profile")
         cls.sample = Report(cls.folder, "sample", "--endpoint", "inproc:")
         cls.built_in = Report(cls.folder, "built-in", "--endpoint", "inproc:", scenarios="")
 
@@ -191,46 +174,10 @@ class HtmlReportTest(unittest.TestCase):
         self.media()
         self.cdp("Emulation.setScriptExecutionDisabled", value=False)
 
-    def tearDown(self):
-        """Whatever a test did: the page asked for nothing but itself, and complained of nothing."""
-        for entry in self.browser.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                url = message["params"]["request"]["url"]
-                self.assertRegex(url, r"^(file:///.*\.html(#.*)?|about:blank)$")
-        self.assertEqual(self.browser.get_log("browser"), [])
-
     # --- a reader's hands and eyes ---
 
-    def cdp(self, command, **arguments):
-        return self.browser.execute_cdp_cmd(command, arguments)
-
-    def screen(self, width, height, mobile=False):
-        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
-
-    def media(self, media="", scheme="light"):
-        self.cdp("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
-
     def open(self, page, place=""):
-        file = page.html if isinstance(page, Report) else page
-        self.browser.get("about:blank")  # so that a place in the page that is open is gone to like in a new one
-        self.browser.get(file.as_uri() + place)
-
-    def run_script(self, script, *arguments):
-        return self.browser.execute_script(script, *arguments)
-
-    def all(self, selector):
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def one(self, selector):
-        found = self.all(selector)
-        self.assertEqual(len(found), 1, selector)
-        return found[0]
-
-    def texts(self, selector):
-        return self.run_script(
-            "return [...document.querySelectorAll(arguments[0])]"
-            ".map((node) => node.textContent.replace(/\\s+/g, ' ').trim())", selector)
+        self.open_file(page.html if isinstance(page, Report) else page, place)
 
     def shown(self, kind="case"):
         """The ids of the rows that can be seen."""
@@ -265,11 +212,6 @@ class HtmlReportTest(unittest.TestCase):
 
     def focused(self):
         return self.run_script("return document.activeElement.querySelector('.id')?.textContent ?? document.activeElement.id")
-
-    def click(self, node):
-        """In the middle of the screen, so that nothing that sticks to its edges is in the way."""
-        self.run_script("arguments[0].scrollIntoView({block: 'center'})", node)
-        node.click()
 
     def chip(self, word, panel="cases"):
         for chip in self.all(f"#p_{panel} .chip"):

@@ -22,12 +22,12 @@ import unittest
 import jsonschema
 
 try:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import Select, WebDriverWait
+
+    from browser_page import PageTest
 except ImportError:
     sys.exit("python3-selenium is missing: install the Debian package of that name, or run ci/setup")
 
@@ -214,68 +214,18 @@ class SelftestJsonTest(unittest.TestCase):
         return caught >> (signal.SIGINT - 1) & 1 == 1
 
 
-def start_browser(folder):
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                     "--disable-dev-shm-usage", f"--user-data-dir={folder}", "--window-size=1280,900"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
-
-
-class SelftestPageTest(unittest.TestCase):
+class SelftestPageTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        for program in ("chromium", "chromedriver"):
-            if not shutil.which(program):
-                raise RuntimeError(f"{program} is missing: install chromium and chromium-driver, or run ci/setup")
-        cls.browser = start_browser(Fixture.folder / "profile")
-        cls.addClassCleanup(cls.browser.quit)
-        cls.browser.get("about:blank")
-        cls.browser.get_log("performance")  # the browser's own first page
+        cls.open_browser(Fixture.folder / "profile")
         cls.document = Fixture.get().json
 
     def setUp(self):
         self.screen(1280, 900)
         self.open()
 
-    def tearDown(self):
-        """Whatever a test did: the page asked for nothing but itself, and complained of nothing."""
-        for entry in self.browser.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                url = message["params"]["request"]["url"]
-                self.assertRegex(url, r"^(file:///.*\.html(#.*)?|about:blank)$")
-        self.assertEqual(self.browser.get_log("browser"), [])
-
-    def screen(self, width, height):
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
-
     def open(self, page=None, place=""):
-        self.browser.get("about:blank")
-        self.browser.get((page or Fixture.get().html).as_uri() + place)
-
-    def script(self, text, *arguments):
-        return self.browser.execute_script(text, *arguments)
-
-    def all(self, selector):
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def one(self, selector):
-        found = self.all(selector)
-        self.assertEqual(len(found), 1, selector)
-        return found[0]
-
-    def texts(self, selector):
-        return self.script("return [...document.querySelectorAll(arguments[0])]"
-                           ".map((node) => node.textContent.replace(/\\s+/g, ' ').trim())", selector)
-
-    def click(self, node):
-        self.script("arguments[0].scrollIntoView({block: 'center'})", node)
-        node.click()
+        self.open_file(page or Fixture.get().html, place)
 
     def shown(self):
         return self.texts("#p_fault_list .what .id")
@@ -359,7 +309,7 @@ class SelftestPageTest(unittest.TestCase):
             self.click(more)
         cases = self.document["cases"]
         killers = {cases[at]["id"] for run in fault["dialects"].values() for at in run["killers"]}
-        listed = self.script("return [...arguments[0].querySelector('.case-areas').querySelectorAll('.case-id')]"
+        listed = self.run_script("return [...arguments[0].querySelector('.case-areas').querySelectorAll('.case-id')]"
                              ".map((one) => one.textContent)", detail)
         self.assertEqual(sorted(listed), sorted(killers))
         runs = self.texts("#p_fault_S01_detail .runs tbody th")
@@ -383,7 +333,7 @@ class SelftestPageTest(unittest.TestCase):
 
     def codes_on_screen(self):
         """The colours that the canvas has, apart from its ground."""
-        return self.script(
+        return self.run_script(
             "const canvas = document.querySelector('#p_canvas');"
             "const copy = document.createElement('canvas');"
             "[copy.width, copy.height] = [canvas.width, canvas.height];"
@@ -396,18 +346,19 @@ class SelftestPageTest(unittest.TestCase):
             "return seen")
 
     def drawn(self):
-        WebDriverWait(self.browser, HANG).until(lambda _: self.script(
+        WebDriverWait(self.browser, HANG).until(lambda _: self.run_script(
             "const canvas = document.querySelector('#p_canvas'); return canvas.width > 300 && "
             "canvas.width === canvas.getContext('2d').canvas.clientWidth"))
 
     def test_the_matrix_is_drawn_in_both_themes(self):
         for theme in ("light", "dark"):
-            self.script("document.documentElement.dataset.theme = arguments[0]", theme)
-            self.script("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            self.run_script("document.documentElement.dataset.theme = arguments[0]", theme)
+            self.run_script("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
             self.drawn()
             colours = self.codes_on_screen()
             for kind in ("killer", "bystander"):
-                wanted = self.script("return getComputedStyle(document.querySelector(`.legend .${arguments[0]}`)).color", kind)
+                wanted = self.run_script(
+                    "return getComputedStyle(document.querySelector(`.legend .${arguments[0]}`)).color", kind)
                 self.assertGreater(colours.get(wanted, 0), 100, f"{theme} {kind} {wanted}")
 
     def columns(self):
@@ -427,7 +378,7 @@ class SelftestPageTest(unittest.TestCase):
     def test_the_keyboard_goes_through_the_matrix(self):
         columns, rows = self.columns(), self.rows()
         canvas = self.one("#p_canvas")
-        self.script("arguments[0].focus({focusVisible: true})", canvas)
+        self.run_script("arguments[0].focus({focusVisible: true})", canvas)
         self.assertIn(rows[0]["id"], self.readout()[1])
         self.assertIn(self.document["cases"][columns[0]]["id"], self.readout()[2])
         ActionChains(self.browser).key_down(Keys.SHIFT).send_keys(Keys.ARROW_RIGHT).key_up(Keys.SHIFT).perform()
@@ -447,9 +398,9 @@ class SelftestPageTest(unittest.TestCase):
         self.choose("Scale", "10")
         self.drawn()
         canvas = self.one("#p_canvas")
-        self.script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+        self.run_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
         # In the first row, the first case: behind the names of the faults, below those of the areas.
-        place = self.script("const box = arguments[0].getBoundingClientRect(); return [box.width, box.height]", canvas)
+        place = self.run_script("const box = arguments[0].getBoundingClientRect(); return [box.width, box.height]", canvas)
         x, y = 235 - int(place[0] / 2), 110 - int(place[1] / 2)
         ActionChains(self.browser).move_to_element_with_offset(canvas, x, y).perform()
         fault, case = self.rows()[0], self.document["cases"][self.columns()[0]]
@@ -481,7 +432,7 @@ class SelftestPageTest(unittest.TestCase):
             document["faults"][0]["name"] = document["cases"][0]["title"] = "<img src=x onerror='window.broken=1'>"
 
         self.open(Fixture.get().changed("hostile", change), "#S01")
-        self.assertIsNone(self.script("return window.broken"))
+        self.assertIsNone(self.run_script("return window.broken"))
         self.assertEqual(self.all("img, script[src], link, iframe"), [])
         self.assertIn("<img src=x", self.one("#p_fault_S01_row").text)
 
@@ -513,18 +464,18 @@ class SelftestPageTest(unittest.TestCase):
             self.assertIn(sentence, rows)
 
     def test_fits_a_phone(self):
-        self.screen(360, 740)
+        self.screen(360, 740, mobile=True)
         self.open(place="#S01")
         self.click(self.one("#p_heat summary"))
-        self.assertEqual(self.script("return document.documentElement.scrollWidth"), 360)
+        self.assertEqual(self.run_script("return document.documentElement.scrollWidth"), 360)
 
     def test_names_and_roles_for_screen_readers(self):
         self.open(place="#S01")
-        nameless = self.script(
+        nameless = self.run_script(
             "return [...document.querySelectorAll('button, input, select')].filter((one) => one.checkVisibility() &&"
             " !one.textContent.trim() && !one.getAttribute('aria-label') && !one.labels?.length).length")
         self.assertEqual(nameless, 0)
-        ids = self.script("return [...document.querySelectorAll('[id]')].map((one) => one.id)")
+        ids = self.run_script("return [...document.querySelectorAll('[id]')].map((one) => one.id)")
         self.assertEqual(len(ids), len(set(ids)))
         self.assertTrue(all("_" in one for one in ids), "ids of the page hold an underscore")
 
