@@ -181,11 +181,11 @@ TEST_P(SelftestReason, IsGivenForASurvivor) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, SelftestReason,
-    testing::Values(ReasonRow{"NotRun", "L08", "not-run", false,
+    testing::Values(ReasonRow{"NotRun", "H19", "not-run", false,
                               [](SubjectResult& run, const Case&, const Case&) {
                                 run.error = "no broker";
                               }},
-                    ReasonRow{"Concurrency", "L08", "needs-concurrency", true,
+                    ReasonRow{"Concurrency", "H19", "needs-concurrency", true,
                               [](SubjectResult&, const Case&, const Case&) {}},
                     ReasonRow{"Interrupted", "S02", "interrupted", false,
                               [](SubjectResult& run, const Case& citing, const Case&) {
@@ -225,12 +225,23 @@ TEST_F(SelftestHtml, CountsAStoreWhenItIsRightInEveryDialect) {
 }
 
 TEST_F(SelftestHtml, CountsFaultsThatNeedConcurrencyApart) {
-  add(result_.faults, "L08");
+  add(result_.faults, "H19");
   const json out = document();
   EXPECT_EQ(out["score"]["faults"]["total"], 1);
   EXPECT_EQ(out["score"]["concurrency_faults"]["total"], 1);
-  EXPECT_EQ(out["areas"]["L"]["needs_concurrency"], 1);
+  EXPECT_EQ(out["areas"]["H"]["needs_concurrency"], 1);
   EXPECT_THAT(page(), HasSubstr("1 more fault shows in a check of concurrent histories only."));
+}
+
+TEST_F(SelftestHtml, ExcusesFaultsWhoseRequestsHaveToMeetOverTheWireAlone) {
+  add(result_.faults, "L06");
+  EXPECT_FALSE(result_.proved());
+  EXPECT_EQ(document()["survivors"][0]["excused"], false);
+  result_.has_canaries = false;  // as over the wire
+  EXPECT_TRUE(result_.proved());
+  const json survivor = document()["survivors"][0];
+  EXPECT_EQ(survivor["excused"], true);
+  EXPECT_EQ(survivor["reason"], "needs-concurrency");
 }
 
 TEST_F(SelftestHtml, NamesCasesThatAloneCatchAFaultAndThoseThatCatchNone) {

@@ -26,10 +26,6 @@ std::string dialect_of(const SubjectResult& subject) {
   return std::string(codec::dialect(subject.dialect).name);
 }
 
-bool needs_concurrency(const SubjectResult& subject) {
-  return subject.fault != nullptr && subject.fault->needs == store::FaultNeeds::kConcurrency;
-}
-
 bool cites(const Case& test_case, const store::Fault& fault) {
   const auto& broken = fault.requirements;
   return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
@@ -105,18 +101,18 @@ ordered_json score(const std::vector<SubjectResult>& subjects) {
   return score(runs);
 }
 
-ordered_json fault_score(const std::vector<SubjectResult>& faults, bool concurrency) {
+ordered_json fault_score(const SelftestResult& result, bool excusable) {
   std::vector<const SubjectResult*> runs;
-  for (const SubjectResult& fault : faults) {
-    if (needs_concurrency(fault) == concurrency) runs.push_back(&fault);
+  for (const SubjectResult& run : result.faults) {
+    if (is_excusable(*run.fault, !result.has_canaries) == excusable) runs.push_back(&run);
   }
   return score(runs);
 }
 
 // The parts of the catalogue, in its order.
-ordered_json areas(const std::vector<SubjectResult>& faults) {
+ordered_json areas(const SelftestResult& result) {
   ordered_json out = ordered_json::object();
-  for (const auto& store : by_store(faults)) {
+  for (const auto& store : by_store(result.faults)) {
     const std::string letters = area_of(store.front()->fault->id);
     if (!out.contains(letters)) {
       out[letters] = {
@@ -126,7 +122,7 @@ ordered_json areas(const std::vector<SubjectResult>& faults) {
     area["total"] = area["total"].get<std::size_t>() + 1;
     if (all_as_they_should_be(store)) {
       area["caught"] = area["caught"].get<std::size_t>() + 1;
-    } else if (needs_concurrency(*store.front())) {
+    } else if (is_excusable(*store.front()->fault, !result.has_canaries)) {
       area["needs_concurrency"] = area["needs_concurrency"].get<std::size_t>() + 1;
     }
   }
@@ -262,9 +258,12 @@ ordered_json Document::stores(const std::vector<SubjectResult>& subjects) const 
 
 Reason Document::reason(const SubjectResult& survivor) const {
   if (!survivor.error.empty()) return {"not-run", survivor.error};
-  if (needs_concurrency(survivor)) {
+  if (is_excusable(*survivor.fault, !result_.has_canaries)) {
+    const bool meeting = survivor.fault->needs == store::FaultNeeds::kMeeting;
     return {"needs-concurrency",
-            "it shows only when requests of several clients meet, in a check of their history"};
+            meeting ? "its requests have to meet within a millisecond: over the wire that is luck"
+                    : "it shows only when requests of several clients meet, in a check of their "
+                      "history"};
   }
   if (result_.interrupted && !survivor.inconclusive.empty()) {
     return {"interrupted", "the run was ended before all cases were done"};
@@ -299,11 +298,12 @@ ordered_json Document::survivors() const {
   for (const SubjectResult& fault : result_.faults) {
     if (fault.as_it_should_be()) continue;
     const Reason why = reason(fault);
-    out.push_back({{"id", fault.fault->id},
-                   {"dialect", dialect_of(fault)},
-                   {"excused", needs_concurrency(fault) && fault.error.empty()},
-                   {"reason", why.name},
-                   {"text", why.text}});
+    out.push_back(
+        {{"id", fault.fault->id},
+         {"dialect", dialect_of(fault)},
+         {"excused", is_excusable(*fault.fault, !result_.has_canaries) && fault.error.empty()},
+         {"reason", why.name},
+         {"text", why.text}});
   }
   return out;
 }
@@ -368,8 +368,8 @@ ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed)
   out["over_the_wire"] = !result.has_canaries;
   out["catalogue"] = catalogue_sizes();
   out["score"] = {
-      {"faults", fault_score(result.faults, false)},
-      {"concurrency_faults", fault_score(result.faults, true)},
+      {"faults", fault_score(result, false)},
+      {"concurrency_faults", fault_score(result, true)},
       {"benign", score(result.benign)},
       {"null_stores", score(result.nulls)},
       {"canaries",
@@ -377,7 +377,7 @@ ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed)
   if (ordered_json times = time_to_kill(result.faults); !times.is_null()) {
     out["time_to_kill"] = std::move(times);
   }
-  out["areas"] = areas(result.faults);
+  out["areas"] = areas(result);
   out["survivors"] = document.survivors();
   out["canary_survivors"] = document.canary_survivors();
   out["unique_killers"] = document.unique_killers();

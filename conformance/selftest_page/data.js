@@ -60,7 +60,8 @@ function describeFault(data, fault, i) {
   fault.bystanders = unique(runs.flatMap((run) => run.bystanders));
   fault.failed = runs.some((run) => run.error);
   fault.state = fault.as_it_should_be ? 'caught' : 'survived';
-  if (!fault.as_it_should_be && !fault.failed && fault.needs === 'concurrency') fault.state = 'concurrency';
+  const survivors = data.survivors.filter((one) => one.id === fault.id);
+  if (survivors.length > 0 && survivors.every((one) => one.excused)) fault.state = 'concurrency';
   fault.slowest = Math.max(0, ...runs.map((run) => run.time_to_kill_ms ?? 0));
 }
 
