@@ -92,9 +92,7 @@ class Selftest {
       work_.push_back({.fault = nullptr, .dialect = dialect, .canaries = true});
     }
     for (const store::Fault& fault : store::faults()) {
-      if (!selected(fault)) continue;
-      const bool transport = fault.needs == store::FaultNeeds::kTransport;
-      if (transport && !options_.over_the_wire) continue;
+      if (!selected(fault) || !can_be_met(fault, options_.over_the_wire)) continue;
       for (const codec::DialectId dialect : options_.dialects) {
         work_.push_back({.fault = &fault, .dialect = dialect});
       }
@@ -279,6 +277,11 @@ class Selftest {
 bool is_excusable(const store::Fault& fault, bool over_the_wire) {
   return fault.needs == store::FaultNeeds::kConcurrency ||
          (fault.needs == store::FaultNeeds::kMeeting && over_the_wire);
+}
+
+bool can_be_met(const store::Fault& fault, bool over_the_wire) {
+  return fault.needs !=
+         (over_the_wire ? store::FaultNeeds::kDirect : store::FaultNeeds::kTransport);
 }
 
 bool matches(const std::string& glob, const store::Fault& fault) {

@@ -45,6 +45,9 @@ struct SelftestOptions {
 // make requests meet.
 [[nodiscard]] bool is_excusable(const store::Fault& fault, bool over_the_wire);
 
+// Can the store be met on an endpoint of this kind?
+[[nodiscard]] bool can_be_met(const store::Fault& fault, bool over_the_wire);
+
 // Does the glob match the id or the name?
 [[nodiscard]] bool matches(const std::string& glob, const store::Fault& fault);
 

@@ -204,6 +204,7 @@ function longest(times) {
 function faultDetail(data, fault) {
   const needs = {
     transport: 'an MQTT connection: packet flags, flow control, broken connections',
+    direct: 'no broker in between, which would change what the store sends',
     meeting: 'requests that meet within a millisecond, as they do in process',
     concurrency: 'requests of several clients at once, and a check of their whole history',
   }[fault.needs];

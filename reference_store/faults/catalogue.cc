@@ -37,7 +37,7 @@ std::string_view name(FaultKind kind) {
 }
 
 std::string_view name(FaultNeeds needs) {
-  constexpr std::array kNames = {"nothing", "transport", "meeting", "concurrency"};
+  constexpr std::array kNames = {"nothing", "transport", "direct", "meeting", "concurrency"};
   return kNames.at(static_cast<std::size_t>(needs));
 }
 

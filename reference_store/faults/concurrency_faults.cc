@@ -200,14 +200,14 @@ class DropsOneSetInAThousand final : public Decorator {
   std::size_t count_ = 0;
 };
 
-// L09: when the table grows, at 1024, 2048, ... keys, one key is lost.
+// L09: when the table grows, at 512, 1024, ... keys, one key is lost.
 class LosesAKeyWhenGrowing final : public Decorator {
  public:
   using Decorator::Decorator;
 
  private:
   void after(Exchange& exchange) override {
-    constexpr std::size_t kFirst = 1024;
+    constexpr std::size_t kFirst = 512;
     const bool written = exchange.command && exchange.command->verb == Verb::kSet &&
                          exchange.replies(codec::ReplyKind::kOk);
     if (!written) return;
@@ -215,12 +215,12 @@ class LosesAKeyWhenGrowing final : public Decorator {
     if (size <= most_) return;
     most_ = size;
     const bool power_of_two = (size & (size - 1)) == 0;
-    if (size >= kFirst && power_of_two) exchange.store.erase(first_);
-    if (first_.empty()) first_ = exchange.command->key;
+    if (size >= kFirst && power_of_two) exchange.store.erase(last_);
+    last_ = exchange.command->key;
   }
 
   std::size_t most_ = 0;
-  std::string first_;
+  std::string last_;  // the key that came before
 };
 
 // L12: GET does not see what the same client has just written.

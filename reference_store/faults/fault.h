@@ -29,6 +29,7 @@ enum class FaultKind {
 enum class FaultNeeds {
   kNothing,      // one request after the other, in process
   kTransport,    // a real MQTT connection: packet flags, flow control, broken connections
+  kDirect,       // no broker in between, which would change what the store sends
   kMeeting,      // requests that meet within a millisecond: in process they do, over the wire
                  // that is a matter of luck
   kConcurrency,  // concurrent requests and a check of their whole history
@@ -53,7 +54,7 @@ struct Fault {
 // By id ("S01"), name ("nx-overwrites") or both ("S01-nx-overwrites"); null when there is none.
 [[nodiscard]] const Fault* find_fault(std::string_view name);
 
-// "fault", "benign" or "null"; "nothing", "transport", "meeting" or "concurrency".
+// "fault", "benign" or "null"; "nothing", "transport", "direct", "meeting" or "concurrency".
 [[nodiscard]] std::string_view name(FaultKind kind);
 [[nodiscard]] std::string_view name(FaultNeeds needs);
 

@@ -490,6 +490,7 @@ std::vector<Fault> notification_faults() {
        .name = "told-before-the-effect",
        .text = "a notification arrives before its value can be read",
        .requirements = {"SET-WRITE-1", "GET-HIT-3", "NTF-SEND-1"},
+       .needs = FaultNeeds::kMeeting,
        .make = with_decorator<ToldBeforeTheEffect>()},
       {.id = "N17",
        .name = "keynotify-needs-the-key",

@@ -79,18 +79,16 @@ class WrongTopic final : public Decorator {
   }
 };
 
-// A correct store that throws clients out: one request in three, by chance.
-class ClosesAtRandom final : public Decorator {
+// Throws clients out at one request in three, by chance, and answers none of the others either.
+class ClosesAtRandom final : public NullStore {
  public:
-  ClosesAtRandom(const ServiceOptions& options, std::uint64_t seed)
-      : Decorator(options), random_(seed) {}
+  explicit ClosesAtRandom(std::uint64_t seed) : random_(seed) {}
 
  private:
-  void after(Exchange& exchange) override {
+  Handling handle(const Caller& /*caller*/, const codec::Message& /*request*/,
+                  const Instant& /*now*/, std::vector<Delivery>& /*out*/) override {
     constexpr std::uint64_t kOneIn = 3;
-    if (random_() % kOneIn != 0) return;
-    exchange.out.clear();
-    exchange.handling = Handling::kDisconnect;
+    return random_() % kOneIn == 0 ? Handling::kDisconnect : Handling::kIgnored;
   }
 
   std::mt19937_64 random_;
@@ -128,8 +126,11 @@ std::vector<Fault> null_stores() {
                  plain<DropsConnection>()),
       null_store("Z06", "wrong-topic", "sends its responses to another topic",
                  with_decorator<WrongTopic>()),
-      null_store("Z07", "closes-at-random", "disconnects the client at every third request or so",
-                 with_decorator<ClosesAtRandom>()),
+      null_store("Z07", "closes-at-random",
+                 "disconnects the client at every third request or so, and answers none",
+                 [](const ServiceOptions& /*options*/, std::uint64_t seed) {
+                   return std::make_unique<ClosesAtRandom>(seed);
+                 }),
   };
 }
 
