@@ -1,5 +1,12 @@
 # Helpers that give every target the same language level and warnings. No global flags.
 
+# A broker that is not sanitized loads a plugin that is: there is one runtime, which both share. GCC's is always shared;
+# this is where clang has it.
+if(FENCEPOST_SANITIZE AND FENCEPOST_BUILD_SUITE AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-runtime-dir OUTPUT_VARIABLE FENCEPOST_SHARED_RUNTIME
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+
 function(fencepost_configure target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
@@ -13,10 +20,8 @@ function(fencepost_configure target)
       -fno-omit-frame-pointer)
     # GCC takes the instrumented std::regex for one that reads what nobody has written.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-    # GCC needs twice the time for these: large modules leave them to the presets built with clang.
-    # (What goes through a null pointer, AddressSanitizer sees, too.)
-    if(FENCEPOST_LARGE_MODULE AND FENCEPOST_SANITIZE MATCHES undefined AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-      target_compile_options(${target} PRIVATE -fno-sanitize=null,alignment,object-size,vptr)
+    if(FENCEPOST_SHARED_RUNTIME)
+      target_link_options(${target} PUBLIC -shared-libsan LINKER:-rpath,${FENCEPOST_SHARED_RUNTIME})
     endif()
     target_link_options(${target} PUBLIC -fsanitize=${FENCEPOST_SANITIZE})
   endif()
@@ -32,6 +37,14 @@ function(fencepost_add_library name)
   add_library(fencepost_${name} STATIC ${ARG_SOURCES})
   fencepost_configure(fencepost_${name})
   target_link_libraries(fencepost_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE_LIBRARIES})
+endfunction()
+
+# target_precompile_headers(), in a way that ccache understands. With clang, which reads them in no time; GCC gains little.
+function(fencepost_precompile_headers target)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    target_precompile_headers(${target} ${ARGN})
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endfunction()
 
 # fencepost_add_test(name LABEL unit SOURCES x_test.cc ... LIBRARIES ...)
@@ -75,10 +88,11 @@ endfunction()
 
 # The runtimes of the sanitizers in use, for LD_PRELOAD: the broker is not sanitized, the plugin in it is.
 function(fencepost_sanitizer_runtimes variable)
+  set(names libasan.so libubsan.so)
   if(FENCEPOST_SANITIZE MATCHES "thread")
     set(names libtsan.so)
-  else()
-    set(names libasan.so libubsan.so)
+  elseif(FENCEPOST_SHARED_RUNTIME)
+    set(names libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so)  # with UBSan's in it
   endif()
   set(paths "")
   foreach(name ${names})

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <functional>
 #include <regex>
 #include <string>
@@ -143,8 +144,8 @@ TEST(HtmlReport, LoadsNothing) {
       R"re(https?:|//[a-z]|\bsrc\s*=|\bsrcset|@import|url\(|<link|<iframe|<object)re"
       R"re(|fetch\(|href="[^#])re");
   for (std::sregex_iterator at(page.begin(), page.end(), reference), end; at != end; ++at) {
-    ADD_FAILURE() << at->prefix().str().substr(
-                         at->prefix().length() > 60 ? at->prefix().length() - 60 : 0)
+    const std::string before = at->prefix().str();
+    ADD_FAILURE() << before.substr(before.size() - std::min<std::size_t>(before.size(), 60))
                   << at->str();
   }
   const std::string policy = between(page, "Content-Security-Policy\" content=\"", "\">");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxShown = 60;  // bytes of one argument on one line
 
-std::string quoted(std::string_view bytes) { return "\"" + escape(bytes, kMaxShown) + "\""; }
+std::string in_quotes(std::string_view bytes) { return "\"" + escape(bytes, kMaxShown) + "\""; }
 
 // `SET "k" "v" NX`: the first argument bare when it is a word, the others quoted.
 std::string summarize_command(const codec::CommandFrame& frame) {
@@ -25,7 +25,7 @@ std::string summarize_command(const codec::CommandFrame& frame) {
         !argument.empty() && argument.size() < 12 &&
         argument.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
     if (!out.empty()) out += ' ';
-    out += word ? std::string(argument) : quoted(argument);
+    out += word ? std::string(argument) : in_quotes(argument);
   }
   if (frame.count > shown) out += fmt::format(" ... ({} arguments)", frame.count);
   return out;
@@ -49,7 +49,7 @@ std::string summarize(const codec::Message& message) {
   const auto frame = codec::decode_command(message.payload);
   std::string out = frame ? summarize_command(*frame) : escape(message.payload, kMaxShown * 2);
   if (message.topic != codec::kRequestTopic && codec::parse_notification_topic(message.topic)) {
-    out += " of key " + quoted(codec::parse_notification_topic(message.topic)->key);
+    out += " of key " + in_quotes(codec::parse_notification_topic(message.topic)->key);
   }
   return out;
 }
