@@ -22,12 +22,9 @@ constexpr std::uint64_t kNoon = 1'696'374'425'000;
 // One less than keys in the pool, so that the quota is met but seldom.
 constexpr std::size_t kQuota = workload::kKeys - 1;
 constexpr std::uint8_t kRestricted = 2;
-// Its topics have room for keys of ten bytes: it cannot observe the longest key.
-constexpr std::size_t kLongClientId = 32'720;
 
 const std::array<std::string, workload::kClients>& clients() {
-  static const std::array<std::string, workload::kClients> ids = {"c", "d", "cc",
-                                                                  std::string(kLongClientId, 'l')};
+  static const std::array<std::string, workload::kClients> ids = {"c", "d", "cc", "\r\n"};
   return ids;
 }
 
@@ -39,6 +36,12 @@ std::vector<std::string> all_keys_but(std::size_t left_out) {
 }
 
 store::StoreOptions store_options() {
+  store::StoreOptions options;
+  options.quota = kQuota;
+  return options;
+}
+
+store::StoreOptions restricted_options() {
   using store::KeyType;
   using store::Method;
   store::Policy restricted{.client_ids = {}, .user_names = {"restricted"}, .rules = {}};
@@ -49,17 +52,18 @@ store::StoreOptions store_options() {
   store::Policy others{.client_ids = {}, .user_names = {"*"}, .rules = {}};
   others.rules.push_back(
       {.method = Method::kReadWrite, .key_type = KeyType::kPattern, .keys = {"*"}});
-  store::StoreOptions options;
-  options.quota = kQuota;
+  store::StoreOptions options = store_options();
   options.authorization = store::Authorization({std::move(restricted), std::move(others)});
   return options;
 }
 
-workload::NaiveOptions model_options() {
-  return {.quota = kQuota,
-          .clients = clients(),
-          .restrictions = {
-              {.client = kRestricted, .readable = all_keys_but(4), .writable = all_keys_but(1)}}};
+workload::NaiveOptions model_options() { return {.quota = kQuota, .clients = clients()}; }
+
+workload::NaiveOptions restricted_model_options() {
+  workload::NaiveOptions options = model_options();
+  options.restrictions = {
+      {.client = kRestricted, .readable = all_keys_but(4), .writable = all_keys_but(1)}};
+  return options;
 }
 
 std::string text_of(const std::optional<hlc::Timestamp>& version) {
@@ -85,11 +89,17 @@ std::string text_of(std::string_view client, codec::Operation operation, std::st
 
 }  // namespace
 
-StoreDriver::StoreDriver() : options_(store_options()), store_(options_), model_(model_options()) {}
+StoreDriver::StoreDriver()
+    : open_{store_options(), workload::NaiveModel(model_options())},
+      restricted_{restricted_options(), workload::NaiveModel(restricted_model_options())},
+      store_(open_.options) {}
 
 std::optional<std::string> StoreDriver::run(const workload::Trace& trace) {
-  store_ = store::Store(options_);
-  model_.clear();
+  const bool restricted = !trace.empty() && trace.front().client == kRestricted;
+  World& world = restricted ? restricted_ : open_;
+  store_ = store::Store(world.options);
+  model_ = &world.model;
+  model_->clear();
   now_ = {.wall_ms = kNoon, .steady = std::chrono::microseconds{0}};
   events_.clear();
   expected_.clear();
@@ -121,14 +131,14 @@ void StoreDriver::move_clocks(const Operation& operation) {
 void StoreDriver::step(std::size_t index, const Operation& operation) {
   if (difference_) return;
   move_clocks(operation);
-  resolve(operation.timestamp, model_.bases(operation.timestamp, operation, now_.wall_ms, kNoon),
+  resolve(operation.timestamp, model_->bases(operation.timestamp, operation, now_.wall_ms, kNoon),
           timestamp_);
-  resolve(operation.token, model_.bases(operation.token, operation, now_.wall_ms, kNoon), token_);
-  const Prediction& expected = model_.apply({.index = index,
-                                             .operation = operation,
-                                             .timestamp = timestamp_,
-                                             .token = token_,
-                                             .now = {now_.wall_ms, now_.steady}});
+  resolve(operation.token, model_->bases(operation.token, operation, now_.wall_ms, kNoon), token_);
+  const Prediction& expected = model_->apply({.index = index,
+                                              .operation = operation,
+                                              .timestamp = timestamp_,
+                                              .token = token_,
+                                              .now = {now_.wall_ms, now_.steady}});
   expected_.insert(expected_.end(), expected.notifications.begin(), expected.notifications.end());
   if (is_request(operation.kind)) {
     const store::Outcome outcome = request(operation);
@@ -142,8 +152,8 @@ void StoreDriver::step(std::size_t index, const Operation& operation) {
   }
   store_.expire(now_, events_);
   compare_events();
-  if (store_.size() != model_.size()) differ("number of keys");
-  if (store_.next_expiry() != model_.next_expiry()) differ("next expiry");
+  if (store_.size() != model_->size()) differ("number of keys");
+  if (store_.next_expiry() != model_->next_expiry()) differ("next expiry");
   if (difference_) *difference_ = "operation " + std::to_string(index) + ": " + *difference_;
 }
 

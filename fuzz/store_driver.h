@@ -3,8 +3,9 @@
 //   StoreDriver driver;
 //   if (std::optional<std::string> difference = driver.run(trace)) report(*difference);
 //
-// The store's clocks are cranked by hand. It has a quota below the number of keys, a client that
-// may not do everything, and one whose id is too long to observe long keys.
+// The store's clocks are cranked by hand. It has a quota below the number of keys. In traces that
+// begin with client 2, that client may not do everything. (That keys can be too long to be
+// observed, service_fuzzer tries.)
 #pragma once
 
 #include <cstdint>
@@ -37,9 +38,16 @@ class StoreDriver {
   void compare_events();
   void differ(const std::string& what);
 
-  store::StoreOptions options_;
+  // How a store is set up, and the model of it.
+  struct World {
+    store::StoreOptions options;
+    workload::NaiveModel model;
+  };
+
+  World open_;
+  World restricted_;
   store::Store store_;
-  workload::NaiveModel model_;
+  workload::NaiveModel* model_ = nullptr;
   store::Instant now_;
   workload::Offered timestamp_;
   workload::Offered token_;
