@@ -126,9 +126,9 @@ Offered read(const std::string* text) {
 
 class Driver {
  public:
-  explicit Driver(codec::DialectId id)
+  Driver(codec::DialectId id, const store::Rules& rules)
       : dialect_(codec::dialect(id)),
-        service_({.dialect = id}),
+        service_({.dialect = id, .store = {.rules = rules}}),
         model_({.clients = clients(), .fractional_expiry = dialect_.fractional_expiry}) {}
 
   std::optional<std::string> run(workload::ByteReader& reader) {
@@ -331,9 +331,9 @@ class Driver {
 
 }  // namespace
 
-std::optional<std::string> drive_service(std::string_view bytes) {
+std::optional<std::string> drive_service(std::string_view bytes, const store::Rules& rules) {
   workload::ByteReader reader(bytes);
-  return Driver(codec::kDialects.at(reader.below(codec::kDialects.size()))).run(reader);
+  return Driver(codec::kDialects.at(reader.below(codec::kDialects.size())), rules).run(reader);
 }
 
 }  // namespace fencepost::fuzz

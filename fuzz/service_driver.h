@@ -13,9 +13,13 @@
 #include <string>
 #include <string_view>
 
+#include "reference_store/rules.h"
+
 namespace fencepost::fuzz {
 
-// What is wrong first, with the message; nothing when all is right. Pure.
-[[nodiscard]] std::optional<std::string> drive_service(std::string_view bytes);
+// What is wrong first, with the message; nothing when all is right. `rules`: those of
+// the store; a test breaks one of them. Pure.
+[[nodiscard]] std::optional<std::string> drive_service(std::string_view bytes,
+                                                       const store::Rules& rules = {});
 
 }  // namespace fencepost::fuzz

@@ -214,7 +214,7 @@ void mutate_once(Trace& trace, Random& random, std::size_t max_operations,
       return insert(trace, at, random_operation(random));
     case 2:
       make_room(trace, random, max_operations);
-      return insert(trace, somewhere(trace, random) + 1, std::move(operation));
+      return insert(trace, random.below(trace.size() + 1), std::move(operation));
     case 3:
       make_room(trace, random, max_operations);
       if (trace.empty()) return insert(trace, 0, std::move(operation));
