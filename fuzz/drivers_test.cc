@@ -100,18 +100,17 @@ TEST(StoreDriver, FindsEachBrokenRule) {
   }
 }
 
-// A message of service_driver.h: QoS 1, a legal envelope, properties as bytes, a payload.
-std::string message(const std::string& properties, std::size_t count, const std::string& payload) {
-  const auto byte = [](std::size_t value) { return std::string(1, static_cast<char>(value)); };
-  return byte(0) + byte(count << 2U) + properties + byte(0x80 + payload.size() / 256) +
-         byte(payload.size() % 256) + payload;
+std::string request(const std::vector<std::string_view>& arguments) {
+  return encode(RawMessage{.properties = {{0, "1696374425000:0:n"}},
+                           .payload = codec::encode_command(arguments)});
 }
 
 TEST(ServiceDriver, AcceptsTheReferenceStore) {
   using namespace std::string_literals;
-  const std::string set = message("\x00\x00"s, 1, codec::encode_command({"SET", "k", "v"}));
+  const std::string set = request({"SET", "k", "v"});
   EXPECT_EQ(drive_service("\x00"s + set), std::nullopt);
-  EXPECT_EQ(drive_service("\x01"s + set + message("", 0, "*1\r\n") + set), std::nullopt);
+  EXPECT_EQ(drive_service("\x01"s + set + encode(RawMessage{.payload = "*1\r\n"}) + set),
+            std::nullopt);
   workload::Random random(1);
   for (int i = 0; i < 2'000; ++i) {
     std::string bytes(random.below(200), '\0');
@@ -124,8 +123,8 @@ TEST(ServiceDriver, FindsABrokenRule) {
   using namespace std::string_literals;
   store::Rules rules;
   rules.value_matches = [](std::string_view, std::string_view) { return true; };
-  const std::string set = message("\x00\x00"s, 1, codec::encode_command({"SET", "k", "v"}));
-  const std::string vdel = message("", 0, codec::encode_command({"VDEL", "k", "w"}));
+  const std::string set = request({"SET", "k", "v"});
+  const std::string vdel = request({"VDEL", "k", "w"});
   EXPECT_EQ(drive_service("\x01"s + set + vdel), std::nullopt);
   EXPECT_EQ(drive_service("\x01"s + set + vdel, rules),
             "message 1: payload \":1\\r\\n\" rather than \":-1\\r\\n\"");
