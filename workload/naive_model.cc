@@ -156,32 +156,13 @@ bool NaiveModel::denied(std::uint8_t client, const Wanted& wanted) const {
 // ---- SET: `__ts`, form and skew of `__ft`, fencing rule, NX or NEX, quota (point 13).
 
 void NaiveModel::set(const Step& step, const Wanted& wanted) {
-  const Offered& timestamp = step.timestamp;
-  if (timestamp.form == Offered::Form::kAbsent) {
-    refuse(ErrorCode::kMissingTimestamp);
-    return;
-  }
-  if (timestamp.form == Offered::Form::kMalformed) {
-    refuse(ErrorCode::kMalformedTimestamp, timestamp.open_as_timestamp);
-    return;
-  }
-  if (timestamp.timestamp.counter > kGreatestCounter) {
-    refuse(ErrorCode::kMalformedTimestamp, "HLC-PARSE-OPEN-2");
-    return;
-  }
-  std::string_view open = timestamp.open_as_timestamp;
-  if (timestamp.timestamp.counter > kCommonCounter) open = "HLC-PARSE-OPEN-2";
-  if (about_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) open = "HLC-SKEW-OPEN-1";
-  if (more_than_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) {
-    refuse(ErrorCode::kTimestampTooFarAhead, open);
-    return;
-  }
+  if (bad_timestamp(step)) return;
+  const std::string_view open = prediction_.open;
   Entry* entry = find(wanted.key);
   if (bad_token(step, entry)) return;
   if (prediction_.open.empty()) prediction_.open = open;
   if (entry != nullptr && fenced_off(step, *entry)) return;
 
-  const bool tokened = step.token.form == Offered::Form::kTimestamp;
   const bool applies =
       wanted.condition == Condition::kAlways || entry == nullptr ||
       (wanted.condition == Condition::kIfAbsentOrEqual && entry->value == wanted.value);
@@ -189,30 +170,30 @@ void NaiveModel::set(const Step& step, const Wanted& wanted) {
     answer(ReplyKind::kNotApplied);
     name_version(*entry);
     // Point 46a: another store may have kept the token.
-    if (tokened && (!entry->fenced || compare(step.token.timestamp, entry->token) > 0)) {
-      entry->token_open = "FT-OPEN-4";
-    }
+    if (has_newer_token(step, *entry)) entry->token_open = "FT-OPEN-4";
     return;
   }
-  if (entry == nullptr && options_.quota != 0 && entries_.size() >= options_.quota) {
+  const bool full = options_.quota != 0 && entries_.size() >= options_.quota;
+  if (full && entry == nullptr) {
     refuse(ErrorCode::kQuotaExceeded);
     return;
   }
-  if (entry != nullptr && options_.quota != 0 && entries_.size() >= options_.quota) {
-    prediction_.open = "QUOTA-OPEN-1";
-  }
+  if (full) prediction_.open = "QUOTA-OPEN-1";
+  write(step, wanted, entry);
+}
 
-  const bool existed = entry != nullptr;
-  const bool same_value = existed && entry->value == wanted.value;
-  if (!existed) {
+// A SET that nothing stands against. `entry`: the key as it was, null when it is new.
+void NaiveModel::write(const Step& step, const Wanted& wanted, Entry* entry) {
+  const bool same_value = entry != nullptr && entry->value == wanted.value;
+  if (entry == nullptr) {
     entries_.emplace_back();
     entry = &entries_.back();
     entry->key = wanted.key;
   }
   entry->value = wanted.value;
-  entry->version = next_version(timestamp.timestamp, step.now.wall_ms);
+  entry->version = next_version(step.timestamp.timestamp, step.now.wall_ms);
   entry->origin = step.index;
-  if (tokened && (!entry->fenced || compare(step.token.timestamp, entry->token) > 0)) {
+  if (has_newer_token(step, *entry)) {
     entry->fenced = true;
     entry->token = step.token.timestamp;
     entry->token_open = {};
@@ -232,6 +213,27 @@ void NaiveModel::set(const Step& step, const Wanted& wanted) {
   name_version(*entry);
   prediction_.fresh = true;
   notify(*entry, codec::Operation::kSet, same_value ? "NTF-SEND-OPEN-1" : "", {});
+}
+
+// Refuses a `__ts` that is absent, malformed or too far ahead. (Req: VER-SET-1, HLC-SKEW-1)
+bool NaiveModel::bad_timestamp(const Step& step) {
+  const Offered& timestamp = step.timestamp;
+  if (timestamp.form == Offered::Form::kAbsent) return refuse(ErrorCode::kMissingTimestamp);
+  if (timestamp.form == Offered::Form::kMalformed) {
+    return refuse(ErrorCode::kMalformedTimestamp, timestamp.open_as_timestamp);
+  }
+  if (timestamp.timestamp.counter > kGreatestCounter) {
+    return refuse(ErrorCode::kMalformedTimestamp, "HLC-PARSE-OPEN-2");
+  }
+  prediction_.open = timestamp.open_as_timestamp;
+  if (timestamp.timestamp.counter > kCommonCounter) prediction_.open = "HLC-PARSE-OPEN-2";
+  if (about_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) {
+    prediction_.open = "HLC-SKEW-OPEN-1";
+  }
+  if (more_than_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) {
+    return refuse(ErrorCode::kTimestampTooFarAhead, prediction_.open);
+  }
+  return false;
 }
 
 // Kulkarni, Demirbas et al. (2014), figure 5, the receipt of a message. One clock for all keys
@@ -284,7 +286,7 @@ void NaiveModel::remove(const Step& step, const Wanted& wanted) {
   if (wanted.kind == Kind::kVdel && entry->value != wanted.value) {
     answer(ReplyKind::kNotApplied);
     prediction_.version_open = "VER-OPEN-5";
-    if (tokened && compare(step.token.timestamp, entry->token) > 0) entry->token_open = "FT-OPEN-4";
+    if (has_newer_token(step, *entry)) entry->token_open = "FT-OPEN-4";
     return;
   }
   answer(ReplyKind::kCount, 1);
@@ -327,6 +329,12 @@ void NaiveModel::stop(const Step& step, const Wanted& wanted) {
 }
 
 // ---- Fencing
+
+// Has the request a token that the key would have to take over?
+bool NaiveModel::has_newer_token(const Step& step, const Entry& entry) {
+  if (step.token.form != Offered::Form::kTimestamp) return false;
+  return !entry.fenced || compare(step.token.timestamp, entry.token) > 0;
+}
 
 // Refuses a `__ft` that is malformed or too far ahead, whatever the key holds (points 43b, 43c).
 bool NaiveModel::bad_token(const Step& step, const Entry* entry) {

@@ -174,7 +174,10 @@ class NaiveModel {
   std::optional<Misread> split(const std::string& payload);
   std::optional<Misread> read_px(const std::string& text, Wanted& wanted) const;
 
+  void write(const Step& step, const Wanted& wanted, Entry* entry);
+  bool bad_timestamp(const Step& step);
   bool bad_token(const Step& step, const Entry* entry);
+  static bool has_newer_token(const Step& step, const Entry& entry);
   bool fenced_off(const Step& step, const Entry& entry);
   bool refuse(codec::ErrorCode error, std::string_view open = {});
   void answer(codec::ReplyKind kind, std::int64_t count = 0);
