@@ -20,6 +20,8 @@ constexpr std::uint64_t kGreatestCounter = 9'223'372'036'854'775'807ULL;
 constexpr std::uint64_t kCommonCounter = 2'147'483'647ULL;
 // Point 6: a hundred years.
 constexpr std::int64_t kGreatestPxMs = 3'155'760'000'000;
+// A lifetime that every store should take: ten days.
+constexpr std::int64_t kCommonPxMs = 864'000'000;
 // Point 16f.
 constexpr std::size_t kGreatestLength = 268'435'455;
 constexpr std::size_t kGreatestCount = 1'048'576;
@@ -115,7 +117,7 @@ const Prediction& NaiveModel::apply(const Step& step) {
                    .px_ms = operation.px_ms});
   }
   // What PX 0 stored is gone at once: told as SET, then as deletion (point 5a).
-  expire(step.now);
+  if (prediction_.fresh) expire(step.now);
   return prediction_;
 }
 
@@ -127,17 +129,38 @@ void NaiveModel::request(const Step& step, const Wanted& wanted) {
   }
   switch (wanted.kind) {
     case Kind::kSet:
-      return set(step, wanted);
+      set(step, wanted);
+      break;
     case Kind::kGet:
-      return get(wanted);
+      get(wanted);
+      break;
     case Kind::kDel:
     case Kind::kVdel:
-      return remove(step, wanted);
+      remove(step, wanted);
+      break;
     case Kind::kKeynotify:
-      return keynotify(step, wanted);
+      keynotify(step, wanted);
+      break;
     default:
-      return stop(step, wanted);
+      stop(step, wanted);
+      break;
   }
+  name_what_is_ignored(step, wanted);
+}
+
+// Points 35 and 43a: `__ts` means nothing but on SET, `__ft` nothing on GET and KEYNOTIFY; another
+// store may refuse a bad one.
+void NaiveModel::name_what_is_ignored(const Step& step, const Wanted& wanted) {
+  if (wanted.kind == Kind::kSet) return;
+  const auto bad = [&](const Offered& offered) {
+    return offered.form == Offered::Form::kMalformed ||
+           (offered.form == Offered::Form::kTimestamp &&
+            (offered.timestamp.wall_ms > step.now.wall_ms + kMinuteMs - 1 ||
+             offered.timestamp.counter > kCommonCounter));
+  };
+  if (bad(step.timestamp)) prediction_.open = "HLC-REQUIRED-OPEN-1";
+  const bool reads = wanted.kind != Kind::kDel && wanted.kind != Kind::kVdel;
+  if (reads && bad(step.token)) prediction_.open = "FT-OPEN-1";
 }
 
 bool NaiveModel::denied(std::uint8_t client, const Wanted& wanted) const {
@@ -156,16 +179,28 @@ bool NaiveModel::denied(std::uint8_t client, const Wanted& wanted) const {
 // ---- SET: `__ts`, form and skew of `__ft`, fencing rule, NX or NEX, quota (point 13).
 
 void NaiveModel::set(const Step& step, const Wanted& wanted) {
-  if (bad_timestamp(step)) return;
-  const std::string_view open = prediction_.open;
   Entry* entry = find(wanted.key);
-  if (bad_token(step, entry)) return;
-  if (prediction_.open.empty()) prediction_.open = open;
-  if (entry != nullptr && fenced_off(step, *entry)) return;
-
   const bool applies =
       wanted.condition == Condition::kAlways || entry == nullptr ||
       (wanted.condition == Condition::kIfAbsentOrEqual && entry->value == wanted.value);
+  if (bad_timestamp(step)) {
+    // Several faults: another store may name another one.
+    if (!applies) prediction_.open = "ERR-ORDER-OPEN-2";
+    if (step.token.form != Offered::Form::kAbsent || (entry != nullptr && entry->fenced)) {
+      prediction_.open = "FT-OPEN-3";
+    }
+    return;
+  }
+  const std::string_view open = prediction_.open;
+  if (bad_token(step, entry) || (entry != nullptr && fenced_off(step, *entry))) {
+    if (!applies || (entry == nullptr && full())) prediction_.open = "FT-OPEN-3";
+    if (!open.empty()) prediction_.open = open;
+    return;
+  }
+  if (prediction_.open.empty()) prediction_.open = open;
+  if (entry != nullptr && wanted.condition != Condition::kAlways && !entry->expiry_open.empty()) {
+    prediction_.open = entry->expiry_open;
+  }
   if (!applies) {
     answer(ReplyKind::kNotApplied);
     name_version(*entry);
@@ -173,12 +208,11 @@ void NaiveModel::set(const Step& step, const Wanted& wanted) {
     if (has_newer_token(step, *entry)) entry->token_open = "FT-OPEN-4";
     return;
   }
-  const bool full = options_.quota != 0 && entries_.size() >= options_.quota;
-  if (full && entry == nullptr) {
+  if (full() && entry == nullptr) {
     refuse(ErrorCode::kQuotaExceeded);
     return;
   }
-  if (full) prediction_.open = "QUOTA-OPEN-1";
+  if (full()) prediction_.open = "QUOTA-OPEN-1";
   write(step, wanted, entry);
 }
 
@@ -207,7 +241,9 @@ void NaiveModel::write(const Step& step, const Wanted& wanted, Entry* entry) {
   if (wanted.px_ms) {
     entry->deadline = step.now.steady + std::chrono::microseconds{*wanted.px_ms * 1000};
     entry->deadline_number = ++deadlines_set_;
-    entry->expiry_open = *wanted.px_ms == 0 ? "SET-PX-OPEN-1" : "";
+    entry->expiry_open = "";
+    if (*wanted.px_ms == 0) entry->expiry_open = prediction_.open = "SET-PX-OPEN-1";
+    if (*wanted.px_ms > kCommonPxMs) entry->expiry_open = prediction_.open = "SET-PX-OPEN-5";
   }
   answer(ReplyKind::kOk);
   name_version(*entry);
@@ -281,9 +317,14 @@ void NaiveModel::remove(const Step& step, const Wanted& wanted) {
     if (tokened) prediction_.open = "FT-OPEN-2";
     return;
   }
-  if (fenced_off(step, *entry)) return;
+  const bool differs = wanted.kind == Kind::kVdel && entry->value != wanted.value;
+  if (fenced_off(step, *entry)) {
+    if (differs) prediction_.open = "FT-OPEN-3";
+    return;
+  }
+  if (!entry->expiry_open.empty()) prediction_.open = entry->expiry_open;
   if (tokened && !entry->fenced) prediction_.open = "FT-OPEN-2";
-  if (wanted.kind == Kind::kVdel && entry->value != wanted.value) {
+  if (differs) {
     answer(ReplyKind::kNotApplied);
     prediction_.version_open = "VER-OPEN-5";
     if (has_newer_token(step, *entry)) entry->token_open = "FT-OPEN-4";
@@ -541,6 +582,8 @@ void NaiveModel::notify(const Entry& entry, codec::Operation operation, std::str
          .version_open = version_open});
   }
 }
+
+bool NaiveModel::full() const { return options_.quota != 0 && entries_.size() >= options_.quota; }
 
 NaiveModel::Entry* NaiveModel::find(std::string_view key) {
   for (Entry& entry : entries_) {

@@ -96,6 +96,8 @@ struct KeyState {
   std::size_t origin = 0;
   std::optional<hlc::Timestamp> token{};
   std::optional<std::chrono::microseconds> remaining{};  // until it expires
+  std::string_view token_open{};   // the requirement that leaves open which token it holds
+  std::string_view expiry_open{};  // ... whether it expires, and so exists
 };
 
 struct Observer {
@@ -163,6 +165,7 @@ class NaiveModel {
   };
 
   void request(const Step& step, const Wanted& wanted);
+  void name_what_is_ignored(const Step& step, const Wanted& wanted);
   void set(const Step& step, const Wanted& wanted);
   void get(const Wanted& wanted);
   void remove(const Step& step, const Wanted& wanted);
@@ -187,6 +190,7 @@ class NaiveModel {
   void expire(const Clocks& now);
   void notify(const Entry& entry, codec::Operation operation, std::string_view open,
               std::string_view version_open);
+  [[nodiscard]] bool full() const;
   Entry* find(std::string_view key);
   [[nodiscard]] const Entry* find(std::string_view key) const;
   void erase(const Entry* entry);
