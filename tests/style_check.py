@@ -14,6 +14,7 @@ LAYERS = {
     "reference_store": {"base", "codec", "hlc"},
     "reference_store/faults": {"base", "codec", "hlc", "reference_store"},
     "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults"},
+    "workload": {"base", "codec", "hlc"},
     "endpoint": {"base", "codec", "reference_store"},
     "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint"},
 }

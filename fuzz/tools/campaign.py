@@ -158,7 +158,7 @@ class Campaign:
     def take_finding(self, state, path):
         content = path.read_bytes()
         self.take_out(state, content)
-        failure = libfuzzer.reproduce(state.program, path, self.root)
+        failure = libfuzzer.reproduce(state.program, state.target.arguments(), path, self.root)
         if failure is None:
             kept = path.replace(state.part("unreproducible") / path.name)
             self.report(state, path.name, "it failed once, and not again", kept, None)
@@ -172,8 +172,8 @@ class Campaign:
             return
         committed = next((file for file in state.target.inputs() if file.read_bytes() == content), None)
         if committed is None:
-            content = libfuzzer.minimise(state.program, path, failure, self.root, self.options.minimise_time,
-                                         state.part(f"scratch/{path.parent.name}"), self.stop)
+            content = libfuzzer.minimise(state.program, state.target.arguments(), path, failure, self.root,
+                                         self.options.minimise_time, state.part(f"scratch/{path.parent.name}"), self.stop)
             if self.stop.is_set():  # perhaps cut short: the next campaign does it again
                 return
             committed = state.target.corpus / "regressions" / failure.name(content)

@@ -126,22 +126,22 @@ def run(program, arguments, timeout_s, stop=None):
     return None, output.decode(errors="replace")
 
 
-def reproduce(program, path, root):
-    """The Failure that this input shows; nothing when it shows none."""
-    code, output = run(program, [*LIMITS, path], 2 * TIMEOUT_S + 30)
+def reproduce(program, arguments, path, root):
+    """The Failure that this input shows; nothing when it shows none. `arguments`: of the target."""
+    code, output = run(program, [*LIMITS, *arguments, path], 2 * TIMEOUT_S + 30)
     return None if code == 0 else read_failure(output, root)
 
 
-def minimise(program, path, failure, root, time_s, scratch, stop=None):
+def minimise(program, arguments, path, failure, root, time_s, scratch, stop=None):
     """The smallest input found in that time that fails as the one at `path` does, as bytes. `scratch`: a folder to use."""
     content = pathlib.Path(path).read_bytes()
     if failure.kind in ("timeout", "out-of-memory"):
         return content  # each attempt takes too long
     smallest = pathlib.Path(scratch) / "minimised"
     smallest.unlink(missing_ok=True)
-    run(program, ["-minimize_crash=1", f"-max_total_time={time_s}", f"-exact_artifact_path={smallest}", *LIMITS, path],
-        time_s, stop)
-    if smallest.is_file() and reproduce(program, smallest, root) == failure:
+    run(program, ["-minimize_crash=1", f"-max_total_time={time_s}", f"-exact_artifact_path={smallest}", *LIMITS,
+                  *arguments, path], time_s, stop)
+    if smallest.is_file() and reproduce(program, arguments, smallest, root) == failure:
         content = smallest.read_bytes()
     smallest.unlink(missing_ok=True)
     return content

@@ -1,0 +1,613 @@
+// Written from the documents, without a look at the reference store. Where it says "point", it
+// means the numbered rows of docs/PROTOCOL_DECISIONS.md.
+#include "workload/naive_model.h"
+
+#include <utility>
+
+namespace fencepost::workload {
+
+namespace {
+
+using codec::Condition;
+using codec::ErrorCode;
+using codec::ReplyKind;
+using hlc::Timestamp;
+
+constexpr std::uint64_t kMinuteMs = 60'000;
+// Point 39a: the greatest counter of a `__ts`.
+constexpr std::uint64_t kGreatestCounter = 9'223'372'036'854'775'807ULL;
+// A counter that some clients cannot read, so another store may refuse it (point 39b).
+constexpr std::uint64_t kCommonCounter = 2'147'483'647ULL;
+// Point 6: a hundred years.
+constexpr std::int64_t kGreatestPxMs = 3'155'760'000'000;
+// Point 16f.
+constexpr std::size_t kGreatestLength = 268'435'455;
+constexpr std::size_t kGreatestCount = 1'048'576;
+// Point 19c: client id and key appear in the topic with two digits a byte.
+constexpr std::size_t kTopicBytesBesides = 75;
+constexpr std::size_t kGreatestTopic = 65'535;
+
+// -1, 0 or 1: a is older than, the same as, newer than b.
+int compare(const Timestamp& a, const Timestamp& b) {
+  if (a.wall_ms != b.wall_ms) return a.wall_ms < b.wall_ms ? -1 : 1;
+  if (a.counter != b.counter) return a.counter < b.counter ? -1 : 1;
+  for (std::size_t i = 0; i < a.node.size() && i < b.node.size(); ++i) {
+    const int left = static_cast<unsigned char>(a.node[i]);
+    const int right = static_cast<unsigned char>(b.node[i]);
+    if (left != right) return left < right ? -1 : 1;
+  }
+  if (a.node.size() == b.node.size()) return 0;
+  return a.node.size() < b.node.size() ? -1 : 1;
+}
+
+bool more_than_a_minute_ahead(const Timestamp& timestamp, std::uint64_t wall_ms) {
+  return timestamp.wall_ms > wall_ms && timestamp.wall_ms - wall_ms > kMinuteMs;
+}
+
+// Is it so close to a minute ahead that the resolution of the comparison decides?
+bool about_a_minute_ahead(const Timestamp& timestamp, std::uint64_t wall_ms) {
+  return timestamp.wall_ms > wall_ms &&
+         (timestamp.wall_ms - wall_ms == kMinuteMs || timestamp.wall_ms - wall_ms == kMinuteMs + 1);
+}
+
+bool all_digits(std::string_view text) {
+  if (text.empty()) return false;
+  for (const char c : text) {
+    if (c < '0' || c > '9') return false;
+  }
+  return true;
+}
+
+// A number of at most 18 digits after its leading zeros; nothing for a greater one.
+std::optional<std::int64_t> small_number(std::string_view digits) {
+  while (digits.size() > 1 && digits.front() == '0') digits.remove_prefix(1);
+  if (digits.size() > 18) return std::nullopt;
+  std::int64_t number = 0;
+  for (const char c : digits) number = number * 10 + (c - '0');
+  return number;
+}
+
+}  // namespace
+
+NaiveModel::NaiveModel(NaiveOptions options) : options_(std::move(options)) {}
+
+void NaiveModel::clear() {
+  entries_.clear();
+  registrations_.clear();
+  clock_wall_ms_ = 0;
+  clock_counter_ = 0;
+  deadlines_set_ = 0;
+}
+
+const Prediction& NaiveModel::apply(const Step& step) {
+  prediction_.notifications.clear();
+  prediction_.value.clear();
+  prediction_.version.reset();
+  prediction_.count = 0;
+  prediction_.origin = 0;
+  prediction_.fresh = false;
+  prediction_.kind = ReplyKind::kOk;
+  prediction_.error = ErrorCode::kSyntax;
+  prediction_.open = {};
+  prediction_.version_open = {};
+
+  expire(step.now);
+  const Operation& operation = step.operation;
+  if (operation.kind == Kind::kDisconnect) {
+    // All registrations of the client are forgotten. (Req: LIFE-DISCONNECT-1)
+    std::vector<Registration> kept;
+    for (Registration& registration : registrations_) {
+      if (registration.client != operation.client) kept.push_back(std::move(registration));
+    }
+    registrations_ = std::move(kept);
+  } else if (operation.kind == Kind::kRawPayload) {
+    Wanted wanted;
+    if (const std::optional<Misread> misread = understand(operation.value, wanted)) {
+      refuse(misread->error, misread->open);
+    } else {
+      request(step, wanted);
+    }
+  } else if (is_request(operation.kind)) {
+    request(step, {.kind = operation.kind,
+                   .key = options_.keys[operation.key],
+                   .value = operation.value,
+                   .condition = operation.condition,
+                   .px_ms = operation.px_ms});
+  }
+  // What PX 0 stored is gone at once: told as SET, then as deletion (point 5a).
+  expire(step.now);
+  return prediction_;
+}
+
+// Authorization comes after the form and before everything that depends on the state (point 13).
+void NaiveModel::request(const Step& step, const Wanted& wanted) {
+  if (denied(step.operation.client, wanted)) {
+    refuse(ErrorCode::kNotAuthorized);
+    return;
+  }
+  switch (wanted.kind) {
+    case Kind::kSet:
+      return set(step, wanted);
+    case Kind::kGet:
+      return get(wanted);
+    case Kind::kDel:
+    case Kind::kVdel:
+      return remove(step, wanted);
+    case Kind::kKeynotify:
+      return keynotify(step, wanted);
+    default:
+      return stop(step, wanted);
+  }
+}
+
+bool NaiveModel::denied(std::uint8_t client, const Wanted& wanted) const {
+  const bool reads =
+      wanted.kind == Kind::kGet || wanted.kind == Kind::kKeynotify || wanted.kind == Kind::kStop;
+  for (const Restriction& restriction : options_.restrictions) {
+    if (restriction.client != client) continue;
+    for (const std::string& key : reads ? restriction.readable : restriction.writable) {
+      if (key == wanted.key) return false;
+    }
+    return true;
+  }
+  return false;
+}
+
+// ---- SET: `__ts`, form and skew of `__ft`, fencing rule, NX or NEX, quota (point 13).
+
+void NaiveModel::set(const Step& step, const Wanted& wanted) {
+  const Offered& timestamp = step.timestamp;
+  if (timestamp.form == Offered::Form::kAbsent) {
+    refuse(ErrorCode::kMissingTimestamp);
+    return;
+  }
+  if (timestamp.form == Offered::Form::kMalformed) {
+    refuse(ErrorCode::kMalformedTimestamp, timestamp.open_as_timestamp);
+    return;
+  }
+  if (timestamp.timestamp.counter > kGreatestCounter) {
+    refuse(ErrorCode::kMalformedTimestamp, "HLC-PARSE-OPEN-2");
+    return;
+  }
+  std::string_view open = timestamp.open_as_timestamp;
+  if (timestamp.timestamp.counter > kCommonCounter) open = "HLC-PARSE-OPEN-2";
+  if (about_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) open = "HLC-SKEW-OPEN-1";
+  if (more_than_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) {
+    refuse(ErrorCode::kTimestampTooFarAhead, open);
+    return;
+  }
+  Entry* entry = find(wanted.key);
+  if (bad_token(step, entry)) return;
+  if (prediction_.open.empty()) prediction_.open = open;
+  if (entry != nullptr && fenced_off(step, *entry)) return;
+
+  const bool tokened = step.token.form == Offered::Form::kTimestamp;
+  const bool applies =
+      wanted.condition == Condition::kAlways || entry == nullptr ||
+      (wanted.condition == Condition::kIfAbsentOrEqual && entry->value == wanted.value);
+  if (!applies) {
+    answer(ReplyKind::kNotApplied);
+    name_version(*entry);
+    // Point 46a: another store may have kept the token.
+    if (tokened && (!entry->fenced || compare(step.token.timestamp, entry->token) > 0)) {
+      entry->token_open = "FT-OPEN-4";
+    }
+    return;
+  }
+  if (entry == nullptr && options_.quota != 0 && entries_.size() >= options_.quota) {
+    refuse(ErrorCode::kQuotaExceeded);
+    return;
+  }
+  if (entry != nullptr && options_.quota != 0 && entries_.size() >= options_.quota) {
+    prediction_.open = "QUOTA-OPEN-1";
+  }
+
+  const bool existed = entry != nullptr;
+  const bool same_value = existed && entry->value == wanted.value;
+  if (!existed) {
+    entries_.emplace_back();
+    entry = &entries_.back();
+    entry->key = wanted.key;
+  }
+  entry->value = wanted.value;
+  entry->version = next_version(timestamp.timestamp, step.now.wall_ms);
+  entry->origin = step.index;
+  if (tokened && (!entry->fenced || compare(step.token.timestamp, entry->token) > 0)) {
+    entry->fenced = true;
+    entry->token = step.token.timestamp;
+    entry->token_open = {};
+  }
+  // Point 7: the last SET says all about the key, also that it does not expire.
+  if (!wanted.px_ms && entry->deadline) {
+    entry->expiry_open =
+        wanted.condition == Condition::kIfAbsentOrEqual ? "SET-NEX-OPEN-2" : "SET-PX-OPEN-6";
+  }
+  entry->deadline.reset();
+  if (wanted.px_ms) {
+    entry->deadline = step.now.steady + std::chrono::microseconds{*wanted.px_ms * 1000};
+    entry->deadline_number = ++deadlines_set_;
+    entry->expiry_open = *wanted.px_ms == 0 ? "SET-PX-OPEN-1" : "";
+  }
+  answer(ReplyKind::kOk);
+  name_version(*entry);
+  prediction_.fresh = true;
+  notify(*entry, codec::Operation::kSet, same_value ? "NTF-SEND-OPEN-1" : "", {});
+}
+
+// Kulkarni, Demirbas et al. (2014), figure 5, the receipt of a message. One clock for all keys
+// (point 37a), which a wall clock that jumps back does not turn back (point 37b).
+Timestamp NaiveModel::next_version(const Timestamp& request, std::uint64_t wall_ms) {
+  const std::uint64_t old_wall = clock_wall_ms_;
+  std::uint64_t wall = old_wall;
+  if (request.wall_ms > wall) wall = request.wall_ms;
+  if (wall_ms > wall) wall = wall_ms;
+  std::uint64_t counter = 0;
+  if (wall == old_wall && wall == request.wall_ms) {
+    counter = (clock_counter_ > request.counter ? clock_counter_ : request.counter) + 1;
+  } else if (wall == old_wall) {
+    counter = clock_counter_ + 1;
+  } else if (wall == request.wall_ms) {
+    counter = request.counter + 1;
+  }
+  clock_wall_ms_ = wall;
+  clock_counter_ = counter;
+  return {.wall_ms = wall, .counter = counter, .node = options_.node_id};
+}
+
+// ---- The other verbs
+
+void NaiveModel::get(const Wanted& wanted) {
+  const Entry* entry = find(wanted.key);
+  if (entry == nullptr) {
+    answer(ReplyKind::kMissing);
+    return;
+  }
+  answer(ReplyKind::kValue);
+  prediction_.value = entry->value;
+  name_version(*entry);
+  prediction_.open = entry->expiry_open;
+}
+
+// DEL and VDEL: form and skew of `__ft`, existence, fencing rule, VDEL value (point 13).
+void NaiveModel::remove(const Step& step, const Wanted& wanted) {
+  Entry* entry = find(wanted.key);
+  if (bad_token(step, entry)) return;
+  const bool tokened = step.token.form == Offered::Form::kTimestamp;
+  if (entry == nullptr) {
+    answer(ReplyKind::kCount, 0);
+    prediction_.version_open = "VER-OPEN-5";
+    if (tokened) prediction_.open = "FT-OPEN-2";
+    return;
+  }
+  if (fenced_off(step, *entry)) return;
+  if (tokened && !entry->fenced) prediction_.open = "FT-OPEN-2";
+  if (wanted.kind == Kind::kVdel && entry->value != wanted.value) {
+    answer(ReplyKind::kNotApplied);
+    prediction_.version_open = "VER-OPEN-5";
+    if (tokened && compare(step.token.timestamp, entry->token) > 0) entry->token_open = "FT-OPEN-4";
+    return;
+  }
+  answer(ReplyKind::kCount, 1);
+  name_version(*entry, "VER-OPEN-4");
+  notify(*entry, codec::Operation::kDelete, {}, "NTF-VERSION-OPEN-1");
+  erase(entry);
+}
+
+void NaiveModel::keynotify(const Step& step, const Wanted& wanted) {
+  prediction_.version_open = "VER-OPEN-5";
+  const std::uint8_t client = step.operation.client;
+  // Point 19c: what could never be told is refused.
+  const std::size_t named = options_.clients[client].size() + wanted.key.size();
+  if (named * 2 + kTopicBytesBesides > kGreatestTopic) {
+    refuse(ErrorCode::kSyntax, "NTF-TOPIC-OPEN-1");
+    return;
+  }
+  answer(ReplyKind::kOk);
+  for (Registration& registration : registrations_) {
+    if (registration.client == client && registration.key == wanted.key) {
+      registration.repeated = true;
+      prediction_.open = "NTF-REPEAT-OPEN-1";
+      return;
+    }
+  }
+  registrations_.push_back({client, std::string(wanted.key), false});
+}
+
+void NaiveModel::stop(const Step& step, const Wanted& wanted) {
+  prediction_.version_open = "VER-OPEN-5";
+  for (std::size_t i = 0; i < registrations_.size(); ++i) {
+    if (registrations_[i].client != step.operation.client) continue;
+    if (registrations_[i].key != wanted.key) continue;
+    if (registrations_[i].repeated) prediction_.open = "NTF-REPEAT-OPEN-2";
+    registrations_.erase(registrations_.begin() + static_cast<std::ptrdiff_t>(i));
+    answer(ReplyKind::kOk);
+    return;
+  }
+  answer(ReplyKind::kCount, 0);
+}
+
+// ---- Fencing
+
+// Refuses a `__ft` that is malformed or too far ahead, whatever the key holds (points 43b, 43c).
+bool NaiveModel::bad_token(const Step& step, const Entry* entry) {
+  const Offered& token = step.token;
+  if (token.form == Offered::Form::kAbsent) return false;
+  const bool needless = entry == nullptr || !entry->fenced;
+  const std::string_view open = needless ? "FT-OPEN-1" : token.open_as_token;
+  if (token.form == Offered::Form::kMalformed) {
+    return refuse(ErrorCode::kMalformedTimestamp, open);
+  }
+  if (about_a_minute_ahead(token.timestamp, step.now.wall_ms)) {
+    prediction_.open = "HLC-SKEW-OPEN-1";
+  } else if (token.timestamp.counter > kCommonCounter) {
+    prediction_.open = "HLC-PARSE-OPEN-2";
+  } else {
+    prediction_.open = token.open_as_token;
+  }
+  if (more_than_a_minute_ahead(token.timestamp, step.now.wall_ms)) {
+    return refuse(ErrorCode::kTokenTooFarAhead, needless ? open : prediction_.open);
+  }
+  return false;
+}
+
+// Refuses what the key's token does not allow. (Req: FT-REQUIRED-1, FT-LOWER-1)
+bool NaiveModel::fenced_off(const Step& step, const Entry& entry) {
+  if (!entry.fenced) {
+    if (!entry.token_open.empty()) prediction_.open = entry.token_open;
+    return false;
+  }
+  const Offered& token = step.token;
+  const std::string_view open = entry.token_open.empty() ? prediction_.open : entry.token_open;
+  if (token.form == Offered::Form::kAbsent) return refuse(ErrorCode::kTokenRequired, open);
+  const int order = compare(token.timestamp, entry.token);
+  // Point 48b: the order of the same numbers with other node ids.
+  const bool by_node = order != 0 && token.timestamp.wall_ms == entry.token.wall_ms &&
+                       token.timestamp.counter == entry.token.counter;
+  prediction_.open = by_node ? "FT-OPEN-6" : open;
+  return order < 0 ? refuse(ErrorCode::kTokenLower, prediction_.open) : false;
+}
+
+// ---- Payloads
+
+// What a raw payload asks for, or its error: decodable, verb known, number of arguments, options,
+// key not empty (point 13). The views live until the next call.
+std::optional<NaiveModel::Misread> NaiveModel::understand(const std::string& payload,
+                                                          Wanted& wanted) {
+  if (std::optional<Misread> misread = split(payload)) return misread;
+  const std::string& verb = arguments_[0];
+  const std::size_t count = arguments_.size();
+  std::size_t least = 2;
+  std::size_t most = 2;
+  if (verb == "SET") {
+    wanted.kind = Kind::kSet;
+    least = 3;
+    most = 6;
+  } else if (verb == "GET") {
+    wanted.kind = Kind::kGet;
+  } else if (verb == "DEL") {
+    wanted.kind = Kind::kDel;
+  } else if (verb == "VDEL") {
+    wanted.kind = Kind::kVdel;
+    least = most = 3;
+  } else if (verb == "KEYNOTIFY") {
+    wanted.kind = Kind::kKeynotify;
+    most = 3;
+  } else {
+    return Misread{ErrorCode::kUnknownCommand, "ERR-COMMAND-OPEN-1"};
+  }
+  if (count < least || count > most) {
+    return Misread{ErrorCode::kWrongArgumentCount, "ERR-ARITY-OPEN-1"};
+  }
+  wanted.key = arguments_[1];
+  if (wanted.kind == Kind::kSet || wanted.kind == Kind::kVdel) wanted.value = arguments_[2];
+  if (wanted.kind == Kind::kKeynotify && count == 3) {
+    if (arguments_[2] != "STOP") return Misread{ErrorCode::kSyntax, "NTF-STOP-OPEN-1"};
+    wanted.kind = Kind::kStop;
+  }
+  if (wanted.kind == Kind::kSet) {
+    if (std::optional<Misread> misread = understand_set(wanted)) return misread;
+  }
+  if (wanted.key.empty()) return Misread{ErrorCode::kEmptyKey, "KEY-EMPTY-OPEN-1"};
+  return std::nullopt;
+}
+
+// The options of SET in any order, each at most once, NX and NEX not together (points 1 to 5, 10).
+std::optional<NaiveModel::Misread> NaiveModel::understand_set(Wanted& wanted) {
+  for (std::size_t i = 3; i < arguments_.size(); ++i) {
+    const std::string& option = arguments_[i];
+    if (option == "NX" || option == "NEX") {
+      if (wanted.condition != Condition::kAlways) {
+        return Misread{ErrorCode::kSyntax, "SET-OPTION-OPEN-1"};
+      }
+      wanted.condition = option == "NX" ? Condition::kIfAbsent : Condition::kIfAbsentOrEqual;
+    } else if (option == "PX") {
+      if (wanted.px_ms) return Misread{ErrorCode::kSyntax, "SET-OPTION-OPEN-1"};
+      if (i + 1 == arguments_.size()) return Misread{ErrorCode::kSyntax, "SET-PX-OPEN-7"};
+      if (std::optional<Misread> misread = read_px(arguments_[++i], wanted)) return misread;
+    } else {
+      return Misread{ErrorCode::kSyntax, "ERR-OPTION-OPEN-1"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<NaiveModel::Misread> NaiveModel::read_px(const std::string& text,
+                                                       Wanted& wanted) const {
+  std::string_view whole = text;
+  const std::size_t point = text.find('.');
+  if (options_.fractional_expiry && point != std::string::npos) {
+    if (!all_digits(whole.substr(point + 1))) return Misread{ErrorCode::kSyntax, "SET-PX-OPEN-4"};
+    whole = whole.substr(0, point);
+  }
+  if (!all_digits(whole)) return Misread{ErrorCode::kSyntax, "SET-PX-OPEN-3"};
+  const std::optional<std::int64_t> number = small_number(whole);
+  if (!number || *number > kGreatestPxMs) return Misread{ErrorCode::kSyntax, "SET-PX-OPEN-5"};
+  wanted.px_ms = *number;
+  return std::nullopt;
+}
+
+// `*n` and n times `$length` and bytes, each with CR LF, and nothing else (points 14 to 17).
+std::optional<NaiveModel::Misread> NaiveModel::split(const std::string& payload) {
+  std::size_t at = 0;
+  // Reads a type byte, digits and CR LF.
+  const auto header = [&](char type, std::size_t greatest) -> std::optional<std::size_t> {
+    if (at >= payload.size() || payload[at] != type) return std::nullopt;
+    const std::size_t end = payload.find("\r\n", at);
+    if (end == std::string::npos) return std::nullopt;
+    const std::string digits = payload.substr(at + 1, end - at - 1);
+    if (!all_digits(digits) || digits.size() > 9) return std::nullopt;
+    if (digits.size() > 1 && digits[0] == '0') return std::nullopt;
+    const auto number = static_cast<std::size_t>(*small_number(digits));
+    if (number > greatest) return std::nullopt;
+    at = end + 2;
+    return number;
+  };
+  const Misread misread{ErrorCode::kSyntax, payload.empty() ? "RESP-EMPTY-OPEN-1" : ""};
+  arguments_.clear();
+  const std::optional<std::size_t> count = header('*', kGreatestCount);
+  if (!count || *count == 0) return misread;
+  for (std::size_t i = 0; i < *count; ++i) {
+    const std::optional<std::size_t> length = header('$', kGreatestLength);
+    if (!length || payload.size() - at < *length + 2) return misread;
+    arguments_.push_back(payload.substr(at, *length));
+    at += *length;
+    if (payload[at] != '\r' || payload[at + 1] != '\n') return misread;
+    at += 2;
+  }
+  if (at != payload.size()) return Misread{ErrorCode::kSyntax, "RESP-TRAILING-OPEN-1"};
+  return std::nullopt;
+}
+
+// ---- Answers
+
+bool NaiveModel::refuse(ErrorCode error, std::string_view open) {
+  prediction_.kind = ReplyKind::kError;
+  prediction_.error = error;
+  prediction_.open = open;
+  prediction_.version_open = "VER-OPEN-5";
+  return true;
+}
+
+void NaiveModel::answer(ReplyKind kind, std::int64_t count) {
+  prediction_.kind = kind;
+  prediction_.count = count;
+}
+
+void NaiveModel::name_version(const Entry& entry, std::string_view open) {
+  prediction_.version = entry.version;
+  prediction_.origin = entry.origin;
+  prediction_.version_open = open;
+}
+
+// ---- State
+
+// Earliest first; of equal deadlines, the one set first.
+void NaiveModel::expire(const Clocks& now) {
+  for (;;) {
+    const Entry* next = nullptr;
+    for (const Entry& entry : entries_) {
+      if (!entry.deadline || *entry.deadline > now.steady) continue;
+      if (next == nullptr || *entry.deadline < *next->deadline ||
+          (*entry.deadline == *next->deadline && entry.deadline_number < next->deadline_number)) {
+        next = &entry;
+      }
+    }
+    if (next == nullptr) return;
+    notify(*next, codec::Operation::kDelete, next->expiry_open, "NTF-VERSION-OPEN-1");
+    erase(next);
+  }
+}
+
+void NaiveModel::notify(const Entry& entry, codec::Operation operation, std::string_view open,
+                        std::string_view version_open) {
+  for (const Registration& registration : registrations_) {
+    if (registration.key != entry.key) continue;
+    prediction_.notifications.push_back(
+        {.client = registration.client,
+         .key = entry.key,
+         .operation = operation,
+         .value = operation == codec::Operation::kSet ? entry.value : std::string(),
+         .version = entry.version,
+         .origin = entry.origin,
+         .open = registration.repeated ? "NTF-REPEAT-OPEN-2" : open,
+         .version_open = version_open});
+  }
+}
+
+NaiveModel::Entry* NaiveModel::find(std::string_view key) {
+  for (Entry& entry : entries_) {
+    if (entry.key == key) return &entry;
+  }
+  return nullptr;
+}
+
+const NaiveModel::Entry* NaiveModel::find(std::string_view key) const {
+  for (const Entry& entry : entries_) {
+    if (entry.key == key) return &entry;
+  }
+  return nullptr;
+}
+
+void NaiveModel::erase(const Entry* entry) {
+  entries_.erase(entries_.begin() + (entry - entries_.data()));
+}
+
+// ---- For those who run traces
+
+Bases NaiveModel::bases(const Stamp& stamp, const Operation& operation, std::uint64_t now_ms,
+                        std::uint64_t start_ms) const {
+  Bases bases{.now_ms = now_ms, .start_ms = start_ms};
+  const Entry* entry = find(options_.keys[key_of(stamp, operation)]);
+  if (entry == nullptr) return bases;
+  bases.version = &entry->version;
+  if (entry->fenced) bases.token = &entry->token;
+  return bases;
+}
+
+void NaiveModel::learn(std::size_t origin, const Timestamp& version) {
+  for (Entry& entry : entries_) {
+    if (entry.origin == origin) entry.version = version;
+  }
+  if (version.wall_ms > clock_wall_ms_ ||
+      (version.wall_ms == clock_wall_ms_ && version.counter > clock_counter_)) {
+    clock_wall_ms_ = version.wall_ms;
+    clock_counter_ = version.counter;
+  }
+}
+
+void NaiveModel::forget(std::string_view key) {
+  if (const Entry* entry = find(key)) erase(entry);
+}
+
+std::vector<KeyState> NaiveModel::state(const Clocks& now) const {
+  std::vector<KeyState> out;
+  for (const Entry& entry : entries_) {
+    KeyState state{
+        .key = entry.key, .value = entry.value, .version = entry.version, .origin = entry.origin};
+    if (entry.fenced) state.token = entry.token;
+    if (entry.deadline) {
+      if (*entry.deadline <= now.steady) continue;
+      state.remaining = *entry.deadline - now.steady;
+    }
+    out.push_back(std::move(state));
+  }
+  return out;
+}
+
+std::vector<Observer> NaiveModel::observers() const {
+  std::vector<Observer> out;
+  for (const Registration& registration : registrations_) {
+    out.push_back({registration.client, registration.key});
+  }
+  return out;
+}
+
+std::optional<std::chrono::microseconds> NaiveModel::next_expiry() const {
+  std::optional<std::chrono::microseconds> next;
+  for (const Entry& entry : entries_) {
+    if (entry.deadline && (!next || *entry.deadline < *next)) next = entry.deadline;
+  }
+  return next;
+}
+
+}  // namespace fencepost::workload
