@@ -69,13 +69,17 @@ def short_function(name):
     return word or "unknown"
 
 
+def is_ours(path, root):
+    """Whether it is a source of this project. Compilers with a cache may have seen it in another folder than `root`."""
+    parts = pathlib.PurePath(os.path.normpath(path)).parts
+    return any(pathlib.Path(root, *parts[i:]).is_file() for i in range(1, len(parts) - 1))
+
+
 def place_of(lines, root):
-    """The innermost function of the sources below `root` in the first stack that has one."""
+    """The innermost function of our sources in the first stack that has one."""
     for line in lines:
         match = FRAME.match(line)
-        if not match or not match.group(2).startswith(f"{root}/"):
-            continue
-        if not any(match.group(2).endswith(reporter) for reporter in REPORTERS):
+        if match and not match.group(2).endswith(REPORTERS) and is_ours(match.group(2), root):
             return short_function(match.group(1))
     return "unknown"
 
