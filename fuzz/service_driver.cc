@@ -17,8 +17,10 @@
 #include "hlc/hlc.h"
 #include "reference_store/service.h"
 #include "workload/byte_reader.h"
+#include "workload/model_run.h"
 #include "workload/naive_model.h"
 #include "workload/operation.h"
+#include "workload/rendering.h"
 
 namespace fencepost::fuzz {
 
@@ -99,13 +101,19 @@ const std::vector<std::string>& property_names() {
   return names;
 }
 
+constexpr std::array<std::int32_t, 8> kWaits = {0, 1, 49, 50, 51, 100, 1'000, 60'001};
+constexpr unsigned kDisconnects = 0xF8;   // first byte of a message
+constexpr unsigned kFreeProperty = 0xC0;  // first byte of a property's value
+constexpr unsigned kFreePayload = 0x80;   // first byte of a payload
+
 std::string property_value(workload::ByteReader& reader, std::uint64_t now_ms) {
   constexpr std::array<std::int64_t, 8> kOffsets = {0, 1, -1, 59'999, 60'000, 60'001, -60'001, 5};
   constexpr unsigned kTimestamps = 0x40;
   constexpr unsigned kMalformed = 0x80;
-  constexpr unsigned kFree = 0xC0;
   const unsigned first = reader.byte();
-  if (first >= kFree) return std::string(reader.bytes(first - kFree));
+  if (first >= kFreeProperty) {
+    return std::string(reader.bytes(first - kFreeProperty));
+  };
   if (first >= kMalformed) {
     return workload::malformed_texts()[first % workload::malformed_texts().size()].text;
   }
@@ -126,9 +134,9 @@ Offered read(const std::string* text) {
 
 class Driver {
  public:
-  explicit Driver(codec::DialectId id)
+  Driver(codec::DialectId id, const store::Rules& rules)
       : dialect_(codec::dialect(id)),
-        service_({.dialect = id}),
+        service_({.dialect = id, .store = {.rules = rules}}),
         model_({.clients = clients(), .fractional_expiry = dialect_.fractional_expiry}) {}
 
   std::optional<std::string> run(workload::ByteReader& reader) {
@@ -141,9 +149,7 @@ class Driver {
 
  private:
   void message(workload::ByteReader& reader) {
-    constexpr std::array<std::int32_t, 8> kWaits = {0, 0, 1, 49, 50, 51, 1'000, 60'001};
     constexpr std::array<std::uint8_t, 4> kSenders = {0, 1, 0, kLong};
-    constexpr unsigned kDisconnects = 0xF8;
     const unsigned first = reader.byte();
     const unsigned second = reader.byte();
     const std::uint8_t client = kSenders.at(second % kSenders.size());
@@ -172,10 +178,9 @@ class Driver {
   }
 
   static std::string payload(workload::ByteReader& reader) {
-    constexpr unsigned kFree = 0x80;
     const unsigned first = reader.byte();
-    if (first < kFree) return payloads()[first % payloads().size()];
-    const std::size_t size = (first - kFree) * 256 + reader.byte();
+    if (first < kFreePayload) return payloads()[first % payloads().size()];
+    const std::size_t size = (first - kFreePayload) * 256 + reader.byte();
     return std::string(reader.bytes(size));
   }
 
@@ -331,9 +336,62 @@ class Driver {
 
 }  // namespace
 
-std::optional<std::string> drive_service(std::string_view bytes) {
+std::string encode(const RawMessage& message) {
+  std::string out;
+  const auto put = [&out](std::size_t byte) { out += static_cast<char>(byte); };
+  put(message.disconnect ? kDisconnects : message.envelope);
+  put(message.client | (message.properties.size() << 2U) | (message.wait << 5U));
+  if (message.disconnect) return out;
+  for (const auto& [name, text] : message.properties) {
+    put(name);
+    put(kFreeProperty + text.size());
+    out += text;
+  }
+  put(kFreePayload + message.payload.size() / 256);
+  put(message.payload.size() % 256);
+  return out + message.payload;
+}
+
+std::string service_input(const workload::Trace& trace) {
+  constexpr std::size_t kMaxText = 63;
+  workload::NaiveModel model({.clients = clients()});
+  workload::ModelRun run(model, kNoon);
+  std::string out(1, '\x01');  // the deployed dialect
+  unsigned wait = 0;
+  for (const Operation& operation : trace) {
+    if (operation.kind == Kind::kWallStep) continue;  // The service's clocks only pass.
+    run.step(operation);
+    if (operation.kind == Kind::kWait) {
+      wait = 0;
+      while (wait + 1 < kWaits.size() && kWaits.at(wait) < operation.by_ms) ++wait;
+      continue;
+    }
+    RawMessage message{.disconnect = operation.kind == Kind::kDisconnect,
+                       .client = operation.client,
+                       .wait = std::exchange(wait, 0U)};
+    if (message.disconnect) {
+      out += encode(message);
+      continue;
+    }
+    message.payload = operation.kind == Kind::kRawPayload
+                          ? operation.value
+                          : encode(command_of(operation, workload::keys()[operation.key]));
+    const auto offer = [&](unsigned name, const workload::Stamp& stamp, const Offered& offered) {
+      std::string text;
+      append_text(text, stamp, offered);
+      if (offered.form == Offered::Form::kAbsent || text.size() > kMaxText) return;
+      message.properties.emplace_back(name, text);
+    };
+    offer(0, operation.timestamp, run.timestamp());
+    offer(1, operation.token, run.token());
+    out += encode(message);
+  }
+  return out;
+}
+
+std::optional<std::string> drive_service(std::string_view bytes, const store::Rules& rules) {
   workload::ByteReader reader(bytes);
-  return Driver(codec::kDialects.at(reader.below(codec::kDialects.size()))).run(reader);
+  return Driver(codec::kDialects.at(reader.below(codec::kDialects.size())), rules).run(reader);
 }
 
 }  // namespace fencepost::fuzz

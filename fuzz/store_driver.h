@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "reference_store/store.h"
+#include "workload/model_run.h"
 #include "workload/naive_model.h"
 #include "workload/operation.h"
 
@@ -22,7 +23,8 @@ namespace fencepost::fuzz {
 // Not thread safe. Keeps its memory from run to run, but no state.
 class StoreDriver {
  public:
-  StoreDriver();
+  // `rules`: those of the store; a test breaks one of them.
+  explicit StoreDriver(const store::Rules& rules = {});
 
   // What the two say differently first, with the step; nothing when they agree on everything:
   // replies, versions, notifications in order, number of keys, next expiry, and in the end the
@@ -30,8 +32,7 @@ class StoreDriver {
   [[nodiscard]] std::optional<std::string> run(const workload::Trace& trace);
 
  private:
-  void step(std::size_t index, const workload::Operation& operation);
-  void move_clocks(const workload::Operation& operation);
+  void step(const workload::Operation& operation);
   store::Outcome request(const workload::Operation& operation);
   void compare(const workload::Operation& operation, const workload::Prediction& expected,
                const store::Outcome& outcome);
@@ -48,9 +49,8 @@ class StoreDriver {
   World restricted_;
   store::Store store_;
   workload::NaiveModel* model_ = nullptr;
+  std::optional<workload::ModelRun> run_;
   store::Instant now_;
-  workload::Offered timestamp_;
-  workload::Offered token_;
   std::string timestamp_text_;
   std::string token_text_;
   std::vector<store::Event> events_;                      // of the store, not yet compared

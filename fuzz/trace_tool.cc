@@ -4,7 +4,8 @@
 //   trace_tool decode FILE               the text of an input of store_trace_fuzzer
 //   trace_tool check FILE                its text, and what store and model say differently
 //   trace_tool random SEED COUNT OUT     the bytes of a random trace of so many operations
-//   trace_tool seeds FOLDER OUT          all *.trace below FOLDER, encoded into OUT
+//   trace_tool seeds FOLDER OUT          all FOLDER/*.trace as inputs of store_trace_fuzzer in OUT
+//   trace_tool service-seeds FOLDER OUT  the same as inputs of service_fuzzer
 //
 // Ends 0; 1 when `check` found a difference; 2 when it could not do what it was told.
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/service_driver.h"
 #include "fuzz/store_driver.h"
 #include "workload/random.h"
 #include "workload/trace_bytes.h"
@@ -47,11 +49,13 @@ int write_file(const fs::path& path, const std::string& bytes) {
   return kFailed;
 }
 
-int encode(const fs::path& from, const fs::path& to) {
+using Encoding = std::string (*)(const workload::Trace& trace);
+
+int encode(const fs::path& from, const fs::path& to, Encoding encoding) {
   const std::optional<std::string> text = read_file(from);
   if (!text) return kFailed;
   const Result<workload::Trace, std::string> trace = workload::parse_trace(*text);
-  if (trace) return write_file(to, encode_trace(*trace));
+  if (trace) return write_file(to, encoding(*trace));
   std::fprintf(stderr, "%s: %s\n", from.c_str(), trace.error().c_str());
   return kFailed;
 }
@@ -75,12 +79,12 @@ int random_trace(const char* seed, const char* count, const fs::path& to) {
   return write_file(to, encode_trace(trace));
 }
 
-int seeds(const fs::path& from, const fs::path& to) {
+int seeds(const fs::path& from, const fs::path& to, Encoding encoding) {
   fs::create_directories(to);
   int result = 0;
   for (const auto& entry : fs::directory_iterator(from)) {
     if (entry.path().extension() != ".trace") continue;
-    const int one = encode(entry.path(), to / entry.path().stem());
+    const int one = encode(entry.path(), to / entry.path().stem(), encoding);
     if (one != 0) result = one;
   }
   return result;
@@ -91,14 +95,21 @@ int seeds(const fs::path& from, const fs::path& to) {
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::string verb = arguments.empty() ? "" : arguments[0];
-  if (verb == "encode" && argc == 4) return encode(arguments[1], arguments[2]);
+  if (verb == "encode" && argc == 4) {
+    return encode(arguments[1], arguments[2], workload::encode_trace);
+  }
   if (verb == "decode" && argc == 3) return show(arguments[1], false);
   if (verb == "check" && argc == 3) return show(arguments[1], true);
   if (verb == "random" && argc == 5) return random_trace(argv[2], argv[3], arguments[3]);
-  if (verb == "seeds" && argc == 4) return seeds(arguments[1], arguments[2]);
+  if (verb == "seeds" && argc == 4) {
+    return seeds(arguments[1], arguments[2], workload::encode_trace);
+  }
+  if (verb == "service-seeds" && argc == 4) {
+    return seeds(arguments[1], arguments[2], fuzz::service_input);
+  }
   std::fprintf(
       stderr,
       "trace_tool encode FILE.trace OUT | decode FILE | check FILE | random SEED COUNT OUT "
-      "| seeds FOLDER OUT\n");
+      "| seeds FOLDER OUT | service-seeds FOLDER OUT\n");
   return kFailed;
 }
