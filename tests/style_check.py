@@ -16,6 +16,8 @@ LAYERS = {
     "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults"},
     "endpoint": {"base", "codec", "reference_store"},
     "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint"},
+    # Nobody includes what only fuzzing needs.
+    "fuzz": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint", "conformance"},
 }
 # Third-party headers that only some folders may include.
 RESTRICTED = {
