@@ -54,11 +54,12 @@ class Project(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.base = pathlib.Path(tempfile.mkdtemp(prefix="fencepost-campaign-test-")).resolve()
-        (cls.base / "fuzz").mkdir()
+        (cls.base / "fuzz/options").mkdir(parents=True)
         (cls.base / "bin").mkdir()
         for name, text in (("buggy", BUGGY), ("clean", CLEAN)):
             source = cls.base / f"fuzz/{name}_fuzzer.cc"
             source.write_text(text, encoding="utf-8")
+            (cls.base / f"fuzz/options/{name}_fuzzer.options").write_text("[libfuzzer]\nmax_len = 64\n", encoding="utf-8")
             subprocess.run(["clang++", "-g1", "-O1", "-std=c++20", "-fsanitize=fuzzer,address", source, "-o",
                             cls.base / f"bin/{name}_fuzzer"], check=True)
 

@@ -17,6 +17,8 @@ LAYERS = {
     "workload": {"base", "codec", "hlc"},
     "endpoint": {"base", "codec", "reference_store"},
     "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint"},
+    # Nobody includes what only fuzzing needs.
+    "fuzz": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint", "conformance"},
 }
 # Third-party headers that only some folders may include.
 RESTRICTED = {

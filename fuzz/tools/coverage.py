@@ -55,13 +55,16 @@ def inputs_of(target, corpus_only):
 
 def replay(target, build, folder, corpus_only):
     """Runs all inputs; returns the program's profile."""
-    raw, profile = folder / f"{target.name}.profraw", folder / f"{target.name}.profdata"
+    profile = folder / f"{target.name}.profdata"
+    # One for each process: the program runs inputs in processes of their own.
     run = subprocess.run([build / "bin" / target.program, *inputs_of(target, corpus_only)], check=False, capture_output=True,
-                         env={**os.environ, "LLVM_PROFILE_FILE": str(raw)})
+                         env={**os.environ, "LLVM_PROFILE_FILE": str(folder / f"{target.name}-%p.profraw")})
     if run.returncode != 0:
         raise targets.Failure(f"{target.program}: {run.stderr.decode(errors='replace')[-2000:] or 'no inputs'}")
-    tool("llvm-profdata", "merge", "-sparse", raw, "-o", profile)
-    raw.unlink()
+    raw = sorted(folder.glob(f"{target.name}-*.profraw"))
+    tool("llvm-profdata", "merge", "-sparse", *raw, "-o", profile)
+    for path in raw:
+        path.unlink()
     return profile
 
 

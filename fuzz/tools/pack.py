@@ -34,11 +34,10 @@ def pack(built, out, root=targets.ROOT):
     for target in targets.all_targets(root):
         shutil.copy2(built / target.program, out / target.program)
         write_seed_corpus(target, out / (target.program + "_seed_corpus.zip"))
-        if target.options_file.is_file():
-            shutil.copy2(target.options_file, out)
-            dictionary = target.options().get("dict")
-            if dictionary:
-                shutil.copy2(target.dictionaries / dictionary, out)
+        shutil.copy2(target.options_file, out)
+        dictionary = target.options().get("dict")
+        if dictionary:
+            shutil.copy2(target.dictionaries / dictionary, out)
 
 
 if __name__ == "__main__":

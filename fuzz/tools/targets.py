@@ -25,8 +25,8 @@ class Target:
         self.dictionaries = pathlib.Path(root) / "fuzz/dictionaries"
 
     def options(self):
-        """Options of libFuzzer as a dictionary, from the target's .options file; empty without one."""
-        return read_options(self.options_file) if self.options_file.is_file() else {}
+        """Options of libFuzzer as a dictionary, from the target's .options file."""
+        return read_options(self.options_file)
 
     def arguments(self):
         """The same as arguments of the program, the dictionary with its path."""
@@ -54,8 +54,9 @@ def read_options(path):
 
 
 def all_targets(root=ROOT):
+    """Those with a .options file: each target has one. What else is called so in fuzz/ is there for tests."""
     names = [path.name[:-len("_fuzzer.cc")] for path in sorted((pathlib.Path(root) / "fuzz").glob("*_fuzzer.cc"))]
-    return [Target(name, root) for name in names]
+    return [target for target in (Target(name, root) for name in names) if target.options_file.is_file()]
 
 
 def choose(names, root=ROOT):
