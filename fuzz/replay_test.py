@@ -43,6 +43,13 @@ class Replay(unittest.TestCase):
         self.assertIn("(exit code 7)", said[1])
         self.assertIn("check failed: letter != 'c'", err)
 
+    def test_names_a_file_that_is_answered_with_something_else_than_0(self):
+        self.write(a="good", b="1")
+        code, _, err = run(self.folder)
+        self.assertEqual(code, 1)
+        self.assertIn("the target returned 1", err)
+        self.assertIn(f"failed on {self.folder}/b", err)
+
     def test_takes_files_and_folders_in_the_order_of_their_names(self):
         self.write(b="raise", a="raise")
         code, _, err = run(self.folder / "b", self.folder / "a")

@@ -18,7 +18,7 @@ LAYERS = {
     "endpoint": {"base", "codec", "reference_store"},
     "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint"},
     # Nobody includes what only fuzzing needs.
-    "fuzz": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint", "conformance"},
+    "fuzz": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint", "conformance"},
 }
 # Third-party headers that only some folders may include.
 RESTRICTED = {
