@@ -12,7 +12,13 @@ fencepost_find(tl-expected libexpected-dev CONFIG)
 fencepost_find(fmt libfmt-dev CONFIG)
 fencepost_find(nlohmann_json nlohmann-json3-dev CONFIG)
 fencepost_find(yaml-cpp libyaml-cpp-dev CONFIG)
+set(FENCEPOST_FMT fmt::fmt)
 if(FENCEPOST_STATIC_LIBRARIES)
+  # Debian has no static one.
+  get_target_property(fmt_type fmt::fmt TYPE)
+  if(fmt_type STREQUAL "SHARED_LIBRARY")
+    set(FENCEPOST_FMT fmt::fmt-header-only)
+  endif()
   # Debian's package has both, and its CMake file names the shared one.
   get_target_property(yaml_cpp_type yaml-cpp TYPE)
   if(yaml_cpp_type STREQUAL "SHARED_LIBRARY")

@@ -7,6 +7,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,18 @@ def processor_time(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def watch(process, limit_s):
+    """Waits until the program ends or has had its time; then it is killed. Returns whether it ended by itself."""
+    begin = time.monotonic()
+    while process.poll() is None:
+        if processor_time(process.pid) >= limit_s or time.monotonic() - begin >= WALL_FACTOR * limit_s:
+            process.kill()
+            process.wait()
+            return False
+        time.sleep(0.05)
+    return True
+
+
 def hunt(target, program, source, limit_s, seed):
     """Runs a target from its seeds, on one core, until it finds something or has had its time."""
     with tempfile.TemporaryDirectory(prefix="fencepost-planted-") as folder:
@@ -133,23 +146,15 @@ def hunt(target, program, source, limit_s, seed):
             (base / name).mkdir()
         for number, path in enumerate(target.inputs(["seeds"])):
             shutil.copyfile(path, base / f"seeds/{number}")
+        before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
         with open(base / "log", "w+", encoding="utf-8", errors="replace") as log:
             with subprocess.Popen([program, base / "corpus", base / "seeds", f"-seed={seed}", "-print_final_stats=1",
                                    f"-artifact_prefix={base}/", *libfuzzer.LIMITS, *target.arguments()], cwd="/",
                                   stdout=log, stderr=log) as process:
-                begin, spent = time.monotonic(), 0.0
-                while process.poll() is None and spent < limit_s and time.monotonic() - begin < WALL_FACTOR * limit_s:
-                    time.sleep(0.05)
-                    try:
-                        spent = processor_time(process.pid)
-                    except (OSError, IndexError):
-                        break  # it has just ended
-                ended = process.poll() is not None or spent < limit_s
-                if not ended or time.monotonic() - begin >= WALL_FACTOR * limit_s:
-                    process.kill()
-                    ended = False
+                ended = watch(process, limit_s)
             log.seek(0)
             output = log.read()
+    spent = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
     progress = libfuzzer.Progress()
     for line in output.splitlines():
         progress.read(line)
