@@ -80,8 +80,8 @@ class State:
     target: targets.Target
     program: pathlib.Path
     folder: pathlib.Path  # its own, below build/fuzz-campaign
-    core_seconds: float = 0.0
-    claimed: float = 0.0  # of slices that run
+    core_seconds: float = 0.0  # computed by its program
+    served: float = 0.0  # seconds that workers gave it, claimed by those that are at it: what is shared fairly
     executions: int = 0
     last: libfuzzer.Progress = dataclasses.field(default_factory=libfuzzer.Progress)
     corpus_before: int = 0
@@ -190,6 +190,7 @@ class Campaign:
 
     def report(self, state, name, text, path, failure):
         place = f" in {failure.function}" if failure else ""
+        place += f": {failure.detail}" if failure and failure.detail else ""
         state.findings.append({"name": name, "target": state.target.name, "what": f"{text}{place}", "input": str(path),
                                "found": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
         self.say(f"FINDING {state.target.name}: {text}{place}\n"
@@ -204,9 +205,9 @@ class Campaign:
             waiting = [state for state in self.states if not state.left_alone]
             if self.stop.is_set() or left < 0.5 or not waiting:
                 return None, 0
-            state = min(waiting, key=lambda candidate: candidate.core_seconds + candidate.claimed)
+            state = min(waiting, key=lambda candidate: candidate.served)
             length = max(1, round(min(left, self.slice_s)))
-            state.claimed += length
+            state.served += length
             return state, length
 
     def fuzz(self, state, length, artifacts):
@@ -218,7 +219,7 @@ class Campaign:
         progress = libfuzzer.Progress()
         with open(state.folder / "log", "a", encoding="utf-8") as log:
             with subprocess.Popen(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                  errors="replace", start_new_session=True) as process:
+                                  errors="replace", env=libfuzzer.environment(), start_new_session=True) as process:
                 with self.lock:
                     self.running[process] = state
                 if self.stop.is_set():
@@ -227,12 +228,21 @@ class Campaign:
                     progress.read(line)
                     state.last = progress
                     log.write(line)
+                spent = self.time_of(process, begin)
             with self.lock:
                 del self.running[process]
-                state.claimed -= length
-                state.core_seconds += time.monotonic() - begin
+                state.core_seconds += spent
                 state.executions += progress.executions
-        self.add_up({state.target.name: (time.monotonic() - begin, progress)})
+        self.add_up({state.target.name: (spent, progress)})
+
+    @staticmethod
+    def time_of(process, begin):
+        """What it has computed, in seconds; it is not waited for, as its times would be gone with it."""
+        try:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            return libfuzzer.processor_time(process.pid)
+        except (OSError, IndexError):
+            return time.monotonic() - begin
 
     def work(self, number):
         try:
@@ -242,9 +252,12 @@ class Campaign:
                     return
                 if shutil.disk_usage(self.out).free < LEAST_FREE_BYTES:
                     raise targets.Failure(f"{self.out}: the disk is full")
+                begin = time.monotonic()
                 artifacts = state.part(f"artifacts/{number}")
                 self.fuzz(state, length, artifacts)
                 self.take_findings(state, artifacts)
+                with self.lock:
+                    state.served += time.monotonic() - begin - length
                 if state.repeats >= MAX_REPEATS and not state.left_alone:
                     state.left_alone = True
                     self.say(f"{state.target.name}: what is found is known by now; left alone until that is fixed")
@@ -298,7 +311,7 @@ class Campaign:
                 summary = {"targets": {}}
             for name, (length, progress) in slices.items():
                 entry = collections.defaultdict(int, summary["targets"].get(name, {}))
-                entry["core_seconds"] = round(entry["core_seconds"] + length, 1)
+                entry["core_seconds"] = round(entry["core_seconds"] + length, 2)
                 entry["executions"] += progress.executions
                 entry["edges"], entry["features"] = progress.coverage, progress.features
                 summary["targets"][name] = dict(entry)
@@ -335,11 +348,12 @@ class Campaign:
             print(f"fuzz: {finding['target']}: {finding['what']}: {finding['input']}")
 
 
-def print_table(rows):
+def print_table(rows, left=(0,)):
+    """`left`: the columns that begin where they begin; numbers end together."""
     widths = [max(len(str(row[i])) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        print("  ".join(str(cell).ljust(width) if i == 0 else str(cell).rjust(width)
-                        for i, (cell, width) in enumerate(zip(row, widths))))
+        print("  ".join(str(cell).ljust(width) if i in left else str(cell).rjust(width)
+                        for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
 
 
 def size_of(paths):

@@ -172,7 +172,7 @@ def main(arguments):
         report = Report(build, chosen, profiles / "all.profdata")
         report.write(build / "report/all")
         rows += rows_of("together", report.sums())
-        print_table(rows)
+        print_table(rows, left=(0, 1))
         if options.missing:
             for path, line, what in report.missing():
                 print(f"{path}:{line}: {what}")

@@ -25,6 +25,7 @@ SANITIZER_ERROR = re.compile(r"ERROR: (?:Address|Memory|Leak)Sanitizer: ([a-zA-Z
 UNDEFINED = re.compile(r"(\S+):(\d+):\d+: runtime error: (.*)")
 EXCEPTION = re.compile(r"terminate called after throwing an instance of '([^']+)'")
 LIBFUZZER_ERROR = re.compile(r"ERROR: libFuzzer: (.*)")
+OF_LIBFUZZER = re.compile(r"#\d|INFO: |Running: |Executed |/.*: Running |Dictionary: |\s*NEW_FUNC|=====")
 # Frames that say nothing of the place: they only report.
 REPORTERS = ("base/check.cc",)
 
@@ -55,6 +56,7 @@ class Failure:
     kind: str  # one word, e.g. check, heap-buffer-overflow, timeout
     function: str  # the innermost one of ours, or "unknown"
     text: str  # the line that says what is wrong
+    detail: str = dataclasses.field(default="", compare=False)  # what the target said before that
 
     def name(self, content):
         """A name for a file with the input: readable, and another one for other bytes."""
@@ -84,15 +86,23 @@ def place_of(lines, root):
     return "unknown"
 
 
+def detail_before(lines, number):
+    """What the target itself has printed in front of this line."""
+    first = number
+    while first > max(0, number - 8) and lines[first - 1] and not OF_LIBFUZZER.match(lines[first - 1]):
+        first -= 1
+    return "; ".join(line.strip() for line in lines[first:number])
+
+
 def read_failure(output, root):
     """The Failure in what a program printed; nothing is in doubt: what is not known is called a crash."""
     lines = output.splitlines()
-    kind, text = "crash", "it ended without a word"
-    for line in lines:
+    kind, text, detail = "crash", "it ended without a word", ""
+    for number, line in enumerate(lines):
         check, sanitizer, undefined, exception, error = (
             pattern.search(line) for pattern in (CHECK_FAILED, SANITIZER_ERROR, UNDEFINED, EXCEPTION, LIBFUZZER_ERROR))
         if check:
-            kind, text = "check", f"check failed: {check.group(3)}"
+            kind, text, detail = "check", f"check failed: {check.group(3)}", detail_before(lines, number)
         elif undefined:
             kind, text = "undefined", undefined.group(3)
         elif exception:
@@ -109,7 +119,18 @@ def read_failure(output, root):
             continue
         if kind in ("check", "undefined", "exception"):
             break
-    return Failure(kind, place_of(lines, root), text)
+    return Failure(kind, place_of(lines, root), text, detail)
+
+
+def processor_time(pid):
+    """Seconds that a process has computed; it may have ended, as long as nobody has waited for it."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def environment():
+    """For a program: UBSan is to say where it was."""
+    return {**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
 def run(program, arguments, timeout_s, stop=None):
@@ -117,7 +138,7 @@ def run(program, arguments, timeout_s, stop=None):
     the exit code is None."""
     end = time.monotonic() + timeout_s
     with subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/",
-                          start_new_session=True) as process:
+                          env=environment(), start_new_session=True) as process:
         while True:
             try:
                 output, _ = process.communicate(timeout=0.5)

@@ -42,6 +42,8 @@ def parse_arguments(arguments):
     parser.add_argument("--clean-time", type=int, default=10, metavar="S",
                         help="seconds that each target runs without a bug (default: %(default)s; 0: not at all)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of libFuzzer's random numbers (default: 1)")
+    parser.add_argument("--no-seeds", action="store_true",
+                        help="begin with nothing: tells what the targets find by themselves, not what the seeds show")
     parser.add_argument("--idle", action="store_true", help="only use what other programs leave of the processors")
     parser.add_argument("--check", action="store_true", help="only look whether the patches fit the sources, in no time")
     return parser.parse_args(arguments)
@@ -121,16 +123,11 @@ class Hunt:
     seconds: float  # of processor time
 
 
-def processor_time(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def watch(process, limit_s):
     """Waits until the program ends or has had its time; then it is killed. Returns whether it ended by itself."""
     begin = time.monotonic()
     while process.poll() is None:
-        if processor_time(process.pid) >= limit_s or time.monotonic() - begin >= WALL_FACTOR * limit_s:
+        if libfuzzer.processor_time(process.pid) >= limit_s or time.monotonic() - begin >= WALL_FACTOR * limit_s:
             process.kill()
             process.wait()
             return False
@@ -138,19 +135,19 @@ def watch(process, limit_s):
     return True
 
 
-def hunt(target, program, source, limit_s, seed):
-    """Runs a target from its seeds, on one core, until it finds something or has had its time."""
+def hunt(target, program, source, limit_s, seed, parts=("seeds",)):
+    """Runs a target from these parts of its corpus, on one core, until it finds something or has had its time."""
     with tempfile.TemporaryDirectory(prefix="fencepost-planted-") as folder:
         base = pathlib.Path(folder)
         for name in ("corpus", "seeds"):
             (base / name).mkdir()
-        for number, path in enumerate(target.inputs(["seeds"])):
+        for number, path in enumerate(target.inputs(parts)):
             shutil.copyfile(path, base / f"seeds/{number}")
         before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
         with open(base / "log", "w+", encoding="utf-8", errors="replace") as log:
             with subprocess.Popen([program, base / "corpus", base / "seeds", f"-seed={seed}", "-print_final_stats=1",
                                    f"-artifact_prefix={base}/", *libfuzzer.LIMITS, *target.arguments()], cwd="/",
-                                  stdout=log, stderr=log) as process:
+                                  env=libfuzzer.environment(), stdout=log, stderr=log) as process:
                 ended = watch(process, limit_s)
             log.seek(0)
             output = log.read()
@@ -168,10 +165,11 @@ def hunt_all(bugs, options, root):
     tree = Tree(root, root / "build/planted")
     rows = [("bug", "target", "found after", "executions", "what it says")]
     well = True
+    parts = [] if options.no_seeds else ["seeds"]
     names = sorted({bug.target for bug in bugs})
     programs = tree.build(names)
     for name in names if options.clean_time else []:
-        clean = hunt(known[name], programs / known[name].program, tree.source, options.clean_time, options.seed)
+        clean = hunt(known[name], programs / known[name].program, tree.source, options.clean_time, options.seed, parts)
         well = well and clean.failure is None
         said = f"WRONG: {clean.failure.text}" if clean.failure else "nothing, as there is nothing"
         rows.append(("(none)", name, f"{clean.seconds:.1f} s", clean.executions, said))
@@ -181,11 +179,12 @@ def hunt_all(bugs, options, root):
         try:
             programs = tree.build([bug.target])
             target = known[bug.target]
-            result = hunt(target, programs / target.program, tree.source, options.time, options.seed)
+            result = hunt(target, programs / target.program, tree.source, options.time, options.seed, parts)
         finally:
             apply(bug, tree.source, "-R")
         well = well and result.failure is not None
-        said = f"{result.failure.kind} in {result.failure.function}: {result.failure.text}" if result.failure else ""
+        found = result.failure
+        said = f"{found.kind} in {found.function}: {found.detail or found.text}" if found else ""
         after = f"{result.seconds:.1f} s" if result.failure else "NOT FOUND"
         rows.append((bug.name, bug.target, after, result.executions, said[:100]))
         print(f"planted: {bug.name}: {after}", flush=True)
@@ -205,7 +204,7 @@ def main(arguments, root=targets.ROOT):
             print(f"planted: {len(bugs)} bugs, {len(complaints)} complaints")
             return 2 if complaints else 0
         rows, well = hunt_all(bugs, options, root)
-        print_table(rows)
+        print_table(rows, left=(0, 1, 4))
         return 0 if well else 1
     except (targets.Failure, OSError) as failure:
         print(f"planted: {failure}", file=sys.stderr)
