@@ -27,11 +27,13 @@ bool matches(string_view filter, string_view topic) {
 
 void check_base16(string_view bytes) {
   const std::string digits = base16_encode(bytes);
+  const bool high = !bytes.empty() && static_cast<unsigned char>(bytes[0]) >= 0xa0;
+  FENCEPOST_CHECK(digits.size() == 2 * bytes.size() && high == (digits[0] >= 'A'));
   FENCEPOST_CHECK(base16_decode(digits) == bytes);
   const auto decoded = base16_decode(bytes);
+  const bool bad = bytes.find_first_not_of("0123456789ABCDEF") != string_view::npos;
+  FENCEPOST_CHECK(decoded.has_value() != (bad || bytes.size() % 2 != 0));
   FENCEPOST_CHECK(!decoded || base16_encode(*decoded) == bytes);
-  const bool legal = bytes.find_first_not_of("0123456789ABCDEF") == string_view::npos;
-  FENCEPOST_CHECK(decoded.has_value() == (legal && bytes.size() % 2 == 0));
 }
 }  // namespace
 
