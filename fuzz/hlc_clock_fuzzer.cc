@@ -12,8 +12,7 @@
 using namespace fencepost::hlc;
 
 namespace {
-constexpr auto kMax = ~std::uint64_t{0};
-constexpr std::array kNumbers = {0UL, 1UL, 3UL, 59'999UL, 60'000UL, 60'001UL, kMax / 2, kMax};
+constexpr std::array kNumbers = {0UL, 1UL, 3UL, 59'999UL, 60'000UL, 60'001UL, ~0UL / 2, ~0UL};
 constexpr std::size_t kMaxEvents = 64;  // more say nothing new
 
 // One step of a node; whether its clock took it.

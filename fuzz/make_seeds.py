@@ -4,6 +4,7 @@ usage: make_seeds.py --vectors PROGRAM [--check]      PROGRAM: print_vectors, as
                                                       --check: writes nothing; fails when the files are others"""
 
 import argparse
+import functools
 import math
 import pathlib
 import re
@@ -386,7 +387,7 @@ def differences(folder, seeds):
     for name, content in seeds.items():
         path = folder / name
         if name not in there or path.read_bytes() != content:
-            yield f"{path.relative_to(ROOT)} is not what the script makes", lambda path=path, content=content: write(path, content)
+            yield f"{path.relative_to(ROOT)} is not what the script makes", functools.partial(write, path, content)
 
 
 def write(path, content):

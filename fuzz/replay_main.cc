@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +87,7 @@ std::atomic<std::size_t>* shared_index() {
 
 // The child's work.
 [[noreturn]] void run_from(std::atomic<std::size_t>& index, const std::vector<Bytes>& inputs) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a parent that is stopped takes the child with it
   for (; index < inputs.size(); ++index) {
     alarm(kMaxSeconds);
     const int answer = LLVMFuzzerTestOneInput(inputs[index].data(), inputs[index].size());

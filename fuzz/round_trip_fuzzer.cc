@@ -1,6 +1,5 @@
 // Bytes make a command, a reply or a notification; encoded in a dialect and read again, it is the
 // same. One byte less, or one more, is refused.
-#include <cstdint>
 #include <string>
 
 #include "base/check.h"
