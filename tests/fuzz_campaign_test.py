@@ -26,11 +26,11 @@ BUGGY = """#include <cstddef>
 
 __attribute__((noinline)) int read_past_the_end(const std::uint8_t* data, std::size_t size) {
   const std::vector<std::uint8_t> copy(data, data + size);
-  return copy.data()[size + (data[1] == 'u' ? 0 : 1)];
+  return copy.data()[size];
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > 2 && data[0] == 'o') return read_past_the_end(data, size) & 0;
+  if (size > 3 && data[0] == 'o' && data[1] == 'u' && data[2] == 't') return read_past_the_end(data, size) & 0;
   if (size > 3 && data[0] == 'b' && data[1] == 'u' && data[2] == 'g') {
     std::fprintf(stderr, "buggy.cc:7: check failed: data[2] != 'g'\\n");
     std::abort();
@@ -89,7 +89,7 @@ class Project(unittest.TestCase):
         return json.loads((self.base / "build/fuzz-campaign/summary.json").read_text(encoding="utf-8"))
 
     def test_findings_are_minimised_named_and_replayed(self):
-        code, output = self.fuzz("--time", "10s", "--jobs", "2", "buggy")
+        code, output = self.fuzz("--time", "2m", "--findings", "2", "--jobs", "2", "buggy")
         self.assertEqual(code, campaign.FOUND, output)
         names = [path.name for path in self.regressions()]
         self.assertEqual([name.rsplit("-", 1)[0] for name in names],
@@ -112,7 +112,7 @@ class Project(unittest.TestCase):
 
     def test_an_input_is_made_small_and_still_fails_in_the_same_way(self):
         program, long = self.base / "bin/buggy_fuzzer", self.base / "long"
-        long.write_bytes(b"o" + b"x" * 400)
+        long.write_bytes(b"out" + b"x" * 400)
         failure = libfuzzer.reproduce(program, [], long, self.base)
         content = libfuzzer.minimise(program, [], long, failure, self.base, 10, self.base)
         self.assertLess(len(content), 100)

@@ -221,8 +221,17 @@ class RulesCanFail(unittest.TestCase):
         self.seeds(program, ["a"])
         self.assert_complains(rules.check_runs(program), "exit code")
 
+    def test_a_target_that_does_not_end(self):
+        limits, rules.libfuzzer.LIMITS = rules.libfuzzer.LIMITS, ["-timeout=1"]
+        try:
+            program = self.compile("endless_fuzzer", "size > 3 ? (endless(data), 0) : 0",
+                                   prefix="void endless(const volatile unsigned char* d) { while (*d != *d + 1) {} }\n")
+            self.assert_complains(rules.check_run(program, [], "no corpus"), "timeout")
+        finally:
+            rules.libfuzzer.LIMITS = limits
+
     def test_a_target_that_fails_on_a_seed(self):
-        program = self.compile("seed_fuzzer", 'size == 4 && data[0] == \'s\' && data[3] == \'d\' ? (__builtin_trap(), 1) : 0')
+        program = self.compile("seed_fuzzer", "size == 4 && data[0] == 's' && data[3] == 'd' ? (__builtin_trap(), 1) : 0")
         self.seeds(program, ["seed"])
         self.assert_complains(rules.check_runs(program), "with its seed corpus")
 

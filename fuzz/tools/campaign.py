@@ -23,7 +23,7 @@ import targets  # noqa: E402
 
 DONE, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
 MAX_SLICE_S = 120  # of one run of a program; then the worker turns to the target that had least time
-MAX_REPEATS = 25  # ends of a target by defects that are known already; then it is left alone
+MAX_REPEATS = 200  # ends of a target by defects that are known already; then it is left alone
 PATIENCE_S = 2  # with a program that was told to end
 LEAST_FREE_BYTES = 256 << 20
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -48,6 +48,7 @@ def parse_arguments(arguments):
                         help="how long, all targets together, e.g. 90s, 10m, 4h (default: 10m)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
                         help="how many programs run at once (default: %(default)s); time is shared fairly among targets")
+    parser.add_argument("--findings", type=int, default=0, metavar="N", help="end when so many were found (default: never)")
     parser.add_argument("--idle", action="store_true", help="only use what other programs leave of the processors")
     parser.add_argument("--distil", action="store_true",
                         help="afterwards, merge what covers more than seeds and regressions do into corpus/TARGET/distilled")
@@ -261,6 +262,8 @@ class Campaign:
                 if state.repeats >= MAX_REPEATS and not state.left_alone:
                     state.left_alone = True
                     self.say(f"{state.target.name}: what is found is known by now; left alone until that is fixed")
+                if 0 < self.options.findings <= sum(len(each.findings) for each in self.states):
+                    self.end(interrupted=False)
         except (OSError, targets.Failure) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 error = f"{self.out}: the disk is full"

@@ -14,6 +14,7 @@ import tempfile
 import zipfile
 
 sys.dont_write_bytecode = True
+import libfuzzer  # noqa: E402
 import targets  # noqa: E402
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
@@ -140,8 +141,9 @@ def check_run(program, arguments, what, cwd="/", runs=RUNS):
     is read-only but for /tmp."""
     before = contents(program.parent)
     with ReadOnly(program.parent):
-        run = subprocess.run([program, f"-runs={runs}", "-seed=1", *arguments], cwd=cwd, check=False, capture_output=True,
-                             env={}, **ReadOnly.user())
+        # The same limits as on the runner; an input without end is a finding, and must not keep us for ever either.
+        command = [program, f"-runs={runs}", "-seed=1", *libfuzzer.LIMITS, *arguments]
+        run = subprocess.run(command, cwd=cwd, check=False, capture_output=True, env={}, timeout=600, **ReadOnly.user())
     complaints = []
     said = run.stderr.decode(errors="replace")
     if run.returncode != 0 or f"Done {runs} runs" not in said:
