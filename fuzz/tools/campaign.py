@@ -116,7 +116,7 @@ class Campaign:
         self.ended = None  # when end() was called
         self.running = {}  # process -> state
         share = options.time * options.jobs / len(states)
-        self.slice_s = max(1, min(MAX_SLICE_S, share))
+        self.slice_s = max(1, min(MAX_SLICE_S, share / 3))  # each gets its turns, also when findings take time
 
     # Output.
 

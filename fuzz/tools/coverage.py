@@ -114,8 +114,10 @@ class Report:
             for line, column, _, _, true, false, *_ in file.get("branches", []):
                 sides[line, column] = [sides[line, column][0] + true, sides[line, column][1] + false]
             inside = [(key[1], key[2]) for key, _ in unreached if key[0] == path]
+            text = (targets.ROOT / path).read_text(encoding="utf-8").splitlines()
             for (line, column), counts in sides.items():
-                if any(first <= line <= last for first, last in inside):
+                # That no case of a switch over an enumeration fits is counted, and cannot be.
+                if any(first <= line <= last for first, last in inside) or text[line - 1].lstrip().startswith("switch ("):
                     continue
                 for count, name in zip(counts, ("true", "false")):
                     if count == 0:
