@@ -1,40 +1,39 @@
 #include "codec/naive_decoder.h"
 
+#include <string>
 #include <utility>
 
 namespace fencepost::codec::naive {
 namespace {
 
+using Text = std::string_view;
+
 // What every rule of the grammar returns: what it recognised and the text behind it.
 template <typename T>
 struct Match {
   T what;
-  std::string rest;
+  Text rest;
 };
 
 template <typename T>
 using Maybe = std::optional<Match<T>>;
 
 // <literal>
-Maybe<std::string> literal(const std::string& text, const std::string& wanted) {
-  if (text.compare(0, wanted.size(), wanted) != 0) return {};
-  return Match<std::string>{wanted, text.substr(wanted.size())};
+Maybe<Text> literal(Text text, Text wanted) {
+  if (!text.starts_with(wanted)) return {};
+  return Match<Text>{wanted, text.substr(wanted.size())};
 }
 
 // line := any byte but CR and LF, as often as there are some; CR LF
-Maybe<std::string> line(const std::string& text) {
-  std::string before;
-  for (const char c : text) {
-    if (c == '\r' || c == '\n') break;
-    before.push_back(c);
-  }
+Maybe<Text> line(Text text) {
+  const Text before = text.substr(0, text.find_first_of("\r\n"));
   const auto end = literal(text.substr(before.size()), "\r\n");
   if (!end) return {};
-  return Match<std::string>{before, end->rest};
+  return Match<Text>{before, end->rest};
 }
 
 // natural := "0" | nonzero digit*
-bool is_natural(const std::string& text) {
+bool is_natural(Text text) {
   if (text == "0") return true;
   if (text.empty() || text[0] == '0') return false;
   return text.find_first_not_of("0123456789") == std::string::npos;
@@ -42,21 +41,21 @@ bool is_natural(const std::string& text) {
 
 // Both are naturals: the longer one is greater, and among equally long ones the order is that of
 // the text.
-bool greater(const std::string& left, const std::string& right) {
+bool greater(Text left, Text right) {
   if (left.size() != right.size()) return left.size() > right.size();
   return left > right;
 }
 
 // The caller has made sure that the number fits. Downwards from zero, so that the least integer
 // fits as well.
-std::int64_t negated(const std::string& natural) {
+std::int64_t negated(Text natural) {
   std::int64_t number = 0;
   for (const char digit : natural) number = 10 * number - (digit - '0');
   return number;
 }
 
 // number := natural CR LF, not above `most`
-Maybe<std::size_t> number(const std::string& text, std::size_t most, const Limits& limits) {
+Maybe<std::size_t> number(Text text, std::size_t most, const Limits& limits) {
   const auto digits = line(text);
   if (!digits || !is_natural(digits->what)) return {};
   if (digits->what.size() > limits.max_header_digits) return {};
@@ -65,24 +64,24 @@ Maybe<std::size_t> number(const std::string& text, std::size_t most, const Limit
 }
 
 // bulk := "$" number <that many bytes> CR LF
-Maybe<std::string> bulk(const std::string& text, const Limits& limits) {
+Maybe<Text> bulk(Text text, const Limits& limits) {
   const auto dollar = literal(text, "$");
   if (!dollar) return {};
   const auto length = number(dollar->rest, limits.max_bulk_bytes, limits);
   if (!length || length->rest.size() < length->what) return {};
   const auto end = literal(length->rest.substr(length->what), "\r\n");
   if (!end) return {};
-  return Match<std::string>{length->rest.substr(0, length->what), end->rest};
+  return Match<Text>{length->rest.substr(0, length->what), end->rest};
 }
 
 // integer := ":" ( natural | "-" nonzero digit* ) CR LF, within 64 bits
-Maybe<Tree> integer(const std::string& text) {
+Maybe<Tree> integer(Text text) {
   const auto colon = literal(text, ":");
   if (!colon) return {};
   const auto digits = line(colon->rest);
   if (!digits) return {};
   const auto minus = literal(digits->what, "-");
-  const std::string natural = minus ? minus->rest : digits->what;
+  const Text natural = minus ? minus->rest : digits->what;
   if (!is_natural(natural) || (minus && natural == "0")) return {};
   if (greater(natural, minus ? "9223372036854775808" : "9223372036854775807")) return {};
   const std::int64_t below_zero = negated(natural);
@@ -91,8 +90,7 @@ Maybe<Tree> integer(const std::string& text) {
 }
 
 // simple := "+" line, error := "-" line, not longer than the limit
-Maybe<Tree> marked_line(const std::string& text, const std::string& mark, ValueType type,
-                        const Limits& limits) {
+Maybe<Tree> marked_line(Text text, Text mark, ValueType type, const Limits& limits) {
   const auto marked = literal(text, mark);
   if (!marked) return {};
   const auto content = line(marked->rest);
@@ -100,27 +98,27 @@ Maybe<Tree> marked_line(const std::string& text, const std::string& mark, ValueT
   return Match<Tree>{Tree{.type = type, .text = content->what}, content->rest};
 }
 
-Maybe<Tree> value(const std::string& text, std::size_t levels_left, const Limits& limits);
+Maybe<Tree> value(Text text, std::size_t levels_left, const Limits& limits);
 
 // array := "*" number value*
-Maybe<Tree> array(const std::string& text, std::size_t levels_left, const Limits& limits) {
+Maybe<Tree> array(Text text, std::size_t levels_left, const Limits& limits) {
   const auto star = literal(text, "*");
   if (!star || levels_left == 0) return {};
   const auto count = number(star->rest, limits.max_elements, limits);
   if (!count) return {};
   Tree tree{.type = ValueType::kArray};
-  std::string rest = count->rest;
+  Text rest = count->rest;
   while (tree.elements.size() < count->what) {
-    const auto element = value(rest, levels_left - 1, limits);
+    auto element = value(rest, levels_left - 1, limits);
     if (!element) return {};
-    tree.elements.push_back(element->what);
+    tree.elements.push_back(std::move(element->what));
     rest = element->rest;
   }
-  return Match<Tree>{tree, rest};
+  return Match<Tree>{std::move(tree), rest};
 }
 
 // value := simple | error | integer | null | bulk | array. The alternatives exclude each other.
-Maybe<Tree> value(const std::string& text, std::size_t levels_left, const Limits& limits) {
+Maybe<Tree> value(Text text, std::size_t levels_left, const Limits& limits) {
   if (auto found = marked_line(text, "+", ValueType::kSimpleString, limits)) return found;
   if (auto found = marked_line(text, "-", ValueType::kError, limits)) return found;
   if (auto found = integer(text)) return found;
@@ -144,14 +142,13 @@ bool same(const Value& ours, const Tree& theirs) {
 }  // namespace
 
 // command := "*" number bulk bulk*
-std::optional<std::vector<std::string>> read_command(const std::string& input,
-                                                     const Limits& limits) {
+std::optional<std::vector<Text>> read_command(Text input, const Limits& limits) {
   const auto star = literal(input, "*");
   if (!star) return {};
   const auto count = number(star->rest, limits.max_elements, limits);
   if (!count || count->what == 0) return {};
-  std::vector<std::string> arguments;
-  std::string rest = count->rest;
+  std::vector<Text> arguments;
+  Text rest = count->rest;
   while (arguments.size() < count->what) {
     const auto argument = bulk(rest, limits);
     if (!argument) return {};
@@ -162,15 +159,14 @@ std::optional<std::vector<std::string>> read_command(const std::string& input,
   return arguments;
 }
 
-std::optional<Tree> read_value(const std::string& input, const Limits& limits) {
-  const auto found = value(input, limits.max_depth, limits);
+std::optional<Tree> read_value(Text input, const Limits& limits) {
+  auto found = value(input, limits.max_depth, limits);
   if (!found || !found->rest.empty()) return {};
-  return found->what;
+  return std::move(found->what);
 }
 
-bool agree_on_command(const std::string& input, const Limits& limits) {
-  const Result<CommandFrame, DecodeError> ours = decode_command(input, limits);
-  const std::optional<std::vector<std::string>> theirs = read_command(input, limits);
+bool agree(const Result<CommandFrame, DecodeError>& ours,
+           const std::optional<std::vector<Text>>& theirs) {
   if (ours.has_value() != theirs.has_value()) return false;
   if (!theirs) return true;
   if (ours->count != theirs->size()) return false;
@@ -180,11 +176,17 @@ bool agree_on_command(const std::string& input, const Limits& limits) {
   return true;
 }
 
-bool agree_on_value(const std::string& input, const Limits& limits) {
-  const Result<Value, DecodeError> ours = decode_value(input, limits);
-  const std::optional<Tree> theirs = read_value(input, limits);
+bool agree(const Result<Value, DecodeError>& ours, const std::optional<Tree>& theirs) {
   if (ours.has_value() != theirs.has_value()) return false;
   return !theirs || same(*ours, *theirs);
+}
+
+bool agree_on_command(Text input, const Limits& limits) {
+  return agree(decode_command(input, limits), read_command(input, limits));
+}
+
+bool agree_on_value(Text input, const Limits& limits) {
+  return agree(decode_value(input, limits), read_value(input, limits));
 }
 
 }  // namespace fencepost::codec::naive

@@ -76,11 +76,16 @@ class Inspector : public YAML::EventHandler {
   std::vector<Finding> findings;
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ == 2) {
-      findings.push_back(
-          {mark, "a second document starts here; a file is one document, so make two files"});
-    }
+    if (++documents_ == 1) first_ = mark;
+    if (documents_ != 2) return;
+    // Before a comma the parser sees one empty document after the other, without end.
+    const bool stuck = mark.pos == first_.pos;
+    findings.push_back(
+        {mark, stuck ? "this is not YAML: no value begins like this"
+                     : "a second document starts here; a file is one document, so make two files"});
   }
+  // Then there is nothing more to find out.
+  [[nodiscard]] bool has_seen_a_second_document() const { return documents_ > 1; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { look_at(mark, "", anchor); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
@@ -121,6 +126,7 @@ class Inspector : public YAML::EventHandler {
 
   bool secret_;
   int documents_ = 0;
+  YAML::Mark first_{};  // where the first begins
   int depth_ = 0;
 };
 
@@ -201,7 +207,7 @@ std::optional<YAML::Node> YamlReader::parse(const std::string& content) {
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);
-    while (parser.HandleNextDocument(inspector)) {
+    while (!inspector.has_seen_a_second_document() && parser.HandleNextDocument(inspector)) {
     }
     if (inspector.findings.empty()) return YAML::Load(text);
   } catch (const YAML::Exception& error) {

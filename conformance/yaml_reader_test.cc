@@ -290,10 +290,15 @@ TEST_F(YamlReaderTest, RefusesWhatMeansMoreThanItShows) {
       {"a: !!str 1", "f:1:4: tags such as tag:yaml.org,2002:str are not allowed"},
       {"a: b\n---\nc: d\n", "f:2:1: a second document starts here; a file is one document"},
       {"a: b\n...\nc: d\n", "f:3:1: a second document starts here"},
+      // The parser stays where it is, and makes documents of nothing.
+      {",", "f:1:1: this is not YAML: no value begins like this"},
+      {"\n, x", "f:2:1: this is not YAML: no value begins like this"},
+      {"!, ![,]", "f:1:2: a second document starts here"},
       {std::string(51, '[') + std::string(51, ']'),
        "f:1:51: lists and mappings are nested more than 50 deep here"},
       {std::string(100'000, '[') + std::string(100'000, ']'),
        "f:1:51: lists and mappings are nested more than 50 deep here"},
+      {std::string(100'000, '{'), "f:1:50: lists and mappings are nested more than 50 deep here"},
   };
   for (const auto& row : kTable) {
     EXPECT_FALSE(reader_.parse(row.text)) << row.text.substr(0, 100);

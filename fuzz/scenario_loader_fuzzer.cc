@@ -1,0 +1,43 @@
+// Any text as a scenario file: it is loaded, or what is wrong with it is said, with a place that is
+// in the text. Loaded again it is the same, and so is each case that stands for itself.
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "conformance/scenario_loader.h"
+#include "fuzz/input_reader.h"
+#include "fuzz/load_errors.h"
+
+namespace {
+
+using namespace fencepost::conformance;
+
+std::vector<Case> load(const std::string& text, std::vector<LoadError>& errors) {
+  return load_scenario({"file.yaml", text}, {"R-1", "R-2"}, errors);
+}
+
+bool same(const Case& a, const Case& b) {
+  return a.id == b.id && a.title == b.title && a.area == b.area && a.source == b.source &&
+         a.requirements == b.requirements && a.requires_ == b.requires_ && a.tags == b.tags &&
+         a.divergences == b.divergences && a.steps.size() == b.steps.size() &&
+         a.exchanges() == b.exchanges() && a.expected_wait() == b.expected_wait();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text(fencepost::fuzz::as_text(data, size));
+  std::vector<LoadError> errors;
+  const std::vector<Case> cases = load(text, errors);
+  FENCEPOST_CHECK(!cases.empty() || !errors.empty());
+  fencepost::fuzz::check_places(errors, text);
+  std::vector<LoadError> again;
+  const std::vector<Case> twice = load(text, again);
+  FENCEPOST_CHECK(std::equal(cases.begin(), cases.end(), twice.begin(), twice.end(), same));
+  FENCEPOST_CHECK(errors.size() == again.size());
+  for (const Case& loaded : cases) FENCEPOST_CHECK(has_positive_check(loaded));
+  return 0;
+}
