@@ -206,6 +206,20 @@ def round_trip(seeds, _sources):
         seeds.add(f"{form}-notification-of-delete", bytes([dialect, 2, 1]))
 
 
+def names(seeds, sources):
+    words = {"documented", "deployed"}
+    for node in walk([case["steps"] for case in sources.cases()]):
+        if isinstance(node, dict) and isinstance(node.get("error"), str):
+            words.add(node["error"])
+    for source in ("codec/dialect.cc", "codec/error_code.cc"):  # every name, and every text
+        content = re.sub(r'"\s*"', "", (ROOT / source).read_text(encoding="utf-8"))
+        words |= set(re.findall(r'"([a-z][a-z; -]+)"', content))
+    for word in sorted(words):
+        seeds.add(word[:60], word.encode())
+    for name, content in (("empty", b""), ("wildcard", b"a+b"), ("hash", b"#"), ("nul", b"a\0b"), ("unknown", b"unknown")):
+        seeds.add(f"client-id-{name}", content)
+
+
 def topics(seeds, sources):
     prefix = "clients/statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8"
     for name, one, other in (
@@ -372,6 +386,7 @@ GENERATORS = {
     "fencing": fencing,
     "hlc_clock": hlc_clock,
     "hlc_timestamp": hlc_timestamp,
+    "names": names,
     "reply_decoder": reply_decoder,
     "round_trip": round_trip,
     "scenario_loader": scenario_loader,
