@@ -146,7 +146,7 @@ def command_decoder(seeds, sources):
            "SET key value NEX PX 1000", "SET key value PX 1000 NEX", "KEYNOTIFY K", "KEYNOTIFY K STOP", "SCAN key*"]
     for line in sdk:
         seeds.add(f"sdk-{line}", request(*line.split(" ")))
-    for expiry in ("0", "05", "1500.5", "1.", ".5", "1E+16", "-1", "3155760000000", "3155760000001"):
+    for expiry in ("0", "05", "1500.5", "1.", ".5", "1E+16", "-1", "3155760000000", "3155760000001", "99999999999999999999"):
         seeds.add(f"expiry-{expiry.replace('-', 'minus-').replace('+', 'plus-')}", request("SET", "k", "v", "PX", expiry))
     seeds.add("length-at-the-limit", b"*1\r\n$268435455\r\n")
     seeds.add("length-past-the-limit", b"*1\r\n$268435456\r\n")

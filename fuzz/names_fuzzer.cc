@@ -1,11 +1,13 @@
 // Any text as one of the names that scenarios and reports use, as the text of an error, and as a
-// client id: what is found is named like that, and nothing else is.
+// client id: what is found is named like that, and nothing else is. Every error has its sentence.
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "base/check.h"
 #include "codec/dialect.h"
 #include "codec/error_code.h"
+#include "codec/resp3.h"
 #include "codec/topics.h"
 #include "fuzz/input_reader.h"
 
@@ -32,7 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FENCEPOST_CHECK(error ? is_text(*error)
                         : std::none_of(kErrorCodes.begin(), kErrorCodes.end(), is_text));
 
-  const bool legal = input.find_first_of(std::string_view("+#\0", 3)) == std::string_view::npos;
-  FENCEPOST_CHECK(legal != response_topic_fault(recommended_response_topic(input)).has_value());
+  const auto failure = static_cast<DecodeErrorCode>(size % 12);  // there are so many
+  FENCEPOST_CHECK(describe({failure, size}).ends_with(", at offset " + std::to_string(size)));
+  FENCEPOST_CHECK(!describe({failure, size}).starts_with("unknown"));
+
+  const std::string topic = recommended_response_topic(input);
+  const bool bad = input.find_first_of(std::string_view("+#\0", 3)) != std::string_view::npos;
+  const bool ours = topic.starts_with(kStorePrefix);  // for a client id made for it
+  FENCEPOST_CHECK(response_topic_fault(topic).has_value() == (bad || ours));
   return 0;
 }
