@@ -203,6 +203,10 @@ std::optional<YAML::Node> YamlReader::parse(const std::string& content) {
   lines_.clear();
   std::istringstream whole(text);
   for (std::string line; std::getline(whole, line);) lines_.push_back(std::move(line));
+  if (const auto position = position_of_other_encoding()) {
+    errors_.push_back({*position, "this is not text in UTF-8; save the file as UTF-8"});
+    return std::nullopt;
+  }
   Inspector inspector(secret_);
   try {
     std::istringstream in(text);
@@ -222,6 +226,20 @@ std::optional<YAML::Node> YamlReader::parse(const std::string& content) {
   for (const Inspector::Finding& found : inspector.findings) {
     errors_.push_back({{file_, found.mark.line + 1, found.mark.column + 1}, found.text});
   }
+  return std::nullopt;
+}
+
+// The parser would take NULs and byte order marks for other encodings, and places would be those in
+// its translation.
+std::optional<Position> YamlReader::position_of_other_encoding() const {
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const std::size_t nul = lines_[i].find('\0');
+    if (nul != std::string::npos)
+      return Position{file_, static_cast<int>(i) + 1, static_cast<int>(nul) + 1};
+  }
+  const bool marked =
+      !lines_.empty() && (lines_[0].starts_with("\xfe\xff") || lines_[0].starts_with("\xff\xfe"));
+  if (marked) return Position{file_, 1, 1};
   return std::nullopt;
 }
 

@@ -45,9 +45,9 @@ class YamlReader {
   YamlReader(std::string file, std::vector<LoadError>& errors, Content content = Content::kPublic)
       : file_(std::move(file)), errors_(errors), secret_(content == Content::kSecret) {}
 
-  // Parses `content`; nothing after an error, which is reported. Anchors, aliases, tags, a second
-  // document and nesting deeper than any scenario needs are errors, so that what is loaded is a
-  // finite tree, and all of the file.
+  // Parses `content`, UTF-8; nothing after an error, which is reported. Anchors, aliases, tags, a
+  // second document and nesting deeper than any scenario needs are errors, so that what is loaded
+  // is a finite tree, and all of the file.
   [[nodiscard]] std::optional<YAML::Node> parse(const std::string& content);
 
   // Of an empty value: the line where it is missing, rather than the next token, where the parser
@@ -90,6 +90,8 @@ class YamlReader {
                                                                   std::string_view what);
 
  private:
+  // The first byte that shows the file to be in another encoding than UTF-8, if any does.
+  [[nodiscard]] std::optional<Position> position_of_other_encoding() const;
   // What stands there, for a complaint.
   [[nodiscard]] std::string shown(const YAML::Node& node) const;
   void complain_of_unknown_key(const YAML::Node& key, std::string_view what,

@@ -321,6 +321,19 @@ TEST_F(YamlReaderTest, HasAPositionForAnEmptyFile) {
   EXPECT_THAT(complaints(), ElementsAre("f:1:1: the file must be a mapping, not nothing"));
 }
 
+TEST_F(YamlReaderTest, RefusesOtherEncodings) {
+  for (const std::string_view text :
+       {"\xff\xfe\n"sv, "\xfe\xff\n"sv, "\0a"sv, "a\0:"sv, "a: b\n\0"sv}) {
+    EXPECT_FALSE(reader_.parse(std::string(text)));
+  }
+  EXPECT_THAT(complaints(),
+              ElementsAre("f:1:1: this is not text in UTF-8; save the file as UTF-8",
+                          "f:1:1: this is not text in UTF-8; save the file as UTF-8",
+                          "f:1:1: this is not text in UTF-8; save the file as UTF-8",
+                          "f:1:2: this is not text in UTF-8; save the file as UTF-8",
+                          "f:2:1: this is not text in UTF-8; save the file as UTF-8"));
+}
+
 TEST_F(YamlReaderTest, TakesByteOrderMarkAndCarriageReturns) {
   const YAML::Node node = parsed(
       "\xef\xbb\xbf"

@@ -37,6 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (offered != nullptr && naive::newer(old, token)) expected = Fencing::kLower;
     }
     FENCEPOST_CHECK(check_fencing(key, offered) == expected);
+    FENCEPOST_CHECK(token_after(key, nullptr) == key);
     if (expected != Fencing::kAccepted) continue;
 
     if (offered != nullptr) accepted.push_back(token);

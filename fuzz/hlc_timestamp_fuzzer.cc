@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto padded = naive::read(line);
     const auto parsed = parse(line);
     FENCEPOST_CHECK(parsed.has_value() == padded.has_value());
+    FENCEPOST_CHECK(parsed || describe(parsed.error()) != "unknown");
     if (!parsed) return 0;
     for (const Padding padding : {Padding::kNone, Padding::kCanonical}) {
       FENCEPOST_CHECK(format(*parsed, padding) == naive::spelled(*padded, padding));

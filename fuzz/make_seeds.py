@@ -146,7 +146,7 @@ def command_decoder(seeds, sources):
            "SET key value NEX PX 1000", "SET key value PX 1000 NEX", "KEYNOTIFY K", "KEYNOTIFY K STOP", "SCAN key*"]
     for line in sdk:
         seeds.add(f"sdk-{line}", request(*line.split(" ")))
-    for expiry in ("0", "05", "1500.5", "1.", ".5", "1E+16", "-1", "3155760000000", "3155760000001"):
+    for expiry in ("0", "05", "1500.5", "1.", ".5", "1E+16", "-1", "3155760000000", "3155760000001", "99999999999999999999"):
         seeds.add(f"expiry-{expiry.replace('-', 'minus-').replace('+', 'plus-')}", request("SET", "k", "v", "PX", expiry))
     seeds.add("length-at-the-limit", b"*1\r\n$268435455\r\n")
     seeds.add("length-past-the-limit", b"*1\r\n$268435456\r\n")
@@ -204,6 +204,20 @@ def round_trip(seeds, _sources):
         seeds.add(f"{form}-greatest-count", bytes([dialect, 1, 4, 2]) + number(2**64 - 1))
         seeds.add(f"{form}-notification-of-set", bytes([dialect, 2, 0]) + text("$-1\r\n"))
         seeds.add(f"{form}-notification-of-delete", bytes([dialect, 2, 1]))
+
+
+def names(seeds, sources):
+    words = {"documented", "deployed"}
+    for node in walk([case["steps"] for case in sources.cases()]):
+        if isinstance(node, dict) and isinstance(node.get("error"), str):
+            words.add(node["error"])
+    for source in ("codec/dialect.cc", "codec/error_code.cc"):  # every name, and every text
+        content = re.sub(r'"\s*"', "", (ROOT / source).read_text(encoding="utf-8"))
+        words |= set(re.findall(r'"([a-z][a-z; -]+)"', content))
+    for word in sorted(words):
+        seeds.add(word[:60], word.encode())
+    for name, content in (("empty", b""), ("wildcard", b"a+b"), ("hash", b"#"), ("nul", b"a\0b"), ("unknown", b"unknown")):
+        seeds.add(f"client-id-{name}", content)
 
 
 def topics(seeds, sources):
@@ -372,6 +386,7 @@ GENERATORS = {
     "fencing": fencing,
     "hlc_clock": hlc_clock,
     "hlc_timestamp": hlc_timestamp,
+    "names": names,
     "reply_decoder": reply_decoder,
     "round_trip": round_trip,
     "scenario_loader": scenario_loader,

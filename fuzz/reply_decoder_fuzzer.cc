@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/check.h"
 #include "codec/naive_decoder.h"
@@ -43,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input = fencepost::fuzz::as_text(data, size);
   const auto value = decode_value(input, kLimits);
   FENCEPOST_CHECK(naive::agree(value, naive::read_value(input, kLimits)));
-
+  FENCEPOST_CHECK(value || value.error().offset <= size);
   const auto reply = decode_reply(input, kLimits);
   FENCEPOST_CHECK(reply.has_value() == (value && is_reply(*value)));
   FENCEPOST_CHECK(!reply || spelled(*reply) == input);

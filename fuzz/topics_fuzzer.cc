@@ -12,7 +12,6 @@
 namespace {
 using namespace fencepost::codec;
 using std::string_view;
-
 // Each level has a slash in front. What is behind a `#` means nothing, so it matches.
 bool matches(string_view filter, string_view topic) {
   if (filter.starts_with("/#") && (filter.size() == 2 || filter[2] == '/')) return true;
@@ -46,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   if (two == "long") one.assign(std::min<std::size_t>(one.size(), 70) * 1000, 'x');
   const auto topic = notification_topic(one, two);
+  FENCEPOST_CHECK(notification_topic(two, one).has_value() == topic.has_value());
   FENCEPOST_CHECK(topic.has_value() == (75 + 2 * (one.size() + two.size()) <= kMaxTopicBytes));
   FENCEPOST_CHECK(!topic || filter_matches(notification_filter(one), *topic));
   const auto target = topic ? parse_notification_topic(*topic) : std::nullopt;
