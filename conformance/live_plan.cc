@@ -108,6 +108,7 @@ class Planner {
       if (plan_.steps.size() >= plan_.options.max_operations) break;
       add(operation);
     }
+    plan_.closing_from = plan_.steps.size();
     if (plan_.options.closing) close();
     return std::move(plan_);
   }
@@ -428,6 +429,12 @@ class Planner {
 workload::Trace LivePlan::operations() const {
   workload::Trace out;
   for (const LiveStep& step : steps) out.push_back(step.operation);
+  return out;
+}
+
+workload::Trace LivePlan::opening() const {
+  workload::Trace out = operations();
+  out.resize(closing_from);
   return out;
 }
 

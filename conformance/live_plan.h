@@ -62,9 +62,12 @@ struct LivePlan {
   LiveOptions options{};
   std::uint64_t start_ms = 0;  // of the model's clock
   std::vector<LiveStep> steps{};
+  std::size_t closing_from = 0;  // the first of the closing operations, or steps.size()
 
   // What plan_live() makes the same plan of, without closing operations of its own.
   [[nodiscard]] workload::Trace operations() const;
+  // The same without those of this plan.
+  [[nodiscard]] workload::Trace opening() const;
   [[nodiscard]] std::size_t requests() const;
 };
 

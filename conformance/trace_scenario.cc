@@ -190,10 +190,6 @@ std::int64_t distance(std::uint64_t from_ms, std::uint64_t to_ms) {
                           : -static_cast<std::int64_t>(from_ms - to_ms);
 }
 
-bool is_token_offered(const LiveStep& step) {
-  return step.token.form == Offered::Form::kTimestamp;
-}
-
 bool is_literal(const Offered& offered, std::uint64_t now_ms) {
   if (offered.form == Offered::Form::kMalformed) return true;
   const std::int64_t ahead = distance(now_ms, offered.timestamp.wall_ms);
@@ -202,6 +198,12 @@ bool is_literal(const Offered& offered, std::uint64_t now_ms) {
 
 bool is_refused_as_far(const Offered& offered, std::uint64_t now_ms) {
   return distance(now_ms, offered.timestamp.wall_ms) > kMinuteMs;
+}
+
+// Is the token of this step written relative to others?
+bool is_relative_token(const LiveStep& step) {
+  return step.token.form == Offered::Form::kTimestamp && !is_literal(step.token, step.now_ms) &&
+         !is_refused_as_far(step.token, step.now_ms);
 }
 
 std::string literal(const workload::Stamp& stamp, const Offered& offered) {
@@ -261,9 +263,7 @@ class Writer {
   // older, so that none is too far ahead of the store's clock.
   void find_start() {
     for (const LiveStep& step : plan_.steps) {
-      const bool relative = is_token_offered(step) && !is_literal(step.token, step.now_ms) &&
-                            !is_refused_as_far(step.token, step.now_ms);
-      if (!relative) continue;
+      if (!is_relative_token(step)) continue;
       uses_start_ = true;
       newest_token_ms_ = std::max(newest_token_ms_, step.token.timestamp.wall_ms);
     }
@@ -526,6 +526,14 @@ class Writer {
 std::string scenario_text(const LivePlan& plan, const ScenarioWords& words) {
   FENCEPOST_CHECK(plan.requests() > 0);
   return Writer(plan, words).run();
+}
+
+ScenarioSize size_of(const LivePlan& plan) {
+  ScenarioSize size;
+  size.starts_with_version = std::any_of(plan.steps.begin(), plan.steps.end(), is_relative_token);
+  size.steps = plan.steps.size() + (size.starts_with_version ? 1 : 0);
+  for (const LiveStep& step : plan.steps) size.steps += step.expected.notifications.size();
+  return size;
 }
 
 std::string_view requirement_of(const LiveStep& step) {

@@ -25,6 +25,14 @@ inline constexpr std::string_view kFuzzArea = "fuzz-live";
 // A file with one case, for a plan with at least one request.
 [[nodiscard]] std::string scenario_text(const LivePlan& plan, const ScenarioWords& words);
 
+// How many steps that case has, and whether the first of them only makes the version that tokens
+// are relative to.
+struct ScenarioSize {
+  std::size_t steps = 0;
+  bool starts_with_version = false;
+};
+[[nodiscard]] ScenarioSize size_of(const LivePlan& plan);
+
 // The requirement that a failure of the reply to this step is charged to.
 [[nodiscard]] std::string_view requirement_of(const LiveStep& step);
 

@@ -1,0 +1,218 @@
+#include "conformance/shrink_trace.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "conformance/trace_scenario.h"
+#include "workload/operation.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using workload::Kind;
+using workload::Operation;
+using workload::Stamp;
+using workload::StampBase;
+using workload::Trace;
+
+// Pairs of operations are tried where there are no more than this.
+constexpr std::size_t kPairsOf = 10;
+
+// What gets smaller: first the one, then the other.
+struct Cost {
+  std::size_t steps;
+  std::size_t text;
+  friend auto operator<=>(const Cost&, const Cost&) = default;
+};
+
+std::string text_of(const LivePlan& plan) {
+  return scenario_text(plan, {.id = "x", .title = "x"});
+}
+
+Cost cost_of(const LivePlan& plan) { return {size_of(plan).steps, text_of(plan).size()}; }
+
+Trace without(const Trace& trace, std::size_t from, std::size_t count) {
+  Trace out(trace.begin(), trace.begin() + static_cast<std::ptrdiff_t>(from));
+  const std::size_t rest = std::min(from + count, trace.size());
+  out.insert(out.end(), trace.begin() + static_cast<std::ptrdiff_t>(rest), trace.end());
+  return out;
+}
+
+std::vector<Trace> without_pieces(const Trace& trace, std::size_t size) {
+  std::vector<Trace> out;
+  for (std::size_t from = 0; from < trace.size(); from += size) {
+    out.push_back(without(trace, from, size));
+  }
+  return out;
+}
+
+std::vector<Trace> without_pairs(const Trace& trace) {
+  std::vector<Trace> out;
+  if (trace.size() > kPairsOf) return out;
+  for (std::size_t b = 1; b < trace.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) out.push_back(without(without(trace, b, 1), a, 1));
+  }
+  return out;
+}
+
+// `change` done to one operation, or to all of them.
+template <typename Change>
+void add_changed(const Trace& trace, const Change& change, std::vector<Trace>& out) {
+  const auto changed = [&](const Operation& operation) {
+    Operation copy = operation;
+    change(copy);
+    return normalized(std::move(copy));
+  };
+  Trace all;
+  for (const Operation& operation : trace) all.push_back(changed(operation));
+  out.push_back(std::move(all));
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    Trace one = trace;
+    one[i] = changed(trace[i]);
+    out.push_back(std::move(one));
+  }
+}
+
+// Gives all that have one value of a field the simplest value of it.
+template <typename Field>
+void add_renamed(const Trace& trace, Field field, std::vector<Trace>& out) {
+  std::set<std::uint8_t> used;
+  for (const Operation& operation : trace) used.insert(operation.*field);
+  for (const std::uint8_t old : used) {
+    for (std::uint8_t simple = 0; simple < old; ++simple) {
+      Trace renamed = trace;
+      for (Operation& operation : renamed) {
+        if (operation.*field == old) operation.*field = simple;
+      }
+      out.push_back(std::move(renamed));
+    }
+  }
+}
+
+void add_simpler_values(const Trace& trace, std::vector<Trace>& out) {
+  std::set<std::string> used;
+  for (const Operation& operation : trace) used.insert(operation.value);
+  for (const char* simple : {"v", "w"}) {
+    for (const std::string& old : used) {
+      Trace renamed = trace;
+      for (Operation& operation : renamed) {
+        if (operation.value == old && operation.kind != Kind::kRawPayload) operation.value = simple;
+      }
+      out.push_back(std::move(renamed));
+    }
+    add_changed(
+        trace,
+        [&](Operation& operation) {
+          if (operation.kind != Kind::kRawPayload) operation.value = simple;
+        },
+        out);
+  }
+}
+
+void simplify(Stamp& stamp, std::size_t how) {
+  if (stamp.base == StampBase::kAbsent) return;
+  switch (how) {
+    case 0:
+      stamp = {.base = StampBase::kNow};
+      break;
+    case 1:
+      stamp.counter = 0;
+      break;
+    case 2:
+      stamp.node = 0;
+      break;
+    case 3:
+      stamp.offset_ms = 0;
+      break;
+    case 4:
+      stamp.offset_ms = stamp.offset_ms < 0 ? -1'000 : 1'000;
+      break;
+    case 5:
+      stamp.counter = stamp.counter > 1 ? 1 : stamp.counter;
+      break;
+    default:
+      stamp.malformed = 0;
+      break;
+  }
+}
+constexpr std::size_t kWaysToSimplify = 7;
+
+std::vector<Trace> simpler(const Trace& trace) {
+  std::vector<Trace> out;
+  add_renamed(trace, &Operation::client, out);
+  add_renamed(trace, &Operation::key, out);
+  add_changed(trace, [](Operation& operation) { operation.token = {}; }, out);
+  add_changed(
+      trace,
+      [](Operation& operation) { operation.timestamp = default_timestamp(operation.kind); }, out);
+  add_changed(
+      trace, [](Operation& operation) { operation.condition = codec::Condition::kAlways; }, out);
+  add_changed(trace, [](Operation& operation) { operation.px_ms.reset(); }, out);
+  add_simpler_values(trace, out);
+  for (std::size_t how = 0; how < kWaysToSimplify; ++how) {
+    add_changed(trace, [&](Operation& operation) { simplify(operation.token, how); }, out);
+    add_changed(trace, [&](Operation& operation) { simplify(operation.timestamp, how); }, out);
+  }
+  return out;
+}
+
+class Shrinker {
+ public:
+  Shrinker(const LivePlan& failing, const FirstFailing& first_failing)
+      : first_failing_(first_failing), best_(failing), cost_(cost_of(failing)) {
+    options_ = failing.options;
+    options_.closing = false;
+  }
+
+  Shrunk run() {
+    while (once()) {
+    }
+    return {std::move(best_), tried_};
+  }
+
+ private:
+  // One round over all that may be smaller. Was something?
+  bool once() {
+    bool smaller = false;
+    for (std::size_t size = (best_.steps.size() + 1) / 2; size > 0; size /= 2) {
+      while (take(without_pieces(best_.operations(), size))) smaller = true;
+    }
+    while (take(without_pairs(best_.operations()))) smaller = true;
+    while (take(simpler(best_.operations()))) smaller = true;
+    return smaller;
+  }
+
+  bool take(const std::vector<Trace>& traces) {
+    std::vector<LivePlan> plans;
+    std::set<std::string> seen;
+    for (const Trace& trace : traces) {
+      options_.max_operations = best_.steps.size();
+      LivePlan plan = plan_live(trace, options_);
+      if (plan.requests() == 0 || cost_of(plan) >= cost_) continue;
+      if (seen.insert(text_of(plan)).second) plans.push_back(std::move(plan));
+    }
+    if (plans.empty()) return false;
+    tried_ += plans.size();
+    const auto failing = first_failing_(plans);
+    if (!failing) return false;
+    best_ = std::move(plans[*failing]);
+    cost_ = cost_of(best_);
+    return true;
+  }
+
+  const FirstFailing& first_failing_;
+  LiveOptions options_;
+  LivePlan best_;
+  Cost cost_;
+  std::size_t tried_ = 0;
+};
+
+}  // namespace
+
+Shrunk shrink(const LivePlan& failing, const FirstFailing& first_failing) {
+  return Shrinker(failing, first_failing).run();
+}
+
+}  // namespace fencepost::conformance
