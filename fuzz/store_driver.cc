@@ -22,12 +22,9 @@ constexpr std::uint64_t kNoon = 1'696'374'425'000;
 // One less than keys in the pool, so that the quota is met but seldom.
 constexpr std::size_t kQuota = workload::kKeys - 1;
 constexpr std::uint8_t kRestricted = 2;
-// Its topics have room for keys of ten bytes: it cannot observe the longest key.
-constexpr std::size_t kLongClientId = 32'720;
 
 const std::array<std::string, workload::kClients>& clients() {
-  static const std::array<std::string, workload::kClients> ids = {"c", "d", "cc",
-                                                                  std::string(kLongClientId, 'l')};
+  static const std::array<std::string, workload::kClients> ids = {"c", "d", "cc", "\r\n"};
   return ids;
 }
 
@@ -38,7 +35,14 @@ std::vector<std::string> all_keys_but(std::size_t left_out) {
   return out;
 }
 
-store::StoreOptions store_options() {
+store::StoreOptions store_options(const store::Rules& rules) {
+  store::StoreOptions options;
+  options.quota = kQuota;
+  options.rules = rules;
+  return options;
+}
+
+store::StoreOptions restricted_options(const store::Rules& rules) {
   using store::KeyType;
   using store::Method;
   store::Policy restricted{.client_ids = {}, .user_names = {"restricted"}, .rules = {}};
@@ -49,17 +53,18 @@ store::StoreOptions store_options() {
   store::Policy others{.client_ids = {}, .user_names = {"*"}, .rules = {}};
   others.rules.push_back(
       {.method = Method::kReadWrite, .key_type = KeyType::kPattern, .keys = {"*"}});
-  store::StoreOptions options;
-  options.quota = kQuota;
+  store::StoreOptions options = store_options(rules);
   options.authorization = store::Authorization({std::move(restricted), std::move(others)});
   return options;
 }
 
-workload::NaiveOptions model_options() {
-  return {.quota = kQuota,
-          .clients = clients(),
-          .restrictions = {
-              {.client = kRestricted, .readable = all_keys_but(4), .writable = all_keys_but(1)}}};
+workload::NaiveOptions model_options() { return {.quota = kQuota, .clients = clients()}; }
+
+workload::NaiveOptions restricted_model_options() {
+  workload::NaiveOptions options = model_options();
+  options.restrictions = {
+      {.client = kRestricted, .readable = all_keys_but(4), .writable = all_keys_but(1)}};
+  return options;
 }
 
 std::string text_of(const std::optional<hlc::Timestamp>& version) {
@@ -85,50 +90,42 @@ std::string text_of(std::string_view client, codec::Operation operation, std::st
 
 }  // namespace
 
-StoreDriver::StoreDriver() : options_(store_options()), store_(options_), model_(model_options()) {}
+StoreDriver::StoreDriver(const store::Rules& rules)
+    : open_{store_options(rules), workload::NaiveModel(model_options())},
+      restricted_{restricted_options(rules), workload::NaiveModel(restricted_model_options())},
+      store_(open_.options) {}
 
 std::optional<std::string> StoreDriver::run(const workload::Trace& trace) {
-  store_ = store::Store(options_);
-  model_.clear();
+  const bool restricted = !trace.empty() && trace.front().client == kRestricted;
+  World& world = restricted ? restricted_ : open_;
+  store_ = store::Store(world.options);
+  model_ = &world.model;
+  run_.emplace(*model_, kNoon);
   now_ = {.wall_ms = kNoon, .steady = std::chrono::microseconds{0}};
   events_.clear();
   expected_.clear();
   difference_.reset();
-  std::size_t index = 0;
   for (const Operation& operation : trace) {
-    step(index++, operation);
+    step(operation);
     if (difference_) return difference_;
   }
   // What the trace has left behind: values, and whoever observes them.
   for (std::uint8_t key = 0; key < workload::kKeys; ++key) {
-    step(index++, {.kind = Kind::kGet, .key = key});
-    step(index++, {.kind = Kind::kSet,
-                   .key = key,
-                   .value = "end",
-                   .timestamp = {.base = workload::StampBase::kNow},
-                   .token = {.base = workload::StampBase::kToken}});
+    step({.kind = Kind::kGet, .key = key});
+    step({.kind = Kind::kSet,
+          .key = key,
+          .value = "end",
+          .timestamp = {.base = workload::StampBase::kNow},
+          .token = {.base = workload::StampBase::kToken}});
     if (difference_) return difference_;
   }
   return std::nullopt;
 }
 
-void StoreDriver::move_clocks(const Operation& operation) {
-  if (operation.kind != Kind::kWait && operation.kind != Kind::kWallStep) return;
-  now_.wall_ms += static_cast<std::uint64_t>(std::int64_t{operation.by_ms});
-  if (operation.kind == Kind::kWait) now_.steady += std::chrono::milliseconds{operation.by_ms};
-}
-
-void StoreDriver::step(std::size_t index, const Operation& operation) {
+void StoreDriver::step(const Operation& operation) {
   if (difference_) return;
-  move_clocks(operation);
-  resolve(operation.timestamp, model_.bases(operation.timestamp, operation, now_.wall_ms, kNoon),
-          timestamp_);
-  resolve(operation.token, model_.bases(operation.token, operation, now_.wall_ms, kNoon), token_);
-  const Prediction& expected = model_.apply({.index = index,
-                                             .operation = operation,
-                                             .timestamp = timestamp_,
-                                             .token = token_,
-                                             .now = {now_.wall_ms, now_.steady}});
+  const Prediction& expected = run_->step(operation);
+  now_ = {.wall_ms = run_->now().wall_ms, .steady = run_->now().steady};
   expected_.insert(expected_.end(), expected.notifications.begin(), expected.notifications.end());
   if (is_request(operation.kind)) {
     const store::Outcome outcome = request(operation);
@@ -142,16 +139,17 @@ void StoreDriver::step(std::size_t index, const Operation& operation) {
   }
   store_.expire(now_, events_);
   compare_events();
-  if (store_.size() != model_.size()) differ("number of keys");
-  if (store_.next_expiry() != model_.next_expiry()) differ("next expiry");
-  if (difference_) *difference_ = "operation " + std::to_string(index) + ": " + *difference_;
+  if (store_.size() != model_->size()) differ("number of keys");
+  if (store_.next_expiry() != model_->next_expiry()) differ("next expiry");
+  if (difference_)
+    *difference_ = "operation " + std::to_string(run_->steps() - 1) + ": " + *difference_;
 }
 
 store::Outcome StoreDriver::request(const Operation& operation) {
   timestamp_text_.clear();
   token_text_.clear();
-  append_text(timestamp_text_, operation.timestamp, timestamp_);
-  append_text(token_text_, operation.token, token_);
+  append_text(timestamp_text_, operation.timestamp, run_->timestamp());
+  append_text(token_text_, operation.token, run_->token());
   codec::Command command;
   if (operation.kind == Kind::kRawPayload) {
     const auto parsed =
@@ -163,8 +161,8 @@ store::Outcome StoreDriver::request(const Operation& operation) {
   } else {
     command = command_of(operation, workload::keys()[operation.key]);
   }
-  const bool stamped = timestamp_.form != workload::Offered::Form::kAbsent;
-  const bool tokened = token_.form != workload::Offered::Form::kAbsent;
+  const bool stamped = run_->timestamp().form != workload::Offered::Form::kAbsent;
+  const bool tokened = run_->token().form != workload::Offered::Form::kAbsent;
   return store_.apply({.client_id = clients()[operation.client],
                        .user_name = operation.client == kRestricted ? "restricted" : "other"},
                       {.command = command,

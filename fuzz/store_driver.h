@@ -3,8 +3,9 @@
 //   StoreDriver driver;
 //   if (std::optional<std::string> difference = driver.run(trace)) report(*difference);
 //
-// The store's clocks are cranked by hand. It has a quota below the number of keys, a client that
-// may not do everything, and one whose id is too long to observe long keys.
+// The store's clocks are cranked by hand. It has a quota below the number of keys. In traces that
+// begin with client 2, that client may not do everything. (That keys can be too long to be
+// observed, service_fuzzer tries.)
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "reference_store/store.h"
+#include "workload/model_run.h"
 #include "workload/naive_model.h"
 #include "workload/operation.h"
 
@@ -21,7 +23,8 @@ namespace fencepost::fuzz {
 // Not thread safe. Keeps its memory from run to run, but no state.
 class StoreDriver {
  public:
-  StoreDriver();
+  // `rules`: those of the store; a test breaks one of them.
+  explicit StoreDriver(const store::Rules& rules = {});
 
   // What the two say differently first, with the step; nothing when they agree on everything:
   // replies, versions, notifications in order, number of keys, next expiry, and in the end the
@@ -29,20 +32,25 @@ class StoreDriver {
   [[nodiscard]] std::optional<std::string> run(const workload::Trace& trace);
 
  private:
-  void step(std::size_t index, const workload::Operation& operation);
-  void move_clocks(const workload::Operation& operation);
+  void step(const workload::Operation& operation);
   store::Outcome request(const workload::Operation& operation);
   void compare(const workload::Operation& operation, const workload::Prediction& expected,
                const store::Outcome& outcome);
   void compare_events();
   void differ(const std::string& what);
 
-  store::StoreOptions options_;
+  // How a store is set up, and the model of it.
+  struct World {
+    store::StoreOptions options;
+    workload::NaiveModel model;
+  };
+
+  World open_;
+  World restricted_;
   store::Store store_;
-  workload::NaiveModel model_;
+  workload::NaiveModel* model_ = nullptr;
+  std::optional<workload::ModelRun> run_;
   store::Instant now_;
-  workload::Offered timestamp_;
-  workload::Offered token_;
   std::string timestamp_text_;
   std::string token_text_;
   std::vector<store::Event> events_;                      // of the store, not yet compared

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "base/check.h"
+#include "workload/byte_reader.h"
 
 namespace fencepost::workload {
 
@@ -34,8 +35,7 @@ constexpr unsigned kPaddedBit = 0x08;
 constexpr unsigned kCounterBit = 0x10;
 constexpr unsigned kNodeBit = 0x20;
 constexpr unsigned kOfKeyBit = 0x40;
-// The first of a number or a value: below it chooses from a table.
-constexpr unsigned kNumberEscape = 0xF0;
+// The first of a value: below it chooses from the pool. (Numbers: kNumberEscape.)
 constexpr unsigned kValueEscape = 0xC0;
 constexpr unsigned kLongValue = 0xFF;
 
@@ -69,40 +69,6 @@ constexpr std::array<std::uint64_t, 18> kCounters = {0,
                                                      std::numeric_limits<std::uint64_t>::max(),
                                                      (1ULL << 32U) - 1};
 
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  [[nodiscard]] bool at_end() const { return rest_.empty(); }
-
-  unsigned byte() {
-    if (rest_.empty()) return 0;
-    const auto first = static_cast<unsigned char>(rest_.front());
-    rest_.remove_prefix(1);
-    return first;
-  }
-
-  std::string_view bytes(std::size_t count) {
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(taken.size());
-    return taken;
-  }
-
-  template <typename T, std::size_t kSize>
-  T number(const std::array<T, kSize>& table) {
-    const unsigned first = byte();
-    if (first < kNumberEscape) return table[first % kSize];
-    std::make_unsigned_t<T> value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
-      value |= static_cast<std::make_unsigned_t<T>>(std::make_unsigned_t<T>{byte()} << (8 * i));
-    }
-    return static_cast<T>(value);
-  }
-
- private:
-  std::string_view rest_;
-};
-
 void put_byte(std::string& out, unsigned byte) { out += static_cast<char>(byte); }
 
 template <typename T, std::size_t kSize>
@@ -116,7 +82,7 @@ void put_number(std::string& out, const std::array<T, kSize>& table, T value) {
   }
 }
 
-void take_value(Reader& reader, std::string& out) {
+void take_value(ByteReader& reader, std::string& out) {
   const unsigned first = reader.byte();
   if (first < kValueEscape) {
     out = values()[first % values().size()];
@@ -140,7 +106,7 @@ void put_value(std::string& out, const std::string& value) {
   out += value;
 }
 
-Stamp take_stamp(Reader& reader) {
+Stamp take_stamp(ByteReader& reader) {
   const unsigned first = reader.byte();
   Stamp stamp{.base = static_cast<StampBase>(first & kBaseMask)};
   if (stamp.base == StampBase::kAbsent) return stamp;
@@ -178,7 +144,7 @@ void put_stamp(std::string& out, const Stamp& stamp) {
 }
 
 // Sets all of `out`, whose string keeps its memory.
-void take_operation(Reader& reader, Operation& out) {
+void take_operation(ByteReader& reader, Operation& out) {
   const unsigned first = reader.byte();
   const Kind kind = kSlots[first & kSlotMask];
   std::string value = std::move(out.value);
@@ -245,7 +211,7 @@ Trace decode_trace(std::string_view bytes) {
 }
 
 void decode_trace(std::string_view bytes, Trace& out) {
-  Reader reader(bytes);
+  ByteReader reader(bytes);
   std::size_t count = 0;
   while (!reader.at_end() && count < kMaxOperations) {
     if (count == out.size()) out.emplace_back();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "codec/resp3.h"
 #include "workload/rendering.h"
 
 namespace fencepost::workload {
@@ -88,12 +89,65 @@ std::int32_t some_wait(Random& random) {
 
 std::size_t somewhere(const Trace& trace, Random& random) { return random.below(trace.size()); }
 
-// A request as bytes, so that their mutation yields what is almost one.
-Operation as_payload(const Operation& operation) {
+// Arguments that a request has, should have, or must not have.
+std::string_view some_argument(Random& random) {
+  constexpr std::array<std::string_view, 26> kArguments = {"NX",
+                                                           "NEX",
+                                                           "PX",
+                                                           "nx",
+                                                           "",
+                                                           "STOP",
+                                                           "stop",
+                                                           "k",
+                                                           "SET",
+                                                           "GET",
+                                                           "DEL",
+                                                           "VDEL",
+                                                           "KEYNOTIFY",
+                                                           "set",
+                                                           "SCAN",
+                                                           "0",
+                                                           "50",
+                                                           "05",
+                                                           "-1",
+                                                           "+5",
+                                                           "1.5",
+                                                           "1.",
+                                                           ".5",
+                                                           "3155760000000",
+                                                           "3155760000001",
+                                                           "18446744073709551666"};
+  return random.pick(kArguments);
+}
+
+// A request as a payload, perhaps with an argument too many, too few, or another one.
+Operation as_payload(const Operation& operation, Random& random) {
+  const std::string payload = codec::encode(command_of(operation, keys()[operation.key]));
+  const auto frame = codec::decode_command(payload);
+  FENCEPOST_CHECK(frame.has_value());
+  std::vector<std::string_view> arguments(
+      frame->arguments.begin(),
+      frame->arguments.begin() + static_cast<std::ptrdiff_t>(frame->count));
+  while (random.one_in(2) && !arguments.empty()) {
+    const auto at = arguments.begin() + static_cast<std::ptrdiff_t>(random.below(arguments.size()));
+    switch (random.below(4)) {
+      case 0:
+        arguments.erase(at);
+        break;
+      case 1:
+        *at = some_argument(random);
+        break;
+      case 2:
+        arguments.insert(at, some_argument(random));
+        break;
+      default:
+        arguments.push_back(some_argument(random));
+        break;
+    }
+  }
   Operation out = operation;
   out.kind = Kind::kRawPayload;
-  codec::Command command = command_of(operation, keys()[operation.key]);
-  out.value = codec::encode(command);
+  out.value = codec::encode_command(arguments);
   return normalized(std::move(out));
 }
 
@@ -214,7 +268,7 @@ void mutate_once(Trace& trace, Random& random, std::size_t max_operations,
       return insert(trace, at, random_operation(random));
     case 2:
       make_room(trace, random, max_operations);
-      return insert(trace, somewhere(trace, random) + 1, std::move(operation));
+      return insert(trace, random.below(trace.size() + 1), std::move(operation));
     case 3:
       make_room(trace, random, max_operations);
       if (trace.empty()) return insert(trace, 0, std::move(operation));
@@ -228,7 +282,7 @@ void mutate_once(Trace& trace, Random& random, std::size_t max_operations,
       share(operation, trace[somewhere(trace, random)], random);
       break;
     case 7:
-      if (has_key(operation.kind) && random.one_in(4)) operation = as_payload(operation);
+      if (has_key(operation.kind) && random.one_in(4)) operation = as_payload(operation, random);
       if (operation.kind == Kind::kRawPayload) change_value(operation.value, random);
       break;
     default:
@@ -270,7 +324,9 @@ Operation random_operation(Random& random) {
   if (random.one_in(3)) operation.token = some_stamp(random);
   operation.by_ms = operation.kind == Kind::kWallStep ? some_offset(random) : some_wait(random);
   operation.timer = random.one_in(2);
-  if (is_request(operation.kind) && random.one_in(24)) return as_payload(operation);
+  if (has_key(operation.kind) && random.one_in(24)) {
+    return as_payload(operation, random);
+  }
   return normalized(std::move(operation));
 }
 
