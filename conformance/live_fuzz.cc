@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 // then as many as take about a second, so that those that wait do not hold up the others.
 constexpr std::size_t kFirstBatch = 24;
 constexpr std::size_t kMostAtOnce = 1'024;
-constexpr milliseconds kBatchTime{1'000};
+constexpr double kBatchTime = 1.5;  // seconds
 
 // How often a difference is looked for again.
 constexpr std::size_t kConfirmations = 5;
@@ -60,7 +60,7 @@ class LiveFuzz {
         options_(options),
         stop_(stop),
         progress_(progress),
-        search_(options.seed, options.live),
+        search_(options.seed, options.live, seed_traces()),
         started_(SteadyClock::now()) {}
 
   LiveFuzzResult run() {
@@ -69,10 +69,8 @@ class LiveFuzz {
     while (!is_over()) {
       // The next batch is thought out while this one runs.
       auto next = std::async(std::launch::async, [&] { return generate(size); });
-      const auto began = SteadyClock::now();
-      run_batch(batch);
-      const auto took = std::max<SteadyClock::duration>(SteadyClock::now() - began, milliseconds{1});
-      const auto fitting = static_cast<std::size_t>(batch.size() * (kBatchTime / took + 1));
+      const double took = run_batch(batch);
+      const auto fitting = static_cast<std::size_t>(static_cast<double>(size) * kBatchTime / took);
       batch = next.get();
       size = std::clamp(fitting, kFirstBatch, std::min(2 * size, kMostAtOnce));
     }
@@ -86,9 +84,11 @@ class LiveFuzz {
     return std::chrono::duration_cast<milliseconds>(SteadyClock::now() - started_);
   }
 
+  [[nodiscard]] bool has_enough() const {
+    return result_.differences.size() >= options_.stop_after;
+  }
   [[nodiscard]] bool is_over() const {
-    return stop_ || result_.endpoint_lost || elapsed() >= options_.time ||
-           result_.differences.size() >= options_.stop_after;
+    return stop_ || result_.endpoint_lost || elapsed() >= options_.time || has_enough();
   }
 
   std::vector<Trial> generate(std::size_t size) {
@@ -146,14 +146,18 @@ class LiveFuzz {
     progress_(progress);
   }
 
-  void run_batch(std::vector<Trial>& batch) {
+  // Returns how many seconds the cases took.
+  double run_batch(std::vector<Trial>& batch) {
+    const auto began = SteadyClock::now();
     const SuiteResult ran = run_cases(batch, options_.suite);
+    const std::chrono::duration<double> took = SteadyClock::now() - began;
     for (std::size_t i = 0; i < ran.cases.size(); ++i) {
       const CaseResult& result = ran.cases[i];
-      if (result.verdict != Verdict::kFailed || is_over()) continue;
+      if (result.verdict != Verdict::kFailed || has_enough()) continue;
       if (!known_.insert(result.requirement + ": " + result.message).second) continue;
       investigate(batch[i], result);
     }
+    return std::max(took.count(), 0.001);
   }
 
   // ---- A difference

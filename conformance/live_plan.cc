@@ -34,6 +34,7 @@ constexpr std::int64_t kUnsureMs = 5'000;
 constexpr std::int64_t kFromLimitMs = 1'000;
 // The farthest that a scenario can express, relative to a clock.
 constexpr std::int64_t kFarthestMs = 1'000'000'000;
+constexpr std::uint8_t kFirstKey = 0;
 constexpr std::size_t kMaxWaits = 2;  // of one plan: they take real time
 
 workload::NaiveOptions model_options() {
@@ -354,43 +355,50 @@ class Planner {
   void close() {
     // A copy: what is added touches keys itself.
     const std::set<std::string> touched = touched_;
-    std::vector<std::uint8_t> clients(connected_.begin(), connected_.end());
+    const std::vector<std::uint8_t> clients(connected_.begin(), connected_.end());
     if (clients.empty()) return;
-    const bool observed = std::any_of(plan_.steps.begin(), plan_.steps.end(), registers);
+    std::vector<std::uint8_t> keys;
+    for (std::uint8_t key = 0; key < workload::kKeys; ++key) {
+      if (touched.contains(workload::keys().at(key))) keys.push_back(key);
+    }
     std::size_t turn = 0;
-    for (std::uint8_t key = 0; key < workload::kKeys; ++key) {
-      if (!touched.contains(workload::keys().at(key))) continue;
-      request({.kind = Kind::kGet, .client = clients[turn++ % clients.size()], .key = key});
+    const auto next_client = [&] { return clients[turn++ % clients.size()]; };
+    const auto read = [&](std::uint8_t key) {
+      request({.kind = Kind::kGet, .client = next_client(), .key = key});
+    };
+    for (const std::uint8_t key : keys) read(key);
+    if (!short_sets_.empty()) {
+      wait();
+      for (const std::uint8_t key : keys) {
+        if (expired_.contains(workload::keys().at(key))) read(key);
+      }
     }
-    if (!observed) return;
-    for (std::uint8_t key = 0; key < workload::kKeys; ++key) {
-      if (!touched.contains(workload::keys().at(key))) continue;
-      request({.kind = Kind::kSet,
-               .client = clients.front(),
-               .key = key,
-               .value = "end",
-               .px_ms = px_to_keep(key),
-               .timestamp = {.base = StampBase::kNow},
-               .token = closing_token(key)});
-    }
+    for (const std::uint8_t key : keys) show_token(key, next_client());
+    if (std::none_of(plan_.steps.begin(), plan_.steps.end(), registers)) return;
     for (const std::uint8_t client : clients) {
-      if (client != clients.front()) request({.kind = Kind::kGet, .client = client, .key = 0});
+      request({.kind = Kind::kGet, .client = client, .key = keys.empty() ? kFirstKey : keys[0]});
     }
   }
 
-  // A key with a time gets another one, as it is left open whether a SET without PX ends it.
-  [[nodiscard]] std::optional<std::int64_t> px_to_keep(std::uint8_t key) const {
+  // SETs that need the very token that the key holds: one that is a little older is refused.
+  void show_token(std::uint8_t key, std::uint8_t client) {
+    Operation set{.kind = Kind::kSet,
+                  .client = client,
+                  .key = key,
+                  .value = "end",
+                  .condition = codec::Condition::kIfAbsent,
+                  .timestamp = {.base = StampBase::kNow}};
     for (const workload::KeyState& state : model_.state(now())) {
-      if (state.key == workload::keys().at(key) && state.remaining) return kMinuteMs;
+      if (state.key != workload::keys().at(key)) continue;
+      set.condition = codec::Condition::kAlways;
+      // A key with a time gets another one: whether a SET without PX ends it is left open.
+      if (state.remaining) set.px_ms = kMinuteMs;
+      if (!state.token) continue;
+      set.token = {.base = StampBase::kToken, .offset_ms = -1};
+      request(set);
+      set.token.offset_ms = 0;
     }
-    return std::nullopt;
-  }
-
-  [[nodiscard]] Stamp closing_token(std::uint8_t key) const {
-    for (const workload::KeyState& state : model_.state(now())) {
-      if (state.key == workload::keys().at(key) && state.token) return {.base = StampBase::kToken};
-    }
-    return {};
+    request(set);
   }
 
   // ---- The model

@@ -29,8 +29,9 @@ struct LiveOptions {
   std::optional<std::chrono::milliseconds> short_expiry{300};
   std::chrono::milliseconds expiry_slack{250};  // how late a store may remove a key
   std::size_t max_operations = 16;              // before the closing ones
-  // Ends with operations that show the state: a GET of each key that was touched, a SET of each
-  // that is observed, and a request of each client, behind which no notification can hide.
+  // Ends with operations that show the state. Of each key that was touched: its value and version,
+  // that it expires, how great a token it asks for, that it is observed or not. And a request of
+  // each client, behind which no notification can hide.
   bool closing = true;
 };
 

@@ -20,18 +20,31 @@ using workload::Trace;
 // Pairs of operations are tried where there are no more than this.
 constexpr std::size_t kPairsOf = 10;
 
-// What gets smaller: first the one, then the other.
+// What gets smaller: the first of these that differs.
 struct Cost {
   std::size_t steps;
   std::size_t text;
+  std::size_t unusual;
   friend auto operator<=>(const Cost&, const Cost&) = default;
 };
+
+// How far clients and keys are from the first, and values from `v`.
+std::size_t unusual_in(const LivePlan& plan) {
+  std::size_t out = 0;
+  for (const LiveStep& step : plan.steps) {
+    out += std::size_t{step.operation.client} + step.operation.key;
+    if (step.operation.value != "v") ++out;
+  }
+  return out;
+}
 
 std::string text_of(const LivePlan& plan) {
   return scenario_text(plan, {.id = "x", .title = "x"});
 }
 
-Cost cost_of(const LivePlan& plan) { return {size_of(plan).steps, text_of(plan).size()}; }
+Cost cost_of(const LivePlan& plan) {
+  return {size_of(plan).steps, text_of(plan).size(), unusual_in(plan)};
+}
 
 Trace without(const Trace& trace, std::size_t from, std::size_t count) {
   Trace out(trace.begin(), trace.begin() + static_cast<std::ptrdiff_t>(from));

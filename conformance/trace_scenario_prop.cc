@@ -16,6 +16,7 @@
 #include "conformance/scenario_loader.h"
 #include "conformance/trace_scenario.h"
 #include "endpoint/in_process.h"
+#include "reference_store/faults/fault.h"
 #include "workload/random.h"
 #include "workload/trace_mutator.h"
 
@@ -44,8 +45,16 @@ struct Tally {
   std::set<std::string> cited;
 };
 
-void run_on_reference(const Case& test_case, codec::DialectId dialect, const std::string& text) {
-  const auto endpoint = endpoint::make_in_process_endpoint({.service = {.dialect = dialect}});
+// On the reference store, or on one of a fault.
+void expect_pass(const Case& test_case, codec::DialectId dialect, const std::string& text,
+                 const store::Fault* fault = nullptr) {
+  endpoint::InProcessOptions options{.service = {.dialect = dialect}};
+  if (fault != nullptr) {
+    options.make_store = [fault](const store::ServiceOptions& service) {
+      return fault->make(service, 1);
+    };
+  }
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(options));
   auto session = endpoint->open_session();
   ASSERT_TRUE(session);
   const Profile profile =
@@ -53,7 +62,7 @@ void run_on_reference(const Case& test_case, codec::DialectId dialect, const std
   const CaseResult result = run_case(test_case, **session, {.profile = profile, .run_id = "r"});
   EXPECT_EQ(name(result.verdict), name(Verdict::kPassed))
       << result.message << "\nexpected " << result.expected << "\nactual   " << result.actual
-      << "\nline " << result.position.line << "\n"
+      << "\nline " << result.position.line << (fault == nullptr ? "" : fault->id) << "\n"
       << text;
 }
 
@@ -70,7 +79,7 @@ TEST(TraceScenarioProp, ReferenceStorePassesEveryScenario) {
     ASSERT_TRUE(errors.empty()) << describe(errors.front()) << "\n" << text;
     ASSERT_EQ(cases.size(), 1U);
     for (const codec::DialectId dialect : codec::kDialects) {
-      run_on_reference(cases.front(), dialect, text);
+      expect_pass(cases.front(), dialect, text);
     }
     ++tally.ran;
     tally.steps += cases.front().steps.size();
@@ -80,6 +89,29 @@ TEST(TraceScenarioProp, ReferenceStorePassesEveryScenario) {
   EXPECT_GT(tally.steps, 10 * tally.ran);
   RecordProperty("requirements", static_cast<int>(tally.cited.size()));
   EXPECT_GT(tally.cited.size(), 40U);
+}
+
+// Nor do stores fail that are right in another way.
+TEST(TraceScenarioProp, UnusualStoresPassEveryScenario) {
+  const std::set<std::string> ids = requirement_ids();
+  constexpr std::uint64_t kTracesOfEach = 150;
+  std::size_t stores = 0;
+  for (const store::Fault& fault : store::faults()) {
+    if (fault.kind != store::FaultKind::kBenign || HasFailure()) continue;
+    ++stores;
+    for (std::uint64_t seed = 1; seed <= kTracesOfEach && !HasFailure(); ++seed) {
+      workload::Random random(stores * kTraces + seed);
+      const LivePlan plan = plan_live(random_trace(random), {});
+      if (plan.requests() == 0) continue;
+      const std::string text = scenario_text(plan, {.id = "fuzz-live.x", .title = "t"});
+      std::vector<LoadError> errors;
+      const std::vector<Case> cases = load_scenario({"x.yaml", text}, ids, errors);
+      ASSERT_EQ(cases.size(), 1U) << text;
+      const auto dialect = codec::kDialects.at(seed % codec::kDialects.size());
+      expect_pass(cases.front(), dialect, text, &fault);
+    }
+  }
+  EXPECT_GT(stores, 10U);
 }
 
 // What is planned is planned again the same, so that a trace that was shrunk stands for itself.

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "workload/model_coverage.h"
 #include "workload/trace_bytes.h"
 #include "workload/trace_mutator.h"
+#include "workload/trace_text.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -47,8 +49,19 @@ std::string key_of(const LiveStep& step) {
 
 }  // namespace
 
-TraceSearch::TraceSearch(std::uint64_t seed, const LiveOptions& options)
-    : random_(seed), options_(options) {}
+std::vector<workload::Trace> seed_traces() {
+  std::vector<workload::Trace> out;
+  for (const SourceFile& file : built_in_traces()) {
+    auto trace = workload::parse_trace(file.content);
+    FENCEPOST_CHECK(trace.has_value());
+    out.push_back(std::move(*trace));
+  }
+  return out;
+}
+
+TraceSearch::TraceSearch(std::uint64_t seed, const LiveOptions& options,
+                         std::vector<workload::Trace> seeds)
+    : random_(seed), options_(options), seeds_(std::move(seeds)) {}
 
 LivePlan TraceSearch::next() {
   for (std::size_t tries = 1;; ++tries) {
@@ -72,6 +85,7 @@ TraceSearch::Progress TraceSearch::progress() const {
 }
 
 workload::Trace TraceSearch::candidate() {
+  if (next_seed_ < seeds_.size()) return seeds_[next_seed_++];
   constexpr std::size_t kFresh = 16;
   if (corpus_.empty() || random_.one_in(kFresh)) {
     workload::Trace trace;

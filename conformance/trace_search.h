@@ -1,7 +1,7 @@
 // Looks for traces that are worth sending: those in which the naive model takes a branch, or two
 // requests in a row on a key have outcomes, that no trace before had.
 //
-//   TraceSearch search(seed, live_options);
+//   TraceSearch search(seed, live_options, seed_traces());
 //   LivePlan plan = search.next();
 //
 // Pure: the same seed and options yield the same plans in the same order, whatever becomes of them.
@@ -14,14 +14,22 @@
 #include <vector>
 
 #include "conformance/live_plan.h"
+#include "conformance/scenario_loader.h"
 #include "workload/operation.h"
 #include "workload/random.h"
 
 namespace fencepost::conformance {
 
+// Those files, built into the program.
+[[nodiscard]] const std::vector<SourceFile>& built_in_traces();
+
+// The hand-written traces that the fuzz targets begin with, too (fuzz/traces/).
+[[nodiscard]] std::vector<workload::Trace> seed_traces();
+
 class TraceSearch {
  public:
-  TraceSearch(std::uint64_t seed, const LiveOptions& options);
+  // Begins with the seeds, in their order.
+  TraceSearch(std::uint64_t seed, const LiveOptions& options, std::vector<workload::Trace> seeds);
 
   // A plan with at least one request, different from those before: a novel one where one is found
   // soon, else any.
@@ -43,6 +51,8 @@ class TraceSearch {
 
   workload::Random random_;
   LiveOptions options_;
+  std::vector<workload::Trace> seeds_;
+  std::size_t next_seed_ = 0;
   std::vector<workload::Trace> corpus_;
   std::unordered_set<std::uint32_t> features_;  // of coverage
   std::unordered_set<std::uint32_t> edges_;
