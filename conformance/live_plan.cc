@@ -144,7 +144,9 @@ class Planner {
       }
     }
     for (const workload::KeyState& key : model_.state({step.now_ms, elapsed_ - by})) {
-      if (key.remaining && *key.remaining <= by) expired_.insert(key.key);
+      if (!key.remaining || *key.remaining > by) continue;
+      expired_.insert(key.key);
+      if (key.token) expired_fenced_.insert(key.key);
     }
     ++waits_;
     short_sets_.clear();
@@ -271,6 +273,8 @@ class Planner {
       if (!notification.open.empty()) return false;
     }
     if (expected.kind == ReplyKind::kError && has_another_fault(step)) return false;
+    // Whether an expired key leaves its token behind is left open.
+    if (expired_fenced_.contains(key) && changes_keys(step.operation.kind)) return false;
     // Whether a SET without PX ends the time of the key is left open.
     if (makes_version(step) && step.before.has_deadline && !step.operation.px_ms) return false;
     // Else its expiry could be told at any time.
@@ -427,6 +431,7 @@ class Planner {
   std::set<std::uint8_t> connected_;
   std::set<std::string> touched_;
   std::set<std::string> expired_;  // keys that do not exist because their time has passed
+  std::set<std::string> expired_fenced_;  // those that had a token then
   std::map<std::string, std::size_t> last_versions_;
   std::vector<std::size_t> short_sets_;  // steps with a short expiry that nobody has waited for
   std::size_t waits_ = 0;

@@ -1,6 +1,7 @@
 #include "conformance/shrink_trace.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,6 +20,8 @@ using workload::Trace;
 
 // Pairs of operations are tried where there are no more than this.
 constexpr std::size_t kPairsOf = 10;
+// So many are followed of those that fail when something is left out and the state is looked at.
+constexpr std::size_t kDetours = 3;
 
 // What gets smaller: the first of these that differs.
 struct Cost {
@@ -171,16 +174,41 @@ std::vector<Trace> simpler(const Trace& trace) {
   return out;
 }
 
+// The same tokens, but counted from the start, so that they do not depend on other operations.
+Trace with_tokens_from_start(const LivePlan& plan) {
+  Trace out = plan.operations();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const workload::Offered& offered = plan.steps[i].token;
+    if (offered.form != workload::Offered::Form::kTimestamp) continue;
+    constexpr std::int64_t kFarthestMs = 1'000'000'000;
+    const auto from_start = static_cast<std::int64_t>(offered.timestamp.wall_ms) -
+                            static_cast<std::int64_t>(plan.start_ms);
+    const auto& nodes = workload::nodes();
+    const auto node = static_cast<std::size_t>(
+        std::find(nodes.begin(), nodes.end(), offered.timestamp.node) - nodes.begin());
+    if (std::llabs(from_start) > kFarthestMs || node >= workload::kStoreNode) continue;
+    out[i].token = {.base = StampBase::kStart,
+                    .node = static_cast<std::uint8_t>(node),
+                    .offset_ms = static_cast<std::int32_t>(from_start),
+                    .counter = offered.timestamp.counter};
+  }
+  return out;
+}
+
 class Shrinker {
  public:
   Shrinker(const LivePlan& failing, const FirstFailing& first_failing)
-      : first_failing_(first_failing), best_(failing), cost_(cost_of(failing)) {
-    options_ = failing.options;
-    options_.closing = false;
-  }
+      : first_failing_(first_failing), best_(failing), cost_(cost_of(failing)) {}
 
   Shrunk run() {
+    std::vector<LivePlan> independent = {
+        plan_live(with_tokens_from_start(best_), options_of(best_))};
+    if (fails_first(independent)) best_ = std::move(independent.front());
+    cost_ = cost_of(best_);
     while (once()) {
+    }
+    // What shows a difference may need less to show it in another way.
+    while (detour()) {
     }
     return {std::move(best_), tried_};
   }
@@ -197,12 +225,50 @@ class Shrinker {
     return smaller;
   }
 
+  // Leaves out one operation, and looks at the whole state in the end instead.
+  bool detour() {
+    std::vector<LivePlan> plans;
+    for (const Trace& trace : without_pieces(best_.operations(), 1)) {
+      LiveOptions options = options_of(best_);
+      options.closing = true;
+      LivePlan plan = plan_live(trace, options);
+      if (plan.requests() > 0) plans.push_back(std::move(plan));
+    }
+    for (std::size_t tries = 0; tries < kDetours && !plans.empty(); ++tries) {
+      tried_ += plans.size();
+      const auto failing = first_failing_(plans);
+      if (!failing) return false;
+      Shrinker other(plans[*failing], first_failing_);
+      while (other.once()) {
+      }
+      tried_ += other.tried_;
+      if (other.cost_ < cost_) {
+        best_ = std::move(other.best_);
+        cost_ = other.cost_;
+        return true;
+      }
+      plans.erase(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(*failing) + 1);
+    }
+    return false;
+  }
+
+  static LiveOptions options_of(const LivePlan& plan) {
+    LiveOptions options = plan.options;
+    options.closing = false;
+    options.max_operations = plan.steps.size();
+    return options;
+  }
+
+  bool fails_first(const std::vector<LivePlan>& plans) {
+    tried_ += plans.size();
+    return first_failing_(plans) == 0;
+  }
+
   bool take(const std::vector<Trace>& traces) {
     std::vector<LivePlan> plans;
     std::set<std::string> seen;
     for (const Trace& trace : traces) {
-      options_.max_operations = best_.steps.size();
-      LivePlan plan = plan_live(trace, options_);
+      LivePlan plan = plan_live(trace, options_of(best_));
       if (plan.requests() == 0 || cost_of(plan) >= cost_) continue;
       if (seen.insert(text_of(plan)).second) plans.push_back(std::move(plan));
     }
@@ -216,7 +282,6 @@ class Shrinker {
   }
 
   const FirstFailing& first_failing_;
-  LiveOptions options_;
   LivePlan best_;
   Cost cost_;
   std::size_t tried_ = 0;
