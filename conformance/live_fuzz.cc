@@ -113,10 +113,9 @@ class LiveFuzz {
   SuiteResult run_cases(const std::vector<Trial>& trials, const SuiteOptions& suite) {
     std::vector<const Case*> cases;
     for (const Trial& trial : trials) cases.push_back(trial.test_case.get());
-    SuiteResult ran = run_suite(endpoint_, cases, catalogue_, suite, stop_,
-                                [&](const CaseResult& result, std::size_t, std::size_t) {
-                                  count(result);
-                                });
+    SuiteResult ran =
+        run_suite(endpoint_, cases, catalogue_, suite, stop_,
+                  [&](const CaseResult& result, std::size_t, std::size_t) { count(result); });
     if (ran.endpoint_lost) {
       result_.endpoint_lost = true;
       result_.lost_message = ran.lost_message;
@@ -285,7 +284,7 @@ ExitCode exit_code(const LiveFuzzResult& result) {
   if (result.endpoint_lost) return ExitCode::kUnreachable;
   if (result.interrupted) return ExitCode::kInterrupted;
   return result.differences.empty() && result.passed > 0 ? ExitCode::kConformant
-                                                      : ExitCode::kInconclusive;
+                                                         : ExitCode::kInconclusive;
 }
 
 }  // namespace fencepost::conformance

@@ -72,7 +72,8 @@ struct LiveFuzzResult {
     endpoint::Endpoint& endpoint, const Catalogue& catalogue, const LiveFuzzOptions& options,
     const std::atomic<bool>& stop, const std::function<void(const LiveFuzzProgress&)>& progress);
 
-// Makes the difference that of a file of this name: its text, its case and where its result points to.
+// Makes the difference that of a file of this name: its text, its case and where its result points
+// to.
 void write_as(Difference& difference, const ScenarioWords& words, const std::string& file,
               const Catalogue& catalogue);
 

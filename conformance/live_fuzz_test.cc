@@ -163,9 +163,9 @@ TEST(LiveFuzz, LeavesNoKeysBehindWhenInterrupted) {
   options.suite.jobs = 1;
   options.time = std::chrono::hours{1};
   std::atomic<bool> stop{false};
-  const LiveFuzzResult result = run_live_fuzz(
-      *shared.endpoint, catalogue(), options, stop,
-      [&](const LiveFuzzProgress& progress) { stop = stop || progress.cases > 30; });
+  const LiveFuzzResult result =
+      run_live_fuzz(*shared.endpoint, catalogue(), options, stop,
+                    [&](const LiveFuzzProgress& progress) { stop = stop || progress.cases > 30; });
   EXPECT_TRUE(result.interrupted);
   EXPECT_EQ(exit_code(result), ExitCode::kInterrupted);
   EXPECT_EQ(shared.service->key_count(), 0U);

@@ -133,9 +133,10 @@ class Planner {
     if (short_sets_.empty() || waits_ == kMaxWaits) return;
     const auto by = *plan_.options.short_expiry + plan_.options.expiry_slack;
     elapsed_ += by;
-    LiveStep step{.operation = {.kind = Kind::kWait, .by_ms = static_cast<std::int32_t>(by.count())},
-                  .now_ms = now_ms(),
-                  .waits_for = short_sets_.back()};
+    LiveStep step{
+        .operation = {.kind = Kind::kWait, .by_ms = static_cast<std::int32_t>(by.count())},
+        .now_ms = now_ms(),
+        .waits_for = short_sets_.back()};
     const Prediction expected = predict(model_, step);
     for (const auto& notification : expected.notifications) {
       if (!notification.open.empty()) {
@@ -304,8 +305,8 @@ class Planner {
         break;
       default:
         // Of the form; what else is wrong shows only when that is right.
-        return is_raw(step, codec::Verb::kSet) && (!is_timestamp(step.timestamp) ||
-                                                   too_far_ahead(step.timestamp, step.now_ms));
+        return is_raw(step, codec::Verb::kSet) &&
+               (!is_timestamp(step.timestamp) || too_far_ahead(step.timestamp, step.now_ms));
     }
     NaiveModel copy = model_;
     const Prediction expected = predict(copy, repaired);
@@ -430,7 +431,7 @@ class Planner {
   std::chrono::milliseconds elapsed_{0};
   std::set<std::uint8_t> connected_;
   std::set<std::string> touched_;
-  std::set<std::string> expired_;  // keys that do not exist because their time has passed
+  std::set<std::string> expired_;         // keys that do not exist because their time has passed
   std::set<std::string> expired_fenced_;  // those that had a token then
   std::map<std::string, std::size_t> last_versions_;
   std::vector<std::size_t> short_sets_;  // steps with a short expiry that nobody has waited for

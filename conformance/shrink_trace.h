@@ -22,8 +22,8 @@ struct Shrunk {
 
 // Greedy: takes the first smaller plan that fails and begins anew, until none does; then tries
 // whether the state in the end shows the difference with less. Each is
-// smaller, by the number of its steps, then by the length of its text, then by how usual its clients,
-// keys and values are, so that it ends.
+// smaller, by the number of its steps, then by the length of its text, then by how usual its
+// clients, keys and values are, so that it ends.
 [[nodiscard]] Shrunk shrink(const LivePlan& failing, const FirstFailing& first_failing);
 
 }  // namespace fencepost::conformance

@@ -254,7 +254,8 @@ class Writer {
     const bool told = std::any_of(plan_.steps.begin(), plan_.steps.end(), registers);
     std::vector<std::string> out;
     for (const std::uint8_t client : used) {
-      out.push_back(fmt::format("{}: {}", kClientNames.at(client), told ? "{observes: true}" : "{}"));
+      out.push_back(
+          fmt::format("{}: {}", kClientNames.at(client), told ? "{observes: true}" : "{}"));
     }
     return out;
   }
@@ -283,8 +284,7 @@ class Writer {
   }
 
   std::string_view cite(std::string_view requirement) {
-    if (std::find(requirements_.begin(), requirements_.end(), requirement) ==
-        requirements_.end()) {
+    if (std::find(requirements_.begin(), requirements_.end(), requirement) == requirements_.end()) {
       requirements_.push_back(requirement);
     }
     return requirement;
@@ -304,9 +304,9 @@ class Writer {
     const LiveStep& step = plan_.steps[index];
     switch (step.operation.kind) {
       case Kind::kWait:
-        line(fmt::format("wait: {{until: {}.reply + {}}}", mark_name(*step.waits_for),
-                         duration(plan_.options.short_expiry->count() +
-                                  plan_.options.expiry_slack.count())));
+        line(fmt::format(
+            "wait: {{until: {}.reply + {}}}", mark_name(*step.waits_for),
+            duration(plan_.options.short_expiry->count() + plan_.options.expiry_slack.count())));
         break;
       case Kind::kDisconnect:
         line(fmt::format("disconnect: {}", kClientNames.at(step.operation.client)));
@@ -562,8 +562,8 @@ std::string_view requirement_of(const LiveStep& step, const ExpectedNotification
 
 std::string name_of(const LiveStep& step) {
   constexpr std::array<std::string_view, workload::kKinds> kNames = {
-      "SET",     "GET",          "DEL",  "VDEL",      "KEYNOTIFY",
-      "STOP",    "a payload",    "wait", "wall step", "disconnect"};
+      "SET",  "GET",       "DEL",  "VDEL",      "KEYNOTIFY",
+      "STOP", "a payload", "wait", "wall step", "disconnect"};
   std::string out(kNames.at(static_cast<std::size_t>(verb_of(step))));
   const workload::Operation& operation = step.operation;
   if (operation.condition == Condition::kIfAbsent) out += " NX";

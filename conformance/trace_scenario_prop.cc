@@ -103,7 +103,8 @@ TEST(TraceScenarioProp, UnusualStoresFailNoScenario) {
       if (plan.requests() == 0) continue;
       const std::string id = "fuzz-live." + std::to_string(seed);
       const std::string text = scenario_text(plan, {.id = id, .title = "t"});
-      for (Case& loaded : load_scenario({id, text}, ids, errors)) cases.push_back(std::move(loaded));
+      for (Case& loaded : load_scenario({id, text}, ids, errors))
+        cases.push_back(std::move(loaded));
       ASSERT_TRUE(errors.empty()) << text;
     }
     const auto endpoint = endpoint::make_in_process_endpoint(
@@ -116,13 +117,12 @@ TEST(TraceScenarioProp, UnusualStoresFailNoScenario) {
     std::vector<const Case*> all;
     for (const Case& test_case : cases) all.push_back(&test_case);
     const std::atomic<bool> stop{false};
-    const SuiteResult ran =
-        run_suite(*endpoint, all, library.catalogue, suite, stop,
-                  [](const CaseResult&, std::size_t, std::size_t) {});
+    const SuiteResult ran = run_suite(*endpoint, all, library.catalogue, suite, stop,
+                                      [](const CaseResult&, std::size_t, std::size_t) {});
     for (const CaseResult& result : ran.cases) {
       EXPECT_NE(result.verdict, Verdict::kFailed)
-          << fault.id << ": " << result.message << "\nexpected " << result.expected
-          << "\nactual   " << result.actual << "\nline " << result.position.line << "\n"
+          << fault.id << ": " << result.message << "\nexpected " << result.expected << "\nactual   "
+          << result.actual << "\nline " << result.position.line << "\n"
           << result.test_case->source;
     }
     // What is slow makes cases inconclusive whose keys expire; most have none.

@@ -78,10 +78,7 @@ LivePlan TraceSearch::next() {
 }
 
 TraceSearch::Progress TraceSearch::progress() const {
-  return {.tried = tried_,
-          .novel = corpus_.size(),
-          .edges = edges_.size(),
-          .pairs = pairs_.size()};
+  return {.tried = tried_, .novel = corpus_.size(), .edges = edges_.size(), .pairs = pairs_.size()};
 }
 
 workload::Trace TraceSearch::candidate() {

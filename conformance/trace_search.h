@@ -36,10 +36,10 @@ class TraceSearch {
   [[nodiscard]] LivePlan next();
 
   struct Progress {
-    std::size_t tried = 0;   // traces that the model has run
-    std::size_t novel = 0;   // those that are kept to make others of
-    std::size_t edges = 0;   // of the model
-    std::size_t pairs = 0;   // of outcomes
+    std::size_t tried = 0;  // traces that the model has run
+    std::size_t novel = 0;  // those that are kept to make others of
+    std::size_t edges = 0;  // of the model
+    std::size_t pairs = 0;  // of outcomes
   };
   [[nodiscard]] Progress progress() const;
 

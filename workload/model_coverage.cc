@@ -75,7 +75,7 @@ void note_block(std::uintptr_t block) {
 }  // namespace fencepost::workload
 
 // Called by each basic block of what is compiled with -fsanitize-coverage=trace-pc.
-extern "C" void __sanitizer_cov_trace_pc();  // NOLINT: the compilers give the name
+extern "C" void __sanitizer_cov_trace_pc();   // NOLINT: the compilers give the name
 extern "C" void __sanitizer_cov_trace_pc() {  // NOLINT
   fencepost::workload::note_block(
       reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));  // NOLINT: an address
