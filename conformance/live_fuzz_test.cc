@@ -99,7 +99,7 @@ TEST(LiveFuzz, TheSameSeedSendsTheSame) {
   TraceSearch b(7, options, seed_traces());
   TraceSearch c(8, options, seed_traces());
   bool differs = false;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 1'000; ++i) {
     const std::string plan = workload::encode_trace(a.next().operations());
     ASSERT_EQ(plan, workload::encode_trace(b.next().operations()));
     differs = differs || plan != workload::encode_trace(c.next().operations());

@@ -31,12 +31,14 @@ struct Cost {
   friend auto operator<=>(const Cost&, const Cost&) = default;
 };
 
-// How far clients and keys are from the first, and values from `v`.
+// How far clients and keys are from the first, values from `v`, and tokens from the start.
 std::size_t unusual_in(const LivePlan& plan) {
   std::size_t out = 0;
   for (const LiveStep& step : plan.steps) {
     out += std::size_t{step.operation.client} + step.operation.key;
     if (step.operation.value != "v") ++out;
+    const StampBase base = step.operation.token.base;
+    if (base != StampBase::kAbsent && base != StampBase::kStart) ++out;
   }
   return out;
 }
@@ -207,10 +209,6 @@ class Shrinker {
       : first_failing_(first_failing), best_(failing), cost_(cost_of(failing)) {}
 
   Shrunk run() {
-    std::vector<LivePlan> independent = {
-        plan_live(with_tokens_from_start(best_), options_of(best_))};
-    if (fails_first(independent)) best_ = std::move(independent.front());
-    cost_ = cost_of(best_);
     while (once()) {
     }
     // What shows a difference may need less to show it in another way.
@@ -222,7 +220,7 @@ class Shrinker {
  private:
   // One round over all that may be smaller. Was something?
   bool once() {
-    bool smaller = false;
+    bool smaller = take({with_tokens_from_start(best_)});
     for (std::size_t size = (best_.steps.size() + 1) / 2; size > 0; size /= 2) {
       while (take(without_pieces(best_.operations(), size))) smaller = true;
     }
@@ -263,11 +261,6 @@ class Shrinker {
     options.closing = false;
     options.max_operations = plan.steps.size();
     return options;
-  }
-
-  bool fails_first(const std::vector<LivePlan>& plans) {
-    tried_ += plans.size();
-    return first_failing_(plans) == 0;
   }
 
   bool take(const std::vector<Trace>& traces) {

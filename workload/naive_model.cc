@@ -207,9 +207,10 @@ void NaiveModel::set(const Step& step, const Wanted& wanted) {
   if (!existed) {
     entries_.emplace_back();
     entry = &entries_.back();
-    entry->key = wanted.key;
+    entry->key = std::string(wanted.key);
   }
-  entry->value = wanted.value;
+  // Made anew, as an assignment looks at addresses: the same trace must take the same branches.
+  entry->value = std::string(wanted.value);
   entry->version = next_version(timestamp.timestamp, step.now.wall_ms);
   entry->origin = step.index;
   if (tokened && (!entry->fenced || compare(step.token.timestamp, entry->token) > 0)) {
