@@ -273,7 +273,12 @@ class Planner {
     for (const auto& notification : expected.notifications) {
       if (!notification.open.empty()) return false;
     }
-    if (expected.kind == ReplyKind::kError && has_another_fault(step)) return false;
+    // Of a SET that is wrong in its form; what else is wrong with it may be looked at first.
+    const bool form = expected.kind == ReplyKind::kError && is_raw(step, codec::Verb::kSet) &&
+                      expected.error == ErrorCode::kEmptyKey;
+    if (form && (!is_timestamp(step.timestamp) || too_far_ahead(step.timestamp, step.now_ms))) {
+      return false;
+    }
     // Whether an expired key leaves its token behind is left open.
     if (expired_fenced_.contains(key) && changes_keys(step.operation.kind)) return false;
     // Whether a SET without PX ends the time of the key is left open.
@@ -281,53 +286,6 @@ class Planner {
     // Else its expiry could be told at any time.
     const bool observes = registers(step);
     return !observes || !is_short_lived(key);
-  }
-
-  // Which of two faults a store looks at first is left open.
-  [[nodiscard]] bool has_another_fault(const LiveStep& step) const {
-    LiveStep repaired = step;
-    switch (step.expected.error) {
-      case ErrorCode::kMissingTimestamp:
-      case ErrorCode::kTimestampTooFarAhead:
-        repaired.timestamp = good_timestamp(step);
-        break;
-      case ErrorCode::kMalformedTimestamp:
-        if (step.operation.kind != Kind::kDel && step.operation.kind != Kind::kVdel &&
-            step.timestamp.form == Offered::Form::kMalformed) {
-          repaired.timestamp = good_timestamp(step);
-          break;
-        }
-        [[fallthrough]];
-      case ErrorCode::kTokenRequired:
-      case ErrorCode::kTokenLower:
-      case ErrorCode::kTokenTooFarAhead:
-        repaired.token = good_token(step);
-        break;
-      default:
-        // Of the form; what else is wrong shows only when that is right.
-        return is_raw(step, codec::Verb::kSet) &&
-               (!is_timestamp(step.timestamp) || too_far_ahead(step.timestamp, step.now_ms));
-    }
-    NaiveModel copy = model_;
-    const Prediction expected = predict(copy, repaired);
-    return expected.kind == ReplyKind::kError || expected.kind == ReplyKind::kNotApplied ||
-           !expected.open.empty();
-  }
-
-  [[nodiscard]] static Offered good_timestamp(const LiveStep& step) {
-    return {.form = Offered::Form::kTimestamp,
-            .timestamp = {.wall_ms = step.now_ms, .counter = 0, .node = "a"}};
-  }
-
-  [[nodiscard]] Offered good_token(const LiveStep& step) const {
-    const Operation& operation = step.operation;
-    const std::string key = step.raw.size() > 1 ? step.raw[1] : workload::keys().at(operation.key);
-    for (const workload::KeyState& state : model_.state(now())) {
-      if (state.key == key && state.token) {
-        return {.form = Offered::Form::kTimestamp, .timestamp = *state.token};
-      }
-    }
-    return {};
   }
 
   [[nodiscard]] bool is_observed(const std::string& key) const {

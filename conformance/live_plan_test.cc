@@ -43,10 +43,11 @@ TEST(LivePlan, LeavesOutWhatTheArticleLeavesOpen) {
 TEST(LivePlan, LeavesOutWhatHasTwoFaults) {
   const LivePlan plan = planned(
       "c0 SET k0 \"v\" ft=start\n"
-      "c0 SET k0 \"w\" ts=none\n"              // and no token
-      "c0 SET k0 \"w\" ts=none ft=start\n"     // the timestamp alone
-      "c0 SET k0 \"w\" NX ft=start-1000\n"     // an older token, and it would not apply
-      "c0 SET k0 \"w\" NEX ts=now+100000\n");  // no token either
+      "c0 SET k0 \"w\" ts=none\n"            // and no token
+      "c0 SET k1 \"w\" ts=none\n"            // the timestamp alone
+      "c0 SET k0 \"w\" NX ft=start-1000\n"   // an older token, and it would not apply
+      "c0 SET k0 \"w\" NEX ts=now+100000\n"  // no token either
+      "c0 raw \"*3\\r\\n$3\\r\\nSET\\r\\n$0\\r\\n\\r\\n$1\\r\\nv\\r\\n\"\n");  // no key either
   ASSERT_EQ(plan.steps.size(), 2U);
   EXPECT_EQ(plan.steps[1].expected.error, codec::ErrorCode::kMissingTimestamp);
 }

@@ -23,20 +23,18 @@ constexpr std::size_t kMostTries = 1'000;
 // The newest traces of the corpus are tried more often.
 constexpr std::size_t kNewest = 24;
 
-// What a request was and what came of it, without values.
+// What a request was and what came of it, coarse enough that pairs of them are exhausted some time.
 std::uint64_t outcome_of(const LiveStep& step) {
   const workload::Prediction& expected = step.expected;
-  std::uint64_t out = static_cast<std::uint64_t>(step.operation.kind);
+  std::uint64_t out = static_cast<std::uint64_t>(step.operation.kind) + 1;
   const auto add = [&](std::uint64_t number) { out = out * 37 + number; };
   add(static_cast<std::uint64_t>(step.operation.condition));
   add(static_cast<std::uint64_t>(expected.kind));
   add(expected.kind == codec::ReplyKind::kError ? static_cast<std::uint64_t>(expected.error) + 1
                                                 : 0);
   add(expected.kind == codec::ReplyKind::kCount ? static_cast<std::uint64_t>(expected.count) : 0);
-  add(expected.notifications.size());
+  add(expected.notifications.empty() ? 0 : 1);
   add(step.operation.px_ms ? 1 : 0);
-  add(static_cast<std::uint64_t>(step.token.form));
-  add(step.within ? 1 : 0);
   return out;
 }
 

@@ -4,8 +4,9 @@ function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
     string(JOIN " " command ${ARGN})
-    message(FATAL_ERROR "failed: ${command}\nTo write the seeds anew: ${CMAKE_COMMAND} -DWRITE=ON -DTOOL=${TOOL} -DROOT=${ROOT} "
-      "-P ${CMAKE_SCRIPT_MODE_FILE}")
+    message(FATAL_ERROR "failed: ${command}\nTo write the seeds anew: ${CMAKE_COMMAND} -DWRITE=ON -DTOOL=${TOOL} "
+      "-DROOT=${ROOT} "
+      "${CMAKE_COMMAND} -DWRITE=ON -DTOOL=${TOOL} -DROOT=${ROOT} -P ${CMAKE_SCRIPT_MODE_FILE}")
   endif()
 endfunction()
 
@@ -26,6 +27,10 @@ foreach(pair seeds:store_trace service-seeds:service)
     message(FATAL_ERROR "${seeds} holds ${have}, and should hold ${want}")
   endif()
   foreach(name ${want})
-    run(${CMAKE_COMMAND} -E compare_files ${seeds}/${name} ${made}/${name})
+    file(SHA256 ${seeds}/${name} have)
+    file(SHA256 ${made}/${name} want)
+    if(NOT have STREQUAL want)
+      message(FATAL_ERROR "${seeds}/${name} is not what ${ROOT}/fuzz/traces/${name}.trace says")
+    endif()
   endforeach()
 endforeach()

@@ -2,7 +2,6 @@
 // bytes, of which most only shift all that follows.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -36,7 +35,7 @@ std::size_t put_trace(workload::Trace trace, std::uint8_t* out, std::size_t max_
     trace.pop_back();
     bytes = encode_trace(trace);
   }
-  std::memcpy(out, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), out);
   return bytes.size();
 }
 

@@ -15,7 +15,10 @@ const Prediction& ModelRun::step(const Operation& operation) {
   }
   if (operation.kind == Kind::kWait) now_.steady += std::chrono::milliseconds{operation.by_ms};
   const auto offer = [&](const Stamp& stamp, Offered& out) {
-    resolve(stamp, model_->bases(stamp, operation, now_.wall_ms, start_ms_), out);
+    const bool related = stamp.base == StampBase::kToken || stamp.base == StampBase::kVersion;
+    const Bases clocks{.now_ms = now_.wall_ms, .start_ms = start_ms_};
+    resolve(stamp, related ? model_->bases(stamp, operation, now_.wall_ms, start_ms_) : clocks,
+            out);
   };
   offer(operation.timestamp, timestamp_);
   offer(operation.token, token_);

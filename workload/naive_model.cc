@@ -20,6 +20,8 @@ constexpr std::uint64_t kGreatestCounter = 9'223'372'036'854'775'807ULL;
 constexpr std::uint64_t kCommonCounter = 2'147'483'647ULL;
 // Point 6: a hundred years.
 constexpr std::int64_t kGreatestPxMs = 3'155'760'000'000;
+// A lifetime that every store should take: ten days.
+constexpr std::int64_t kCommonPxMs = 864'000'000;
 // Point 16f.
 constexpr std::size_t kGreatestLength = 268'435'455;
 constexpr std::size_t kGreatestCount = 1'048'576;
@@ -115,7 +117,7 @@ const Prediction& NaiveModel::apply(const Step& step) {
                    .px_ms = operation.px_ms});
   }
   // What PX 0 stored is gone at once: told as SET, then as deletion (point 5a).
-  expire(step.now);
+  if (prediction_.fresh) expire(step.now);
   return prediction_;
 }
 
@@ -127,17 +129,38 @@ void NaiveModel::request(const Step& step, const Wanted& wanted) {
   }
   switch (wanted.kind) {
     case Kind::kSet:
-      return set(step, wanted);
+      set(step, wanted);
+      break;
     case Kind::kGet:
-      return get(wanted);
+      get(wanted);
+      break;
     case Kind::kDel:
     case Kind::kVdel:
-      return remove(step, wanted);
+      remove(step, wanted);
+      break;
     case Kind::kKeynotify:
-      return keynotify(step, wanted);
+      keynotify(step, wanted);
+      break;
     default:
-      return stop(step, wanted);
+      stop(step, wanted);
+      break;
   }
+  name_what_is_ignored(step, wanted);
+}
+
+// Points 35 and 43a: `__ts` means nothing but on SET, `__ft` nothing on GET and KEYNOTIFY; another
+// store may refuse a bad one.
+void NaiveModel::name_what_is_ignored(const Step& step, const Wanted& wanted) {
+  if (wanted.kind == Kind::kSet) return;
+  const auto bad = [&](const Offered& offered) {
+    return offered.form == Offered::Form::kMalformed ||
+           (offered.form == Offered::Form::kTimestamp &&
+            (offered.timestamp.wall_ms > step.now.wall_ms + kMinuteMs - 1 ||
+             offered.timestamp.counter > kCommonCounter));
+  };
+  if (bad(step.timestamp)) prediction_.open = "HLC-REQUIRED-OPEN-1";
+  const bool reads = wanted.kind != Kind::kDel && wanted.kind != Kind::kVdel;
+  if (reads && bad(step.token)) prediction_.open = "FT-OPEN-1";
 }
 
 bool NaiveModel::denied(std::uint8_t client, const Wanted& wanted) const {
@@ -156,64 +179,56 @@ bool NaiveModel::denied(std::uint8_t client, const Wanted& wanted) const {
 // ---- SET: `__ts`, form and skew of `__ft`, fencing rule, NX or NEX, quota (point 13).
 
 void NaiveModel::set(const Step& step, const Wanted& wanted) {
-  const Offered& timestamp = step.timestamp;
-  if (timestamp.form == Offered::Form::kAbsent) {
-    refuse(ErrorCode::kMissingTimestamp);
-    return;
-  }
-  if (timestamp.form == Offered::Form::kMalformed) {
-    refuse(ErrorCode::kMalformedTimestamp, timestamp.open_as_timestamp);
-    return;
-  }
-  if (timestamp.timestamp.counter > kGreatestCounter) {
-    refuse(ErrorCode::kMalformedTimestamp, "HLC-PARSE-OPEN-2");
-    return;
-  }
-  std::string_view open = timestamp.open_as_timestamp;
-  if (timestamp.timestamp.counter > kCommonCounter) open = "HLC-PARSE-OPEN-2";
-  if (about_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) open = "HLC-SKEW-OPEN-1";
-  if (more_than_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) {
-    refuse(ErrorCode::kTimestampTooFarAhead, open);
-    return;
-  }
   Entry* entry = find(wanted.key);
-  if (bad_token(step, entry)) return;
-  if (prediction_.open.empty()) prediction_.open = open;
-  if (entry != nullptr && fenced_off(step, *entry)) return;
-
-  const bool tokened = step.token.form == Offered::Form::kTimestamp;
   const bool applies =
       wanted.condition == Condition::kAlways || entry == nullptr ||
       (wanted.condition == Condition::kIfAbsentOrEqual && entry->value == wanted.value);
+  if (bad_timestamp(step)) {
+    // Several faults: another store may name another one.
+    if (!applies) prediction_.open = "ERR-ORDER-OPEN-2";
+    if (step.token.form != Offered::Form::kAbsent || (entry != nullptr && entry->fenced)) {
+      prediction_.open = "FT-OPEN-3";
+    }
+    return;
+  }
+  const std::string_view open = prediction_.open;
+  if (bad_token(step, entry) || (entry != nullptr && fenced_off(step, *entry))) {
+    if (!applies || (entry == nullptr && full())) prediction_.open = "FT-OPEN-3";
+    if (!open.empty()) prediction_.open = open;
+    return;
+  }
+  if (prediction_.open.empty()) prediction_.open = open;
+  if (entry != nullptr && wanted.condition != Condition::kAlways && !entry->expiry_open.empty()) {
+    prediction_.open = entry->expiry_open;
+  }
   if (!applies) {
     answer(ReplyKind::kNotApplied);
     name_version(*entry);
     // Point 46a: another store may have kept the token.
-    if (tokened && (!entry->fenced || compare(step.token.timestamp, entry->token) > 0)) {
-      entry->token_open = "FT-OPEN-4";
-    }
+    if (has_newer_token(step, *entry)) entry->token_open = "FT-OPEN-4";
     return;
   }
-  if (entry == nullptr && options_.quota != 0 && entries_.size() >= options_.quota) {
+  if (full() && entry == nullptr) {
     refuse(ErrorCode::kQuotaExceeded);
     return;
   }
-  if (entry != nullptr && options_.quota != 0 && entries_.size() >= options_.quota) {
-    prediction_.open = "QUOTA-OPEN-1";
-  }
+  if (full()) prediction_.open = "QUOTA-OPEN-1";
+  write(step, wanted, entry);
+}
 
-  const bool existed = entry != nullptr;
-  const bool same_value = existed && entry->value == wanted.value;
-  if (!existed) {
+// A SET that nothing stands against. `entry`: the key as it was, null when it is new.
+void NaiveModel::write(const Step& step, const Wanted& wanted, Entry* entry) {
+  const bool same_value = entry != nullptr && entry->value == wanted.value;
+  if (entry == nullptr) {
     entries_.emplace_back();
     entry = &entries_.back();
     entry->key = std::string(wanted.key);
   }
   // Made anew, as an assignment looks at addresses: the same trace must take the same branches.
   entry->value = std::string(wanted.value);
-  entry->version = next_version(timestamp.timestamp, step.now.wall_ms);
+  entry->version = next_version(step.timestamp.timestamp, step.now.wall_ms);
   entry->origin = step.index;
-  if (tokened && (!entry->fenced || compare(step.token.timestamp, entry->token) > 0)) {
+  if (has_newer_token(step, *entry)) {
     entry->fenced = true;
     entry->token = step.token.timestamp;
     entry->token_open = {};
@@ -227,12 +242,35 @@ void NaiveModel::set(const Step& step, const Wanted& wanted) {
   if (wanted.px_ms) {
     entry->deadline = step.now.steady + std::chrono::microseconds{*wanted.px_ms * 1000};
     entry->deadline_number = ++deadlines_set_;
-    entry->expiry_open = *wanted.px_ms == 0 ? "SET-PX-OPEN-1" : "";
+    entry->expiry_open = "";
+    if (*wanted.px_ms == 0) entry->expiry_open = prediction_.open = "SET-PX-OPEN-1";
+    if (*wanted.px_ms > kCommonPxMs) entry->expiry_open = prediction_.open = "SET-PX-OPEN-5";
   }
   answer(ReplyKind::kOk);
   name_version(*entry);
   prediction_.fresh = true;
   notify(*entry, codec::Operation::kSet, same_value ? "NTF-SEND-OPEN-1" : "", {});
+}
+
+// Refuses a `__ts` that is absent, malformed or too far ahead. (Req: VER-SET-1, HLC-SKEW-1)
+bool NaiveModel::bad_timestamp(const Step& step) {
+  const Offered& timestamp = step.timestamp;
+  if (timestamp.form == Offered::Form::kAbsent) return refuse(ErrorCode::kMissingTimestamp);
+  if (timestamp.form == Offered::Form::kMalformed) {
+    return refuse(ErrorCode::kMalformedTimestamp, timestamp.open_as_timestamp);
+  }
+  if (timestamp.timestamp.counter > kGreatestCounter) {
+    return refuse(ErrorCode::kMalformedTimestamp, "HLC-PARSE-OPEN-2");
+  }
+  prediction_.open = timestamp.open_as_timestamp;
+  if (timestamp.timestamp.counter > kCommonCounter) prediction_.open = "HLC-PARSE-OPEN-2";
+  if (about_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) {
+    prediction_.open = "HLC-SKEW-OPEN-1";
+  }
+  if (more_than_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) {
+    return refuse(ErrorCode::kTimestampTooFarAhead, prediction_.open);
+  }
+  return false;
 }
 
 // Kulkarni, Demirbas et al. (2014), figure 5, the receipt of a message. One clock for all keys
@@ -280,12 +318,17 @@ void NaiveModel::remove(const Step& step, const Wanted& wanted) {
     if (tokened) prediction_.open = "FT-OPEN-2";
     return;
   }
-  if (fenced_off(step, *entry)) return;
+  const bool differs = wanted.kind == Kind::kVdel && entry->value != wanted.value;
+  if (fenced_off(step, *entry)) {
+    if (differs) prediction_.open = "FT-OPEN-3";
+    return;
+  }
+  if (!entry->expiry_open.empty()) prediction_.open = entry->expiry_open;
   if (tokened && !entry->fenced) prediction_.open = "FT-OPEN-2";
-  if (wanted.kind == Kind::kVdel && entry->value != wanted.value) {
+  if (differs) {
     answer(ReplyKind::kNotApplied);
     prediction_.version_open = "VER-OPEN-5";
-    if (tokened && compare(step.token.timestamp, entry->token) > 0) entry->token_open = "FT-OPEN-4";
+    if (has_newer_token(step, *entry)) entry->token_open = "FT-OPEN-4";
     return;
   }
   answer(ReplyKind::kCount, 1);
@@ -328,6 +371,12 @@ void NaiveModel::stop(const Step& step, const Wanted& wanted) {
 }
 
 // ---- Fencing
+
+// Has the request a token that the key would have to take over?
+bool NaiveModel::has_newer_token(const Step& step, const Entry& entry) {
+  if (step.token.form != Offered::Form::kTimestamp) return false;
+  return !entry.fenced || compare(step.token.timestamp, entry.token) > 0;
+}
 
 // Refuses a `__ft` that is malformed or too far ahead, whatever the key holds (points 43b, 43c).
 bool NaiveModel::bad_token(const Step& step, const Entry* entry) {
@@ -534,6 +583,8 @@ void NaiveModel::notify(const Entry& entry, codec::Operation operation, std::str
          .version_open = version_open});
   }
 }
+
+bool NaiveModel::full() const { return options_.quota != 0 && entries_.size() >= options_.quota; }
 
 NaiveModel::Entry* NaiveModel::find(std::string_view key) {
   for (Entry& entry : entries_) {

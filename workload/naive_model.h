@@ -96,6 +96,8 @@ struct KeyState {
   std::size_t origin = 0;
   std::optional<hlc::Timestamp> token{};
   std::optional<std::chrono::microseconds> remaining{};  // until it expires
+  std::string_view token_open{};   // the requirement that leaves open which token it holds
+  std::string_view expiry_open{};  // ... whether it expires, and so exists
 };
 
 struct Observer {
@@ -163,6 +165,7 @@ class NaiveModel {
   };
 
   void request(const Step& step, const Wanted& wanted);
+  void name_what_is_ignored(const Step& step, const Wanted& wanted);
   void set(const Step& step, const Wanted& wanted);
   void get(const Wanted& wanted);
   void remove(const Step& step, const Wanted& wanted);
@@ -174,7 +177,10 @@ class NaiveModel {
   std::optional<Misread> split(const std::string& payload);
   std::optional<Misread> read_px(const std::string& text, Wanted& wanted) const;
 
+  void write(const Step& step, const Wanted& wanted, Entry* entry);
+  bool bad_timestamp(const Step& step);
   bool bad_token(const Step& step, const Entry* entry);
+  static bool has_newer_token(const Step& step, const Entry& entry);
   bool fenced_off(const Step& step, const Entry& entry);
   bool refuse(codec::ErrorCode error, std::string_view open = {});
   void answer(codec::ReplyKind kind, std::int64_t count = 0);
@@ -184,6 +190,7 @@ class NaiveModel {
   void expire(const Clocks& now);
   void notify(const Entry& entry, codec::Operation operation, std::string_view open,
               std::string_view version_open);
+  [[nodiscard]] bool full() const;
   Entry* find(std::string_view key);
   [[nodiscard]] const Entry* find(std::string_view key) const;
   void erase(const Entry* entry);

@@ -235,6 +235,17 @@ TEST(NaiveModel, NamesTheRequirementsThatLeaveAPointOpen) {
   EXPECT_EQ(open("c0 SET k0 \"v\" PX 50\nc0 SET k0 \"v\"\nc0 GET k0"), "SET-PX-OPEN-6");
   EXPECT_EQ(open("c0 SET k0 \"v\" PX 50\nc0 SET k0 \"v\" NEX\nc0 GET k0"), "SET-NEX-OPEN-2");
   EXPECT_EQ(open("c0 KEYNOTIFY k0\nc0 KEYNOTIFY k0"), "NTF-REPEAT-OPEN-1");
+  EXPECT_EQ(open("c0 SET k0 \"v\" PX 0"), "SET-PX-OPEN-1");
+  EXPECT_EQ(open("c0 SET k0 \"v\" PX 864000000"), "");
+  EXPECT_EQ(open("c0 SET k0 \"v\" PX 864000001"), "SET-PX-OPEN-5");
+  EXPECT_EQ(open("c0 SET k0 \"v\"\nc0 SET k0 \"w\" NX ts=none"), "ERR-ORDER-OPEN-2");
+  EXPECT_EQ(open("c0 SET k0 \"v\" ts=none ft=bad0"), "FT-OPEN-3");
+  EXPECT_EQ(open("c0 SET k0 \"v\" ft=now\nc0 SET k0 \"w\" NX"), "FT-OPEN-3");
+  EXPECT_EQ(open("c0 SET k0 \"v\" ft=now\nc0 VDEL k0 \"w\""), "FT-OPEN-3");
+  EXPECT_EQ(open("c0 SET k0 \"v\" ft=now\nc0 DEL k0"), "");
+  EXPECT_EQ(open("c0 GET k0 ts=now"), "");
+  EXPECT_EQ(open("c0 GET k0 ts=bad0"), "HLC-REQUIRED-OPEN-1");
+  EXPECT_EQ(open("c0 GET k0 ft=bad0"), "FT-OPEN-1");
   EXPECT_EQ(open("c0 DEL k0 ft=now"), "FT-OPEN-2");
   EXPECT_EQ(open("c0 DEL k0 ft=bad0"), "FT-OPEN-1");
   EXPECT_EQ(open("c0 SET k0 \"v\" ft=now\nc0 SET k0 \"w\" ft=token#2"), "FT-OPEN-6");
