@@ -4,8 +4,7 @@ function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
     string(JOIN " " command ${ARGN})
-    message(FATAL_ERROR "failed: ${command}\nTo write the seeds anew: ${CMAKE_COMMAND} -DWRITE=ON -DTOOL=${TOOL} "
-      "-DROOT=${ROOT} "
+    message(FATAL_ERROR "failed: ${command}\nTo write the seeds anew: "
       "${CMAKE_COMMAND} -DWRITE=ON -DTOOL=${TOOL} -DROOT=${ROOT} -P ${CMAKE_SCRIPT_MODE_FILE}")
   endif()
 endfunction()

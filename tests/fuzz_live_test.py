@@ -92,8 +92,8 @@ class LiveBroker(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         port = free_port()
         self.url = f"mqtt://user:secret@127.0.0.1:{port}"
-        self.server = subprocess.Popen([FENCEPOST, "serve", "--port", str(port), "--quota", "200"], stdout=subprocess.PIPE,
-                                       text=True)
+        self.server = subprocess.Popen([FENCEPOST, "serve", "--port", str(port), "--quota", "200"],
+                                       stdout=subprocess.PIPE, text=True)
         self.addCleanup(self.stop_server)
         self.assertIn("mqtt://", self.server.stdout.readline())
 
@@ -117,8 +117,9 @@ class LiveBroker(unittest.TestCase):
         self.expect_empty_store()
 
     def test_leaves_no_key_behind_when_interrupted(self):
-        fuzzing = subprocess.Popen([FENCEPOST, "fuzz-live", "--endpoint", self.url, "--time", "1h", "-j", "8", "--rate", "2000"],
-                                   stdout=subprocess.PIPE, text=True, cwd=self.folder)
+        fuzzing = subprocess.Popen(
+            [FENCEPOST, "fuzz-live", "--endpoint", self.url, "--time", "1h", "-j", "8", "--rate", "2000"],
+            stdout=subprocess.PIPE, text=True, cwd=self.folder)
         self.assertIn("fuzz-live", fuzzing.stdout.readline())
         fuzzing.send_signal(signal.SIGINT)
         output, _ = fuzzing.communicate(timeout=HANG)
