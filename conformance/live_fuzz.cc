@@ -30,7 +30,8 @@ constexpr double kBatchTime = 1.5;  // seconds
 constexpr std::size_t kConfirmations = 5;
 // A difference that comes and goes is looked for so often in each smaller scenario.
 constexpr std::size_t kTriesOfFlaky = 3;
-// While shrinking, what does not come soon is taken for missing; the end is confirmed without.
+// While shrinking, what does not come soon is taken for missing. Where that was too soon, and the
+// end cannot be confirmed, it is done again with patience.
 constexpr double kImpatience = 0.3;
 // Smaller scenarios are tried in groups of this many: the first of them that fails will do.
 constexpr std::size_t kShrinkAtOnce = 16;
@@ -169,9 +170,12 @@ class LiveFuzz {
     note_progress(doing_);
     const auto again = SteadyClock::now();
     const std::size_t failed = failures_of(first.plan, options_.suite);
-    LivePlan smallest = first.plan;
-    if (failed > 0 && !stop_) smallest = shrink_it(first.plan, failed, difference);
-    if (!confirm(smallest, difference) && !confirm(first.plan, difference)) {
+    bool confirmed = false;
+    for (const double patience : {kImpatience, 1.0}) {
+      if (failed == 0 || confirmed || stop_) break;
+      confirmed = confirm(shrink_it(first.plan, failed, patience, difference), difference);
+    }
+    if (!confirmed && !confirm(first.plan, difference)) {
       difference.plan = std::move(first.plan);
       difference.result = seen;
       difference.test_case = std::move(first.test_case);
@@ -193,15 +197,16 @@ class LiveFuzz {
     return summary.failed + summary.warnings;
   }
 
-  LivePlan shrink_it(const LivePlan& failing, std::size_t failed, Difference& difference) {
+  LivePlan shrink_it(const LivePlan& failing, std::size_t failed, double patience,
+                     Difference& difference) {
     SuiteOptions suite = options_.suite;
-    suite.settings.timeout_scale *= kImpatience;
+    suite.settings.timeout_scale *= patience;
     const std::size_t copies = failed == kConfirmations ? 1 : kTriesOfFlaky;
     doing_ = "making a difference smaller";
     Shrunk shrunk = shrink(failing, [&](const std::vector<LivePlan>& plans) {
       return first_failing(plans, copies, suite);
     });
-    difference.shrink_runs = shrunk.tried * copies;
+    difference.shrink_runs += shrunk.tried * copies;
     return std::move(shrunk.plan);
   }
 
