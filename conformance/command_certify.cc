@@ -148,26 +148,14 @@ ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string&
 
 ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
   plan.context.endpoint = endpoint.url();
-  const auto checked = preflight(endpoint, plan.suite.settings.run_id, options.timeout_scale);
-  if (!checked) {
-    const PreflightError& error = checked.error();
-    const std::string reason = describe(error, endpoint.url());
-    complain(reason);
+  const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
+  if (!ready) {
+    const NotReady& error = ready.error();
+    complain(error.reason);
     if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
-    return not_begun(options, plan, reason, ExitCode::kUnreachable);
+    return not_begun(options, plan, error.reason, error.code);
   }
-  plan.context.preflight = *checked;
-  apply_preflight(*checked, plan.suite);
-  plan.suite.settings.quota = endpoint.capabilities().quota;
-  plan.suite.settings.key_prefix = endpoint.capabilities().key_prefix;
-  plan.suite.offered = offered_by(endpoint, *checked);
-  if (const std::string wrong = contradiction(plan.descriptor, *checked); !wrong.empty()) {
-    complain(wrong);
-    return not_begun(options, plan, wrong, ExitCode::kUsage);
-  }
-  const Concurrency at_once = concurrency(options.jobs, endpoint, checked->round_trip_p50);
-  plan.suite.jobs = at_once.jobs;
-  plan.suite.at_work = at_once.at_work;
+  plan.context.preflight = *ready;
 
   std::FILE* stream = options.progress_only ? stderr : stdout;
   ConsoleOptions console_settings = console_options(stream);

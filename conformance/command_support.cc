@@ -114,6 +114,27 @@ Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
   return all_at_work(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+Result<PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
+                                          const Descriptor& descriptor, std::size_t jobs,
+                                          SuiteOptions& suite) {
+  const auto checked = preflight(endpoint, suite.settings.run_id, suite.settings.timeout_scale);
+  if (!checked) {
+    return fail(NotReady{.reason = describe(checked.error(), endpoint.url()),
+                         .hint = checked.error().hint});
+  }
+  apply_preflight(*checked, suite);
+  suite.settings.quota = endpoint.capabilities().quota;
+  suite.settings.key_prefix = endpoint.capabilities().key_prefix;
+  suite.offered = offered_by(endpoint, *checked);
+  if (std::string wrong = contradiction(descriptor, *checked); !wrong.empty()) {
+    return fail(NotReady{.reason = std::move(wrong), .hint = {}, .code = ExitCode::kUsage});
+  }
+  const Concurrency at_once = concurrency(jobs, endpoint, checked->round_trip_p50);
+  suite.jobs = at_once.jobs;
+  suite.at_work = at_once.at_work;
+  return *checked;
+}
+
 void stop_on_signals() {
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);

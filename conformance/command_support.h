@@ -7,6 +7,7 @@
 
 #include "conformance/descriptor.h"
 #include "conformance/preflight.h"
+#include "conformance/suite.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::conformance {
@@ -45,6 +46,19 @@ inline constexpr Concurrency kReferenceAtOnce{.jobs = 256, .at_work = 16};
 // What the user asks for, or, of 0, what suits the endpoint, whose replies take `round_trip`.
 [[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
                                       endpoint::Duration round_trip);
+
+// Why a run cannot begin.
+struct NotReady {
+  std::string reason;
+  std::string hint;  // what to do; may be empty
+  ExitCode code = ExitCode::kUnreachable;
+};
+
+// The questions before a run; what they tell goes into `suite`, whose settings name the run and the
+// factor of time limits. `jobs`: what the user asks for, or 0.
+[[nodiscard]] Result<PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
+                                                        const Descriptor& descriptor,
+                                                        std::size_t jobs, SuiteOptions& suite);
 
 // SIGINT and SIGTERM set the flag from now on; the second one ends the program at once.
 void stop_on_signals();

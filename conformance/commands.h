@@ -45,6 +45,25 @@ struct MergeOptions {
 };
 [[nodiscard]] ExitCode merge(const MergeOptions& options);
 
+struct FuzzLiveOptions {
+  std::string endpoint{};    // empty: the descriptor's, or embedded
+  std::string descriptor{};  // a file
+  std::string profile{};     // empty: the descriptor's, or auto
+  std::string time = "60s";  // a duration
+  double rate = 0;           // requests a second; 0: no limit
+  std::size_t max_steps = 16;
+  std::size_t stop_after = 1;
+  std::size_t jobs = 0;  // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string save = "fuzz-live-findings";  // a folder, made when there is something to save
+  bool trace = false;
+  bool quiet = false;
+  std::string program = "fencepost";
+};
+// Fuzzes a live store with the naive model as its oracle. See live_fuzz.h.
+[[nodiscard]] ExitCode fuzz_live(const FuzzLiveOptions& options);
+
 // Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
 // selection holds for the endpoint that it is compared with, unless an option says otherwise.
 struct DiffOptions {

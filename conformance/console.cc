@@ -145,7 +145,7 @@ void Console::end(const SuiteResult& result, const Catalogue& catalogue,
   if (options_.progress_only) return;
   if (!options_.quiet) print_tree(result, catalogue, context.strict);
   for (const CaseResult& entry : result.cases) {
-    if (needs_words(entry)) print_failure(entry, catalogue, context);
+    if (needs_words(entry)) failure(entry, catalogue, context);
   }
   print_summary(result, context);
 }
@@ -178,8 +178,8 @@ void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, 
   }
 }
 
-void Console::print_failure(const CaseResult& result, const Catalogue& catalogue,
-                            const ReportContext& context) {
+void Console::failure(const CaseResult& result, const Catalogue& catalogue,
+                      const ReportContext& context) {
   const Case& test_case = *result.test_case;
   const bool warning =
       result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);

@@ -29,14 +29,14 @@ class Console {
   void begin(const ReportContext& context, const Catalogue& catalogue, std::size_t cases,
              std::size_t jobs);
   void progress(const CaseResult& result, std::size_t done, std::size_t total);
+  // What certify says of one case that failed or is inconclusive.
+  void failure(const CaseResult& result, const Catalogue& catalogue, const ReportContext& context);
   // The tree of cases, the failures in full, and the summary.
   void end(const SuiteResult& result, const Catalogue& catalogue, const ReportContext& context);
 
  private:
   void clear_line();
   void print_tree(const SuiteResult& result, const Catalogue& catalogue, bool strict);
-  void print_failure(const CaseResult& result, const Catalogue& catalogue,
-                     const ReportContext& context);
   void print_summary(const SuiteResult& result, const ReportContext& context);
   void print_verdict(const SuiteResult& result);
   [[nodiscard]] std::string coloured(const char* code, const std::string& text) const;

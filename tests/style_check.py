@@ -16,7 +16,7 @@ LAYERS = {
     "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults"},
     "workload": {"base", "codec", "hlc"},
     "endpoint": {"base", "codec", "reference_store"},
-    "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "endpoint"},
+    "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint"},
     # Nobody includes what only fuzzing needs.
     "fuzz": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint", "conformance"},
 }

@@ -222,9 +222,10 @@ void NaiveModel::write(const Step& step, const Wanted& wanted, Entry* entry) {
   if (entry == nullptr) {
     entries_.emplace_back();
     entry = &entries_.back();
-    entry->key = wanted.key;
+    entry->key = std::string(wanted.key);
   }
-  entry->value = wanted.value;
+  // Made anew, as an assignment looks at addresses: the same trace must take the same branches.
+  entry->value = std::string(wanted.value);
   entry->version = next_version(step.timestamp.timestamp, step.now.wall_ms);
   entry->origin = step.index;
   if (has_newer_token(step, *entry)) {

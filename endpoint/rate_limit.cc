@@ -1,0 +1,119 @@
+#include "endpoint/rate_limit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Gives turns that are so far apart. Thread safe.
+class Turns {
+ public:
+  explicit Turns(double per_second)
+      : interval_(std::chrono::duration_cast<SteadyClock::duration>(
+            std::chrono::duration<double>(1.0 / per_second))) {}
+
+  void wait_for_turn() {
+    SteadyClock::time_point turn;
+    {
+      const std::lock_guard lock(mutex_);
+      turn = std::max(next_, SteadyClock::now());
+      next_ = turn + interval_;
+    }
+    std::this_thread::sleep_until(turn);
+  }
+
+ private:
+  std::mutex mutex_;
+  SteadyClock::duration interval_;
+  SteadyClock::time_point next_{};
+};
+
+class LimitedClient final : public Client {
+ public:
+  LimitedClient(std::unique_ptr<Client> client, Turns& turns)
+      : client_(std::move(client)), turns_(turns) {}
+
+  Result<void, Error> subscribe(const std::string& filter) override {
+    return client_->subscribe(filter);
+  }
+  Result<void, Error> publish(const codec::Message& message) override {
+    turns_.wait_for_turn();
+    return client_->publish(message);
+  }
+  std::optional<Event> receive(Duration timeout) override { return client_->receive(timeout); }
+  [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
+    return client_->packet_limit();
+  }
+  void disconnect() override { client_->disconnect(); }
+  void drop() override { client_->drop(); }
+
+ private:
+  std::unique_ptr<Client> client_;
+  Turns& turns_;
+};
+
+class LimitedSession final : public Session {
+ public:
+  LimitedSession(std::unique_ptr<Session> session, Turns& turns)
+      : session_(std::move(session)), turns_(turns) {}
+
+  Clock& clock() override { return session_->clock(); }
+  Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override {
+    auto client = session_->connect(options);
+    if (!client) return fail(client.error());
+    return std::make_unique<LimitedClient>(std::move(*client), turns_);
+  }
+  Result<void, Error> restart_broker(const std::string& client_id) override {
+    return session_->restart_broker(client_id);
+  }
+
+ private:
+  std::unique_ptr<Session> session_;
+  Turns& turns_;
+};
+
+class LimitedEndpoint final : public Endpoint {
+ public:
+  LimitedEndpoint(Endpoint& endpoint, double per_second)
+      : endpoint_(endpoint), turns_(per_second) {}
+
+  [[nodiscard]] const std::string& url() const override { return endpoint_.url(); }
+  [[nodiscard]] const Capabilities& capabilities() const override {
+    return endpoint_.capabilities();
+  }
+  Result<std::unique_ptr<Session>, Error> open_session() override {
+    return limited(endpoint_.open_session());
+  }
+  Result<std::unique_ptr<Session>, Error> open_quota_session() override {
+    return limited(endpoint_.open_quota_session());
+  }
+  Result<void, Error> check_reachable(Duration timeout) override {
+    return endpoint_.check_reachable(timeout);
+  }
+
+ private:
+  Result<std::unique_ptr<Session>, Error> limited(Result<std::unique_ptr<Session>, Error> session) {
+    if (!session) return session;
+    return std::make_unique<LimitedSession>(std::move(*session), turns_);
+  }
+
+  Endpoint& endpoint_;
+  Turns turns_;
+};
+
+}  // namespace
+
+std::unique_ptr<Endpoint> limit_rate(Endpoint& endpoint, double per_second) {
+  FENCEPOST_CHECK(per_second > 0);
+  return std::make_unique<LimitedEndpoint>(endpoint, per_second);
+}
+
+}  // namespace fencepost::endpoint

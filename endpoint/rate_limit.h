@@ -1,0 +1,14 @@
+// An endpoint that sends no more than so many messages a second, whoever sends them.
+#pragma once
+
+#include <memory>
+
+#include "endpoint/endpoint.h"
+
+namespace fencepost::endpoint {
+
+// `endpoint` must outlive the result, which may be used as it may. publish() waits until the
+// message's turn has come. `per_second` is greater than 0.
+[[nodiscard]] std::unique_ptr<Endpoint> limit_rate(Endpoint& endpoint, double per_second);
+
+}  // namespace fencepost::endpoint
