@@ -36,6 +36,24 @@ std::optional<std::string> percent_decode(std::string_view text) {
   return out;
 }
 
+// What percent_decode() makes `text` of; only what RFC 3986 leaves alone everywhere stands as it
+// is.
+std::string percent_encode(std::string_view text) {
+  constexpr std::string_view kUnreserved =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    if (kUnreserved.find(c) != std::string_view::npos) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += {'%', kDigits[byte >> 4U], kDigits[byte & 0x0FU]};
+  }
+  return out;
+}
+
 // Cuts `text` at the first `separator`; the second half is empty when there is none.
 std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
   const std::size_t at = text.find(separator);
@@ -167,7 +185,7 @@ std::string Url::display() const {
       break;
   }
   std::string out = scheme == Scheme::kMqtt ? "mqtt://" : "mqtts://";
-  if (!user.empty()) out += user + (password.empty() ? "@" : ":***@");
+  if (!user.empty()) out += percent_encode(user) + (password.empty() ? "@" : ":***@");
   const bool ipv6 = host.find(':') != std::string::npos;
   out += ipv6 ? "[" + host + "]" : host;
   return out + ":" + std::to_string(port);

@@ -185,11 +185,13 @@ TEST(DisplayUrl, ShowsEverythingButThePassword) {
       {"mqtt://ann@h", "mqtt://ann@h:1883"},
       {"mqtt://ann:s3cret@h:7?x=y", "mqtt://ann:***@h:7"},
       {"mqtts://ann:s3%63ret@[fe80::2]", "mqtts://ann:***@[fe80::2]:8883"},
+      {"mqtt://a%25%40%3ab%00@h", "mqtt://a%25%40%3Ab%00@h:1883"},
   };
   for (const auto& [text, shown] : urls) {
     const auto url = parse_url(text);
     ASSERT_TRUE(url) << text << ": " << url.error();
     EXPECT_EQ(url->display(), shown) << text;
+    EXPECT_TRUE(parse_url(url->display())) << text;
   }
 }
 
