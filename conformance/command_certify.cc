@@ -214,15 +214,11 @@ ExitCode certify(CertifyOptions options) {
     return not_begun(options, *plan, "no case selected", ExitCode::kNothingSelected);
   }
   stop_on_signals();
-  // A reference store of our own speaks the dialect that it is judged by.
-  const codec::DialectId dialect = plan->suite.settings.profile == Profile::kDocumented
-                                       ? codec::DialectId::kDocumented
-                                       : codec::DialectId::kDeployed;
-  auto target = open_target(plan->descriptor, dialect);
+  auto target = open_judged_by(plan->suite.settings.profile, plan->descriptor);
   if (!target) {
-    complain(target.error().text);
-    if (target.error().kind == TargetErrorKind::kUsage) return ExitCode::kUsage;
-    return not_begun(options, *plan, target.error().text, ExitCode::kUnreachable);
+    const ExitCode code = exit_code(target.error());
+    if (code == ExitCode::kUsage) return code;
+    return not_begun(options, *plan, target.error().text, code);
   }
   return run_plan(options, *plan, *target->endpoint);
 }

@@ -240,14 +240,8 @@ ExitCode fuzz_live(const FuzzLiveOptions& options) {
                              .seed = seed,
                              .timeout_scale = options.timeout_scale};
   stop_on_signals();
-  const codec::DialectId dialect = *profile == Profile::kDocumented ? codec::DialectId::kDocumented
-                                                                    : codec::DialectId::kDeployed;
-  const auto target = open_target(*descriptor, dialect);
-  if (!target) {
-    complain(target.error().text);
-    return target.error().kind == TargetErrorKind::kUsage ? ExitCode::kUsage
-                                                          : ExitCode::kUnreachable;
-  }
+  const auto target = open_judged_by(*profile, *descriptor);
+  if (!target) return exit_code(target.error());
   return run_on(*target->endpoint, *descriptor, run);
 }
 

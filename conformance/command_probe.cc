@@ -56,15 +56,8 @@ ExitCode probe(const ProbeOptions& options) {
     }
   }
   stop_on_signals();
-  const codec::DialectId dialect = descriptor->profile == Profile::kDocumented
-                                       ? codec::DialectId::kDocumented
-                                       : codec::DialectId::kDeployed;
-  const auto target = open_target(*descriptor, dialect);
-  if (!target) {
-    complain(target.error().text);
-    return target.error().kind == TargetErrorKind::kUsage ? ExitCode::kUsage
-                                                          : ExitCode::kUnreachable;
-  }
+  const auto target = open_judged_by(descriptor->profile.value_or(Profile::kAuto), *descriptor);
+  if (!target) return exit_code(target.error());
   endpoint::Endpoint& endpoint = *target->endpoint;
   const auto findings =
       probe_endpoint(endpoint, *library, settings_of(options, endpoint), stop_flag());

@@ -69,6 +69,18 @@ std::optional<Descriptor> read_descriptor(const EndpointChoice& choice) {
   return descriptor;
 }
 
+Result<Target, TargetError> open_judged_by(Profile profile, const Descriptor& descriptor) {
+  auto target =
+      open_target(descriptor, profile == Profile::kDocumented ? codec::DialectId::kDocumented
+                                                              : codec::DialectId::kDeployed);
+  if (!target) complain(target.error().text);
+  return target;
+}
+
+ExitCode exit_code(const TargetError& error) {
+  return error.kind == TargetErrorKind::kUsage ? ExitCode::kUsage : ExitCode::kUnreachable;
+}
+
 std::string describe(const PreflightError& error, const std::string& url) {
   return fmt::format("{} at {}: {}", headline(error.kind), url, error.text);
 }

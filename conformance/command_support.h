@@ -8,6 +8,7 @@
 #include "conformance/descriptor.h"
 #include "conformance/preflight.h"
 #include "conformance/suite.h"
+#include "conformance/target.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::conformance {
@@ -24,6 +25,12 @@ struct EndpointChoice {
 // The descriptor, with the URL in the place of its own when there is one. Complains and returns
 // nothing when the file cannot be read or is not right.
 [[nodiscard]] std::optional<Descriptor> read_descriptor(const EndpointChoice& choice);
+
+// Opens what the descriptor names; a reference store of our own speaks the dialect that it is
+// judged by. Complains when that fails.
+[[nodiscard]] Result<Target, TargetError> open_judged_by(Profile profile,
+                                                         const Descriptor& descriptor);
+[[nodiscard]] ExitCode exit_code(const TargetError& error);
 
 // "no broker at mqtt://host:1883: cannot connect ..."
 [[nodiscard]] std::string describe(const PreflightError& error, const std::string& url);
