@@ -238,8 +238,18 @@ void no_content_type(Exchange& exchange) {
   }
 }
 
-void get_moves_the_clock(Exchange& exchange) {
-  (void)exchange.store.clock().now(exchange.now.wall_ms);
+// B12: a request that changes nothing moves the clock too, to its timestamp where a SET could have
+// it.
+void every_request_moves_the_clock(Exchange& exchange) {
+  const auto sent =
+      check_timestamp(exchange.request.property(codec::kTimestampProperty), exchange.now.wall_ms);
+  const bool refused =
+      exchange.response() == nullptr || exchange.response()->payload.starts_with('-');
+  if (sent && !refused) {
+    (void)exchange.store.clock().update(*sent, exchange.now.wall_ms);
+  } else {
+    (void)exchange.store.clock().now(exchange.now.wall_ms);
+  }
 }
 
 // B10: an option that is unknown gets words of its own.
@@ -305,8 +315,9 @@ std::vector<Fault> benign_variants() {
              with_exchange(unknown_option_has_its_own_words)),
       benign("B11", "counter-jumps", "the counter of versions leaves numbers out",
              with_rules([](Rules& rules) { rules.version_of_set = counter_that_jumps; })),
-      benign("B12", "every-request-moves-the-clock", "every request moves the store's clock",
-             with_exchange(get_moves_the_clock)),
+      benign("B12", "every-request-moves-the-clock",
+             "every request moves the store's clock, to its timestamp where that is legal",
+             with_exchange(every_request_moves_the_clock)),
       // Only a broker itself can say of a message that it comes again.
       {.id = "B13",
        .name = "notifications-come-twice",
