@@ -89,7 +89,7 @@ class Run {
     if (connection == nullptr) return;
     take_all();
     connection->client->disconnect();
-    oracle_.disconnected(connection->id);
+    oracle_.disconnected(connection->id, now());
     connection.reset();
   }
 

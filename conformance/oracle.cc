@@ -62,6 +62,7 @@ struct Pending {
   microseconds from{0};                     // not before this
   microseconds known_at{0};                 // the change had been made by then
   bool certain = true;
+  bool outlives = false;  // the client has ended its connection since; it may come after all
   std::string_view rule{};
 };
 
@@ -71,6 +72,8 @@ enum class Registered : std::uint8_t { kNo, kYes, kPerhaps };
 struct Observation {
   Registered registered = Registered::kNo;
   microseconds since{0};
+  bool repeated = false;  // registered again: each notification may come twice
+  std::string last_told{};
 };
 
 KeyWorld present_somehow() {
@@ -240,10 +243,16 @@ bool fits(const Branch& branch, const Answered& answered) {
   }
 }
 
-bool px_before_condition(std::string_view payload) {
+// What is open about the spelling of a SET.
+Choice open_form_of(const codec::Command& command, std::string_view payload) {
+  if (command.verb != Verb::kSet || !command.expires_after) return {};
+  if (!codec::parse_command(payload, codec::dialect(codec::DialectId::kDocumented))) {
+    return {"SET-PX-OPEN-4", {}, {}};
+  }
+  if (command.condition == codec::Condition::kAlways) return {};
   const auto frame = codec::decode_command(payload);
-  if (!frame || frame->count < 6) return false;
-  return frame->arguments[3] == "PX";
+  const bool px_first = frame && frame->count > 3 && frame->arguments[3] == "PX";
+  return px_first ? Choice{"SET-OPTION-OPEN-3", {}, {}} : Choice{};
 }
 
 // The one error that such a payload deserves; nothing where it may be another one.
@@ -421,10 +430,7 @@ Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Comm
   Asked asked{.command = command,
               .timestamp = exchanged.request.property(codec::kTimestampProperty),
               .token = exchanged.request.property(codec::kTokenProperty),
-              .px_before_condition = command.verb == Verb::kSet &&
-                                     command.condition != codec::Condition::kAlways &&
-                                     command.expires_after.has_value() &&
-                                     px_before_condition(exchanged.request.payload),
+              .open_form = open_form_of(command, exchanged.request.payload),
               .sent = exchanged.sent.steady,
               .received = exchanged.received.steady,
               .limited = options.limited};
@@ -445,7 +451,8 @@ Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Comm
   bool settled = false;
   bool knowable = false;
   Choice open;
-  std::size_t gone_before = 0;
+  std::size_t gone_before = 0;  // branches of states in which the key has expired by now
+  std::size_t other_before = 0;
   std::size_t changed = 0;
   std::size_t same_value = 0;
   Change change = Change::kNone;
@@ -479,11 +486,12 @@ Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Comm
       } else {
         open = branch.choice;
       }
-      if (expires_now) ++gone_before;
+      ++(expires_now ? gone_before : other_before);
       if (branch.change != Change::kNone) {
         ++changed;
         change = branch.change;
-        if (world.exists && (!world.value || *world.value == command.value)) ++same_value;
+        const bool same = !world.value || *world.value == command.value;
+        if (change == Change::kSet && world.exists && same) ++same_value;
       }
       KeyWorld after = branch.next;
       if (branch.change == Change::kSet) {
@@ -524,7 +532,7 @@ Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Comm
          {.operation = codec::Operation::kDelete,
           .from = earliest,
           .known_at = asked.received,
-          .certain = keyed.worlds.size() == 1 && gone_before >= next.size() && next.size() == 1,
+          .certain = keyed.worlds.size() == 1 && other_before == 0,
           .rule = "NTF-EXPIRY-1"});
   }
   const bool all_changed = changed > 0 && change != Change::kNone &&
@@ -580,6 +588,7 @@ Judgement Oracle::State::judge_registration(const Exchanged& exchanged,
     return undecidable("NTF-REPEAT-OPEN-1", "the client observes the key already");
   }
   if (!command.stop) {
+    observed_by.repeated = before != Registered::kNo;
     if (registered != Registered::kYes) observed_by.since = exchanged.received.steady;
     registered = Registered::kYes;
     if (kind == ReplyKind::kOk) return {};
@@ -589,6 +598,7 @@ Judgement Oracle::State::judge_registration(const Exchanged& exchanged,
     return rejected("NTF-RESPONSE-2", shown + "; a right store answers +OK");
   }
   registered = Registered::kNo;
+  observed_by.repeated = false;
   if (kind == ReplyKind::kOk) {
     if (before != Registered::kNo) return {};
     return rejected("NTF-STOP-3", shown + "; a right store answers :0");
@@ -678,6 +688,11 @@ Judgement Oracle::notified(std::string_view client_id, const codec::Message& mes
   if (!version) return rejected(set ? "NTF-VERSION-1" : "NTF-VERSION-2", "no version in __ts");
 
   Keyed& keyed = state_->key(target->key);
+  Observation& observation = state_->observation(keyed, client_id);
+  // A second one like the last, where the client has registered twice. (Req: NTF-REPEAT-OPEN-2)
+  const std::string as_told = message.payload + *text;
+  const bool again = observation.repeated && observation.last_told == as_told;
+  observation.last_told = as_told;
   std::deque<Pending>& expected = state_->pending[target->client_id];
   const auto same = [&](const Pending& change) {
     return change.key == target->key && change.from <= received.steady &&
@@ -694,7 +709,9 @@ Judgement Oracle::notified(std::string_view client_id, const codec::Message& mes
     const bool was_certain = found->certain;
     // If it was not that one, it was a later one like it.
     if (!was_certain) {
-      const auto later = std::find_if(std::next(found), expected.end(), same);
+      const auto later = std::find_if(std::next(found), expected.end(), [&](const Pending& change) {
+        return change.certain && same(change);
+      });
       if (later != expected.end()) later->certain = false;
     }
     expected.erase(std::remove_if(expected.begin(), found,
@@ -705,13 +722,14 @@ Judgement Oracle::notified(std::string_view client_id, const codec::Message& mes
     }
     return out;
   }
+  if (again) return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
   // The version of a SET that is told otherwise than it was answered.
   if (set && std::any_of(expected.begin(), expected.end(), [&](const Pending& change) {
         return change.key == target->key && change.value && *change.value == told->value;
       })) {
     return rejected("NTF-VERSION-3", "the version is not the one that the SET returned");
   }
-  const Registered registered = state_->observation(keyed, client_id).registered;
+  const Registered registered = observation.registered;
   if (registered == Registered::kNo) {
     return rejected("NTF-SEND-3", "the client is not registered for the key");
   }
@@ -780,7 +798,7 @@ Judgement Oracle::missing(std::string_view client_id, const store::Instant& sent
   if (expected == state_->pending.end()) return {};
   Judgement out;
   std::erase_if(expected->second, [&](const Pending& change) {
-    if (change.known_at > sent.steady) return false;
+    if (change.known_at > sent.steady || change.outlives) return false;
     if (change.certain && out.answer == Answer::kAccepted) {
       out = rejected(change.rule,
                      fmt::format("the {} of {} was not told",
@@ -792,9 +810,33 @@ Judgement Oracle::missing(std::string_view client_id, const store::Instant& sent
   return out;
 }
 
-void Oracle::disconnected(std::string_view client_id) {
+void Oracle::disconnected(std::string_view client_id, const store::Instant& at) {
   state_->gone.emplace(client_id);
-  state_->pending.erase(std::string(client_id));
+  // Perhaps these have expired by now, and it was about to be told.
+  for (auto& [key_name, keyed] : state_->keys) {
+    const auto observed_by = keyed.observers.find(client_id);
+    if (observed_by == keyed.observers.end() || observed_by->second.registered == Registered::kNo) {
+      continue;
+    }
+    const bool expired =
+        std::any_of(keyed.worlds.begin(), keyed.worlds.end(), [&](const KeyWorld& world) {
+          return world.exists && world.expiry != KeyWorld::Expiry::kNever &&
+                 world.earliest <= at.steady;
+        });
+    if (!expired) continue;
+    state_->pending[std::string(client_id)].push_back({.key = key_name,
+                                                       .operation = codec::Operation::kDelete,
+                                                       .certain = false,
+                                                       .rule = "NTF-EXPIRY-1"});
+  }
+  // What was on its way may reach the next connection. (Req: LIFE-OPEN-3)
+  const auto on_their_way = state_->pending.find(client_id);
+  if (on_their_way != state_->pending.end()) {
+    for (Pending& change : on_their_way->second) {
+      change.certain = false;
+      change.outlives = true;
+    }
+  }
   for (auto& [key_name, keyed] : state_->keys) {
     const auto registered = keyed.observers.find(client_id);
     if (registered != keyed.observers.end()) registered->second = {};

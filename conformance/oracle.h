@@ -85,7 +85,7 @@ class Oracle {
   Judgement missing(std::string_view client_id, const store::Instant& sent);
 
   // The connection of a client has ended, and with it its registrations. (Req: LIFE-DISCONNECT-1)
-  void disconnected(std::string_view client_id);
+  void disconnected(std::string_view client_id, const store::Instant& at);
 
   // What was seen of what is open: requirement and outcome, e.g. {"VER-OPEN-4", "deleted version"}.
   [[nodiscard]] const std::map<std::string, std::string>& observed() const;

@@ -207,16 +207,14 @@ class Outcomes {
   // The key after a request that was refused by its condition or its value; a newer token may have
   // been kept. (Req: FT-OPEN-4)
   void also_with_newer_token(std::size_t branch, const Stamp& token) {
-    if (!token.value || world_.token == Token::kNone) return;
+    if (!token.value) return;
     if (world_.token == Token::kHeld && *token.value <= world_.held) return;
     Branch kept = out_[branch];
-    kept.next.token = world_.token == Token::kHeld ? Token::kHeld : Token::kUnknown;
+    kept.next.token = world_.token == Token::kUnknown ? Token::kUnknown : Token::kHeld;
     kept.next.held = *token.value;
-    kept.choice = {"FT-OPEN-4", {}, "a newer token is kept"};
-    if (out_[branch].choice.requirement.empty()) {
-      out_[branch].choice = {"FT-OPEN-4", {}, "a newer token is not kept"};
-      newer_token_ = true;
-    }
+    const std::string_view point = asked_.command.verb == Verb::kSet ? "SET" : "VDEL";
+    kept.choice = {"FT-OPEN-4", point, "a newer token is kept"};
+    choose(out_[branch], {"FT-OPEN-4", point, "a newer token is not kept"});
     out_.push_back(std::move(kept));
   }
 
@@ -233,7 +231,6 @@ class Outcomes {
   std::vector<Branch>& out_;
   bool doomed_ = false;  // an error is certain
   Choice by_node_{};
-  bool newer_token_ = false;
 };
 
 void Outcomes::get() {
@@ -261,7 +258,8 @@ void Outcomes::set() {
     Outcomes(forgotten, asked_, others).set();
     for (Branch& branch : others) {
       if (branch.choice.requirement.empty()) {
-        branch.choice = {"FT-OPEN-5", {}, "the token expires with the key"};
+        branch.choice = {"FT-OPEN-5", asked_.token == nullptr ? "no token" : "a token",
+                         "it expires with the key"};
       }
       out_.push_back(std::move(branch));
     }
@@ -293,14 +291,17 @@ void Outcomes::set() {
     also_with_newer_token(out_.size() - 1, token);
   }
   if (holds && !doomed_) apply_set(timestamp, token);
-  if (asked_.px_before_condition) {
-    refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", {"SET-OPTION-OPEN-3", {}, kRefused});
+  if (!asked_.open_form.requirement.empty()) {
+    Choice choice = asked_.open_form;
+    choice.outcome = kRefused;
+    refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", choice);
   }
   deserve_limits();
   if (world_.expired && world_.token != Token::kNone) {
     for (std::size_t i = first; i < out_.size(); ++i) {
       if (out_[i].choice.requirement.empty()) {
-        out_[i].choice = {"FT-OPEN-5", {}, "the token outlives the key"};
+        out_[i].choice = {"FT-OPEN-5", asked_.token == nullptr ? "no token" : "a token",
+                          "it outlives the key"};
       }
     }
   }
@@ -329,8 +330,10 @@ void Outcomes::apply_set(const Stamp& timestamp, const Stamp& token) {
     choose(applied, choice);
   }
   choose(applied, by_node_);
-  if (asked_.px_before_condition) {
-    choose(applied, {"SET-OPTION-OPEN-3", {}, kTaken});
+  if (!asked_.open_form.requirement.empty()) {
+    Choice choice = asked_.open_form;
+    choice.outcome = kTaken;
+    choose(applied, choice);
   }
   KeyWorld& next = applied.next;
   next = world_;
@@ -419,6 +422,12 @@ void Outcomes::remove() {
                                              : vdel         ? "VDEL-MISS-1"
                                                             : "DEL-MISS-1");
     nothing.count = 0;
+    if (world_.expired && world_.token != Token::kNone) {
+      // If the token had outlived its key, this may have been the end of it.
+      Branch forgotten = nothing;
+      forgotten.next.token = Token::kNone;
+      out_.push_back(std::move(forgotten));
+    }
     deserve_limits();
     return;
   }

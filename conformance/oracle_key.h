@@ -78,7 +78,8 @@ struct Asked {
   codec::Command command{};
   const std::string* timestamp = nullptr;  // `__ts`, null when absent
   const std::string* token = nullptr;      // `__ft`
-  bool px_before_condition = false;
+  Choice
+      open_form{};  // it is open whether a SET may be spelled like this; the outcome is left empty
   std::uint64_t wall_low = 0;  // the store's wall clock lies between these
   std::uint64_t wall_high = 0;
   std::chrono::microseconds sent{0};  // on our steady clock

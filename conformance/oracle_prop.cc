@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
 #include "codec/dialect.h"
 #include "conformance/judged_run.h"
 #include "endpoint/in_process.h"
@@ -45,7 +46,9 @@ JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId dialect,
   auto session = endpoint->open_session();
   EXPECT_TRUE(session);
   JudgedRunOptions judged;
-  const std::int64_t offset = clock_offset.count();
+  std::int64_t offset = clock_offset.count();
+  if (fault != nullptr && fault->name == "clock-ahead") offset = 55'000;
+  if (fault != nullptr && fault->name == "clock-behind") offset = -600'000;
   judged.oracle.clock = {.low_ms = offset - 1, .high_ms = offset + 1};
   return run_judged(**session, trace, judged);
 }
@@ -53,15 +56,17 @@ JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId dialect,
 std::string describe(const JudgedRun& run, const workload::Trace& trace) {
   if (!run.rejection) return {};
   const Rejection& rejection = *run.rejection;
-  return fmt::format("operation {}: {}: {}\n{}", rejection.operation,
+  return fmt::format("operation {}: {}: {}\n{} {}\n{}", rejection.operation,
                      rejection.judgement.requirement, rejection.judgement.because,
+                     rejection.request.topic, escape(rejection.request.payload),
                      workload::to_text(trace));
 }
 
 void expect_accepted(const store::Fault* store, std::size_t traces) {
   std::size_t requests = 0;
   std::size_t undecidable = 0;
-  for (std::uint64_t seed = 1; seed <= traces && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1;
+       seed <= traces && !testing::Test::HasFailure(); ++seed) {
     workload::Random random(seed);
     const workload::Trace trace = random_trace(random);
     const codec::DialectId dialect = codec::kDialects[seed % 2];
