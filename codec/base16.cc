@@ -9,11 +9,12 @@ constexpr std::string_view kDigits = "0123456789ABCDEF";
 
 std::string base16_encode(std::string_view bytes) {
   std::string out;
-  out.reserve(bytes.size() * 2);
+  out.resize(bytes.size() * 2);
+  std::size_t at = 0;
   for (const char c : bytes) {
     const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4U];
-    out += kDigits[byte & 0xfU];
+    out[at++] = kDigits[byte >> 4U];
+    out[at++] = kDigits[byte & 0xfU];
   }
   return out;
 }

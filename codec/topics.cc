@@ -16,13 +16,15 @@ std::string recommended_response_topic(std::string_view client_id) {
   return topic;
 }
 
-std::optional<std::string> notification_topic(std::string_view client_id, std::string_view key) {
+bool has_notification_topic(std::string_view client_id, std::string_view key) {
   const std::size_t fixed = kStorePrefix.size() + 1 + kNotifyInfix.size();
   // Checked before the doubling, which cannot wrap for sizes that exist in memory.
-  if (client_id.size() > kMaxTopicBytes || key.size() > kMaxTopicBytes ||
-      fixed + 2 * (client_id.size() + key.size()) > kMaxTopicBytes) {
-    return std::nullopt;
-  }
+  if (client_id.size() > kMaxTopicBytes || key.size() > kMaxTopicBytes) return false;
+  return fixed + 2 * (client_id.size() + key.size()) <= kMaxTopicBytes;
+}
+
+std::optional<std::string> notification_topic(std::string_view client_id, std::string_view key) {
+  if (!has_notification_topic(client_id, key)) return std::nullopt;
   std::string topic(kStorePrefix);
   topic += '/';
   topic += base16_encode(client_id);

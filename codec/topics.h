@@ -26,6 +26,9 @@ inline constexpr std::size_t kMaxTopicBytes = 65535;
 [[nodiscard]] std::optional<std::string> notification_topic(std::string_view client_id,
                                                             std::string_view key);
 
+// Is there such a topic? Does not spell it, so that it costs nothing.
+[[nodiscard]] bool has_notification_topic(std::string_view client_id, std::string_view key);
+
 // The subscription that covers every notification of a client: `.../{client}/command/notify/+`.
 [[nodiscard]] std::string notification_filter(std::string_view client_id);
 

@@ -189,6 +189,10 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : known) {
+    // So many letters are to be added or taken away at least.
+    const std::size_t least =
+        std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
+    if (least >= best_distance) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance >= best_distance) continue;
     best_distance = distance;

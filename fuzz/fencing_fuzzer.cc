@@ -25,6 +25,7 @@ constexpr int kMaxSteps = 32;  // more of them say nothing new
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fencepost::fuzz::InputReader in(data, size);
   std::vector<Timestamp> accepted;
+  accepted.reserve(kMaxSteps);
   std::optional<Timestamp> held;  // the key's token
   for (int step = 0; step < kMaxSteps && !in.at_end(); ++step) {
     const unsigned what = in.byte() % 8;

@@ -230,7 +230,8 @@ def topics(seeds, sources):
             ("no-infix", prefix + "/61/command/6B", ""), ("prefix-alone", prefix, ""), ("prefix-and-more", prefix + "X/61", ""),
             ("odd-client", prefix + "/6/command/notify/6B", ""), ("wildcard-topic", "a/+", ""), ("nul-topic", "a\0b", ""),
             ("sys-topic", "$SYS/a", ""), ("request-topic", "statestore" + prefix[18:] + "/command/invoke", ""),
-            ("long-id", "x" * 33, "long"), ("long-topic", "x" * 66, "long"), ("almost-long-id", "x" * 32, "long")):
+            ("almost-long-id", b"\0", "long"), ("long-id", b"\1", "long"), ("almost-long-topic", b"\2", "long"),
+            ("long-topic", b"\3", "long")):
         seeds.add(name, text(one) + text(other))
     for filter_, topic in (("a/b", "a/b"), ("a/+", "a/b"), ("a/+", "a"), ("a/+", "a/"), ("a/#", "a"), ("a/#", "a/b/c"),
                            ("#", "a/b"), ("#", "$SYS/a"), ("+/a", "$SYS/a"), ("$SYS/+", "$SYS/a"), ("+", ""), ("/+", "/a"),

@@ -35,8 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                         : std::none_of(kErrorCodes.begin(), kErrorCodes.end(), is_text));
 
   const auto failure = static_cast<DecodeErrorCode>(size % 12);  // there are so many
-  FENCEPOST_CHECK(describe({failure, size}).ends_with(", at offset " + std::to_string(size)));
-  FENCEPOST_CHECK(!describe({failure, size}).starts_with("unknown"));
+  const std::string description = describe({failure, size});
+  FENCEPOST_CHECK(description.ends_with(", at offset " + std::to_string(size)));
+  FENCEPOST_CHECK(!description.starts_with("unknown"));
 
   const std::string topic = recommended_response_topic(input);
   const bool bad = input.find_first_of(std::string_view("+#\0", 3)) != std::string_view::npos;

@@ -29,12 +29,8 @@ std::string_view view_of(const std::uint8_t* data, std::size_t size) {
 }
 
 // Writes the trace, or as many of its first operations as there is room for.
-std::size_t put_trace(workload::Trace trace, std::uint8_t* out, std::size_t max_size) {
-  std::string bytes = encode_trace(trace);
-  while (bytes.size() > max_size) {
-    trace.pop_back();
-    bytes = encode_trace(trace);
-  }
+std::size_t put_trace(const workload::Trace& trace, std::uint8_t* out, std::size_t max_size) {
+  const std::string bytes = encode_beginning(trace, max_size);
   std::copy(bytes.begin(), bytes.end(), out);
   return bytes.size();
 }
@@ -48,7 +44,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   workload::Random random(seed);
   workload::Trace trace = workload::decode_trace(fuzz::view_of(data, size));
   workload::mutate(trace, random, workload::kMaxOperations, fuzz::mutate_value);
-  return fuzz::put_trace(std::move(trace), data, max_size);
+  return fuzz::put_trace(trace, data, max_size);
 }
 
 extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* data1, std::size_t size1,

@@ -115,7 +115,9 @@ Outcome Store::remove(const Request& request, const Instant& now, std::vector<Ev
 
 Outcome Store::keynotify(const Caller& caller, const Command& command) {
   // A registration that could never be served is refused rather than forgotten.
-  if (!codec::notification_topic(caller.client_id, command.key)) return error(ErrorCode::kSyntax);
+  if (!codec::has_notification_topic(caller.client_id, command.key)) {
+    return error(ErrorCode::kSyntax);
+  }
   std::vector<std::string>& clients = observers_[std::string(command.key)];
   if (std::find(clients.begin(), clients.end(), caller.client_id) == clients.end()) {
     clients.emplace_back(caller.client_id);

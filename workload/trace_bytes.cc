@@ -221,10 +221,18 @@ void decode_trace(std::string_view bytes, Trace& out) {
   out.resize(count);
 }
 
-std::string encode_trace(const Trace& trace) {
+std::string encode_trace(const Trace& trace) { return encode_beginning(trace, std::string::npos); }
+
+std::string encode_beginning(const Trace& trace, std::size_t max_bytes) {
   FENCEPOST_CHECK(trace.size() <= kMaxOperations);
   std::string out;
-  for (const Operation& operation : trace) put_operation(out, operation);
+  for (const Operation& operation : trace) {
+    const std::size_t before = out.size();
+    put_operation(out, operation);
+    if (out.size() <= max_bytes) continue;
+    out.resize(before);
+    break;
+  }
   return out;
 }
 

@@ -10,6 +10,7 @@
 // themselves. Bytes that are missing at the end count as 0. Pure and thread safe.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -26,5 +27,8 @@ void decode_trace(std::string_view bytes, Trace& out);
 
 // The bytes of a trace of at most kMaxOperations normalized operations.
 [[nodiscard]] std::string encode_trace(const Trace& trace);
+
+// The bytes of as many of its first operations as fit into `max_bytes`.
+[[nodiscard]] std::string encode_beginning(const Trace& trace, std::size_t max_bytes);
 
 }  // namespace fencepost::workload

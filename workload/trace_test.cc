@@ -85,6 +85,15 @@ TEST(TraceBytes, AreAFewBytesAnOperation) {
   EXPECT_EQ(encode_trace(parsed("wait 50")).size(), 2U);
 }
 
+TEST(TraceBytes, EncodesTheOperationsThatFit) {
+  const Trace trace = parsed("c0 GET k0\nwait 50\nc0 SET k0 \"v\"");
+  const std::string whole = encode_trace(trace);
+  EXPECT_EQ(encode_beginning(trace, 7), whole);
+  EXPECT_EQ(encode_beginning(trace, 6), whole.substr(0, 4));
+  EXPECT_EQ(encode_beginning(trace, 3), whole.substr(0, 2));
+  EXPECT_EQ(encode_beginning(trace, 1), "");
+}
+
 TEST(TraceBytes, StopAfterTheLargestNumberOfOperations) {
   const std::string bytes(2 * kMaxOperations + 10, '\x01');
   EXPECT_EQ(decode_trace(bytes).size(), kMaxOperations);

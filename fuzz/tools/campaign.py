@@ -26,6 +26,9 @@ MAX_SLICE_S = 120  # of one run of a program; then the worker turns to the targe
 MAX_REPEATS = 200  # ends of a target by defects that are known already; then it is left alone
 PATIENCE_S = 2  # with a program that was told to end
 LEAST_FREE_BYTES = 256 << 20
+# Of corpus/TARGET/distilled: everybody who clones the repository has it, and each ctest replays it.
+MOST_DISTILLED_FILES = 200
+MOST_DISTILLED_BYTES = 300_000
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -365,24 +368,32 @@ def size_of(paths):
 
 
 def distil(state):
-    """Makes corpus/TARGET/distilled anew: what covers more than seeds and regressions do, of it and of the campaign."""
+    """Makes corpus/TARGET/distilled anew: what covers more than seeds and regressions do, of it and of the campaign. Where
+    that is too much for a repository, only what reaches more edges; how often an edge is passed counts no longer."""
     distilled = state.target.corpus / "distilled"
     before = size_of(state.target.inputs(["distilled"]))
+    sources = [source for source in (distilled, state.part("corpus")) if source.is_dir()]
+    fresh = merged(state, sources, [])
+    if len(fresh) > MOST_DISTILLED_FILES or sum(map(len, fresh.values())) > MOST_DISTILLED_BYTES:
+        fresh = merged(state, sources, ["-use_counters=0"])
+    shutil.rmtree(distilled, ignore_errors=True)
+    for name, content in sorted(fresh.items()):
+        write_whole(distilled / name, content)
+    print(f"fuzz: {state.target.name}: distilled: {before} before, {size_of(state.target.inputs(['distilled']))} after; "
+          f"campaign: {size_of(state.part('corpus').iterdir())}")
+
+
+def merged(state, sources, how):
+    """What libFuzzer takes of `sources` besides seeds and regressions: name -> content. `how`: arguments of the program."""
     with tempfile.TemporaryDirectory(dir=state.folder) as folder:
-        base, campaign = pathlib.Path(folder, "base"), state.part("corpus")
+        base = pathlib.Path(folder, "base")
         base.mkdir()
         for number, path in enumerate(state.target.inputs(["seeds", "regressions"])):
             shutil.copyfile(path, base / f"{number}")
         given = {digest(path) for path in base.iterdir()}
-        sources = [source for source in (distilled, campaign) if source.is_dir()]
-        libfuzzer.merge(state.program, state.target.arguments(), base, sources)
+        libfuzzer.merge(state.program, [*state.target.arguments(), *how], base, sources)
         fresh = {digest(path): path.read_bytes() for path in base.iterdir()}
-        shutil.rmtree(distilled, ignore_errors=True)
-        for name, content in sorted(fresh.items()):
-            if name not in given:
-                write_whole(distilled / name, content)
-    print(f"fuzz: {state.target.name}: distilled: {before} before, {size_of(state.target.inputs(['distilled']))} after; "
-          f"campaign: {size_of(campaign.iterdir())}")
+    return {name: content for name, content in fresh.items() if name not in given}
 
 
 def programs_of(options, chosen):
