@@ -408,8 +408,8 @@ ExitCode not_begun(Session& session, const std::string& reason, ExitCode code) {
     result.message = reason;
     session.run.cases.push_back(classify(test_case, {std::move(result)}));
   }
-  session.run.endpoint_lost = code == ExitCode::kUnreachable;
-  return write_reports(session) ? code : ExitCode::kInternal;
+  session.run.not_begun = code;
+  return write_reports(session) ? exit_code(session.run) : ExitCode::kInternal;
 }
 
 ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor, Session& session) {

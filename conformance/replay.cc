@@ -127,6 +127,7 @@ ExitCode exit_code(const ReplayRun& run) {
                        [&](const Replay& replay) { return holds(replay.outcome); });
   };
   if (!run.load_errors.empty()) return ExitCode::kUsage;
+  if (run.not_begun) return *run.not_begun;
   if (any(is_failure) || !run.mixed_forms.empty()) return ExitCode::kFailed;
   if (run.endpoint_lost) return ExitCode::kUnreachable;
   if (run.interrupted) return ExitCode::kInterrupted;
@@ -146,7 +147,10 @@ std::string summary(const ReplayRun& run) {
     const auto number = std::count_if(run.cases.begin(), run.cases.end(),
                                       [&](const Replay& each) { return each.outcome == outcome; });
     if (number == 0) continue;
-    out += fmt::format("{} {} {}", first ? ":" : ",", number, name(outcome));
+    std::string_view word = name(outcome);
+    if (number > 1 && outcome == Replayed::kPasses) word = "pass";
+    if (number > 1 && outcome == Replayed::kFails) word = "fail";
+    out += fmt::format("{} {} {}", first ? ":" : ",", number, word);
     first = false;
   }
   return out;

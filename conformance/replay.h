@@ -73,12 +73,13 @@ struct ReplayRun {
   bool endpoint_lost = false;
   std::string lost_message{};
   bool interrupted = false;
-  std::vector<std::string> healed{};  // "file:line id: what was changed"
+  std::optional<ExitCode> not_begun{};  // why nothing was run, as far as that is known
+  std::vector<std::string> healed{};    // "file:line id: what was changed"
   std::vector<std::string> not_healed{};
 };
 
-// 2 a file was not loaded, else 1 a failure, 3 lost, 130 interrupted, 5 nothing to judge by, 4
-// something inconclusive, 0.
+// 2 a file was not loaded, else why nothing was run, 1 a failure, 3 lost, 130 interrupted, 5
+// nothing to judge by, 4 something inconclusive, 0.
 [[nodiscard]] ExitCode exit_code(const ReplayRun& run);
 
 // "3 cases: 1 fixed, 2 still failing"

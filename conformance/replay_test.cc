@@ -121,6 +121,8 @@ TEST(ReplayRun, HasAnExitCode) {
   EXPECT_EQ(exit_code(ended), ExitCode::kUnreachable);
   ended.mixed_forms = {"set-not-applied"};
   EXPECT_EQ(exit_code(ended), ExitCode::kFailed);
+  ended.not_begun = ExitCode::kUnreachable;
+  EXPECT_EQ(exit_code(ended), ExitCode::kUnreachable);
   ended.load_errors = {"f:1:1: no"};
   EXPECT_EQ(exit_code(ended), ExitCode::kUsage);
 }
@@ -128,7 +130,7 @@ TEST(ReplayRun, HasAnExitCode) {
 TEST(ReplayRun, IsSummedUp) {
   EXPECT_EQ(summary(run_of({Replayed::kFlaky})), "1 case: 1 flaky");
   EXPECT_EQ(summary(run_of({Replayed::kFails, Replayed::kFixed, Replayed::kFails})),
-            "3 cases: 1 fixed, 2 fails");
+            "3 cases: 1 fixed, 2 fail");
 }
 
 // --- healing -------------------------------------------------------------------------------------

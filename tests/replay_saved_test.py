@@ -194,6 +194,7 @@ class Replay(Folder):
         self.assertIn("no broker", done.stderr)
         report = (self.folder / "out.json").read_text()
         self.assertEqual(json.loads(report)["cases"][0]["outcome"], "not run")
+        self.assertEqual(json.loads(report)["exit_code"], 3)
         self.assertNotIn("secret", done.stdout + done.stderr + report)
         self.assertEqual(path.read_bytes(), before)
 
