@@ -13,7 +13,10 @@
 #include "conformance/library.h"
 #include "conformance/live_fuzz.h"
 #include "conformance/printable.h"
+#include "conformance/recorded.h"
+#include "conformance/replay.h"
 #include "conformance/report.h"
+#include "conformance/signature.h"
 #include "conformance/target.h"
 #include "conformance/yaml_reader.h"
 #include "endpoint/rate_limit.h"
@@ -122,14 +125,23 @@ bool save(Difference& difference, Run& run) {
       std::filesystem::path(run.options.save) / (difference.seen_once() ? "seen-once" : "");
   const std::string file = (folder / (id + ".yaml")).lexically_normal().string();
   const CaseResult& result = difference.result;
+  Recorded recorded{.by = "fuzz-live",
+                    .when = run.context.started,
+                    .endpoint = run.context.endpoint,
+                    .seed = run.context.seed};
+  std::string note = fmt::format("It failed {} times of {}.", difference.failed, difference.runs);
+  if (difference.seen_once()) {
+    // What was never seen again is nothing that could be fixed.
+    note = fmt::format("Seen once, and not in {} further runs: {}", difference.runs,
+                       recorded_words(signature(result)));
+  } else {
+    recorded = with_failure(std::move(recorded), result);
+  }
   write_as(difference,
            {.id = id,
             .title = one_line(printable(title_of(difference, run.catalogue))),
-            .note = one_line(printable(fmt::format(
-                "Found by fuzz-live at {} on {}, seed {}. It failed {} times of {}: {}; expected "
-                "{}; seen {}",
-                run.context.endpoint, run.context.started, run.context.seed, difference.failed,
-                difference.runs, result.message, result.expected, result.actual)))},
+            .note = note,
+            .recorded = std::move(recorded)},
            file, run.catalogue);
   run.context.command = command_line(run.options, std::string(name(run.context.profile)), file);
   std::error_code trouble;

@@ -64,6 +64,25 @@ struct FuzzLiveOptions {
 // Fuzzes a live store with the naive model as its oracle. See live_fuzz.h.
 [[nodiscard]] ExitCode fuzz_live(const FuzzLiveOptions& options);
 
+struct ReplayOptions {
+  std::vector<std::string> paths{};  // scenario files, or folders of them
+  std::string endpoint{};            // empty: the descriptor's, or embedded
+  std::string descriptor{};          // a file
+  std::string profile{};             // empty: the descriptor's, or auto
+  std::size_t runs = 1;              // of each case
+  bool heal = false;                 // write into the files what is fixed, and what has changed
+  std::size_t jobs = 0;              // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string json{};  // files
+  std::string junit{};
+  bool trace = false;
+  bool quiet = false;
+  std::string program = "fencepost";
+};
+// Runs saved cases again: is what they have recorded still so? See replay.h.
+[[nodiscard]] ExitCode replay(const ReplayOptions& options);
+
 // Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
 // selection holds for the endpoint that it is compared with, unless an option says otherwise.
 struct DiffOptions {

@@ -222,6 +222,38 @@ void add_fuzz_live(CLI::App& app, FuzzLiveOptions& options, Action& action) {
   command->callback([&] { action = [&] { return fuzz_live(options); }; });
 }
 
+void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
+  constexpr std::size_t kMostRuns = 10'000;
+  CLI::App* command = app.add_subcommand(
+      "replay",
+      "Run saved counter-examples again: fixed, still failing, or changed? (docs/REPLAY.md)\n"
+      "Exit codes: 0 all pass or are fixed, 1 something fails, 2 usage or a file that cannot be "
+      "loaded, 3 endpoint unreachable or lost,\n4 nothing fails, but something is inconclusive, 5 "
+      "no case to judge by, 130 interrupted");
+  command->add_option("paths", options.paths, "Scenario files, or folders of them")->required();
+  command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
+  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--profile", options.profile, "As of certify");
+  command
+      ->add_option("--runs", options.runs,
+                   "Run each case so often, with fresh keys, to know the flaky ones (default: 1)")
+      ->check(CLI::Range(std::size_t{1}, kMostRuns));
+  command->add_flag("--heal", options.heal,
+                    "Write into the files: what is fixed is no longer recorded as failing, what "
+                    "has changed gets its new signature");
+  command->add_option("--json", options.json, "Write the outcomes as JSON to this file");
+  command->add_option("--junit", options.junit, "Write a JUnit XML report to this file");
+  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as of certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
+  command->add_flag("--trace", options.trace, "Print all packets of a failed case");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->callback([&] { action = [&] { return replay(options); }; });
+}
+
 void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
                  std::vector<std::string>& paths, Action& action) {
   CLI::App* list_command =
@@ -338,6 +370,7 @@ int run(int argc, char** argv) {
   DiffOptions diff_options;
   ProbeOptions probe_options;
   FuzzLiveOptions fuzz_live_options;
+  ReplayOptions replay_options;
   ServeOptions serve_options;
   ListOptions list_options;
   SelftestCommand selftest_options;
@@ -348,6 +381,7 @@ int run(int argc, char** argv) {
   certify_options.program = argv[0];
   diff_options.program = argv[0];
   fuzz_live_options.program = argv[0];
+  replay_options.program = argv[0];
   add_certify(app, certify_options, action);
   add_merge(app, merge_options, action);
   add_diff(app, diff_options, action);
@@ -355,6 +389,7 @@ int run(int argc, char** argv) {
   add_serve(app, serve_options, action);
   add_selftest(app, selftest_options, action);
   add_fuzz_live(app, fuzz_live_options, action);
+  add_replay(app, replay_options, action);
   add_readers(app, list_options, id, paths, action);
   add_matrix(app, matrix_options, action);
   try {

@@ -222,6 +222,24 @@ struct AxisBinding {
   friend bool operator==(const AxisBinding&, const AxisBinding&) = default;
 };
 
+// Where a case comes from, and how it failed there, if it did: whoever runs it again can then say
+// whether it still does.
+struct Recorded {
+  std::string by;          // explore, fuzz-live, record or hand
+  std::string when{};      // 2026-01-01T00:00:00Z
+  std::string endpoint{};  // a URL without password
+  std::optional<std::uint64_t> seed{};
+  // The failure: one of these two at least, or none of the five.
+  std::string requirement{};
+  std::string signature{};  // see signature.h
+  std::string message{};
+  std::string expected{};
+  std::string actual{};
+
+  [[nodiscard]] bool failed() const { return !requirement.empty() || !signature.empty(); }
+  friend bool operator==(const Recorded&, const Recorded&) = default;
+};
+
 struct Case {
   std::string id;
   std::string area;
@@ -237,6 +255,7 @@ struct Case {
   std::string source{};  // its lines in the file, from `position.line` on
   std::string family{};  // the id that its members have in common; empty for a case without axes
   std::vector<AxisBinding> axes{};  // which member it is, in the order of the axes
+  std::optional<Recorded> recorded{};
 
   // How long its waits take at least, and how often it waits for a reply: cases are started longest
   // first.

@@ -10,9 +10,15 @@ namespace fencepost::conformance::fields {
 using namespace std::string_view_literals;
 
 inline constexpr std::array kFile = {"area"sv, "cases"sv};
-inline constexpr std::array kCase = {
-    "id"sv,      "title"sv, "requirements"sv, "divergence"sv, "requires"sv, "tags"sv, "exclusive"sv,
-    "clients"sv, "steps"sv, "note"sv,         "axes"sv,       "parts"sv,    "only"sv, "except"sv};
+inline constexpr std::array kCase = {"id"sv,       "title"sv, "requirements"sv, "divergence"sv,
+                                     "requires"sv, "tags"sv,  "exclusive"sv,    "clients"sv,
+                                     "steps"sv,    "note"sv,  "recorded"sv,     "axes"sv,
+                                     "parts"sv,    "only"sv,  "except"sv};
+inline constexpr std::array kRecorded = {"by"sv,      "when"sv,        "endpoint"sv,
+                                         "seed"sv,    "requirement"sv, "signature"sv,
+                                         "message"sv, "expected"sv,    "actual"sv};
+// Values of `by`.
+inline constexpr std::array kRecordedBy = {"explore"sv, "fuzz-live"sv, "record"sv, "hand"sv};
 // What a value of an axis may say of its cases; any other name in it is a placeholder.
 inline constexpr std::array kAxisValue = {"requirements"sv, "requires"sv, "tags"sv, "exclusive"sv,
                                           "note"sv};

@@ -105,6 +105,7 @@ TEST(ScenarioSchema, HasThePropertiesOfTheLoader) {
   } kTable[] = {
       {"", fields::kFile},
       {"/definitions/case", fields::kCase},
+      {"/definitions/recorded", fields::kRecorded},
       {"/definitions/client", fields::kClient},
       {"/definitions/step", fields::kStep},
       {"/definitions/request", fields::kRequest},
@@ -137,7 +138,7 @@ TEST(ScenarioSchema, ClosesAsManyMappingsAsTheLoader) {
   for (const auto& definition : schema().at("definitions")) {
     if (definition.contains("additionalProperties")) ++closed;
   }
-  EXPECT_EQ(closed, 17U);
+  EXPECT_EQ(closed, 18U);
 }
 
 TEST(ScenarioSchema, HasWhatAValueOfAnAxisMaySay) {
@@ -159,6 +160,8 @@ TEST(ScenarioSchema, HasTheClosedListsOfTheCode) {
   EXPECT_EQ(of_case["divergence"]["items"]["enum"].get<std::set<std::string>>(), divergences);
   EXPECT_EQ(definitions["capability"]["enum"].get<std::set<std::string>>(),
             to_set(fields::kCapabilities));
+  EXPECT_EQ(definitions["recorded"]["properties"]["by"]["enum"].get<std::set<std::string>>(),
+            to_set(fields::kRecordedBy));
 }
 
 TEST(ScenarioSchema, HasTheActionsOfTheLoader) {

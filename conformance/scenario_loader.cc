@@ -7,6 +7,7 @@
 
 #include "conformance/axes.h"
 #include "conformance/packet_fill.h"
+#include "conformance/recorded.h"
 #include "conformance/scenario_fields.h"
 #include "conformance/step_loader.h"
 
@@ -132,6 +133,9 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
   out.id = id.value_or("");
   out.title = load_title(reader, YamlReader::member(node, "title"), "title");
   check_note(reader, node);
+  if (const auto recorded = YamlReader::member(node, "recorded"); recorded.IsDefined()) {
+    out.recorded = load_recorded(reader, recorded, file.requirements);
+  }
   load_requirements(reader, YamlReader::member(node, "requirements"), file.requirements, out);
   load_divergences(reader, YamlReader::member(node, "divergence"), out);
   if (const auto names = YamlReader::member(node, "requires"); names.IsDefined()) {
@@ -181,6 +185,13 @@ std::vector<Case> load_cases(YamlReader& reader, FamilyExpander& expander, const
   const std::size_t errors_before = errors.size();
   std::set<codec::Divergence> found;
   std::set<Complaint> seen;
+  const YAML::Node recorded = YamlReader::member(node, "recorded");
+  if (recorded.IsDefined() && YamlReader::member(node, "axes").IsDefined()) {
+    reader.complain(recorded,
+                    "recorded is of one case, and with axes this stands for several; write the one "
+                    "that failed as a case of its own");
+    return out;
+  }
   for (const FamilyMember& member : expander.members_of(node)) {
     const std::size_t errors_of_others = errors.size();
     auto loaded = load_case(reader, member, file);

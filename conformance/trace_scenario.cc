@@ -16,6 +16,7 @@
 #include "codec/command.h"
 #include "codec/dialect.h"
 #include "codec/error_code.h"
+#include "conformance/recorded.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -136,16 +137,6 @@ std::string_view rule_of_error(const LiveStep& step) {
 
 // ---- Words of the format
 
-// In single quotes YAML leaves everything alone but these.
-std::string single_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    out += c;
-    if (c == '\'') out += c;
-  }
-  return out + "'";
-}
-
 bool is_plain_byte(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
 
 std::string text_of_bytes(std::string_view bytes) {
@@ -230,6 +221,7 @@ class Writer {
     std::string out = fmt::format("area: {}\ncases:\n  - id: {}\n    title: {}\n", kFuzzArea,
                                   words_.id, single_quoted(words_.title));
     if (!words_.note.empty()) out += "    note: " + single_quoted(words_.note) + "\n";
+    if (words_.recorded) out += text_of(*words_.recorded, 4);
     out += "    requirements: [" + join(requirements_) + "]\n";
     if (!divergences_.empty()) {
       std::vector<std::string_view> names;

@@ -6,10 +6,12 @@
 // requests take. Pure and thread safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "conformance/live_plan.h"
+#include "conformance/scenario.h"
 
 namespace fencepost::conformance {
 
@@ -18,6 +20,7 @@ struct ScenarioWords {
   std::string id{};
   std::string title{};
   std::string note{};  // may be empty
+  std::optional<Recorded> recorded{};
 };
 
 inline constexpr std::string_view kFuzzArea = "fuzz-live";

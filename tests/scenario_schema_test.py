@@ -20,6 +20,7 @@ cases:
     title: A sample
     requirements: [SET-NX-1]
     clients: {a: {}, b: {observes: true}}
+    recorded: {by: explore, when: '2026-01-01T00:00:00Z', endpoint: embedded, seed: 7, signature: s, message: m}
     steps:
       - set: {key: k, value: v}
         expect: ok
@@ -67,6 +68,15 @@ MALFORMED = [
     ("a tag that YAML 1.1 takes for a number", "clients:", "tags: [0x10]\n    clients:"),
     ("exclusive in quotes", "clients:", "exclusive: 'true'\n    clients:"),
     ("an unknown key of a client", "observes: true", "observe: true"),
+    ("recorded by nobody", "by: explore, ", ""),
+    ("recorded by somebody else", "by: explore", "by: me"),
+    ("recorded with an unknown key", "endpoint: embedded", "url: embedded"),
+    ("a time that YAML 1.1 takes for a time", "'2026-01-01T00:00:00Z'", "2026-01-01T00:00:00Z"),
+    ("a time of no zone", "00:00:00Z", "00:00:00"),
+    ("a seed in quotes", "seed: 7", "seed: '7'"),
+    ("a message of no failure", "signature: s, ", ""),
+    ("a signature of nothing", "signature: s", "signature: ''"),
+    ("recorded with axes", "recorded:", "axes: {a: {b: {}}}\n    recorded:"),
     ("no clients", "{a: {}, b: {observes: true}}", "{}"),
     ("a step without action", "get: k\n", "note: nothing\n"),
     ("a step with two actions", "get: k\n", "get: k\n        del: k\n"),
