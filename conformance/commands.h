@@ -64,6 +64,24 @@ struct FuzzLiveOptions {
 // Fuzzes a live store with the naive model as its oracle. See live_fuzz.h.
 [[nodiscard]] ExitCode fuzz_live(const FuzzLiveOptions& options);
 
+struct ExploreCommandOptions {
+  std::string endpoint{};        // empty: the descriptor's, or embedded
+  std::string descriptor{};      // a file
+  std::string profile{};         // empty: the descriptor's, or auto
+  std::string max_time = "60s";  // a duration
+  std::size_t max_examples = 0;  // 0: as many as there is time for
+  std::size_t max_operations = 40;
+  std::size_t jobs = 0;  // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string save = "explore-findings";  // a folder, made when there is something to save
+  bool trace = false;
+  bool quiet = false;
+  std::string program = "fencepost";
+};
+// Random workloads, judged by the oracle. See explore.h.
+[[nodiscard]] ExitCode explore(const ExploreCommandOptions& options);
+
 struct ReplayOptions {
   std::vector<std::string> paths{};  // scenario files, or folders of them
   std::string endpoint{};            // empty: the descriptor's, or embedded

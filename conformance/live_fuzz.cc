@@ -80,6 +80,14 @@ class LiveFuzz {
     return std::move(result_);
   }
 
+  std::optional<Difference> look_into(const LivePlan& plan) {
+    std::vector<Trial> batch;
+    batch.push_back(trial_of(plan));
+    run_batch(batch);
+    if (result_.differences.empty()) return std::nullopt;
+    return std::move(result_.differences.front());
+  }
+
  private:
   [[nodiscard]] milliseconds elapsed() const {
     return std::chrono::duration_cast<milliseconds>(SteadyClock::now() - started_);
@@ -268,6 +276,13 @@ LiveFuzzResult run_live_fuzz(endpoint::Endpoint& endpoint, const Catalogue& cata
                              const LiveFuzzOptions& options, const std::atomic<bool>& stop,
                              const std::function<void(const LiveFuzzProgress&)>& progress) {
   return LiveFuzz(endpoint, catalogue, options, stop, progress).run();
+}
+
+std::optional<Difference> look_into(endpoint::Endpoint& endpoint, const Catalogue& catalogue,
+                                    const LiveFuzzOptions& options, const LivePlan& plan,
+                                    const std::atomic<bool>& stop) {
+  const std::function<void(const LiveFuzzProgress&)> quietly = [](const LiveFuzzProgress&) {};
+  return LiveFuzz(endpoint, catalogue, options, stop, quietly).look_into(plan);
 }
 
 void write_as(Difference& difference, const ScenarioWords& words, const std::string& file,

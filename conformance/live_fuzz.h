@@ -72,6 +72,14 @@ struct LiveFuzzResult {
     endpoint::Endpoint& endpoint, const Catalogue& catalogue, const LiveFuzzOptions& options,
     const std::atomic<bool>& stop, const std::function<void(const LiveFuzzProgress&)>& progress);
 
+// Runs the plan; when the store differs, makes it smaller and says how often it fails. Nothing when
+// it does not differ. `options` but for how long and how often.
+[[nodiscard]] std::optional<Difference> look_into(endpoint::Endpoint& endpoint,
+                                                  const Catalogue& catalogue,
+                                                  const LiveFuzzOptions& options,
+                                                  const LivePlan& plan,
+                                                  const std::atomic<bool>& stop);
+
 // Makes the difference that of a file of this name: its text, its case and where its result points
 // to.
 void write_as(Difference& difference, const ScenarioWords& words, const std::string& file,

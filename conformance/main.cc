@@ -222,6 +222,38 @@ void add_fuzz_live(CLI::App& app, FuzzLiveOptions& options, Action& action) {
   command->callback([&] { action = [&] { return fuzz_live(options); }; });
 }
 
+void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "explore",
+      "Random workloads against any store, judged by an oracle that follows what it answers; a "
+      "counter-example is shrunk and saved as a scenario (docs/EXPLORE.md)");
+  command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
+  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--profile", options.profile, "As of certify");
+  command->add_option("--max-time", options.max_time, "How long it looks, e.g. 5m (default: 60s)");
+  command
+      ->add_option("--max-examples", options.max_examples,
+                   "End after so many workloads (default: when the time is over)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--max-operations", options.max_operations,
+                   "Operations of a workload at most (default: 40)")
+      ->check(CLI::Range(1, 200));
+  command->add_option("--seed", options.seed,
+                      "Of everything random (default: a new one, printed): the same seed makes the "
+                      "same workloads");
+  command->add_option("--save", options.save,
+                      "Folder for the scenario of a counter-example (default: explore-findings)");
+  command->add_option("-j,--jobs", options.jobs, "Workloads at once (default: as of certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--trace", options.trace, "Print all packets of the counter-example");
+  command->add_flag("-q,--quiet", options.quiet, "Print the counter-example and the summary only");
+  command->callback([&] { action = [&] { return explore(options); }; });
+}
+
 void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
   constexpr std::size_t kMostRuns = 10'000;
   CLI::App* command = app.add_subcommand(
@@ -369,6 +401,7 @@ int run(int argc, char** argv) {
   MergeOptions merge_options;
   DiffOptions diff_options;
   ProbeOptions probe_options;
+  ExploreCommandOptions explore_options;
   FuzzLiveOptions fuzz_live_options;
   ReplayOptions replay_options;
   ServeOptions serve_options;
@@ -380,6 +413,7 @@ int run(int argc, char** argv) {
   Action action;
   certify_options.program = argv[0];
   diff_options.program = argv[0];
+  explore_options.program = argv[0];
   fuzz_live_options.program = argv[0];
   replay_options.program = argv[0];
   add_certify(app, certify_options, action);
@@ -388,6 +422,7 @@ int run(int argc, char** argv) {
   add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);
   add_selftest(app, selftest_options, action);
+  add_explore(app, explore_options, action);
   add_fuzz_live(app, fuzz_live_options, action);
   add_replay(app, replay_options, action);
   add_readers(app, list_options, id, paths, action);

@@ -218,7 +218,7 @@ class Writer {
   // ---- The whole
 
   std::string head() const {
-    std::string out = fmt::format("area: {}\ncases:\n  - id: {}\n    title: {}\n", kFuzzArea,
+    std::string out = fmt::format("area: {}\ncases:\n  - id: {}\n    title: {}\n", words_.area,
                                   words_.id, single_quoted(words_.title));
     if (!words_.note.empty()) out += "    note: " + single_quoted(words_.note) + "\n";
     if (words_.recorded) out += text_of(*words_.recorded, 4);

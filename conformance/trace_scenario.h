@@ -21,9 +21,8 @@ struct ScenarioWords {
   std::string title{};
   std::string note{};  // may be empty
   std::optional<Recorded> recorded{};
+  std::string area = "fuzz-live";
 };
-
-inline constexpr std::string_view kFuzzArea = "fuzz-live";
 
 // A file with one case, for a plan with at least one request.
 [[nodiscard]] std::string scenario_text(const LivePlan& plan, const ScenarioWords& words);

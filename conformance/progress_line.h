@@ -1,0 +1,37 @@
+// The progress of a run that takes long: one line that is written again each second on a terminal,
+// a line each half minute elsewhere. Used by one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace fencepost::conformance {
+
+class ProgressLine {
+ public:
+  ProgressLine(bool live, bool quiet)
+      : live_(live), quiet_(quiet), due_(live ? std::chrono::milliseconds{0} : kInterval) {}
+
+  // `describe` makes the text, when it is time for one.
+  template <typename Describe>
+  void show(std::chrono::milliseconds elapsed, const Describe& describe) {
+    if (quiet_ || elapsed < due_) return;
+    due_ = elapsed + (live_ ? std::chrono::milliseconds{1'000} : kInterval);
+    fmt::print("{}  {}{}", live_ ? "\r\033[K" : "", describe(), live_ ? "" : "\n");
+    std::fflush(stdout);
+  }
+  void clear() const {
+    if (live_ && !quiet_) fmt::print("\r\033[K");
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kInterval{30'000};
+  bool live_;
+  bool quiet_;
+  std::chrono::milliseconds due_;
+};
+
+}  // namespace fencepost::conformance
