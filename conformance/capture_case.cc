@@ -29,24 +29,20 @@ using workload::Offered;
 using Kind = TimelineItem::Kind;
 
 constexpr std::size_t kShownBytes = 80;
-constexpr std::size_t kLetters = 26;
 constexpr std::string_view kUnknownValue = "from before the recording";
 
 std::string escaped(std::string_view bytes) { return escape(bytes, kShownBytes); }
 
-// `a` to `z`, then c27, ...
+// `a`, `b`, ... as long as there are letters, then c27, ...
 std::string client_name(std::size_t index) {
-  if (index < kLetters) return std::string(1, static_cast<char>('a' + static_cast<int>(index)));
+  constexpr std::string_view kLetters = "abcdefghijklmopqrstuvwxz";  // n and y mean no and yes
+  if (index < kLetters.size()) return std::string(kLetters.substr(index, 1));
   return fmt::format("c{}", index + 1);
 }
 
 // A user property that belongs to the protocol. What others hold is nobody's business.
 bool is_of_protocol(std::string_view name) {
   return name.starts_with("__") || name == "aio-persistence";
-}
-
-bool is_text(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; });
 }
 
 // The step as rules are chosen for it.
@@ -355,13 +351,15 @@ class Writer {
     const std::string* timestamp = item.message->property(codec::kTimestampProperty);
     const bool sets = out.starts_with("set:");
     if (timestamp != nullptr) {
-      const std::string text = versions_.timestamp(*timestamp, item.sent);
+      const std::string text = versions_.timestamp(
+          *timestamp, item.sent, exchange.refused(codec::ErrorCode::kTimestampTooFarAhead));
       if (!sets || text != "now") out += ", ts: " + text;
     } else if (sets) {
       out += ", ts: none";
     }
     if (const std::string* token = item.message->property(codec::kTokenProperty)) {
-      out += ", ft: " + versions_.token(*token, item.sent);
+      out += ", ft: " + versions_.token(*token, item.sent,
+                                        exchange.refused(codec::ErrorCode::kTokenTooFarAhead));
     }
     if (exchange.command && exchange.command->expires_after && exchange.answered(ReplyKind::kOk)) {
       out += ", mark: " + mark_name(index);
@@ -423,7 +421,7 @@ class Writer {
     } else if (message.correlation_data->empty()) {
       out += ", correlation: \"\"";
     }
-    if (message.content_type) out += ", content_type: " + single_quoted(*message.content_type);
+    if (message.content_type) out += ", content_type: " + double_quoted(*message.content_type);
     if (message.payload_format) out += fmt::format(", payload_format: {}", *message.payload_format);
     if (message.expiry_seconds) out += fmt::format(", expiry: {}", *message.expiry_seconds);
     return out + properties(message);
@@ -435,8 +433,8 @@ class Writer {
       // Of repeated ones the last counts, which has a member of its own.
       const bool own = name == codec::kTimestampProperty || name == codec::kTokenProperty;
       if (own && &value == message.property(name)) continue;
-      if (!is_of_protocol(name) || !is_text(name) || !is_text(value)) continue;
-      pairs.push_back(fmt::format("[{}, {}]", single_quoted(name), single_quoted(value)));
+      if (!is_of_protocol(name)) continue;
+      pairs.push_back(fmt::format("[{}, {}]", double_quoted(name), double_quoted(value)));
     }
     return pairs.empty() ? "" : ", properties: [" + joined(pairs) + "]";
   }

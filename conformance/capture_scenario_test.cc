@@ -170,7 +170,7 @@ TEST(CaptureScenario, WritesTimestampsAsFarAsTheyWere) {
   Traffic traffic;
   const std::vector<std::pair<std::string, std::string>> table = {
       {stamp(kBegin - milliseconds{600'000}), "ts: 'now - 10m'"},
-      {stamp(kBegin + milliseconds{60'500}), "ts: 'skew-limit + "},
+      {stamp(kBegin + milliseconds{60'500}), "ts: 'skew-limit - "},
       {"1:2:n", "ts: {text: \"1:2:n\"}"},
       {"nonsense", "ts: {text: \"nonsense\"}"},
       {stamp(kBegin).replace(14, 1, "7"), "ts: 'now counter = 7'"}};
@@ -253,7 +253,7 @@ TEST(CaptureScenario, LeavesOutWhatIsNotOfTheProtocol) {
   traffic.reply("c", "+OK\r\n", stamp(traffic.now, "store"));
   const std::string text = traffic.made().text;
   EXPECT_THAT(text, Not(HasSubstr("secret")));
-  EXPECT_THAT(text, HasSubstr("properties: [['__srcId', 'me']]"));
+  EXPECT_THAT(text, HasSubstr("properties: [[\"__srcId\", \"me\"]]"));
 }
 
 TEST(CaptureScenario, WritesAnyBytes) {

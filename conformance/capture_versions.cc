@@ -16,11 +16,12 @@ using std::chrono::microseconds;
 constexpr std::int64_t kFarthestMs = 1'000'000'000;
 constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kNearLimitMs = 5'000;
+constexpr std::int64_t kLeastFromLimitMs = 100;
 // Clocks that agree so well are right.
 constexpr std::int64_t kSameMs = 2'000;
 constexpr std::int64_t kSecondMs = 1'000;
 
-std::string literal(const std::string& text) { return "{text: " + text_of_bytes(text) + "}"; }
+std::string literal(const std::string& text) { return "{text: " + double_quoted(text) + "}"; }
 
 std::string with_counter(std::string base, const hlc::Timestamp& timestamp) {
   if (timestamp.counter != 0) base += fmt::format(" counter = {}", timestamp.counter);
@@ -73,20 +74,25 @@ std::int64_t CaptureVersions::ahead_ms(const hlc::Timestamp& timestamp, microsec
 }
 
 // What is far from the store's clock in either direction, or near the limit ahead of it.
-std::optional<std::string> CaptureVersions::far(const std::string& text, std::int64_t ahead) {
+std::optional<std::string> CaptureVersions::far(const std::string& text, std::int64_t ahead,
+                                                bool refused) {
   if (ahead < -kFarthestMs || ahead > kFarthestMs) return literal(text);
   if (ahead <= kMinuteMs - kNearLimitMs) return std::nullopt;
   const std::int64_t over = ahead - kMinuteMs;
-  return over < kNearLimitMs ? moved("skew-limit", over) : moved("now", rounded_to_seconds(ahead));
+  if (over >= kNearLimitMs) return moved("now", rounded_to_seconds(ahead));
+  // On which side of the limit it was, the store knows better.
+  const std::int64_t distance = std::max(over < 0 ? -over : over, kLeastFromLimitMs);
+  return moved("skew-limit", refused ? distance : -distance);
 }
 
-std::string CaptureVersions::timestamp(const std::string& text, microseconds time) const {
+std::string CaptureVersions::timestamp(const std::string& text, microseconds time,
+                                       bool refused) const {
   if (const std::string* name = name_of(text)) return *name;
   const auto timestamp = hlc::parse(text);
   if (!timestamp) return literal(text);
   const std::int64_t ahead = ahead_ms(*timestamp, time);
   std::string out;
-  if (auto special = far(text, ahead)) {
+  if (auto special = far(text, ahead, refused)) {
     if (special->starts_with('{')) return *special;
     out = with_counter(std::move(*special), *timestamp);
   } else if (ahead >= -kSameMs && ahead <= kSameMs) {
@@ -115,14 +121,14 @@ std::string CaptureVersions::relative_token(const hlc::Timestamp& token, std::in
   return fmt::format("{} node \"~{:04}\"", floor, rank);
 }
 
-std::string CaptureVersions::token(const std::string& text, microseconds time) {
+std::string CaptureVersions::token(const std::string& text, microseconds time, bool refused) {
   if (const std::string* name = name_of(text)) return *name;
   const auto token = hlc::parse(text);
   if (!token) return literal(text);
   if (const auto same = saved_.find(*token); same != saved_.end()) return same->second;
   if (const auto same = written_.find(*token); same != written_.end()) return same->second;
   const std::int64_t ahead = ahead_ms(*token, time);
-  if (auto special = far(text, ahead)) {
+  if (auto special = far(text, ahead, refused)) {
     if (special->starts_with('{')) return *special;
     std::string out = with_counter(std::move(*special), *token);
     if (is_simple(token->node)) out += fmt::format(" node \"{}\"", token->node);

@@ -32,11 +32,13 @@ class CaptureVersions {
   // A version that was there before the capture is saved under a name that is known.
   void alias(const std::string& version, const std::string& name);
 
+  // `refused`: as too far ahead.
   // The `__ts` of a request sent at `time`, e.g. `now`, `'now - 10m'`, `{text: 'x'}`.
-  [[nodiscard]] std::string timestamp(const std::string& text,
-                                      std::chrono::microseconds time) const;
+  [[nodiscard]] std::string timestamp(const std::string& text, std::chrono::microseconds time,
+                                      bool refused) const;
   // The same of a fencing token.
-  [[nodiscard]] std::string token(const std::string& text, std::chrono::microseconds time);
+  [[nodiscard]] std::string token(const std::string& text, std::chrono::microseconds time,
+                                  bool refused);
 
   // Is one of the tokens relative to kStartVersion? To be asked after all of them.
   [[nodiscard]] bool uses_start() const { return uses_start_; }
@@ -44,7 +46,8 @@ class CaptureVersions {
  private:
   [[nodiscard]] std::int64_t ahead_ms(const hlc::Timestamp& timestamp,
                                       std::chrono::microseconds time) const;
-  [[nodiscard]] static std::optional<std::string> far(const std::string& text, std::int64_t ahead);
+  [[nodiscard]] static std::optional<std::string> far(const std::string& text, std::int64_t ahead,
+                                                      bool refused);
   [[nodiscard]] std::string relative_token(const hlc::Timestamp& token, std::int64_t ahead);
   void note(const std::string& version, const std::string& name);
 

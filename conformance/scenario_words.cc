@@ -15,6 +15,19 @@ std::string single_quoted(std::string_view text) {
   return out + "'";
 }
 
+std::string double_quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c >= 0 && (c < ' ' || c == '\x7f')) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
 bool is_plain_byte(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
 
 std::string text_of_bytes(std::string_view bytes) {

@@ -14,6 +14,9 @@ namespace fencepost::conformance {
 // In single quotes YAML leaves everything alone but these.
 [[nodiscard]] std::string single_quoted(std::string_view text);
 
+// Text, UTF-8, in double quotes.
+[[nodiscard]] std::string double_quoted(std::string_view text);
+
 // Printable ASCII that stands in double quotes as it is.
 [[nodiscard]] bool is_plain_byte(char c);
 
