@@ -202,6 +202,7 @@ TEST(CaptureScenario, WaitsOnlyWhereTimeRunsOut) {
 
 TEST(CaptureScenario, PutsAnEarlyNotificationBehindItsCause) {
   Traffic traffic;
+  traffic.capture.in_order = false;
   traffic.capture.from_start = true;
   traffic.request("o", {"KEYNOTIFY", "k"});
   traffic.reply("o", "+OK\r\n");

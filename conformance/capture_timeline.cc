@@ -18,8 +18,10 @@ using std::chrono::microseconds;
 using Kind = TimelineItem::Kind;
 using ReplyName = std::pair<std::string, std::string>;  // response topic, correlation data
 
-// How long a notification may be seen before the reply to the request that caused it.
+// How long a notification may be seen before the reply to the request that caused it, and how long
+// before the request, which some brokers route to subscribers last.
 constexpr microseconds kLongestLead = std::chrono::seconds{2};
+constexpr microseconds kLongestLeadOfRequest = std::chrono::milliseconds{100};
 
 // An item with its place: where the event was seen by which it is put in order.
 struct Placed {
@@ -171,6 +173,7 @@ class Builder {
 
   // Puts notifications that were seen before the exchange that caused them behind it.
   void move_early_notifications() {
+    if (capture_.in_order) return;
     for (std::size_t i = placed_.size(); i-- > 0;) {
       if (placed_[i].item.kind != Kind::kNotification) continue;
       if (has_earlier_cause(i)) continue;
@@ -202,8 +205,10 @@ class Builder {
     for (std::size_t i = index + 1; i < placed_.size(); ++i) {
       const TimelineItem& item = placed_[i].item;
       if (item.sent > notification.sent + kLongestLead) break;
-      if (item.kind == Kind::kExchange && caused(item, notification) &&
-          (placed_[i].request_at < placed_[index].at || item.sent >= notification.sent)) {
+      const bool asked =
+          placed_[i].request_at < placed_[index].at ||
+          (!capture_.sees_packets && item.sent <= notification.sent + kLongestLeadOfRequest);
+      if (asked && item.kind == Kind::kExchange && caused(item, notification)) {
         return i;
       }
     }
