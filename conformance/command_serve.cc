@@ -1,22 +1,31 @@
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <utility>
+
+#include <fcntl.h>
 
 #include <fmt/format.h>
 
+#include "conformance/capture_log.h"
+#include "conformance/command_support.h"
 #include "conformance/commands.h"
 #include "conformance/conditions_options.h"
 #include "conformance/library.h"
+#include "conformance/record_report.h"
+#include "conformance/report_files.h"
 #include "conformance/scenario_loader.h"
 #include "endpoint/broker_process.h"
+#include "endpoint/socket.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::conformance {
 namespace {
 
 constexpr timespec kWatchInterval{.tv_sec = 0, .tv_nsec = 200'000'000};
-
-void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
 
 // The content of the authorization file, checked; nothing after a complaint.
 std::optional<std::string> read_authorization(const std::string& path) {
@@ -66,15 +75,82 @@ std::optional<const store::Fault*> read_fault(const ServeOptions& options) {
   return *fault;
 }
 
-ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals) {
+// The log that the broker's plugin writes, and the scenario file that is made of it.
+class Recording {
+ public:
+  // Makes the log; nothing after a complaint. An old one is what a killed broker has left.
+  static std::optional<Recording> begin(const std::string& path) {
+    std::error_code failed;
+    Recording out{path, std::filesystem::absolute(path, failed).string() + ".log"};
+    constexpr mode_t kOwnerOnly = 0600;
+    const endpoint::Socket made(
+        open(out.log_path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+    if (made.descriptor() >= 0) return out;
+    complain(errno == EEXIST
+                 ? fmt::format("{0} is there already: make a scenario of it with `fencepost record "
+                               "--from {0} --out FILE`, or remove it",
+                               out.log_path())
+                 : fmt::format("cannot write to {}: {}", out.log_path(), std::strerror(errno)));
+    return std::nullopt;
+  }
+
+  [[nodiscard]] const std::string& log_path() const { return log_path_; }
+
+  // Reads what is new, and says what in it no right store does.
+  void look() {
+    if (read()) watcher_.look(log_.capture());
+  }
+
+  // Writes the scenario file and removes the log.
+  [[nodiscard]] ExitCode end() {
+    (void)read();
+    const ExitCode code = write_recording(log_.capture(), path_, watcher_);
+    std::error_code failed;
+    const bool whole = code == ExitCode::kConformant || code == ExitCode::kFailed;
+    if (whole) std::filesystem::remove(log_path_, failed);
+    return code;
+  }
+
+  // Nothing was recorded.
+  void discard() const {
+    std::error_code failed;
+    std::filesystem::remove(log_path_, failed);
+  }
+
+ private:
+  Recording(std::string path, std::string log_path)
+      : path_(std::move(path)), log_path_(std::move(log_path)) {}
+
+  // Takes the lines that are whole; false: there are no new ones.
+  bool read() {
+    std::ifstream file(log_path_, std::ios::binary);
+    file.seekg(position_);
+    bool found = false;
+    for (std::string line; std::getline(file, line) && !file.eof(); found = true) {
+      position_ += static_cast<std::streamoff>(line.size() + 1);
+      if (const auto wrong = log_.add_line(line)) complain(log_path_ + ": " + *wrong);
+    }
+    return found;
+  }
+
+  std::string path_;
+  std::string log_path_;
+  std::streamoff position_ = 0;
+  CaptureLog log_;
+  FlagWatcher watcher_;
+};
+
+ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals, Recording* recording) {
   while (broker.running()) {
     const int signal = sigtimedwait(&signals, nullptr, &kWatchInterval);
     if (signal == SIGINT || signal == SIGTERM) {
       broker.stop();
       fmt::print("fencepost: stopped\n");
-      return ExitCode::kConformant;
+      return recording == nullptr ? ExitCode::kConformant : recording->end();
     }
+    if (recording != nullptr) recording->look();
   }
+  if (recording != nullptr) (void)recording->end();
   complain("the broker ended by itself; run again with -v to see its log");
   return ExitCode::kUnreachable;
 }
@@ -91,6 +167,7 @@ ExitCode serve(const ServeOptions& options) {
                                          .dialect = *dialect,
                                          .quota = options.quota,
                                          .node_id = options.node_id,
+                                         .open_routing = options.open_routing,
                                          .forward_log = options.verbose};
   if (!options.authorization.empty()) {
     auto content = read_authorization(options.authorization);
@@ -106,6 +183,16 @@ ExitCode serve(const ServeOptions& options) {
     broker_options.fault = (*fault)->id;
     broker_options.seed = options.seed;
   }
+  std::optional<Recording> recording;
+  if (!options.record.empty()) {
+    if (const auto writable = check_writable(options.record); !writable) {
+      complain(writable.error());
+      return ExitCode::kUsage;
+    }
+    recording = Recording::begin(options.record);
+    if (!recording) return ExitCode::kUsage;
+    broker_options.record = recording->log_path();
+  }
   // Signals are waited for, not handled: blocked before the broker starts so that none is missed.
   sigset_t signals;
   sigemptyset(&signals);
@@ -114,6 +201,7 @@ ExitCode serve(const ServeOptions& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   auto broker = endpoint::BrokerProcess::start(broker_options);
   if (!broker) {
+    if (recording) recording->discard();
     const bool in_use = broker.error().kind == endpoint::StartErrorKind::kPortInUse;
     complain(broker.error().text + (in_use ? "; choose another one with --port" : ""));
     return broker.error().kind == endpoint::StartErrorKind::kFailed ? ExitCode::kInternal
@@ -127,7 +215,7 @@ ExitCode serve(const ServeOptions& options) {
                (*fault)->name, (*fault)->text);
   }
   std::fflush(stdout);
-  return watch(**broker, signals);
+  return watch(**broker, signals, recording ? &*recording : nullptr);
 }
 
 }  // namespace fencepost::conformance

@@ -143,9 +143,25 @@ struct ServeOptions {
   std::string fault{};     // id or name of a wrong store
   std::string null{};      // the same of a store that does nothing
   std::uint64_t seed = 1;  // of whatever is random in it
+  std::string record{};    // a scenario file: what clients ask and are told
+  bool open_routing = false;
   bool verbose = false;
 };
 [[nodiscard]] ExitCode serve(const ServeOptions& options);
+
+// Exactly one of endpoint or descriptor, pcap, and from says what is recorded.
+struct RecordOptions {
+  std::string out{};  // a scenario file
+  std::string endpoint{};
+  std::string descriptor{};              // a file
+  std::string time{};                    // a duration; empty: until interrupted
+  std::vector<std::string> subscribe{};  // further topic filters
+  std::string pcap{};                    // a packet capture
+  std::uint16_t port = 1883;             // of the broker, in the packet capture
+  std::string from{};                    // the log of `serve --record`
+};
+// Makes scenarios of what other clients ask a store. See capture_scenario.h.
+[[nodiscard]] ExitCode record(const RecordOptions& options);
 
 struct ListOptions {
   std::string what = "cases";  // or requirements, or capabilities

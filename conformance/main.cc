@@ -184,8 +184,45 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
                       "Serve one that does nothing right: silent, echo, always-ok, always-error, "
                       "drops-connection, wrong-topic or closes-at-random");
   command->add_option("--seed", options.seed, "Of whatever is random in it (default 1)");
+  command->add_option("--record", options.record,
+                      "Write what clients ask and are told to this scenario file when it ends "
+                      "(docs/RECORD.md); until then FILE.log holds it");
+  command->add_flag("--open-routing", options.open_routing,
+                    "Whoever subscribes sees requests and notifications, so that `record` can; "
+                    "observers then have to subscribe to their notifications");
   command->add_flag("-v,--verbose", options.verbose, "Show the broker's log");
   command->callback([&] { action = [&] { return serve(options); }; });
+}
+
+void add_record(CLI::App& app, RecordOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "record",
+      "Make a scenario file of what other clients ask a store (docs/RECORD.md): as a subscriber, "
+      "from a packet\ncapture, or from the log of `serve --record`\n"
+      "Exit codes: 0 a right store may answer like this, 1 some answers no right store gives, "
+      "2 usage or unreadable file,\n3 endpoint unreachable or lost; what came until then is in "
+      "the file");
+  command->add_option("--out", options.out, "The scenario file that is written")->required();
+  CLI::Option* endpoint = command->add_option(
+      "--endpoint", options.endpoint,
+      "A broker, mqtt://... or mqtts://...: subscribes to requests, replies and notifications "
+      "until Ctrl-C");
+  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--time", options.time, "Of an endpoint: ends after so long, e.g. 5m");
+  command->add_option("--subscribe", options.subscribe,
+                      "Of an endpoint: subscribe to this filter, too, e.g. where replies go "
+                      "(repeatable)");
+  command
+      ->add_option("--pcap", options.pcap,
+                   "A packet capture of plain MQTT, e.g. of tcpdump; it is read with tshark")
+      ->excludes(endpoint);
+  command->add_option("--port", options.port, "The broker's port in the packet capture (1883)")
+      ->check(CLI::Range(1, 65535));
+  command
+      ->add_option("--from", options.from,
+                   "The log that `serve --record FILE` left as FILE.log when it was killed")
+      ->excludes(endpoint);
+  command->callback([&] { action = [&] { return record(options); }; });
 }
 
 void add_fuzz_live(CLI::App& app, FuzzLiveOptions& options, Action& action) {
@@ -405,6 +442,7 @@ int run(int argc, char** argv) {
   FuzzLiveOptions fuzz_live_options;
   ReplayOptions replay_options;
   ServeOptions serve_options;
+  RecordOptions record_options;
   ListOptions list_options;
   SelftestCommand selftest_options;
   MatrixOptions matrix_options;
@@ -421,6 +459,7 @@ int run(int argc, char** argv) {
   add_diff(app, diff_options, action);
   add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);
+  add_record(app, record_options, action);
   add_selftest(app, selftest_options, action);
   add_explore(app, explore_options, action);
   add_fuzz_live(app, fuzz_live_options, action);

@@ -11,6 +11,7 @@
 
 #include "conformance/printable.h"
 #include "conformance/scenario_fields.h"
+#include "conformance/scenario_words.h"
 #include "endpoint/url.h"
 
 namespace fencepost::conformance {
@@ -124,15 +125,6 @@ std::optional<Recorded> load_recorded(YamlReader& reader, const YAML::Node& node
   }
   if (reader.complaints() > errors_before) return std::nullopt;
   return out;
-}
-
-std::string single_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    out += c;
-    if (c == '\'') out += c;
-  }
-  return out + "'";
 }
 
 std::string recorded_words(std::string_view text) {

@@ -25,9 +25,6 @@ namespace fencepost::conformance {
 // them gives the same again, but for what was changed so.
 [[nodiscard]] std::string text_of(const Recorded& recorded, std::size_t indent);
 
-// As a scalar of YAML in single quotes, on one line. `text` is printable.
-[[nodiscard]] std::string single_quoted(std::string_view text);
-
 // What a failure is described with, as it may stand in a file: printable, on one line, not endless.
 [[nodiscard]] std::string recorded_words(std::string_view text);
 

@@ -9,6 +9,7 @@
 
 #include "conformance/recorded.h"
 #include "conformance/replay.h"
+#include "conformance/scenario_words.h"
 
 namespace fencepost::conformance {
 namespace {

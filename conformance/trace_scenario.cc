@@ -11,12 +11,12 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes.h"
 #include "base/check.h"
 #include "codec/command.h"
 #include "codec/dialect.h"
 #include "codec/error_code.h"
 #include "conformance/recorded.h"
+#include "conformance/scenario_words.h"
 
 namespace fencepost::conformance {
 namespace {
@@ -137,42 +137,6 @@ std::string_view rule_of_error(const LiveStep& step) {
 
 // ---- Words of the format
 
-bool is_plain_byte(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
-
-std::string text_of_bytes(std::string_view bytes) {
-  constexpr std::size_t kLong = 16;
-  const bool same = bytes.find_first_not_of(bytes.substr(0, 1)) == std::string_view::npos;
-  if (bytes.size() >= kLong && same) {
-    return fmt::format("{{repeat: {}, times: {}}}", text_of_bytes(bytes.substr(0, 1)),
-                       bytes.size());
-  }
-  if (std::all_of(bytes.begin(), bytes.end(), is_plain_byte)) return fmt::format("\"{}\"", bytes);
-  return "{escaped: " + single_quoted(escape(bytes)) + "}";
-}
-
-// A key is a name, which is text. Keys that are not ASCII are not planned.
-std::string text_of_key(std::string_view key) {
-  std::string out = "\"";
-  for (const char c : key) {
-    if (is_plain_byte(c)) {
-      out += c;
-    } else {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-  return out + "\"";
-}
-
-std::string duration(std::int64_t ms) {
-  if (ms % 60'000 == 0 && ms != 0) return fmt::format("{}m", ms / 60'000);
-  return ms % 1'000 == 0 && ms != 0 ? fmt::format("{}s", ms / 1'000) : fmt::format("{}ms", ms);
-}
-
-std::string moved(std::string_view base, std::int64_t by_ms) {
-  if (by_ms == 0) return std::string(base);
-  return fmt::format("{} {} {}", base, by_ms < 0 ? '-' : '+', duration(by_ms < 0 ? -by_ms : by_ms));
-}
-
 std::string version_name(std::size_t step) { return fmt::format("v{}", step + 1); }
 std::string mark_name(std::size_t step) { return fmt::format("m{}", step + 1); }
 
@@ -222,19 +186,14 @@ class Writer {
                                   words_.id, single_quoted(words_.title));
     if (!words_.note.empty()) out += "    note: " + single_quoted(words_.note) + "\n";
     if (words_.recorded) out += text_of(*words_.recorded, 4);
-    out += "    requirements: [" + join(requirements_) + "]\n";
+    out += "    requirements: [" + joined(requirements_) + "]\n";
     if (!divergences_.empty()) {
       std::vector<std::string_view> names;
       for (const codec::Divergence divergence : divergences_) names.push_back(name(divergence));
-      out += "    divergence: [" + join(names) + "]\n";
+      out += "    divergence: [" + joined(names) + "]\n";
     }
-    out += "    clients: {" + join(clients()) + "}\n    steps:\n";
+    out += "    clients: {" + joined(clients()) + "}\n    steps:\n";
     return out;
-  }
-
-  template <typename Texts>
-  static std::string join(const Texts& texts) {
-    return fmt::format("{}", fmt::join(texts, ", "));
   }
 
   // Where somebody is told of changes, everybody listens: nobody else must be told.
@@ -296,9 +255,9 @@ class Writer {
     const LiveStep& step = plan_.steps[index];
     switch (step.operation.kind) {
       case Kind::kWait:
-        line(fmt::format(
-            "wait: {{until: {}.reply + {}}}", mark_name(*step.waits_for),
-            duration(plan_.options.short_expiry->count() + plan_.options.expiry_slack.count())));
+        line(fmt::format("wait: {{until: {}.reply + {}}}", mark_name(*step.waits_for),
+                         duration_text(plan_.options.short_expiry->count() +
+                                       plan_.options.expiry_slack.count())));
         break;
       case Kind::kDisconnect:
         line(fmt::format("disconnect: {}", kClientNames.at(step.operation.client)));
@@ -355,7 +314,7 @@ class Writer {
     if (operation.condition == Condition::kIfAbsentOrEqual) options.emplace_back("NEX");
     if (operation.px_ms) options.push_back(fmt::format("PX, \"{}\"", *operation.px_ms));
     if (operation.kind == Kind::kStop) options.emplace_back("STOP");
-    if (!options.empty()) out += ", options: [" + join(options) + "]";
+    if (!options.empty()) out += ", options: [" + joined(options) + "]";
     return out;
   }
 
@@ -368,7 +327,7 @@ class Writer {
       arguments.push_back(i == 1 && named ? "{key: " + text_of_key(step.raw[1]) + "}"
                                           : text_of_bytes(step.raw[i]));
     }
-    return "command: [" + join(arguments) + "]" +
+    return "command: [" + joined(arguments) + "]" +
            (named ? ", writes: [" + text_of_key(step.raw[1]) + "]" : "");
   }
 
@@ -440,7 +399,7 @@ class Writer {
     }
     if (step.within) {
       out += fmt::format(", before: {} + {}", mark_name(*step.within),
-                         duration(plan_.options.short_expiry->count()));
+                         duration_text(plan_.options.short_expiry->count()));
     }
     return out + fmt::format(", cites: {}}}", cite(requirement_of(step)));
   }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "codec/topics.h"
 #include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
@@ -107,6 +108,8 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
     text += "plugin_opt_fault " + options.fault + "\n";
     text += "plugin_opt_seed " + std::to_string(options.seed) + "\n";
   }
+  if (!options.record.empty()) text += "plugin_opt_record " + options.record + "\n";
+  if (options.open_routing) text += "plugin_opt_routing open\n";
   if (!options.authorization_json.empty()) {
     text += "plugin_opt_authorization " + authorization_path + "\n";
   }
@@ -253,7 +256,10 @@ std::string packet(unsigned char type, const std::string& body) {
 // public client SDK refuses that. An offline session that subscribed at QoS 0 to the topic where
 // the plugin puts handled requests is a subscriber that costs nothing: the broker drops what it
 // would send there.
-bool leave_sink_session(std::uint16_t port, const std::optional<PasswordFile>& passwords) {
+bool leave_sink_session(std::uint16_t port, const BrokerOptions& options) {
+  const std::optional<PasswordFile>& passwords = options.passwords;
+  const std::string_view sink =
+      options.open_routing ? codec::kRequestTopic : "$fencepost/handled-request";
   constexpr milliseconds kTimeout{2'000};
   constexpr std::size_t kConnackHeader = 2;
   const auto socket = connect_tcp("127.0.0.1", port, kTimeout);
@@ -270,8 +276,7 @@ bool leave_sink_session(std::uint16_t port, const std::optional<PasswordFile>& p
       exchange(*socket, "", static_cast<unsigned char>((*connack)[1]), kTimeout);
   if (!connack_body || (*connack_body)[1] != 0) return false;
   const std::string subscribe =
-      packet(0x82, std::string("\x00\x01\x00", 3) + mqtt_string("$fencepost/handled-request") +
-                       std::string(1, '\0'));
+      packet(0x82, std::string("\x00\x01\x00", 3) + mqtt_string(sink) + std::string(1, '\0'));
   const auto suback = exchange(*socket, subscribe, 6, kTimeout);
   if (!suback || (*suback)[0] != '\x90') return false;
   (void)exchange(*socket, std::string("\xe0\x00", 2), 0, kTimeout);
@@ -327,7 +332,7 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     const auto ended = wait_until_listening(pid, port);
     if (!ended) {
       std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, pid, port, ports.tls));
-      if (options.with_store && !leave_sink_session(port, options.passwords)) {
+      if (options.with_store && !leave_sink_session(port, options)) {
         return fail(StartError{StartErrorKind::kFailed,
                                "the broker does not answer:\n" + last_lines(log.content())});
       }

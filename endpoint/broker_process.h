@@ -40,13 +40,16 @@ struct PasswordFile {
 struct BrokerOptions {
   std::uint16_t port = 0;  // 0: any free one
   codec::DialectId dialect = codec::DialectId::kDeployed;
-  std::size_t quota = 0;                    // keys; 0: no limit
-  std::uint32_t max_packet_size = 0;        // bytes; announced in the CONNACK; 0: no limit
-  std::string node_id = "StateStore";       // of the store's versions
-  std::string authorization_json{};         // empty: everybody may do everything
-  Conditions conditions{};                  // of the store
-  std::string fault{};                      // id of a wrong store; empty: the right one
-  std::uint64_t seed = 1;                   // of whatever is random in the wrong one
+  std::size_t quota = 0;               // keys; 0: no limit
+  std::uint32_t max_packet_size = 0;   // bytes; announced in the CONNACK; 0: no limit
+  std::string node_id = "StateStore";  // of the store's versions
+  std::string authorization_json{};    // empty: everybody may do everything
+  Conditions conditions{};             // of the store
+  std::string fault{};                 // id of a wrong store; empty: the right one
+  std::uint64_t seed = 1;              // of whatever is random in the wrong one
+  std::string record{};                // the plugin appends all traffic to this file
+  // Whoever subscribes sees requests and notifications, and observers have to.
+  bool open_routing = false;
   std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};
   bool with_store = true;    // false: a plain broker without the plugin

@@ -59,6 +59,16 @@ TEST(PluginOptions, AreTakenFromTheList) {
   EXPECT_EQ(parse_options({{"dialect", "deployed"}})->service.dialect, codec::DialectId::kDeployed);
 }
 
+TEST(PluginOptions, ShowTheTraffic) {
+  const auto options = parse_options({{"record", "/tmp/a file"}, {"routing", "open"}});
+  ASSERT_TRUE(options.has_value()) << options.error();
+  EXPECT_EQ(options->record, "/tmp/a file");
+  EXPECT_TRUE(options->open_routing);
+  EXPECT_FALSE(parse_options({{"routing", "private"}})->open_routing);
+  EXPECT_FALSE(parse_options({{"routing", "ajar"}}).has_value());
+  EXPECT_FALSE(parse_options({{"record", ""}}).has_value());
+}
+
 TEST(PluginOptions, MakeTheClockWrongAndTheAnswersSlow) {
   const auto options = parse_options({{"clock_offset_ms", "-31622400000"},
                                       {"response_delay_ms", "60000"},
@@ -144,7 +154,7 @@ TEST(PluginOptions, RefuseAnUnknownName) {
     EXPECT_EQ(options.error(),
               "unknown option " + name +
                   "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-                  "response_delay_ms, response_jitter_ms, fault or seed");
+                  "response_delay_ms, response_jitter_ms, fault, seed, record or routing");
   }
 }
 

@@ -95,10 +95,16 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     const auto seed = parse_number<std::uint64_t>(value);
     if (!seed) return seen + "a number of 64 bits";
     options.seed = *seed;
+  } else if (name == "record") {
+    if (value.empty()) return seen + "a file";
+    options.record = value;
+  } else if (name == "routing") {
+    if (value != "open" && value != "private") return seen + "open or private";
+    options.open_routing = value == "open";
   } else {
     return "unknown option " + name +
            "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-           "response_delay_ms, response_jitter_ms, fault or seed";
+           "response_delay_ms, response_jitter_ms, fault, seed, record or routing";
   }
   return std::nullopt;
 }

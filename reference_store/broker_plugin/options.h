@@ -25,11 +25,15 @@ struct Options {
   store::DelayOptions delay{};                // of all that the store sends
   const store::Fault* fault = nullptr;  // serve this wrong or unusual store, not the right one
   std::uint64_t seed = 1;               // of whatever is random in it
+  std::string record{};                 // append all traffic to this file; empty: do not
+  // Requests and notifications are routed like any message: whoever subscribes sees them, and
+  // observers have to.
+  bool open_routing = false;
 };
 
 // Reads dialect, quota, authorization (a file), node_id, parent_pid, clock_offset_ms,
-// response_delay_ms, response_jitter_ms, fault and seed. The error names the option, what was seen
-// and what was expected.
+// response_delay_ms, response_jitter_ms, fault, seed, record (a file) and routing (open or
+// private). The error names the option, what was seen and what was expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 
 }  // namespace fencepost::broker_plugin

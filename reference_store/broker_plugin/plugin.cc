@@ -14,6 +14,9 @@
 //   plugin_opt_response_jitter_ms 50       # ... and up to so much more, in order for each client
 //   plugin_opt_fault S01                   # a store that is wrong: see reference_store/faults
 //   plugin_opt_seed 1                      # of whatever is random in it
+//   plugin_opt_record /path/x.log          # append all traffic to this file: see traffic_log.h
+//   plugin_opt_routing open                # whoever subscribes sees requests and notifications,
+//                                          # and observers have to subscribe
 //
 // The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All
 // callbacks run on the broker's only thread. No exception leaves an entry point.
@@ -37,6 +40,7 @@
 #include "codec/topics.h"
 #include "reference_store/broker_plugin/options.h"
 #include "reference_store/broker_plugin/properties.h"
+#include "reference_store/broker_plugin/traffic_log.h"
 #include "reference_store/broker_plugin/wake_timer.h"
 #include "reference_store/delay_queue.h"
 #include "reference_store/service.h"
@@ -93,11 +97,15 @@ void send(const store::Delivery& delivery) {
 
 class Plugin {
  public:
-  explicit Plugin(const Options& options)
+  Plugin(const Options& options, std::optional<TrafficLog> log)
       : store_(make_store(options)),
         parent_(options.parent),
         clock_offset_(options.clock_offset),
-        delayed_(options.delay) {}
+        open_routing_(options.open_routing),
+        delayed_(options.delay),
+        log_(std::move(log)) {
+    if (log_) note(log_->started(clock_reading(CLOCK_REALTIME), clock_offset_));
+  }
 
   int on_message(mosquitto_evt_message& event) {
     if (!store_->serves(event.topic)) return MOSQ_ERR_SUCCESS;
@@ -106,19 +114,30 @@ class Plugin {
     if (client_id == nullptr) return MOSQ_ERR_PROTOCOL;
     const store::Caller caller{.client_id = client_id,
                                .user_name = user_name == nullptr ? "" : user_name};
+    const codec::Message message = read_message(event);
+    if (log_) note(log_->request(clock_reading(CLOCK_REALTIME), client_id, message));
     const store::Handling handling =
-        store_->handle(caller, read_message(event), current_instant(clock_offset_), deliveries_);
+        store_->handle(caller, message, current_instant(clock_offset_), deliveries_);
     flush(caller.client_id);
     // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is
     // sent.
-    if (handling == store::Handling::kDisconnect) return MOSQ_ERR_PROTOCOL;
-    return hide_request(event);
+    if (handling == store::Handling::kDisconnect) {
+      ended_by_store_ = client_id;
+      return MOSQ_ERR_PROTOCOL;
+    }
+    event.retain = false;
+    return open_routing_ ? MOSQ_ERR_SUCCESS : hide_request(event);
   }
 
   void on_disconnect(const mosquitto_evt_disconnect& event) {
     // Sockets that never sent a CONNECT are reported without a client id.
     const char* client_id = mosquitto_client_id(event.client);
     if (client_id == nullptr) return;
+    if (log_) {
+      note(log_->disconnected(clock_reading(CLOCK_REALTIME), client_id,
+                              ended_by_store_ == client_id));
+      ended_by_store_.reset();
+    }
     store_->disconnect(client_id);
     delayed_.disconnect(client_id);
   }
@@ -140,7 +159,6 @@ class Plugin {
     if (sink == nullptr) return MOSQ_ERR_NOMEM;
     mosquitto_free(event.topic);
     event.topic = sink;
-    event.retain = false;
     return MOSQ_ERR_SUCCESS;
   }
 
@@ -148,9 +166,21 @@ class Plugin {
   void flush(std::string_view caller) {
     const std::chrono::microseconds now = clock_reading(CLOCK_MONOTONIC);
     if (delayed_.delays()) hold_back(caller, now);
-    for (const store::Delivery& delivery : deliveries_) send(delivery);
+    for (store::Delivery& delivery : deliveries_) {
+      if (log_) {
+        note(log_->delivery(clock_reading(CLOCK_REALTIME), delivery.client_id, delivery.message));
+      }
+      if (open_routing_) delivery.client_id.clear();
+      send(delivery);
+    }
     deliveries_.clear();
     timer_.arm(next_wake(), now);
+  }
+
+  static void note(bool written) {
+    if (written) return;
+    mosquitto_log_printf(MOSQ_LOG_ERR,
+                         "fencepost: what was recorded is not complete: cannot write");
   }
 
   // Puts all deliveries into the queue, and takes out those that are due.
@@ -175,7 +205,10 @@ class Plugin {
   std::unique_ptr<store::Handler> store_;
   std::optional<pid_t> parent_;
   std::chrono::milliseconds clock_offset_;
+  bool open_routing_;
   store::DelayQueue delayed_;
+  std::optional<TrafficLog> log_;
+  std::optional<std::string> ended_by_store_;  // the client that it has refused last
   WakeTimer timer_;
   std::vector<store::Delivery> deliveries_;
 };
@@ -235,7 +268,16 @@ int start(mosquitto_plugin_id_t* identifier, void** user_data, mosquitto_opt* gi
     mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", options.error().c_str());
     return MOSQ_ERR_INVAL;
   }
-  auto plugin = std::make_unique<Plugin>(*options);
+  std::optional<TrafficLog> log;
+  if (!options->record.empty()) {
+    auto opened = TrafficLog::open(options->record);
+    if (!opened) {
+      mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", opened.error().c_str());
+      return MOSQ_ERR_INVAL;
+    }
+    log.emplace(std::move(*opened));
+  }
+  auto plugin = std::make_unique<Plugin>(*options, std::move(log));
   const int failed = register_callbacks(identifier, plugin.get());
   if (failed == 0) *user_data = plugin.release();
   return failed;

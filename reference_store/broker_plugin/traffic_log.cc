@@ -1,0 +1,106 @@
+#include "reference_store/broker_plugin/traffic_log.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "codec/base16.h"
+
+namespace fencepost::broker_plugin {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using std::chrono::microseconds;
+
+constexpr int kVersion = 1;
+constexpr mode_t kOwnerOnly = 0600;  // it holds what clients store
+
+Json event(std::string_view name, microseconds time) {
+  return {{"event", name}, {"time_us", time.count()}};
+}
+
+Json json_of(const codec::Message& message) {
+  Json out = {{"topic", message.topic},
+              {"payload", codec::base16_encode(message.payload)},
+              {"qos", message.qos}};
+  if (message.retain) out["retain"] = true;
+  if (message.response_topic) out["response_topic"] = *message.response_topic;
+  if (message.correlation_data) {
+    out["correlation_data"] = codec::base16_encode(*message.correlation_data);
+  }
+  if (message.content_type) out["content_type"] = *message.content_type;
+  if (message.payload_format) out["payload_format"] = *message.payload_format;
+  if (message.expiry_seconds) out["expiry_seconds"] = *message.expiry_seconds;
+  for (const auto& [name, value] : message.user_properties) {
+    out["user_properties"].push_back({name, value});
+  }
+  return out;
+}
+
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+std::string message_line(std::string_view name, microseconds time, const std::string& client_id,
+                         const codec::Message& message) {
+  Json json = event(name, time);
+  json["client"] = client_id;
+  json["message"] = json_of(message);
+  return line_of(json);
+}
+
+}  // namespace
+
+Result<TrafficLog, std::string> TrafficLog::open(const std::string& path) {
+  const int descriptor =
+      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kOwnerOnly);
+  if (descriptor < 0) return fail("cannot write to " + path + ": " + std::strerror(errno));
+  return TrafficLog(descriptor);
+}
+
+TrafficLog::~TrafficLog() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+bool TrafficLog::write_line(std::string line) const {
+  std::string_view rest = line;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool TrafficLog::started(microseconds time, std::chrono::milliseconds offset) {
+  Json json = event("start", time);
+  json["version"] = kVersion;
+  json["clock_offset_ms"] = offset.count();
+  return write_line(line_of(json));
+}
+
+bool TrafficLog::request(microseconds time, const std::string& client_id,
+                         const codec::Message& message) {
+  return write_line(message_line("request", time, client_id, message));
+}
+
+bool TrafficLog::delivery(microseconds time, const std::string& client_id,
+                          const codec::Message& message) {
+  return write_line(message_line("delivery", time, client_id, message));
+}
+
+bool TrafficLog::disconnected(microseconds time, const std::string& client_id, bool by_store) {
+  Json json = event("disconnect", time);
+  json["client"] = client_id;
+  json["by_store"] = by_store;
+  return write_line(line_of(json));
+}
+
+}  // namespace fencepost::broker_plugin

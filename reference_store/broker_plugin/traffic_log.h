@@ -1,0 +1,49 @@
+// What the store is asked and says, line by line, for `fencepost serve --record`. Each line is one
+// JSON object, written at once, so that a broker that is killed loses nothing:
+//
+//   {"event":"start","version":1,"time_us":1767225600000000,"clock_offset_ms":0}
+//   {"event":"request","time_us":...,"client":"a","message":{"topic":"...","payload":"2A31",...}}
+//   {"event":"delivery","time_us":...,"client":"","message":{...}}
+//   {"event":"disconnect","time_us":...,"client":"a","by_store":false}
+//
+// Payloads and correlation data are in Base16. User names are not written. Read by
+// conformance/capture_log.h. Not thread safe.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/result.h"
+#include "codec/message.h"
+
+namespace fencepost::broker_plugin {
+
+class TrafficLog {
+ public:
+  // Appends to the file, which is made when it is not there. The error says why it cannot.
+  [[nodiscard]] static Result<TrafficLog, std::string> open(const std::string& path);
+  ~TrafficLog();
+  TrafficLog(TrafficLog&& other) noexcept : descriptor_(other.descriptor_) {
+    other.descriptor_ = -1;
+  }
+  TrafficLog& operator=(TrafficLog&&) = delete;
+  TrafficLog(const TrafficLog&) = delete;
+  TrafficLog& operator=(const TrafficLog&) = delete;
+
+  // Each returns false when the line could not be written.
+  [[nodiscard]] bool started(std::chrono::microseconds time, std::chrono::milliseconds offset);
+  [[nodiscard]] bool request(std::chrono::microseconds time, const std::string& client_id,
+                             const codec::Message& message);
+  [[nodiscard]] bool delivery(std::chrono::microseconds time, const std::string& client_id,
+                              const codec::Message& message);
+  [[nodiscard]] bool disconnected(std::chrono::microseconds time, const std::string& client_id,
+                                  bool by_store);
+
+ private:
+  explicit TrafficLog(int descriptor) : descriptor_(descriptor) {}
+  [[nodiscard]] bool write_line(std::string line) const;
+
+  int descriptor_;
+};
+
+}  // namespace fencepost::broker_plugin

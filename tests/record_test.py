@@ -1,0 +1,391 @@
+"""`fencepost record` as its users meet it: a session of clients that are not ours is captured by the broker's plugin, by a
+subscriber and on the wire, and what is made of it passes a right store and fails a wrong one.
+
+usage: record_test.py BUILD_BIN_DIR [unittest arguments]
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+FENCEPOST = BIN / "fencepost"
+# What a run may take at most before a test calls it hung. No test measures speed.
+HANG = 120
+REQUEST_TOPIC = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
+NOTIFICATIONS = "clients/statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8"
+
+
+def run(*arguments, **options):
+    return subprocess.run([FENCEPOST, *arguments], capture_output=True, text=True, timeout=HANG, check=False, **options)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def command(*arguments):
+    return "".join([f"*{len(arguments)}\r\n"] + [f"${len(word)}\r\n{word}\r\n" for word in arguments])
+
+
+def timestamp():
+    return f"{int(time.time() * 1000):015}:00000:test-client"
+
+
+def response_topic(client):
+    return f"clients/{client}/services/statestore/_any_/command/invoke/response"
+
+
+def request(port, client, *arguments, ts=True, ft=None):
+    """One request of mosquitto_rr: the version and the payload of the reply."""
+    call = ["mosquitto_rr", "-h", "127.0.0.1", "-p", str(port), "-V", "mqttv5", "-q", "1", "-i", client, "-u", "some-user",
+            "-P", "some-password", "-t", REQUEST_TOPIC, "-e", response_topic(client), "-m", command(*arguments), "-W", "5",
+            "-D", "publish", "correlation-data", os.urandom(8).hex(), "-F", "%P|%p"]
+    if ts:
+        call += ["-D", "publish", "user-property", "__ts", timestamp()]
+    if ft:
+        call += ["-D", "publish", "user-property", "__ft", ft]
+    call += ["-D", "publish", "user-property", "session-cookie", "do-not-tell"]
+    done = subprocess.run(call, capture_output=True, timeout=HANG, check=True)
+    properties, _, payload = done.stdout.decode().partition("|")
+    version = re.search(r"__ts:(\S+)", properties)
+    return (version.group(1) if version else None), payload.strip()
+
+
+class Observer:
+    """An MQTT 5 client that stays connected and observes a key: none of mosquitto's clients can do both."""
+
+    def __init__(self, port, client):
+        self.client = client
+        self.socket = socket.create_connection(("127.0.0.1", port), HANG)
+        self.expect(self.packet(0x10, self.text("MQTT") + b"\x05\x02\x00\x00\x00" + self.text(client)), 0x20)
+        self.notifications = f"{NOTIFICATIONS}/{client.encode().hex().upper()}/command/notify/+"
+        for number, topic in enumerate((response_topic(client), self.notifications), 1):
+            self.expect(self.packet(0x82, struct.pack(">HB", number, 0) + self.text(topic) + b"\x01"), 0x90)
+
+    @staticmethod
+    def text(words):
+        data = words.encode()
+        return struct.pack(">H", len(data)) + data
+
+    @staticmethod
+    def packet(kind, body):
+        length, size = len(body), b""
+        while True:
+            length, low = length >> 7, length & 0x7F
+            size += bytes([low | (0x80 if length else 0)])
+            if not length:
+                return bytes([kind]) + size + body
+
+    def receive(self):
+        def exactly(count):
+            data = b""
+            while len(data) < count:
+                more = self.socket.recv(count - len(data))
+                if not more:
+                    raise EOFError
+                data += more
+            return data
+        kind, length, shift = exactly(1)[0], 0, 0
+        while True:
+            byte = exactly(1)[0]
+            length, shift = length | (byte & 0x7F) << shift, shift + 7
+            if byte < 0x80:
+                return kind, exactly(length)
+
+    def expect(self, packet, kind):
+        self.socket.sendall(packet)
+        while True:
+            seen, body = self.receive()
+            if seen & 0xF0 == kind:
+                return body
+
+    def wait_for_publish(self):
+        while True:
+            kind, body = self.receive()
+            if kind & 0xF0 == 0x30:
+                size = struct.unpack(">H", body[:2])[0]
+                self.socket.sendall(self.packet(0x40, body[2 + size:4 + size]))
+                return body
+
+    def observe(self, key):
+        properties = b"\x08" + self.text(response_topic(self.client)) + b"\x09" + self.text("observer-data")
+        body = self.text(REQUEST_TOPIC) + struct.pack(">HB", 9, len(properties)) + properties
+        self.socket.sendall(self.packet(0x32, body + command("KEYNOTIFY", key).encode()))
+        assert b"+OK\r\n" in self.wait_for_publish()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.sendall(b"\xe0\x00")
+        self.socket.close()
+
+
+def session(port):
+    """What is recorded: two writers and an observer; a lock whose token guards a key; a key that expires."""
+    with Observer(port, "observer-1") as observer:
+        observer.observe("colour")
+        assert request(port, "writer-1", "SET", "colour", "red")[1] == "+OK"
+        observer.wait_for_publish()
+        assert request(port, "writer-1", "GET", "colour", ts=False)[1] == "$3\r\nred"
+        token, _ = request(port, "writer-2", "SET", "lock", "me", "NX")
+        assert request(port, "writer-1", "SET", "lock", "you", "NX")[1].endswith("-1")
+        assert request(port, "writer-2", "SET", "guarded", "x", ft=token)[1] == "+OK"
+        assert request(port, "writer-1", "SET", "guarded", "y")[1].startswith("-ERR a fencing token is required")
+        assert request(port, "writer-2", "SET", "short", "lived", "PX", "300")[1] == "+OK"
+        time.sleep(0.6)
+        assert request(port, "writer-2", "GET", "short", ts=False)[1] == "$-1"
+        assert request(port, "writer-1", "DEL", "colour", ts=False)[1] == ":1"
+        observer.wait_for_publish()
+        assert request(port, "writer-1", "GET", "colour", ts=False)[1] == "$-1"
+
+
+class Relay:
+    """A TCP proxy that keeps what passes, for a packet capture where no interface may be captured."""
+
+    def __init__(self, to_port):
+        self.to_port = to_port
+        self.chunks = []  # connection, from client?, time, bytes
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        number = 0
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            broker = socket.create_connection(("127.0.0.1", self.to_port))
+            number += 1
+            for source, sink, up in ((client, broker, True), (broker, client, False)):
+                threading.Thread(target=self.pump, args=(number, source, sink, up), daemon=True).start()
+
+    def pump(self, number, source, sink, up):
+        try:
+            while data := source.recv(65536):
+                self.chunks.append((number, up, time.time(), data))
+                sink.sendall(data)
+            self.chunks.append((number, up, time.time(), b""))  # the end
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def write_pcap(self, path, port):
+        """Classic pcap with packets made up around the bytes: Ethernet, IPv4, TCP."""
+        sequence = {}
+        with open(path, "wb") as file:
+            file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+            for number, up, moment, data in self.chunks:
+                pieces = [data[i:i + 1400] for i in range(0, len(data), 1400)] or [b""]
+                for piece in pieces:
+                    mine, other = sequence.get((number, up), 1), sequence.get((number, not up), 1)
+                    ports = (20000 + number, port) if up else (port, 20000 + number)
+                    flags = 0x18 if piece else 0x11
+                    tcp = struct.pack(">HHIIBBHHH", *ports, mine, other, 0x50, flags, 65535, 0, 0) + piece
+                    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, b"\x7f\0\0\x01", b"\x7f\0\0\x01")
+                    frame = b"\0" * 12 + b"\x08\0" + ip + tcp
+                    file.write(struct.pack("<IIII", int(moment), int(moment % 1 * 1e6), len(frame), len(frame)) + frame)
+                    sequence[(number, up)] = mine + max(len(piece), 1 if not piece else 0)
+
+
+class Record(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.out = self.folder / "recorded.yaml"
+        self.processes = []
+        self.addCleanup(self.stop_all)
+
+    def stop_all(self):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.communicate(timeout=HANG)
+
+    def start(self, *arguments):
+        process = subprocess.Popen([FENCEPOST, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.processes.append(process)
+        line = process.stdout.readline()
+        self.assertIn("mqtt://", line)
+        return process
+
+    def serve(self, *options):
+        port = free_port()
+        return port, self.start("serve", "--port", str(port), *options)
+
+    def stop(self, process, with_signal=signal.SIGTERM):
+        process.send_signal(with_signal)
+        output, complaint = process.communicate(timeout=HANG)
+        return process.returncode, output + complaint
+
+    def certify(self, endpoint, path=None):
+        return run("certify", "--endpoint", endpoint, "--scenarios", path or self.out, "-q")
+
+    def expect_scenario(self, *, all_known=True):
+        """What is recorded holds of a right store, and not of one that is wrong in what was recorded."""
+        text = self.out.read_text(encoding="utf-8")
+        for secret in ("some-user", "some-password", "do-not-tell"):
+            self.assertNotIn(secret, text)
+        self.assertEqual(run("lint", self.out).returncode, 0, text)
+        for endpoint in ("embedded", "inproc:"):
+            done = self.certify(endpoint)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr + text)
+        for needed in ("notification:", "operation: delete", "greater_than:", "token-required", "wait:", "ft: v"):
+            self.assertIn(needed, text)
+        if all_known:
+            self.assertIn("client a: observer-1\n", text)
+        # A store whose NX overwrites fails at the step that shows it.
+        done = self.certify("embedded?fault=nx-overwrites")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        lines = text.splitlines()
+        failed = int(re.search(r"step +\d+ at \S+:(\d+)", done.stdout).group(1))
+        self.assertIn('value: "you", options: ["NX"]', lines[failed - 1])
+
+    # ---- Within the broker
+
+    def test_serve_writes_what_it_has_seen(self):
+        port, server = self.serve("--record", self.out)
+        session(port)
+        code, output = self.stop(server)
+        self.assertEqual(code, 0, output)
+        self.assertIn("requests", output)
+        self.expect_scenario()
+        self.assertFalse(pathlib.Path(f"{self.out}.log").exists())
+
+    def test_nothing_is_lost_when_it_is_killed(self):
+        port, server = self.serve("--record", self.out)
+        session(port)
+        self.stop(server, signal.SIGKILL)
+        log = f"{self.out}.log"
+        self.assertEqual(os.stat(log).st_mode & 0o777, 0o600)
+        refused = run("serve", "--port", str(free_port()), "--record", self.out)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--from", refused.stderr)
+        done = run("record", "--from", log, "--out", self.out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_scenario()
+
+    # ---- As a subscriber
+
+    def test_subscriber_sees_a_broker_that_routes_openly(self):
+        port, server = self.serve("--open-routing")
+        recorder = self.start("record", "--endpoint", f"mqtt://some-user:some-password@127.0.0.1:{port}", "--out", self.out)
+        session(port)
+        time.sleep(0.5)
+        code, output = self.stop(recorder, signal.SIGINT)
+        self.assertEqual(code, 0, output)
+        self.assertNotIn("some-password", output)
+        self.stop(server)
+        self.expect_scenario(all_known=False)
+        self.assertIn("client a: observer-1 (derived", self.out.read_text(encoding="utf-8"))
+
+    def test_subscriber_of_a_private_broker_is_told_that_there_is_nothing(self):
+        port, _ = self.serve()
+        recorder = self.start("record", "--endpoint", f"mqtt://127.0.0.1:{port}", "--out", self.out, "--time", "2s")
+        request(port, "writer-1", "GET", "k")
+        output, complaint = recorder.communicate(timeout=HANG)
+        self.assertEqual(recorder.returncode, 0, complaint)
+        self.assertIn("no case", output + complaint)
+
+    def test_lost_and_unreachable_endpoints(self):
+        done = run("record", "--endpoint", f"mqtt://127.0.0.1:{free_port()}", "--out", self.out)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        port, server = self.serve("--open-routing")
+        recorder = self.start("record", "--endpoint", f"mqtt://127.0.0.1:{port}", "--out", self.out)
+        request(port, "writer-1", "SET", "k", "v")
+        time.sleep(0.5)
+        self.stop(server)
+        recorder.communicate(timeout=HANG)
+        self.assertEqual(recorder.returncode, 3)
+        self.assertIn("set:", self.out.read_text(encoding="utf-8"))
+
+    # ---- On the wire
+
+    def test_packets_are_read_with_tshark(self):
+        port, _ = self.serve()
+        relay = Relay(port)
+        self.addCleanup(relay.listener.close)
+        session(relay.port)
+        time.sleep(0.3)
+        pcap = self.folder / "packets.pcap"
+        relay.write_pcap(pcap, 1883)
+        done = run("record", "--pcap", pcap, "--out", self.out)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.expect_scenario()
+
+    def test_packets_of_an_interface(self):
+        port, _ = self.serve()
+        pcap = self.folder / "packets.pcapng"
+        capturing = subprocess.Popen(["dumpcap", "-q", "-i", "lo", "-f", f"tcp port {port}", "-w", pcap],
+                                     stderr=subprocess.PIPE, text=True)
+        self.processes.append(capturing)
+        if not any(line.startswith("File:") for line in capturing.stderr):
+            self.skipTest("this user may not capture packets")
+        time.sleep(0.5)
+        session(port)
+        time.sleep(0.5)
+        capturing.send_signal(signal.SIGINT)
+        capturing.communicate(timeout=HANG)
+        done = run("record", "--pcap", pcap, "--port", str(port), "--out", self.out)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.expect_scenario()
+
+    def test_without_tshark(self):
+        pcap = self.folder / "packets.pcap"
+        pcap.write_bytes(b"")
+        done = run("record", "--pcap", pcap, "--out", self.out, env={**os.environ, "PATH": str(self.folder)})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("apt-get install tshark", done.stderr)
+
+    @unittest.skipUnless(shutil.which("tshark"), "tshark is not installed")
+    def test_what_is_no_capture(self):
+        pcap = self.folder / "packets.pcap"
+        pcap.write_bytes(b"no capture at all, just some bytes of text")
+        done = run("record", "--pcap", pcap, "--out", self.out)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("tshark:", done.stderr)
+
+    # ---- All of them
+
+    def test_wrong_answers_are_flagged(self):
+        port, server = self.serve("--record", self.out, "--fault", "nx-overwrites")
+        request(port, "writer-1", "SET", "k", "one")
+        request(port, "writer-2", "SET", "k", "two", "NX")
+        code, output = self.stop(server)
+        self.assertEqual(code, 1, output)
+        self.assertRegex(output, r"record: client writer-2, SET k: broke SET-N\S+: ")
+        text = self.out.read_text(encoding="utf-8")
+        self.assertRegex(text, r"note: '.*broke SET-N")
+        self.assertEqual(self.certify("embedded?fault=nx-overwrites").returncode, 0)
+        self.assertEqual(self.certify("embedded").returncode, 1)
+
+    def test_usage(self):
+        for wrong in ([], ["--out", self.out], ["--out", self.out, "--endpoint", "embedded"],
+                      ["--out", self.out, "--endpoint", "mqtt://h", "--pcap", "x"],
+                      ["--out", self.out, "--pcap", self.folder / "none"],
+                      ["--out", self.out, "--from", self.folder / "none"],
+                      ["--out", self.folder / "no" / "file", "--from", __file__],
+                      ["--out", self.out, "--endpoint", "mqtt://h", "--time", "soon"]):
+            done = run("record", *wrong)
+            self.assertEqual(done.returncode, 2, wrong)
+            self.assertNotEqual(done.stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
