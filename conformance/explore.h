@@ -36,6 +36,7 @@ struct ExploreOptions {
 // A trace of which the oracle rejects something.
 struct Counterexample {
   workload::Trace trace{};
+  workload::Trace first{};  // as it was found
   Rejection rejection{};
   std::size_t example = 0;              // from 1: which one it was
   std::size_t operations_at_first = 0;  // before it was made smaller

@@ -142,6 +142,10 @@ class Run {
     if (!is_over() && reply) take(oracle_.missing(connection->id, sent), message, reply);
   }
 
+  static bool is_registration(const codec::Message& message) {
+    return codec::verb_of(message.payload) == codec::Verb::kKeynotify;
+  }
+
   void take(const Judgement& judgement, const codec::Message& request,
             const std::optional<Arrived>& reply) {
     if (judgement.answer == Answer::kUndecidable) ++out_.undecidable;

@@ -447,7 +447,8 @@ Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Comm
   next.clear();
   std::optional<Judgement> wrong;  // of the likeliest branch that fits but for its version
   std::string expected;
-  std::string_view rule;
+  std::string_view rule;  // of what is not open, if there is anything
+  bool rule_is_sure = false;
   bool settled = false;
   bool knowable = false;
   Choice open;
@@ -469,7 +470,9 @@ Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Comm
         continue;
       }
       if (!branch.unknowable) {
-        if (rule.empty()) rule = branch.rule;
+        const bool sure = branch.choice.requirement.empty();
+        if (rule.empty() || (sure && !rule_is_sure)) rule = branch.rule;
+        rule_is_sure = rule_is_sure || sure;
         const std::string words = describe(branch);
         if (expected.find(words) == std::string::npos) {
           expected += (expected.empty() ? "" : ", or ") + words;

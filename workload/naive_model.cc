@@ -192,7 +192,7 @@ void NaiveModel::set(const Step& step, const Wanted& wanted) {
     return;
   }
   const std::string_view open = prediction_.open;
-  if (bad_token(step, entry) || (entry != nullptr && fenced_off(step, *entry))) {
+  if (bad_token(step, wanted, entry) || (entry != nullptr && fenced_off(step, *entry))) {
     if (!applies || (entry == nullptr && full())) prediction_.open = "FT-OPEN-3";
     if (!open.empty()) prediction_.open = open;
     return;
@@ -310,7 +310,7 @@ void NaiveModel::get(const Wanted& wanted) {
 // DEL and VDEL: form and skew of `__ft`, existence, fencing rule, VDEL value (point 13).
 void NaiveModel::remove(const Step& step, const Wanted& wanted) {
   Entry* entry = find(wanted.key);
-  if (bad_token(step, entry)) return;
+  if (bad_token(step, wanted, entry)) return;
   const bool tokened = step.token.form == Offered::Form::kTimestamp;
   if (entry == nullptr) {
     answer(ReplyKind::kCount, 0);
@@ -378,11 +378,12 @@ bool NaiveModel::has_newer_token(const Step& step, const Entry& entry) {
   return !entry.fenced || compare(step.token.timestamp, entry.token) > 0;
 }
 
-// Refuses a `__ft` that is malformed or too far ahead, whatever the key holds (points 43b, 43c).
-bool NaiveModel::bad_token(const Step& step, const Entry* entry) {
+// Refuses a `__ft` that is malformed or too far ahead, whatever the key holds (points 43b, 43c). On a
+// SET that is settled; elsewhere it is open where the key holds no token.
+bool NaiveModel::bad_token(const Step& step, const Wanted& wanted, const Entry* entry) {
   const Offered& token = step.token;
   if (token.form == Offered::Form::kAbsent) return false;
-  const bool needless = entry == nullptr || !entry->fenced;
+  const bool needless = wanted.kind != Kind::kSet && (entry == nullptr || !entry->fenced);
   const std::string_view open = needless ? "FT-OPEN-1" : token.open_as_token;
   if (token.form == Offered::Form::kMalformed) {
     return refuse(ErrorCode::kMalformedTimestamp, open);

@@ -179,7 +179,7 @@ class NaiveModel {
 
   void write(const Step& step, const Wanted& wanted, Entry* entry);
   bool bad_timestamp(const Step& step);
-  bool bad_token(const Step& step, const Entry* entry);
+  bool bad_token(const Step& step, const Wanted& wanted, const Entry* entry);
   static bool has_newer_token(const Step& step, const Entry& entry);
   bool fenced_off(const Step& step, const Entry& entry);
   bool refuse(codec::ErrorCode error, std::string_view open = {});
