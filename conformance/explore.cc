@@ -33,6 +33,9 @@ using workload::Operation;
 using workload::Trace;
 
 constexpr std::size_t kConfirmations = 5;
+// One operation of so many is changed as a fuzzer does, with payloads that are nearly requests.
+constexpr std::size_t kChanged = 3;
+constexpr std::size_t kChanges = 6;  // at most
 constexpr std::size_t kMostShrinkRuns = 2'000;
 constexpr milliseconds kReachable{2'000};
 // Any store has to refuse it, and a reader sees why.
@@ -65,15 +68,23 @@ struct Swarm {
   std::array<bool, workload::kKinds> leaves_out{};
 };
 
+Operation operation_of(std::uint64_t choices, const Swarm& swarm) {
+  workload::Random random(choices);
+  Trace one = {workload::random_operation(random)};
+  if (random.one_in(kChanged)) {
+    for (std::size_t i = random.below(kChanges) + 1; i > 0; --i) {
+      workload::mutate(one, random, 1);
+    }
+  }
+  swarm.restrict(one.front());
+  return one.front();
+}
+
 rc::Gen<Trace> traces(std::uint64_t seed) {
   const Swarm swarm(seed);
-  auto operation = rc::gen::map(rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()),
-                                [swarm](std::uint64_t choices) {
-                                  workload::Random random(choices);
-                                  Operation out = workload::random_operation(random);
-                                  swarm.restrict(out);
-                                  return out;
-                                });
+  auto operation =
+      rc::gen::map(rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()),
+                   [swarm](std::uint64_t choices) { return operation_of(choices, swarm); });
   return rc::gen::container<Trace>(std::move(operation));
 }
 
@@ -226,7 +237,7 @@ class Explorer {
   // Operations that are more usual, as long as the trace fails: what RapidCheck cannot know.
   void simplify(Counterexample& found) {
     using Change = void (*)(Operation&);
-    constexpr std::array<Change, 9> kChanges = {
+    constexpr std::array<Change, 9> kSimpler = {
         [](Operation& operation) { operation.token = {}; },
         [](Operation& operation) {
           operation.timestamp = workload::default_timestamp(operation.kind);
@@ -244,7 +255,7 @@ class Explorer {
         [](Operation& operation) { operation.key = 0; },
     };
     for (std::size_t i = 0; i < found.trace.size(); ++i) {
-      for (const Change change : kChanges) {
+      for (const Change change : kSimpler) {
         if (stop_ || result_.lost || found.shrink_runs > kMostShrinkRuns) return;
         Trace simpler = found.trace;
         change(simpler[i]);

@@ -184,6 +184,15 @@ struct Oracle::State {
         .first->second;
   }
 
+  // Where the key may have expired by now, it has, or not.
+  static void perhaps_expired(Keyed& keyed, microseconds now) {
+    std::vector<KeyWorld> worlds;
+    for (const KeyWorld& world : keyed.worlds) {
+      pass_time(world, now, now, std::chrono::hours{1}, worlds);
+    }
+    keyed.worlds = std::move(worlds);
+  }
+
   // ---- What is open
 
   [[nodiscard]] bool contradicts(const Choice& choice) const {
@@ -716,6 +725,8 @@ Judgement Oracle::notified(std::string_view client_id, const codec::Message& mes
         return change.certain && same(change);
       });
       if (later != expected.end()) later->certain = false;
+      // Or the expiry of what is there now.
+      if (!set) state_->perhaps_expired(keyed, received.steady);
     }
     expected.erase(std::remove_if(expected.begin(), found,
                                   [&](const Pending& change) { return change.key == target->key; }),
