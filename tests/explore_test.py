@@ -1,0 +1,174 @@
+"""`fencepost explore` as its users meet it: exit codes, what is saved, endpoints that are slow or lose connections.
+
+usage: explore_test.py BUILD_BIN_DIR [unittest arguments]
+"""
+
+import pathlib
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+FENCEPOST = BIN / "fencepost"
+# What a run may take at most before a test calls it hung. No test measures speed.
+HANG = 300
+
+
+def run(*arguments, **options):
+    return subprocess.run([FENCEPOST, *arguments], capture_output=True, text=True, timeout=HANG, check=False, **options)
+
+
+class CuttingProxy:
+    """Passes connections on to a broker, and cuts each of them at random, after some bytes."""
+
+    def __init__(self, port, seed):
+        self.target = port
+        self.random = random.Random(seed)
+        self.cut = 0
+        self.listener = socket.socket()
+        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(64)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                broker = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                client.close()
+                continue
+            # Most connections live long enough to be of use.
+            allowed = self.random.randrange(500, 20_000) if self.random.random() < 0.3 else None
+            threading.Thread(target=self.relay, args=(client, broker, allowed), daemon=True).start()
+
+    def relay(self, client, broker, allowed):
+        with client, broker:
+            back = threading.Thread(target=self.pump, args=(broker, client, allowed), daemon=True)
+            back.start()
+            self.pump(client, broker, allowed)
+            back.join()
+
+    def pump(self, source, sink, allowed):
+        passed = 0
+        try:
+            while data := source.recv(4096):
+                passed += len(data)
+                if allowed is not None and passed > allowed:
+                    self.cut += 1
+                    break
+                sink.sendall(data)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.listener.close()
+
+
+class Explore(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def serve(self, *arguments):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = str(probe.getsockname()[1])
+        server = subprocess.Popen([FENCEPOST, "serve", "--port", port, *arguments], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.wait, HANG)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.send_signal, signal.SIGTERM)
+        for line in server.stdout:
+            found = re.search(r"mqtt://127\.0\.0\.1:(\d+)", line)
+            if found:
+                return int(found[1])
+        self.fail("serve has not said its port")
+
+    def test_no_rule_is_broken_by_a_right_store(self):
+        for endpoint in ("inproc:", "embedded"):
+            for profile in ("deployed", "documented"):
+                done = run("explore", "--endpoint", endpoint, "--profile", profile, "--max-time", "2s", "--seed", "1",
+                           cwd=self.folder)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn("no rule is broken", done.stdout)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_the_same_seed_makes_the_same_workloads(self):
+        lines = []
+        for _ in range(2):
+            done = run("explore", "--endpoint", "inproc:", "--max-examples", "200", "--seed", "3")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            lines.append(re.search(r"200 workloads +(\d+) operations", done.stdout)[1])
+        self.assertEqual(lines[0], lines[1])
+
+    def test_a_wrong_store_gets_a_scenario_that_tells_it_from_the_right_one(self):
+        for wrong, right in (("embedded?fault=S01&seed=1", "embedded"), ("inproc:?fault=X09&seed=1", "inproc:")):
+            with self.subTest(wrong):
+                save = self.folder / wrong[:4]
+                done = run("explore", "--endpoint", wrong, "--max-time", "60s", "--seed", "1", "--save", save)
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                self.assertIn("the store breaks a rule", done.stdout)
+                files = list(save.glob("*.yaml"))
+                self.assertEqual(len(files), 1, done.stdout)
+                self.assertIn("by: explore", files[0].read_text(encoding="utf-8"))
+                self.assertEqual(run("lint", files[0]).returncode, 0)
+                again = run("replay", files[0], "--endpoint", wrong)
+                self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+                self.assertIn("still failing", again.stdout)
+                fixed = run("replay", files[0], "--endpoint", right)
+                self.assertEqual(fixed.returncode, 0, fixed.stdout + fixed.stderr)
+                self.assertIn("fixed", fixed.stdout)
+
+    def test_jitter_breaks_no_rule(self):
+        done = run("explore", "--endpoint", "embedded?response-jitter=50ms", "--max-time", "5s", "--seed", "2")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_connections_that_end_break_no_rule(self):
+        proxy = CuttingProxy(self.serve(), 1)
+        self.addCleanup(proxy.close)
+        done = run("explore", "--endpoint", f"mqtt://127.0.0.1:{proxy.port}", "--max-time", "8s", "--seed", "4", "-j", "4",
+                   cwd=self.folder)
+        self.assertGreater(proxy.cut, 0)
+        self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)  # 3: the preflight was hit
+        self.assertNotIn("REJECTED", done.stdout)
+
+    def test_an_endpoint_that_is_not_there(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        done = run("explore", "--endpoint", f"mqtt://127.0.0.1:{port}", "--max-time", "5s")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+
+    def test_usage(self):
+        self.assertEqual(run("explore", "--max-time", "soon").returncode, 2)
+        self.assertEqual(run("explore", "--profile", "other").returncode, 2)
+
+    def test_interrupted(self):
+        running = subprocess.Popen([FENCEPOST, "explore", "--endpoint", "inproc:", "--max-time", "5m"],
+                                   stdout=subprocess.PIPE, text=True)
+        running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        out, _ = running.communicate(timeout=HANG)
+        self.assertEqual(running.returncode, 130, out)
+        self.assertIn("interrupted", out)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
