@@ -499,7 +499,7 @@ class Writer {
 
   // The word for a reply whose bytes are those of a dialect; else the bytes.
   std::string reply_text(const codec::Message& reply, const ReadExchange& exchange) {
-    const std::string bytes = "{bytes: " + text_of_bytes(reply.payload) + "}";
+    std::string bytes = "{bytes: " + text_of_bytes(reply.payload) + "}";
     if (!exchange.reply || (exchange.answered(ReplyKind::kError) && !exchange.error)) return bytes;
     std::optional<Verb> verb;
     for (const Verb known : codec::kVerbs) {

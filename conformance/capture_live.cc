@@ -39,7 +39,7 @@ class Recorder {
     auto all = add(kAllClients);
     if (all) return {};
     if (all.error().kind != endpoint::ErrorKind::kNotAllowed) return all;
-    const auto notifications = add(std::string(codec::kStorePrefix) + "/+/command/notify/+");
+    auto notifications = add(std::string(codec::kStorePrefix) + "/+/command/notify/+");
     if (notifications) return {};
     if (notifications.error().kind != endpoint::ErrorKind::kNotAllowed) return notifications;
     out_.sees_notifications = false;

@@ -3,10 +3,10 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -368,13 +368,14 @@ class Tshark {
 
 Result<Capture, std::string> read_pcap(const PcapOptions& options) {
   if (access(options.file.c_str(), R_OK) != 0) {
-    return fail("cannot read " + options.file + ": " + std::strerror(errno));
+    return fail("cannot read " + options.file + ": " + std::generic_category().message(errno));
   }
   Tshark tshark;
   if (const int failed = tshark.start(options); failed != 0) {
     return fail(failed == ENOENT ? std::string("tshark, which reads packet captures, is not "
                                                "installed: apt-get install tshark")
-                                 : std::string("cannot start tshark: ") + std::strerror(failed));
+                                 : std::string("cannot start tshark: ") +
+                                       std::generic_category().message(failed));
   }
   PdmlReader reader(options.port);
   std::string pending;

@@ -1,9 +1,9 @@
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -90,7 +90,8 @@ class Recording {
                  ? fmt::format("{0} is there already: make a scenario of it with `fencepost record "
                                "--from {0} --out FILE`, or remove it",
                                out.log_path())
-                 : fmt::format("cannot write to {}: {}", out.log_path(), std::strerror(errno)));
+                 : fmt::format("cannot write to {}: {}", out.log_path(),
+                               std::generic_category().message(errno)));
     return std::nullopt;
   }
 

@@ -124,6 +124,41 @@ std::string_view rule_of_error(ErrorCode code) {
   }
 }
 
+// What is found out about an answer while the states of its key are looked at.
+struct Fitting {
+  std::optional<Judgement> wrong{};  // the first answer that fits but for its version
+  std::string expected{};            // what right stores answer, in words
+  std::string_view rule{};           // ... and by which rule, of what is not open if there is any
+  bool rule_is_sure = false;
+  bool settled = false;         // it fits where nothing is open
+  bool knowable = false;        // it fits where nothing is hidden
+  Choice open{};                // what it rests on else
+  std::size_t gone_before = 0;  // branches of states in which the key has expired by now
+  std::size_t other_before = 0;
+  Change change = Change::kNone;
+  bool perhaps_same = false;  // the value that is set may be the one that was there
+
+  void expect(const Branch& branch) {
+    const bool sure = branch.choice.requirement.empty();
+    if (rule.empty() || (sure && !rule_is_sure)) rule = branch.rule;
+    rule_is_sure = rule_is_sure || sure;
+    const std::string words = describe(branch);
+    if (expected.find(words) == std::string::npos) {
+      expected += (expected.empty() ? "" : ", or ") + words;
+    }
+  }
+};
+
+// A notification as it was read.
+struct Told {
+  std::string_view client_id;
+  std::string_view key;
+  bool set = false;  // else a deletion
+  std::string_view value{};
+  hlc::Timestamp version{};
+  microseconds at{0};
+};
+
 // What is known of a key.
 struct Keyed {
   std::vector<KeyWorld> worlds{};  // at least one
@@ -184,13 +219,15 @@ struct Oracle::State {
         .first->second;
   }
 
-  // Where the key may have expired by now, it has, or not.
-  static void perhaps_expired(Keyed& keyed, microseconds now) {
+  // Where the key may have expired by now, it has, or not. Returns whether it may.
+  static bool perhaps_expired(Keyed& keyed, microseconds now) {
     std::vector<KeyWorld> worlds;
     for (const KeyWorld& world : keyed.worlds) {
       pass_time(world, now, now, std::chrono::hours{1}, worlds);
     }
+    const bool may = worlds.size() > keyed.worlds.size();
     keyed.worlds = std::move(worlds);
+    return may;
   }
 
   // ---- What is open
@@ -230,6 +267,14 @@ struct Oracle::State {
                       const Answered& answered);
   Judgement judge_registration(const Exchanged& exchanged, const codec::Command& command,
                                const Answered& answered);
+  [[nodiscard]] Asked asked_of(const Exchanged& exchanged, const codec::Command& command) const;
+  void look(const KeyWorld& world, bool expires_now, const Asked& asked, const Answered& answered,
+            Fitting& fitting);
+  void tell_changes(Keyed& keyed, const Asked& asked, const Answered& answered,
+                    const Fitting& fitting);
+  std::optional<Judgement> judge_expected(Keyed& keyed, const Told& told);
+  Judgement judge_unexpected(Keyed& keyed, const Told& told, Registered registered);
+  std::optional<Judgement> judge_expiry(Keyed& keyed, const Told& told);
   std::optional<Judgement> check_version(const Branch& branch, const KeyWorld& before,
                                          const Asked& asked, const Answered& answered) const;
   void tell(Keyed& keyed, std::string_view key_name, const Pending& change);
@@ -295,10 +340,6 @@ bool is_lenient(std::string_view payload, ErrorCode error) {
   const auto frame = codec::decode_command(payload);
   if (!frame) return frame.error().code == codec::DecodeErrorCode::kTrailingBytes;
   return error == ErrorCode::kSyntax || !is_definite(payload, error);
-}
-
-std::string_view rule_of_change(codec::Operation operation) {
-  return operation == codec::Operation::kSet ? "NTF-SEND-1" : "NTF-SEND-2";
 }
 
 }  // namespace
@@ -433,148 +474,227 @@ void Oracle::State::tell(Keyed& keyed, std::string_view key_name, const Pending&
   }
 }
 
-Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Command& command,
-                                   const Answered& answered) {
-  Keyed& keyed = key(command.key);
-  Asked asked{.command = command,
-              .timestamp = exchanged.request.property(codec::kTimestampProperty),
-              .token = exchanged.request.property(codec::kTokenProperty),
-              .open_form = open_form_of(command, exchanged.request.payload),
-              .sent = exchanged.sent.steady,
-              .received = exchanged.received.steady,
-              .limited = options.limited};
+Asked Oracle::State::asked_of(const Exchanged& exchanged, const codec::Command& command) const {
+  Asked out{.command = command,
+            .timestamp = exchanged.request.property(codec::kTimestampProperty),
+            .token = exchanged.request.property(codec::kTokenProperty),
+            .open_form = open_form_of(command, exchanged.request.payload),
+            .sent = exchanged.sent.steady,
+            .received = exchanged.received.steady,
+            .limited = options.limited};
   const std::int64_t low = static_cast<std::int64_t>(exchanged.sent.wall_ms) + options.clock.low_ms;
   const std::int64_t high =
       static_cast<std::int64_t>(exchanged.received.wall_ms) + options.clock.high_ms;
-  asked.wall_low = static_cast<std::uint64_t>(std::max<std::int64_t>(low, 0));
-  asked.wall_high = static_cast<std::uint64_t>(std::max<std::int64_t>(high, 0));
+  out.wall_low = static_cast<std::uint64_t>(std::max<std::int64_t>(low, 0));
+  out.wall_high = static_cast<std::uint64_t>(std::max<std::int64_t>(high, 0));
+  return out;
+}
 
-  passed.clear();
-  for (const KeyWorld& world : keyed.worlds) {
-    pass_time(world, asked.sent, asked.received, options.expiry_slack, passed);
-  }
-  next.clear();
-  std::optional<Judgement> wrong;  // of the likeliest branch that fits but for its version
-  std::string expected;
-  std::string_view rule;  // of what is not open, if there is anything
-  bool rule_is_sure = false;
-  bool settled = false;
-  bool knowable = false;
-  Choice open;
-  std::size_t gone_before = 0;  // branches of states in which the key has expired by now
-  std::size_t other_before = 0;
-  std::size_t changed = 0;
-  std::size_t same_value = 0;
-  Change change = Change::kNone;
-  for (const KeyWorld& world : passed) {
-    const bool expires_now =
-        world.expired && std::none_of(keyed.worlds.begin(), keyed.worlds.end(),
-                                      [&](const KeyWorld& old) { return old == world; });
-    branches.clear();
-    branches_of(world, asked, branches);
-    for (const Branch& branch : branches) {
-      if (contradicts(branch.choice) ||
-          std::any_of(branch.next.assumed.begin(), branch.next.assumed.end(),
-                      [&](const Choice& choice) { return contradicts(choice); })) {
-        continue;
-      }
-      if (!branch.unknowable) {
-        const bool sure = branch.choice.requirement.empty();
-        if (rule.empty() || (sure && !rule_is_sure)) rule = branch.rule;
-        rule_is_sure = rule_is_sure || sure;
-        const std::string words = describe(branch);
-        if (expected.find(words) == std::string::npos) {
-          expected += (expected.empty() ? "" : ", or ") + words;
-        }
-      }
-      if (!fits(branch, answered)) continue;
-      if (auto judgement = check_version(branch, world, asked, answered)) {
-        if (!wrong) wrong = std::move(judgement);
-        continue;
-      }
-      if (!branch.unknowable) knowable = true;
-      if (branch.choice.requirement.empty() || is_settled(branch.choice)) {
-        settled = settled || !branch.unknowable;
-      } else {
-        open = branch.choice;
-      }
-      ++(expires_now ? gone_before : other_before);
-      if (branch.change != Change::kNone) {
-        ++changed;
-        change = branch.change;
-        const bool same = !world.value || *world.value == command.value;
-        if (change == Change::kSet && world.exists && same) ++same_value;
-      }
-      KeyWorld after = branch.next;
-      if (branch.change == Change::kSet) {
-        after.version = answered.version;
-      } else if (branch.change == Change::kNone && after.exists) {
-        if (branch.version == VersionRule::kSame) after.version = answered.version;
-        if (answered.reply.kind == ReplyKind::kValue)
-          after.value = std::string(answered.reply.value);
-      }
-      if (!branch.choice.requirement.empty() && !is_settled(branch.choice)) {
-        after.assumed.push_back(branch.choice);
-      }
-      if (std::find(next.begin(), next.end(), after) == next.end())
-        next.push_back(std::move(after));
+// Looks at what a right store may do in one state, and keeps what fits the answer in `next`.
+void Oracle::State::look(const KeyWorld& world, bool expires_now, const Asked& asked,
+                         const Answered& answered, Fitting& fitting) {
+  branches.clear();
+  branches_of(world, asked, branches);
+  for (const Branch& branch : branches) {
+    if (contradicts(branch.choice) ||
+        std::any_of(branch.next.assumed.begin(), branch.next.assumed.end(),
+                    [&](const Choice& choice) { return contradicts(choice); })) {
+      continue;
     }
+    if (!branch.unknowable) fitting.expect(branch);
+    if (!fits(branch, answered)) continue;
+    if (auto judgement = check_version(branch, world, asked, answered)) {
+      if (!fitting.wrong) fitting.wrong = std::move(judgement);
+      continue;
+    }
+    const bool open = !is_settled(branch.choice);
+    if (!branch.unknowable) fitting.knowable = true;
+    if (open) fitting.open = branch.choice;
+    if (!open && !branch.unknowable) fitting.settled = true;
+    ++(expires_now ? fitting.gone_before : fitting.other_before);
+    if (branch.change != Change::kNone) {
+      fitting.change = branch.change;
+      const bool same = !world.value || *world.value == asked.command.value;
+      if (branch.change == Change::kSet && world.exists && same) fitting.perhaps_same = true;
+    }
+    KeyWorld after = branch.next;
+    if (branch.change == Change::kSet) {
+      after.version = answered.version;
+    } else if (branch.change == Change::kNone && after.exists) {
+      if (branch.version == VersionRule::kSame) after.version = answered.version;
+      if (answered.reply.kind == ReplyKind::kValue) {
+        after.value = std::string(answered.reply.value);
+      }
+    }
+    if (open) after.assumed.push_back(branch.choice);
+    if (std::find(next.begin(), next.end(), after) == next.end()) next.push_back(std::move(after));
   }
-  if (next.empty()) {
-    forget(keyed);
-    // What it has done instead, nobody knows.
-    tell(keyed, command.key,
-         {.value = std::nullopt,
-          .from = asked.sent,
-          .known_at = asked.received,
-          .certain = false,
-          .rule = "NTF-SEND-1"});
-    if (wrong) return *wrong;
-    return rejected(rule.empty() ? "ENV-RESPONSE-1" : rule,
-                    fmt::format("{}; a right store answers {}",
-                                describe_reply(exchanged.reply->payload), expected));
-  }
-  if (gone_before > 0) {
+}
+
+// What the request has changed, and what has expired before it, is to be told.
+void Oracle::State::tell_changes(Keyed& keyed, const Asked& asked, const Answered& answered,
+                                 const Fitting& fitting) {
+  if (fitting.gone_before > 0) {
     // It may have expired as soon as its earliest time had come.
     microseconds earliest = microseconds::max();
     for (const KeyWorld& world : keyed.worlds) {
       if (world.exists) earliest = std::min(earliest, world.earliest);
     }
-    tell(keyed, command.key,
+    tell(keyed, asked.command.key,
          {.operation = codec::Operation::kDelete,
           .from = earliest,
           .known_at = asked.received,
-          .certain = keyed.worlds.size() == 1 && other_before == 0,
+          .certain = keyed.worlds.size() == 1 && fitting.other_before == 0,
           .rule = "NTF-EXPIRY-1"});
   }
-  const bool all_changed = changed > 0 && change != Change::kNone &&
-                           std::all_of(next.begin(), next.end(), [&](const KeyWorld& world) {
-                             return change == Change::kSet ? world.exists : !world.exists;
-                           });
-  if (changed > 0) {
-    const bool set = change == Change::kSet;
-    tell(keyed, command.key,
-         {.operation = set ? codec::Operation::kSet : codec::Operation::kDelete,
-          .value = set ? std::optional(std::string(command.value)) : std::nullopt,
-          .version = set ? answered.version : std::nullopt,
-          .from = asked.sent,
-          .known_at = asked.received,
-          .certain = all_changed && same_value == 0,
-          .rule = rule_of_change(set ? codec::Operation::kSet : codec::Operation::kDelete)});
+  if (fitting.change == Change::kNone) return;
+  const bool set = fitting.change == Change::kSet;
+  const bool all_changed = std::all_of(next.begin(), next.end(), [&](const KeyWorld& world) {
+    return set ? world.exists : !world.exists;
+  });
+  tell(keyed, asked.command.key,
+       {.operation = set ? codec::Operation::kSet : codec::Operation::kDelete,
+        .value = set ? std::optional(std::string(asked.command.value)) : std::nullopt,
+        .version = set ? answered.version : std::nullopt,
+        .from = asked.sent,
+        .known_at = asked.received,
+        .certain = all_changed && !fitting.perhaps_same,
+        .rule = set ? "NTF-SEND-1" : "NTF-SEND-2"});
+}
+
+Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Command& command,
+                                   const Answered& answered) {
+  Keyed& keyed = key(command.key);
+  const Asked asked = asked_of(exchanged, command);
+  passed.clear();
+  for (const KeyWorld& world : keyed.worlds) {
+    pass_time(world, asked.sent, asked.received, options.expiry_slack, passed);
   }
+  next.clear();
+  Fitting fitting;
+  for (const KeyWorld& world : passed) {
+    const bool expires_now =
+        world.expired && std::none_of(keyed.worlds.begin(), keyed.worlds.end(),
+                                      [&](const KeyWorld& old) { return old == world; });
+    look(world, expires_now, asked, answered, fitting);
+  }
+  if (next.empty()) {
+    forget(keyed);
+    // What it has done instead, nobody knows.
+    tell(keyed, command.key,
+         {.from = asked.sent, .known_at = asked.received, .certain = false, .rule = "NTF-SEND-1"});
+    if (fitting.wrong) return *fitting.wrong;
+    return rejected(fitting.rule.empty() ? "ENV-RESPONSE-1" : fitting.rule,
+                    fmt::format("{}; a right store answers {}",
+                                describe_reply(exchanged.reply->payload), fitting.expected));
+  }
+  tell_changes(keyed, asked, answered, fitting);
   if (answered.version) nodes.insert(answered.version->node);
   keyed.worlds.swap(next);
   settle(keyed);
   if (keyed.worlds.size() > kMostWorlds) forget(keyed);
-  if (settled) return {};
-  if (!knowable) {
+  if (fitting.settled) return {};
+  if (!fitting.knowable) {
     return undecidable(
-        rule, "whether this client may do that, and how many keys there may be, is not known");
+        fitting.rule,
+        "whether this client may do that, and how many keys there may be, is not known");
   }
+  const Choice& open = fitting.open;
   return undecidable(
       open.requirement,
       fmt::format("the article leaves open {}: here {}",
                   open.point.empty() ? "it" : std::string(open.point), open.outcome));
+}
+
+// A notification of a change that was to be told, or may be; nothing when it is of none.
+std::optional<Judgement> Oracle::State::judge_expected(Keyed& keyed, const Told& told) {
+  std::deque<Pending>& expected = pending[std::string(told.client_id)];
+  const auto same = [&](const Pending& change) {
+    return change.key == told.key && change.from <= told.at &&
+           (change.operation == codec::Operation::kSet) == told.set &&
+           (!change.value || *change.value == told.value) &&
+           (!told.set || !change.version || *change.version == told.version);
+  };
+  const auto found = std::find_if(expected.begin(), expected.end(), same);
+  if (found == expected.end()) return std::nullopt;
+  const auto skipped = std::find_if(expected.begin(), found, [&](const Pending& change) {
+    return change.certain && change.key == told.key;
+  });
+  Judgement out;
+  if (skipped != found) out = rejected(skipped->rule, "an earlier change was not told");
+  const bool was_certain = found->certain;
+  // If it was not that one, it was a later one like it.
+  if (!was_certain) {
+    const auto later = std::find_if(std::next(found), expected.end(), [&](const Pending& change) {
+      return change.certain && same(change);
+    });
+    if (later != expected.end()) later->certain = false;
+  }
+  expected.erase(std::remove_if(expected.begin(), found,
+                                [&](const Pending& change) { return change.key == told.key; }),
+                 std::next(found));
+  if (was_certain) return out;
+  // Or the expiry of what is there now; then the other one is still to come, perhaps.
+  if (!told.set && perhaps_expired(keyed, told.at)) {
+    tell(keyed, told.key,
+         {.operation = codec::Operation::kDelete,
+          .known_at = told.at,
+          .certain = false,
+          .rule = "NTF-EXPIRY-1"});
+  }
+  if (out.answer == Answer::kRejected) return out;
+  return undecidable("NTF-SEND-OPEN-1", "it may be told, or not");
+}
+
+// A notification of a change that nobody has asked for: an expiry, or wrong.
+Judgement Oracle::State::judge_unexpected(Keyed& keyed, const Told& told, Registered registered) {
+  const std::deque<Pending>& expected = pending[std::string(told.client_id)];
+  // The version of a SET that is told otherwise than it was answered.
+  if (told.set && std::any_of(expected.begin(), expected.end(), [&](const Pending& change) {
+        return change.key == told.key && change.value && *change.value == told.value;
+      })) {
+    return rejected("NTF-VERSION-3", "the version is not the one that the SET returned");
+  }
+  if (registered == Registered::kNo) {
+    return rejected("NTF-SEND-3", "the client is not registered for the key");
+  }
+  if (!told.set) {
+    if (auto judgement = judge_expiry(keyed, told)) return *judgement;
+  }
+  const bool surely = std::none_of(keyed.worlds.begin(), keyed.worlds.end(),
+                                   [](const KeyWorld& w) { return w.exists && !w.version; });
+  if (registered == Registered::kPerhaps || !surely) {
+    return undecidable("NTF-SEND-4", "perhaps somebody else has changed the key");
+  }
+  return rejected("NTF-SEND-4", fmt::format("{} is told, and nothing has changed",
+                                            told.set ? "a change" : "a deletion"));
+}
+
+// The key has expired, if it can have; nothing when it cannot.
+std::optional<Judgement> Oracle::State::judge_expiry(Keyed& keyed, const Told& told) {
+  std::vector<KeyWorld> worlds;
+  bool known = true;
+  for (const KeyWorld& world : keyed.worlds) {
+    std::vector<KeyWorld> after;
+    pass_time(world, told.at, told.at, std::chrono::hours{1}, after);
+    for (KeyWorld& each : after) {
+      if (each.exists || !each.expired || world == each) continue;
+      worlds.push_back(std::move(each));
+    }
+    known = known && world.expiry != KeyWorld::Expiry::kUnknown;
+  }
+  if (worlds.empty()) return std::nullopt;
+  // The others are to be told, too.
+  tell(keyed, told.key,
+       {.operation = codec::Operation::kDelete,
+        .from = keyed.worlds.front().earliest,
+        .known_at = told.at,
+        .certain = known && keyed.worlds.size() == 1,
+        .rule = "NTF-EXPIRY-1"});
+  pending[std::string(told.client_id)].pop_back();
+  keyed.worlds = std::move(worlds);
+  if (known) return Judgement{};
+  return undecidable("NTF-EXPIRY-1", "perhaps the key has expired");
 }
 
 Judgement Oracle::State::judge_registration(const Exchanged& exchanged,
@@ -699,88 +819,21 @@ Judgement Oracle::notified(std::string_view client_id, const codec::Message& mes
   const auto version = hlc::parse(text == nullptr ? std::string_view() : *text);
   if (!version) return rejected(set ? "NTF-VERSION-1" : "NTF-VERSION-2", "no version in __ts");
 
+  const Told what{.client_id = client_id,
+                  .key = target->key,
+                  .set = set,
+                  .value = told->value,
+                  .version = *version,
+                  .at = received.steady};
   Keyed& keyed = state_->key(target->key);
   Observation& observation = state_->observation(keyed, client_id);
   // A second one like the last, where the client has registered twice. (Req: NTF-REPEAT-OPEN-2)
   const std::string as_told = message.payload + *text;
   const bool again = observation.repeated && observation.last_told == as_told;
   observation.last_told = as_told;
-  std::deque<Pending>& expected = state_->pending[target->client_id];
-  const auto same = [&](const Pending& change) {
-    return change.key == target->key && change.from <= received.steady &&
-           change.operation == told->operation && (!change.value || *change.value == told->value) &&
-           (!set || !change.version || *change.version == *version);
-  };
-  auto found = std::find_if(expected.begin(), expected.end(), same);
-  if (found != expected.end()) {
-    const auto skipped = std::find_if(expected.begin(), found, [&](const Pending& change) {
-      return change.certain && change.key == target->key;
-    });
-    Judgement out;
-    if (skipped != found) out = rejected(skipped->rule, "an earlier change was not told");
-    const bool was_certain = found->certain;
-    // If it was not that one, it was a later one like it.
-    if (!was_certain) {
-      const auto later = std::find_if(std::next(found), expected.end(), [&](const Pending& change) {
-        return change.certain && same(change);
-      });
-      if (later != expected.end()) later->certain = false;
-      // Or the expiry of what is there now.
-      if (!set) state_->perhaps_expired(keyed, received.steady);
-    }
-    expected.erase(std::remove_if(expected.begin(), found,
-                                  [&](const Pending& change) { return change.key == target->key; }),
-                   std::next(found));
-    if (out.answer != Answer::kRejected && !was_certain) {
-      return undecidable("NTF-SEND-OPEN-1", "it may be told, or not");
-    }
-    return out;
-  }
+  if (auto judgement = state_->judge_expected(keyed, what)) return *judgement;
   if (again) return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
-  // The version of a SET that is told otherwise than it was answered.
-  if (set && std::any_of(expected.begin(), expected.end(), [&](const Pending& change) {
-        return change.key == target->key && change.value && *change.value == told->value;
-      })) {
-    return rejected("NTF-VERSION-3", "the version is not the one that the SET returned");
-  }
-  const Registered registered = observation.registered;
-  if (registered == Registered::kNo) {
-    return rejected("NTF-SEND-3", "the client is not registered for the key");
-  }
-  if (!set) {
-    std::vector<KeyWorld> worlds;
-    bool known = true;
-    for (const KeyWorld& world : keyed.worlds) {
-      std::vector<KeyWorld> after;
-      pass_time(world, received.steady, received.steady, std::chrono::hours{1}, after);
-      for (KeyWorld& each : after) {
-        if (each.exists || !each.expired || world == each) continue;
-        worlds.push_back(std::move(each));
-      }
-      known = known && world.expiry != KeyWorld::Expiry::kUnknown;
-    }
-    if (!worlds.empty()) {
-      // The others are to be told, too.
-      const KeyWorld& before = keyed.worlds.front();
-      state_->tell(keyed, target->key,
-                   {.operation = codec::Operation::kDelete,
-                    .from = before.earliest,
-                    .known_at = received.steady,
-                    .certain = known && keyed.worlds.size() == 1,
-                    .rule = "NTF-EXPIRY-1"});
-      state_->pending[target->client_id].pop_back();
-      keyed.worlds = std::move(worlds);
-      if (known) return {};
-      return undecidable("NTF-EXPIRY-1", "perhaps the key has expired");
-    }
-  }
-  const bool surely = std::none_of(keyed.worlds.begin(), keyed.worlds.end(),
-                                   [](const KeyWorld& w) { return w.exists && !w.version; });
-  if (registered == Registered::kPerhaps || !surely) {
-    return undecidable("NTF-SEND-4", "perhaps somebody else has changed the key");
-  }
-  return rejected("NTF-SEND-4", fmt::format("{} is told, and nothing has changed",
-                                            set ? "a change" : "a deletion"));
+  return state_->judge_unexpected(keyed, what, observation.registered);
 }
 
 Judgement Oracle::missing(std::string_view client_id, const store::Instant& sent) {

@@ -224,7 +224,7 @@ class Outcomes {
 
   [[nodiscard]] std::string_view rule_of_applied_set(const Stamp& token) const;
   void apply_set(const Stamp& timestamp, const Stamp& token);
-  void add_expiries(Branch applied);
+  void add_expiries(const Branch& applied);
 
   const KeyWorld& world_;
   const Asked& asked_;
@@ -353,11 +353,11 @@ void Outcomes::apply_set(const Stamp& timestamp, const Stamp& token) {
     if (kept != nullptr) next.held = *kept;
   }
   if (next.token != Token::kHeld) next.held = {};
-  add_expiries(std::move(applied));
+  add_expiries(applied);
 }
 
 // The key expires as PX says. Where there is none, a former expiry may go on.
-void Outcomes::add_expiries(Branch applied) {
+void Outcomes::add_expiries(const Branch& applied) {
   const codec::Command& command = asked_.command;
   const auto expires = [](Branch branch, Expiry expiry, microseconds from, microseconds to) {
     branch.next.expiry = expiry;

@@ -1,8 +1,8 @@
 #include "reference_store/broker_plugin/traffic_log.h"
 
 #include <cerrno>
-#include <cstring>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -60,7 +60,8 @@ std::string message_line(std::string_view name, microseconds time, const std::st
 Result<TrafficLog, std::string> TrafficLog::open(const std::string& path) {
   const int descriptor =
       ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, kOwnerOnly);
-  if (descriptor < 0) return fail("cannot write to " + path + ": " + std::strerror(errno));
+  if (descriptor < 0)
+    return fail("cannot write to " + path + ": " + std::generic_category().message(errno));
   return TrafficLog(descriptor);
 }
 
@@ -68,7 +69,7 @@ TrafficLog::~TrafficLog() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-bool TrafficLog::write_line(std::string line) const {
+bool TrafficLog::write_line(std::string_view line) const {
   std::string_view rest = line;
   while (!rest.empty()) {
     const ssize_t written = ::write(descriptor_, rest.data(), rest.size());

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "codec/message.h"
@@ -41,7 +42,7 @@ class TrafficLog {
 
  private:
   explicit TrafficLog(int descriptor) : descriptor_(descriptor) {}
-  [[nodiscard]] bool write_line(std::string line) const;
+  [[nodiscard]] bool write_line(std::string_view line) const;
 
   int descriptor_;
 };
