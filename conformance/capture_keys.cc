@@ -12,7 +12,6 @@
 namespace fencepost::conformance {
 namespace {
 
-using codec::Condition;
 using codec::ErrorCode;
 using codec::ReplyKind;
 using codec::Verb;

@@ -20,6 +20,7 @@
 namespace fencepost::workload {
 
 // RapidCheck prints the values of its generators, to whom they have to be known.
+// NOLINTNEXTLINE(readability-identifier-naming): RapidCheck's name for it
 void showValue(const Operation& operation, std::ostream& out) { out << to_text(operation); }
 
 }  // namespace fencepost::workload

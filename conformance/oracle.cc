@@ -335,10 +335,32 @@ bool is_definite(std::string_view payload, ErrorCode error) {
   }
 }
 
+// May a store take these options, which we refuse, all the same? Whatever they mean, they are
+// options, and what follows PX is somebody's number. (Req: SET-OPTION-OPEN-*, SET-PX-OPEN-*,
+// SET-NEX-OPEN-1)
+bool may_be_options(const codec::CommandFrame& frame) {
+  const std::size_t count = std::min(frame.count, codec::CommandFrame::kStored);
+  for (std::size_t i = 3; i < count; ++i) {
+    const std::string_view word = frame.arguments[i];
+    if (word == "NX") continue;
+    const std::string_view next = i + 1 < count ? frame.arguments[i + 1] : std::string_view();
+    const bool option_next = next == "NX" || next == "NEX" || next == "PX";
+    if (word == "NEX") {
+      if (!option_next) ++i;
+      continue;
+    }
+    if (word != "PX") return false;
+    if (next.find_first_of("0123456789") == std::string_view::npos && !option_next) return false;
+    if (!option_next) ++i;
+  }
+  return true;
+}
+
 // Payloads that are no command to us, and may be one to another store.
 bool is_lenient(std::string_view payload, ErrorCode error) {
   const auto frame = codec::decode_command(payload);
   if (!frame) return frame.error().code == codec::DecodeErrorCode::kTrailingBytes;
+  if (error == ErrorCode::kSyntax && frame->arguments[0] == "SET") return may_be_options(*frame);
   return error == ErrorCode::kSyntax || !is_definite(payload, error);
 }
 
@@ -692,6 +714,13 @@ std::optional<Judgement> Oracle::State::judge_expiry(Keyed& keyed, const Told& t
         .certain = known && keyed.worlds.size() == 1,
         .rule = "NTF-EXPIRY-1"});
   pending[std::string(told.client_id)].pop_back();
+  // It may be news of a value that was there before: only where there is one state it has to be
+  // that.
+  if (keyed.worlds.size() > 1) {
+    for (const KeyWorld& world : keyed.worlds) {
+      if (std::find(worlds.begin(), worlds.end(), world) == worlds.end()) worlds.push_back(world);
+    }
+  }
   keyed.worlds = std::move(worlds);
   if (known) return Judgement{};
   return undecidable("NTF-EXPIRY-1", "perhaps the key has expired");
