@@ -79,6 +79,7 @@ bool parse_host_and_port(std::string_view text, Url& url) {
     const std::size_t close = text.find(']');
     if (close == std::string_view::npos) return false;
     url.host = text.substr(1, close - 1);
+    if (url.host.find(':') == std::string::npos) return false;  // brackets are for IPv6
     text.remove_prefix(close + 1);
     if (!text.empty() && text.front() != ':') return false;
     if (!text.empty()) port = text.substr(1);
@@ -89,7 +90,7 @@ bool parse_host_and_port(std::string_view text, Url& url) {
     port = rest;
     if (host.size() < text.size() && port.empty()) return false;
   }
-  if (url.host.empty()) return false;
+  if (url.host.empty() || url.host.find_first_of("[]") != std::string::npos) return false;
   if (port.empty()) return true;
   const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), url.port);
   return code == std::errc{} && end == port.data() + port.size() && url.port != 0;

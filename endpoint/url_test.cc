@@ -125,6 +125,11 @@ std::vector<BadUrl> bad_urls() {
       {"mqtt://::1", host_or_port},  // an IPv6 address needs its brackets
       {"mqtt://[::1", host_or_port},
       {"mqtt://[]", host_or_port},
+      {"mqtt://[[]", host_or_port},
+      {"mqtt://[[:]", host_or_port},
+      {"mqtt://[h]", host_or_port},  // brackets are for IPv6
+      {"mqtt://h]", host_or_port},
+      {"mqtt://[::1]]", host_or_port},
       {"mqtt://[::1]:", host_or_port},
       {"mqtt://[::1]1883", host_or_port},
       {"mqtts://u:p@", host_or_port},
