@@ -168,7 +168,7 @@ class Run {
     } else {
       codec::Command command = workload::command_of(operation, keys_.at(operation.key));
       if (options_.short_expiry && command.expires_after && command.expires_after->count() > 0 &&
-          *command.expires_after <= kLongestShortened) {
+          *command.expires_after < kLongestShortened) {
         command.expires_after = *options_.short_expiry;
       }
       out.payload = codec::encode(command);

@@ -24,7 +24,7 @@ struct JudgedRunOptions {
   std::string keys_begin_with{};          // so that the keys are those of this run alone
   std::string clients_begin_with{};       // and so are the ids of its clients
   endpoint::Duration timeout{3'000'000};  // of a reply
-  // Where time has to be waited for: a PX up to a minute becomes this one, and a wait as long as it
+  // Where time has to be waited for: a PX below a minute becomes this one, and a wait as long as it
   // takes until that is over. Nothing: times are those of the trace.
   std::optional<std::chrono::milliseconds> short_expiry{};
 };
