@@ -67,4 +67,35 @@ std::optional<Divergence> divergence_named(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view name(Profile profile) {
+  switch (profile) {
+    case Profile::kAuto:
+      return "auto";
+    case Profile::kDocumented:
+      return "documented";
+    case Profile::kDeployed:
+      return "deployed";
+  }
+  return "unknown";
+}
+
+std::optional<Profile> profile_named(std::string_view word) {
+  for (const Profile profile : {Profile::kAuto, Profile::kDocumented, Profile::kDeployed}) {
+    if (name(profile) == word) return profile;
+  }
+  return std::nullopt;
+}
+
+std::vector<DialectId> dialects_of(Profile profile) {
+  switch (profile) {
+    case Profile::kDocumented:
+      return {DialectId::kDocumented};
+    case Profile::kDeployed:
+      return {DialectId::kDeployed};
+    case Profile::kAuto:
+      break;
+  }
+  return {kDialects.begin(), kDialects.end()};
+}
+
 }  // namespace fencepost::codec

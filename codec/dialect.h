@@ -11,6 +11,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace fencepost::codec {
 
@@ -53,5 +54,11 @@ inline constexpr std::array kDivergences = {
 // The name that scenarios and reports use, e.g. "set-not-applied".
 [[nodiscard]] std::string_view name(Divergence divergence);
 [[nodiscard]] std::optional<Divergence> divergence_named(std::string_view name);
+
+// Which dialects a run accepts.
+enum class Profile { kAuto, kDocumented, kDeployed };
+[[nodiscard]] std::string_view name(Profile profile);
+[[nodiscard]] std::optional<Profile> profile_named(std::string_view name);
+[[nodiscard]] std::vector<DialectId> dialects_of(Profile profile);
 
 }  // namespace fencepost::codec

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "conformance/descriptor.h"
+#include "conformance/target/descriptor.h"
 #include "endpoint/url.h"
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"

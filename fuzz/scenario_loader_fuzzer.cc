@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "conformance/scenario_loader.h"
+#include "conformance/scenario/scenario_loader.h"
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"
 

@@ -173,7 +173,7 @@ class Lists(unittest.TestCase):
 
     def test_tests_and_deliberate_faults_are_no_sources(self):
         self.assertEqual(project.module_of("codec/resp3.cc"), "codec")
-        for path in ("codec/codec_test.cc", "reference_store/faults/fault.h", "conformance/main.cc", "codec/CMakeLists.txt"):
+        for path in ("codec/codec_test.cc", "reference_store/faults/fault.h", "cli/main.cc", "codec/CMakeLists.txt"):
             self.assertIsNone(project.module_of(path), path)
 
 

@@ -17,6 +17,7 @@ LAYERS = {
     "workload": {"base", "codec", "hlc"},
     "endpoint": {"base", "codec", "reference_store"},
     "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint"},
+    "cli": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint", "conformance"},
     # Nobody includes what only fuzzing needs.
     "fuzz": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint", "conformance"},
 }
@@ -25,9 +26,9 @@ RESTRICTED = {
     r"^mqtt/": {"endpoint"},
     r"^mosquitto": {"reference_store/broker_plugin"},
     r"^yaml-cpp/": {"conformance"},
-    r"^CLI/": {"conformance"},
+    r"^CLI/": {"cli"},
     r"^pugixml": {"conformance"},
-    r"^fmt/": {"conformance"},
+    r"^fmt/": {"conformance", "cli"},
     r"^openssl/": {"conformance"},
 }
 TEST_FILE = re.compile(r"_(test|prop|bench)\.cc$")

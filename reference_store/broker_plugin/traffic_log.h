@@ -7,7 +7,7 @@
 //   {"event":"disconnect","time_us":...,"client":"a","by_store":false}
 //
 // Payloads and correlation data are in Base16. User names are not written. Read by
-// conformance/capture_log.h. Not thread safe.
+// conformance/record/capture_log.h. Not thread safe.
 #pragma once
 
 #include <chrono>

@@ -1,0 +1,219 @@
+#include <charconv>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "conformance/report/console.h"
+#include "conformance/report/github.h"
+#include "conformance/report/report.h"
+#include "conformance/scenario/library.h"
+#include "conformance/target/target.h"
+#include "conformance/text/printable.h"
+#include "endpoint/url.h"
+
+namespace fencepost::conformance {
+namespace {
+
+// Not the run's id, which the endpoint gets to see.
+std::string unguessable_word() {
+  std::random_device device;
+  return fmt::format("fencepost-{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
+Github github_of(const CertifyOptions& options) {
+  return {!options.no_github, variable_of_this_process};
+}
+
+// "2/5" -> shard 2 of 5.
+bool parse_shard(const std::string& text, Selection& selection) {
+  if (text.empty()) return true;
+  const char* end = text.data() + text.size();
+  const auto [slash, code] = std::from_chars(text.data(), end, selection.shard);
+  if (code != std::errc{} || slash == end || *slash != '/') return false;
+  const auto [stop, code2] = std::from_chars(slash + 1, end, selection.shards);
+  return code2 == std::errc{} && stop == end && selection.shard >= 1 &&
+         selection.shard <= selection.shards;
+}
+
+// The command line that repeats this run, without the selection of cases.
+std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
+  std::string out = options.program + " certify";
+  if (!options.endpoint.empty()) {
+    // Passwords do not go into reports.
+    out += " --endpoint " + shell_word(endpoint::redacted(options.endpoint));
+  }
+  if (!options.descriptor.empty()) out += " --descriptor " + shell_word(options.descriptor);
+  if (!options.scenarios.empty()) out += " --scenarios " + shell_word(options.scenarios);
+  if (options.profile != "auto") out += " --profile " + options.profile;
+  if (options.strict) out += " --strict";
+  if (!options.baseline.file.empty()) out += " --baseline " + shell_word(options.baseline.file);
+  return out + fmt::format(" --seed {}", seed);
+}
+
+bool write_reports(const CertifyOptions& options, const SuiteResult& result,
+                   const Catalogue& catalogue, const ReportContext& context) {
+  if (options.document != nullptr) *options.document = to_json(result, catalogue, context);
+  const auto written = conformance::write_reports(options.reports, result, catalogue, context);
+  if (!written) complain(written.error());
+  const Github github = github_of(options);
+  fmt::print("{}", github.annotations(result, catalogue, context));
+  const auto told = github.write_files(result, catalogue, context);
+  if (!told) complain(told.error());
+  return written.has_value();
+}
+
+// The URL as reports may show it: without password.
+std::string shown_url(const std::string& text) {
+  const auto url = endpoint::parse_url(text);
+  return url ? url->display() : "unknown";
+}
+
+// Everything that a run needs, made from the options.
+struct Plan {
+  Library library;
+  std::vector<const Case*> cases;
+  Descriptor descriptor;
+  SuiteOptions suite;
+  ReportContext context;
+  RunBaseline baseline;
+};
+
+std::optional<Plan> make_plan(CertifyOptions& options) {
+  auto descriptor = read_descriptor({options.endpoint, options.descriptor});
+  if (!descriptor) return std::nullopt;
+  if (options.profile.empty()) {
+    options.profile = name(descriptor->profile.value_or(codec::Profile::kAuto));
+  }
+  const auto profile = codec::profile_named(options.profile);
+  if (!profile) {
+    complain("--profile " + options.profile + " is not one of auto, documented, deployed");
+    return std::nullopt;
+  }
+  if (!parse_shard(options.shard, options.selection)) {
+    complain("--shard " + options.shard +
+             " must look like 2/5, the first number between 1 and the second");
+    return std::nullopt;
+  }
+  if (const auto writable = check_writable(options.reports); !writable) {
+    complain(writable.error());
+    return std::nullopt;
+  }
+  auto library = open_library(options.scenarios);
+  if (!library) return std::nullopt;
+  auto baseline = RunBaseline::open(options.baseline, options.selection, *library, utc_today());
+  if (!baseline) {
+    complain(baseline.error());
+    return std::nullopt;
+  }
+  Plan plan{.library = std::move(*library),
+            .cases = {},
+            .descriptor = std::move(*descriptor),
+            .suite = {},
+            .context = {},
+            .baseline = std::move(*baseline)};
+  plan.cases = select(plan.library.cases, options.selection);
+  std::random_device device;
+  const std::uint64_t seed = options.seed.value_or(device());
+  plan.suite.settings = {.profile = *profile,
+                         .run_id = random_run_id(),
+                         .seed = seed,
+                         .timeout_scale = options.timeout_scale};
+  plan.suite.strict = options.strict;
+  plan.context = {.endpoint = shown_url(plan.descriptor.url),
+                  .profile = *profile,
+                  .seed = seed,
+                  .strict = options.strict,
+                  .command = command_line(options, seed),
+                  .started = utc_now(),
+                  .selection = options.selection,
+                  .known_cases = plan.library.cases.size()};
+  return plan;
+}
+
+// A run that could not begin: all cases are "not run", and the reports say why.
+ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
+                   ExitCode code) {
+  SuiteResult result;
+  result.endpoint_lost = code == ExitCode::kUnreachable;
+  for (const Case* test_case : plan.cases) {
+    result.cases.push_back({.test_case = test_case, .position = test_case->position});
+  }
+  result.summary.not_run = result.cases.size();
+  plan.context.stopped_because = reason;
+  return write_reports(options, result, plan.library.catalogue, plan.context) ? code
+                                                                              : ExitCode::kInternal;
+}
+
+ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
+  plan.context.endpoint = endpoint.url();
+  const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
+  if (!ready) {
+    const NotReady& error = ready.error();
+    complain(error.reason);
+    if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
+    return not_begun(options, plan, error.reason, error.code);
+  }
+  plan.context.preflight = *ready;
+
+  std::FILE* stream = options.progress_only ? stderr : stdout;
+  ConsoleOptions console_settings = console_options(stream);
+  console_settings.quiet = options.quiet;
+  console_settings.trace = options.trace;
+  console_settings.progress_only = options.progress_only;
+  Console console(stream, console_settings);
+  const Github github = github_of(options);
+  const std::string word = unguessable_word();
+  fmt::print("{}", github.pause_commands(word));
+  console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.at_work);
+  const RunBaseline& known = plan.baseline;
+  SuiteResult result =
+      run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
+                [&](const CaseResult& entry, std::size_t done, std::size_t total) {
+                  const CaseResult expected{.test_case = entry.test_case,
+                                            .verdict = Verdict::kExpectedFailure};
+                  console.progress(known.expects(entry) ? expected : entry, done, total);
+                });
+  plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
+  if (result.endpoint_lost) {
+    plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
+  } else if (result.interrupted) {
+    plan.context.stopped_because = "interrupted";
+  }
+  console.end(result, plan.library.catalogue, plan.context);
+  for (const std::string& line : known.news()) {
+    if (known.trouble()) {
+      complain(line);
+    } else {
+      fmt::print("{}\n", line);
+    }
+  }
+  fmt::print("{}", github.resume_commands(word));
+  const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
+  if (!written) return ExitCode::kInternal;
+  return known.trouble().value_or(exit_code(result));
+}
+
+}  // namespace
+
+ExitCode certify(CertifyOptions options) {
+  auto plan = make_plan(options);
+  if (!plan) return ExitCode::kUsage;
+  fmt::print(stderr, "{}", github_of(options).masks(secrets_of(plan->descriptor)));
+  if (plan->cases.empty()) {
+    complain(fmt::format("no case selected; there are {}: see fencepost list cases",
+                         plan->library.cases.size()));
+    return not_begun(options, *plan, "no case selected", ExitCode::kNothingSelected);
+  }
+  stop_on_signals();
+  auto target = open_judged_by(plan->suite.settings.profile, plan->descriptor);
+  if (!target) {
+    const ExitCode code = exit_code(target.error());
+    if (code == ExitCode::kUsage) return code;
+    return not_begun(options, *plan, target.error().text, code);
+  }
+  return run_plan(options, *plan, *target->endpoint);
+}
+
+}  // namespace fencepost::conformance

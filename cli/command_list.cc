@@ -1,0 +1,220 @@
+// The commands that only read: list, explain, lint.
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "conformance/matrix/explain.h"
+#include "conformance/matrix/matrix.h"
+#include "conformance/matrix/matrix_formats.h"
+#include "conformance/report/console.h"
+#include "conformance/run/capability.h"
+#include "conformance/scenario/library.h"
+#include "conformance/text/text_wrap.h"
+#include "reference_store/faults/fault.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(const Case& test_case, const Catalogue& catalogue) {
+  return {{"id", test_case.id},
+          {"area", test_case.area},
+          {"title", test_case.title},
+          {"level", name(catalogue.level_of(test_case))},
+          {"requirements", test_case.requirements},
+          {"requires", test_case.requires_},
+          {"tags", test_case.tags},
+          {"file", test_case.position.file},
+          {"line", test_case.position.line}};
+}
+
+// The command that runs these scenarios, for a shell.
+std::string certify_command(const std::string& scenarios) {
+  if (scenarios.empty()) return "fencepost certify";
+  std::string quoted;
+  for (const char c : scenarios) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "fencepost certify --scenarios '" + quoted + "'";
+}
+
+bool is_catalogue(const SourceFile& file) {
+  return std::filesystem::path(file.name).filename() == "requirements.yaml";
+}
+
+// A family as a whole; false when there is none of this id.
+bool explain_family(const std::string& id, const Library& library) {
+  std::vector<const Case*> members;
+  for (const Case& test_case : library.cases) {
+    if (test_case.family == id) members.push_back(&test_case);
+  }
+  if (members.empty()) return false;
+  const Position& at = members.front()->position;
+  fmt::print("{}  (a family of {} cases, {}:{})\n\n", id, members.size(), at.file, at.line);
+  for (const Case* member : members) fmt::print("    {:<52} {}\n", member->id, member->title);
+  fmt::print("\n  run it with: fencepost certify --run '{}.*'\n", id);
+  return true;
+}
+
+}  // namespace
+
+std::optional<Library> open_library(const std::string& scenarios) {
+  std::vector<SourceFile> files = built_in_files();
+  if (!scenarios.empty()) {
+    auto read = read_files(scenarios);
+    if (!read) {
+      fmt::print(stderr, "fencepost: {}\n", read.error());
+      return std::nullopt;
+    }
+    files = std::move(*read);
+  }
+  std::vector<LoadError> errors;
+  Library library = load_library(files, errors);
+  for (const LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
+  if (!errors.empty()) {
+    fmt::print(
+        stderr,
+        "fencepost: {} error{} in the scenario files; scenarios/FORMAT.md describes the format\n",
+        errors.size(), errors.size() == 1 ? "" : "s");
+    return std::nullopt;
+  }
+  return library;
+}
+
+// What cases may need of an endpoint; needs no scenarios.
+ExitCode list_capabilities(bool json) {
+  ordered_json out = ordered_json::array();
+  for (const Capability& row : all_capabilities()) {
+    if (json) {
+      out.push_back({{"name", row.name}, {"meaning", row.meaning}, {"provide", row.provide}});
+    } else {
+      fmt::print("{:<18} {}\n{:<18} without: {}\n", row.name, row.meaning, "", row.provide);
+    }
+  }
+  if (json) fmt::print("{}\n", out.dump(1));
+  return ExitCode::kConformant;
+}
+
+// The stores that are wrong or unusual on purpose; needs no scenarios.
+ExitCode list_faults(bool json) {
+  ordered_json out = ordered_json::array();
+  for (const store::Fault& fault : store::faults()) {
+    if (json) {
+      out.push_back({{"id", fault.id},
+                     {"name", fault.name},
+                     {"kind", name(fault.kind)},
+                     {"needs", name(fault.needs)},
+                     {"text", fault.text},
+                     {"requirements", fault.requirements}});
+    } else {
+      fmt::print("{:<4} {:<7} {:<40} {}\n", fault.id, name(fault.kind), fault.name, fault.text);
+    }
+  }
+  if (json) fmt::print("{}\n", out.dump(1));
+  return ExitCode::kConformant;
+}
+
+void explain_fault(const store::Fault& fault) {
+  fmt::print("{}  {}  ({})\n\n  does      {}\n", fault.id, fault.name, name(fault.kind),
+             fault.text);
+  if (!fault.requirements.empty()) {
+    fmt::print("  breaks    {}\n", fmt::join(fault.requirements, ", "));
+  }
+  fmt::print(
+      "  see it    fencepost certify --endpoint 'inproc:?fault={}'\n"
+      "  serve it  fencepost serve --fault {}\n",
+      fault.name, fault.name);
+}
+
+ExitCode list(const ListOptions& options) {
+  if (options.what == "capabilities") return list_capabilities(options.json);
+  if (options.what == "faults") return list_faults(options.json);
+  const auto library = open_library(options.scenarios);
+  if (!library) return ExitCode::kUsage;
+  ordered_json out = ordered_json::array();
+  if (options.what == "requirements") {
+    for (const Requirement& requirement : library->catalogue.all()) {
+      if (options.json) {
+        out.push_back(requirement_json(requirement));
+      } else {
+        fmt::print("{:<24} {:<7} {:<7} {}\n", requirement.id, name(requirement.level),
+                   requirement.binds, requirement.text);
+      }
+    }
+  } else {
+    for (const Case& test_case : library->cases) {
+      if (options.json) {
+        out.push_back(to_json(test_case, library->catalogue));
+      } else {
+        fmt::print("{:<52} {}\n", test_case.id, test_case.title);
+      }
+    }
+  }
+  if (options.json) fmt::print("{}\n", out.dump(1));
+  return ExitCode::kConformant;
+}
+
+ExitCode explain(const std::string& id, const std::string& scenarios) {
+  const auto library = open_library(scenarios);
+  if (!library) return ExitCode::kUsage;
+  const ExplainOptions how{.width = terminal_width(stdout),
+                           .colour = console_options(stdout).colour,
+                           .certify = certify_command(scenarios)};
+  if (const Requirement* requirement = library->catalogue.find(id)) {
+    fmt::print("{}", explain_requirement(*requirement, *library, how));
+    return ExitCode::kConformant;
+  }
+  const auto found = std::find_if(library->cases.begin(), library->cases.end(),
+                                  [&](const Case& test_case) { return test_case.id == id; });
+  if (found != library->cases.end()) {
+    fmt::print("{}", explain_case(*found, *library, how));
+    return ExitCode::kConformant;
+  }
+  if (explain_family(id, *library)) return ExitCode::kConformant;
+  if (const store::Fault* fault = store::find_fault(id)) {
+    explain_fault(*fault);
+    return ExitCode::kConformant;
+  }
+  std::vector<std::string_view> known;
+  for (const Requirement& requirement : library->catalogue.all()) known.push_back(requirement.id);
+  for (const Case& test_case : library->cases) known.push_back(test_case.id);
+  const std::string guess = nearest(id, known);
+  fmt::print(stderr, "fencepost: there is no requirement, no case and no fault {}{}\n", id,
+             guess.empty() ? "; see fencepost list" : "; did you mean " + guess + "?");
+  return ExitCode::kUsage;
+}
+
+ExitCode lint(const std::vector<std::string>& paths) {
+  std::vector<SourceFile> files;
+  if (paths.empty()) files = built_in_files();
+  for (const std::string& path : paths) {
+    auto read = read_files(path);
+    if (!read) {
+      fmt::print(stderr, "fencepost: {}\n", read.error());
+      return ExitCode::kUsage;
+    }
+    files.insert(files.end(), read->begin(), read->end());
+  }
+  std::vector<LoadError> errors;
+  const Library library = load_library(files, errors);
+  // Only a library with a catalogue of its own is a whole one, whose rules all need cases.
+  std::vector<LoadError> warnings;
+  if (errors.empty() && std::any_of(files.begin(), files.end(), is_catalogue)) {
+    CoverageProblems problems = check_coverage(make_matrix(library));
+    errors = std::move(problems.errors);
+    warnings = std::move(problems.warnings);
+  }
+  for (const LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
+  for (const LoadError& warning : warnings) {
+    fmt::print(stderr, "{}:{}: warning: {}\n", warning.position.file, warning.position.line,
+               warning.text);
+  }
+  fmt::print("{} files, {} cases, {} requirements, {} errors, {} warnings\n", files.size(),
+             library.cases.size(), library.catalogue.all().size(), errors.size(), warnings.size());
+  return errors.empty() ? ExitCode::kConformant : ExitCode::kUsage;
+}
+
+}  // namespace fencepost::conformance

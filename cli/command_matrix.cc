@@ -1,0 +1,74 @@
+// The command that shows which case checks which requirement.
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "conformance/matrix/matrix.h"
+#include "conformance/matrix/matrix_formats.h"
+#include "conformance/report/console.h"
+#include "conformance/report/report_files.h"
+#include "conformance/scenario/library.h"
+#include "conformance/text/text_wrap.h"
+
+namespace fencepost::conformance {
+namespace {
+
+bool complain(const std::string& text) {
+  fmt::print(stderr, "fencepost: {}\n", text);
+  return false;
+}
+
+// Adds what the report at `path` found, if there is a path. False after a complaint.
+bool read_report(const std::string& path, Matrix& matrix) {
+  if (path.empty()) return true;
+  const auto file = read_file(path);
+  if (!file) return complain(file.error());
+  auto findings = read_findings(file->content);
+  if (!findings)
+    return complain(fmt::format("cannot use the report {}: {}", path, findings.error()));
+  add_findings(matrix, std::move(*findings));
+  if (matrix.absent_cases == matrix.library->cases.size()) {
+    return complain("the report " + path + " has none of the cases here");
+  }
+  return true;
+}
+
+// To a file, or to standard output when the path is "-". False after a complaint.
+bool write(const std::string& path, const std::string& content) {
+  if (path == "-") {
+    fmt::print("{}", content);
+    return true;
+  }
+  const auto written = write_file(path, content);
+  return written || complain(written.error());
+}
+
+}  // namespace
+
+ExitCode matrix(const MatrixOptions& options) {
+  const auto library = open_library(options.scenarios);
+  if (!library) return ExitCode::kUsage;
+  Matrix matrix = make_matrix(*library);
+  if (!read_report(options.report, matrix)) return ExitCode::kUsage;
+
+  struct Output {
+    const std::string& path;
+    std::string (*render)(const Matrix&);
+  };
+  bool to_console = true;
+  for (const Output& output : {Output{options.json, matrix_json}, Output{options.html, matrix_html},
+                               Output{options.markdown, matrix_markdown}}) {
+    if (output.path.empty()) continue;
+    to_console = to_console && output.path != "-";
+    if (!write(output.path, output.render(matrix))) return ExitCode::kUsage;
+  }
+  if (to_console) {
+    fmt::print("{}", matrix_text(matrix, {.width = terminal_width(stdout),
+                                          .colour = console_options(stdout).colour,
+                                          .full = options.full}));
+  }
+  const bool complete = matrix.gaps(Level::kMust).empty();
+  return complete ? ExitCode::kConformant : ExitCode::kFailed;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,86 @@
+// The command that finds out about an endpoint and writes a descriptor of it.
+
+#include <cstdio>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "conformance/scenario/library.h"
+#include "conformance/target/probe.h"
+#include "conformance/target/probe_report.h"
+#include "conformance/target/target.h"
+
+namespace fencepost::conformance {
+namespace {
+
+ProbeSettings settings_of(const ProbeOptions& options, const endpoint::Endpoint& endpoint) {
+  std::random_device device;
+  return {.run = {.run_id = random_run_id(),
+                  .seed = options.seed.value_or(device()),
+                  .timeout_scale = options.timeout_scale},
+          .jobs = concurrency(options.jobs, endpoint, {}).jobs,
+          .quota_up_to = options.quota_up_to};
+}
+
+// The summary and the descriptor; where the descriptor goes to standard output, the summary makes
+// way.
+ExitCode report(const ProbeOptions& options, const Findings& findings,
+                const ProbeContext& context) {
+  const std::string descriptor = to_descriptor(findings, context);
+  fmt::print(options.out.empty() ? stderr : stdout, "{}", to_summary(findings, context));
+  if (options.out.empty()) {
+    fmt::print("{}", descriptor);
+    return ExitCode::kConformant;
+  }
+  if (const auto written = write_file(options.out, descriptor); !written) {
+    complain(written.error());
+    return ExitCode::kInternal;
+  }
+  fmt::print("written        {}: fencepost certify --descriptor {}\n", options.out, options.out);
+  return ExitCode::kConformant;
+}
+
+}  // namespace
+
+ExitCode probe(const ProbeOptions& options) {
+  const auto library = open_library(options.scenarios);
+  const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
+  if (!library || !descriptor) return ExitCode::kUsage;
+  if (!options.out.empty()) {
+    if (const auto writable = check_writable(options.out); !writable) {
+      complain(writable.error());
+      return ExitCode::kUsage;
+    }
+  }
+  stop_on_signals();
+  const auto target =
+      open_judged_by(descriptor->profile.value_or(codec::Profile::kAuto), *descriptor);
+  if (!target) return exit_code(target.error());
+  endpoint::Endpoint& endpoint = *target->endpoint;
+  const auto findings =
+      probe_endpoint(endpoint, *library, settings_of(options, endpoint), stop_flag());
+  if (!findings) {
+    complain(describe(findings.error(), endpoint.url()));
+    if (!findings.error().hint.empty())
+      fmt::print(stderr, "           {}\n", findings.error().hint);
+    return ExitCode::kUnreachable;
+  }
+  if (findings->cases.endpoint_lost) {
+    complain("the endpoint was lost: " + findings->cases.lost_message);
+    return ExitCode::kUnreachable;
+  }
+  if (findings->cases.interrupted) {
+    complain("interrupted; no descriptor is written");
+    return ExitCode::kInterrupted;
+  }
+  return report(options, *findings,
+                {.given = *descriptor,
+                 .catalogue = library->catalogue,
+                 .endpoint = endpoint.url(),
+                 .when = utc_now()});
+}
+
+}  // namespace fencepost::conformance

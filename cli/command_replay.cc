@@ -1,0 +1,507 @@
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "codec/dialect.h"
+#include "conformance/replay/replay.h"
+#include "conformance/report/console.h"
+#include "conformance/report/report.h"
+#include "conformance/run/signature.h"
+#include "conformance/scenario/library.h"
+#include "conformance/target/target.h"
+#include "conformance/text/printable.h"
+#include "endpoint/url.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr const char* kRed = "31";
+constexpr const char* kGreen = "32";
+constexpr const char* kYellow = "33";
+constexpr const char* kDim = "2";
+
+struct Look {
+  std::string_view sign;
+  const char* colour;
+};
+Look look_of(Replayed outcome) {
+  switch (outcome) {
+    case Replayed::kFixed:
+    case Replayed::kPasses:
+      return {"✓", kGreen};
+    case Replayed::kInconclusive:
+      return {"?", kYellow};
+    case Replayed::kSkipped:
+      return {"-", kDim};
+    case Replayed::kNotRun:
+      return {"·", kYellow};
+    case Replayed::kStillFailing:
+    case Replayed::kChanged:
+    case Replayed::kFails:
+    case Replayed::kFlaky:
+      break;
+  }
+  return {"✗", kRed};
+}
+
+// ---- What is to be run
+
+// The files at these paths, each once. Complaints go to `errors`.
+std::vector<SourceFile> read_all(const std::vector<std::string>& paths,
+                                 std::vector<std::string>& errors) {
+  std::vector<SourceFile> out;
+  std::set<std::filesystem::path> seen;
+  for (const std::string& path : paths) {
+    auto files = read_files(path);
+    if (!files) {
+      errors.push_back(std::move(files.error()));
+      continue;
+    }
+    for (SourceFile& file : *files) {
+      std::error_code unknown;
+      const auto place = std::filesystem::weakly_canonical(file.name, unknown);
+      if (seen.insert(unknown ? std::filesystem::path(file.name) : place).second) {
+        out.push_back(std::move(file));
+      }
+    }
+  }
+  return out;
+}
+
+struct Saved {
+  Catalogue catalogue;
+  std::vector<SourceFile> files;  // with cases; no file with an error is among them
+  std::vector<Case> cases;
+};
+
+bool is_catalogue(const SourceFile& file) {
+  return std::filesystem::path(file.name).filename() == "requirements.yaml";
+}
+
+// Ids are unique within a file alone: the same case may have been saved in two folders.
+Saved load_all(std::vector<SourceFile> files, std::vector<std::string>& complaints) {
+  std::vector<LoadError> errors;
+  const auto first_case = std::stable_partition(files.begin(), files.end(), is_catalogue);
+  Saved out;
+  out.catalogue = load_library({files.begin(), first_case}, errors).catalogue;
+  const std::set<std::string> ids = out.catalogue.ids();
+  for (auto file = first_case; file != files.end(); ++file) {
+    const std::size_t before = errors.size();
+    std::vector<Case> cases = load_scenario(*file, ids, errors);
+    check_unique_ids(cases, errors);
+    if (errors.size() > before) continue;
+    for (Case& test_case : cases) out.cases.push_back(std::move(test_case));
+    out.files.push_back(std::move(*file));
+  }
+  for (const LoadError& error : errors) complaints.push_back(describe(error));
+  return out;
+}
+
+// ---- The run
+
+// Everything that a run needs to know.
+struct Session {
+  const ReplayOptions& options;
+  Saved saved;
+  ReportContext context;
+  SuiteOptions suite{};
+  ReplayRun run{};
+};
+
+// Cases of the same id have the same keys: they run in different rounds.
+std::vector<std::vector<const Case*>> rounds_of(const std::vector<Case>& cases) {
+  std::vector<std::vector<const Case*>> out;
+  std::map<std::string, std::size_t> seen;
+  for (const Case& test_case : cases) {
+    const std::size_t round = seen[test_case.id]++;
+    if (round == out.size()) out.emplace_back();
+    out[round].push_back(&test_case);
+  }
+  return out;
+}
+
+// What the suite says of an endpoint that mixes two forms, it says of any case that saw one. Here a
+// case stands for itself.
+CaseResult judged_alone(CaseResult result, const Catalogue& catalogue) {
+  SuiteResult alone;
+  alone.cases.push_back(std::move(result));
+  summarize(alone, catalogue, /*strict=*/true);
+  return std::move(alone.cases.front());
+}
+
+// Collects what the rounds say of each case.
+class Rounds {
+ public:
+  Rounds(endpoint::Endpoint& endpoint, Session& session, Console& console)
+      : endpoint_(endpoint),
+        session_(session),
+        console_(console),
+        suite_(session.suite),
+        total_(session.saved.cases.size() * session.options.runs) {}
+
+  void run() {
+    for (std::size_t i = 0; i < session_.options.runs; ++i) {
+      if (i > 0) suite_.settings.run_id = random_run_id();  // fresh keys
+      for (const auto& round : rounds_of(session_.saved.cases)) run_round(round);
+      ++suite_.settings.seed;
+    }
+    session_.run.interrupted = stop_flag();
+    for (const Case& test_case : session_.saved.cases) {
+      session_.run.cases.push_back(classify(test_case, std::move(results_[&test_case])));
+    }
+    for (const auto& [divergence, seen] : forms_) {
+      if (seen.size() > 1) session_.run.mixed_forms.emplace_back(codec::name(divergence));
+    }
+  }
+
+ private:
+  void run_round(const std::vector<const Case*>& cases) {
+    if (session_.run.endpoint_lost || stop_flag()) {
+      for (const Case* test_case : cases) {
+        results_[test_case].push_back({.test_case = test_case, .position = test_case->position});
+      }
+      return;
+    }
+    SuiteResult ran = run_suite(endpoint_, cases, session_.saved.catalogue, suite_, stop_flag(),
+                                [&](const CaseResult& result, std::size_t, std::size_t) {
+                                  console_.progress(result, ++done_, total_);
+                                });
+    for (const auto& [divergence, seen] : ran.forms) {
+      forms_[divergence].insert(seen.begin(), seen.end());
+    }
+    session_.run.endpoint_lost = ran.endpoint_lost;
+    session_.run.lost_message = ran.lost_message;
+    for (CaseResult& result : ran.cases) {
+      const Case* of = result.test_case;
+      results_[of].push_back(judged_alone(std::move(result), session_.saved.catalogue));
+    }
+  }
+
+  endpoint::Endpoint& endpoint_;
+  Session& session_;
+  Console& console_;
+  SuiteOptions suite_;
+  std::size_t total_;
+  std::size_t done_ = 0;
+  std::map<const Case*, std::vector<CaseResult>> results_;
+  std::map<codec::Divergence, std::set<codec::DialectId>> forms_;
+};
+
+// ---- Healing
+
+// Writes the file anew, unless it is no longer what was run.
+Result<void, std::string> replace_file(const SourceFile& file, const std::string& text) {
+  const auto now = read_file(file.name);
+  if (!now) return fail(now.error());
+  if (now->content != file.content) return fail(std::string("the file has changed meanwhile"));
+  std::error_code failed;
+  const auto place = std::filesystem::canonical(file.name, failed);  // behind links
+  if (failed) return fail(failed.message());
+  const auto mode = std::filesystem::status(place, failed).permissions();
+  using std::filesystem::perms;
+  const perms writable = perms::owner_write | perms::group_write | perms::others_write;
+  if (failed || (mode & writable) == perms::none) return fail(std::string("the file is read-only"));
+  // Beside the file, so that it is renamed, and removed if it cannot be.
+  const std::filesystem::path beside = place.string() + ".healing-" + random_run_id();
+  auto written = write_file(beside.string(), text);
+  if (written) {
+    std::filesystem::permissions(beside, mode, failed);
+    if (!failed) std::filesystem::rename(beside, place, failed);
+    if (!failed) return {};
+    written = fail(failed.message());
+  }
+  std::error_code ignored;
+  std::filesystem::remove(beside, ignored);
+  return written;
+}
+
+std::string what_changed(const Replay& replay) {
+  return replay.outcome == Replayed::kFixed
+             ? "fixed: it must pass from now on"
+             : "changed: it has now " + quoted_signature(signature(replay.result));
+}
+
+void heal_file(const SourceFile& file, Session& session) {
+  const std::set<std::string> requirements = session.saved.catalogue.ids();
+  SourceFile better = file;
+  std::vector<std::string> healed_here;
+  const auto place_of = [](const Case& test_case) {
+    return fmt::format("{}:{} {}", test_case.position.file, test_case.position.line, test_case.id);
+  };
+  for (const Replay& replay : session.run.cases) {
+    const Case& test_case = *replay.test_case;
+    const bool concerns = test_case.position.file == file.name && test_case.recorded &&
+                          test_case.recorded->failed() && replay.outcome != Replayed::kStillFailing;
+    if (!concerns) continue;
+    auto text = healed(replay).and_then(
+        [&](const Recorded& to) { return heal(better, test_case.id, to, requirements); });
+    if (text) {
+      better.content = std::move(*text);
+      healed_here.push_back(place_of(test_case) + ": " + what_changed(replay));
+    } else {
+      session.run.not_healed.push_back(place_of(test_case) + ": " + text.error());
+    }
+  }
+  if (healed_here.empty()) return;
+  const auto written = replace_file(file, better.content);
+  if (written) {
+    for (std::string& line : healed_here) session.run.healed.push_back(std::move(line));
+  } else {
+    session.run.not_healed.push_back(file.name + ": " + written.error());
+  }
+}
+
+// ---- What people see
+
+class Printer {
+ public:
+  Printer(Session& session, ConsoleOptions look, Console& console)
+      : session_(session), look_(look), console_(console) {}
+
+  void begin() const {
+    if (session_.options.quiet) return;
+    const ReportContext& context = session_.context;
+    const std::size_t cases = session_.saved.cases.size();
+    const std::size_t files = session_.saved.files.size();
+    fmt::print("{} {}  endpoint {}  profile {}  {} case{} of {} file{}, {} at once  seed {}{}\n",
+               coloured("1", "fencepost replay"), suite_version(), context.endpoint,
+               name(context.profile), cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
+               session_.suite.jobs, context.seed,
+               session_.options.runs > 1 ? fmt::format("  {} runs", session_.options.runs) : "");
+    std::fflush(stdout);
+  }
+
+  void end() {
+    if (look_.live && !session_.options.quiet) fmt::print("\r\033[K");
+    if (!session_.options.quiet) print_list();
+    for (const Replay& replay : session_.run.cases) explain(replay);
+    for (const std::string& line : session_.run.healed) fmt::print("healed {}\n", line);
+    for (const std::string& line : session_.run.not_healed) fmt::print("not healed {}\n", line);
+    for (const std::string& form : session_.run.mixed_forms) {
+      fmt::print("{}\n", coloured(kRed, "the endpoint mixes both forms of " + form));
+    }
+    if (!session_.context.stopped_because.empty()) {
+      fmt::print("{}\n", coloured(kYellow, session_.context.stopped_because));
+    }
+    print_verdict();
+  }
+
+ private:
+  [[nodiscard]] std::string coloured(const char* code, std::string_view text) const {
+    return look_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  }
+
+  // Behind the place of a case.
+  [[nodiscard]] static std::string remark(const Replay& replay) {
+    if (replay.outcome == Replayed::kFlaky) {
+      return fmt::format("failed {} times of {}", replay.failed, replay.runs);
+    }
+    const bool has_verdict = is_failure(replay.outcome) || replay.result.message.empty();
+    return has_verdict ? replay.test_case->title : one_line(printable(replay.result.message));
+  }
+
+  void print_list() const {
+    fmt::print("\n");
+    for (const Replay& replay : session_.run.cases) {
+      const Look look = look_of(replay.outcome);
+      const Position& at = replay.test_case->position;
+      fmt::print("  {} {:<13}  {}:{}  {}  {}\n", coloured(look.colour, look.sign),
+                 name(replay.outcome), at.file, at.line, replay.test_case->id,
+                 coloured(kDim, remark(replay)));
+    }
+  }
+
+  void explain(const Replay& replay) {
+    if (!is_failure(replay.outcome) && replay.outcome != Replayed::kInconclusive) return;
+    console_.failure(replay.result, session_.saved.catalogue, context_of(replay));
+    if (is_failure(replay.outcome)) {
+      fmt::print("  outcome   {}\n", coloured(kRed, name(replay.outcome)));
+    }
+    if (replay.runs > 1) {
+      fmt::print("  runs      failed {} times of {}{}\n", replay.failed, replay.runs,
+                 replay.always_alike ? "" : ", not always alike");
+    }
+    const std::optional<Recorded>& recorded = replay.test_case->recorded;
+    if (!recorded || !recorded->failed()) return;
+    fmt::print(
+        "  recorded  {}{}\n",
+        recorded->signature.empty() ? recorded->requirement : quoted_signature(recorded->signature),
+        recorded->when.empty() ? "" : " on " + recorded->when);
+  }
+
+  // With the command that runs this case alone.
+  [[nodiscard]] const ReportContext& context_of(const Replay& replay) {
+    const Case& test_case = *replay.test_case;
+    session_.context.commands[test_case.id] =
+        fmt::format("{} --scenarios {} --seed {}", session_.context.command,
+                    shell_word(test_case.position.file), session_.context.seed);
+    return session_.context;
+  }
+
+  void print_verdict() const {
+    fmt::print("\n{}\n", summary(session_.run));
+    const ExitCode code = exit_code(session_.run);
+    if (code == ExitCode::kConformant) {
+      fmt::print("{}\n", coloured(kGreen, "nothing of this fails"));
+    } else if (code == ExitCode::kInconclusive) {
+      fmt::print("{}\n", coloured(kYellow, "no failure, but not everything could be decided"));
+    } else if (code == ExitCode::kUsage) {
+      fmt::print("{}\n",
+                 coloured(kRed, "not everything was run: files that cannot be loaded, see above"));
+    }
+    std::fflush(stdout);
+  }
+
+  Session& session_;
+  ConsoleOptions look_;
+  Console& console_;
+};
+
+// ---- Reports
+
+bool write_reports(Session& session) {
+  bool written = true;
+  const auto note = [&](const Result<void, std::string>& result) {
+    if (!result) complain(result.error());
+    written = written && result.has_value();
+  };
+  if (!session.options.json.empty()) {
+    note(write_file(session.options.json, to_json(session.run, session.context)));
+  }
+  if (!session.options.junit.empty()) {
+    SuiteResult result;
+    for (const Replay& replay : session.run.cases) result.cases.push_back(replay.result);
+    summarize(result, session.saved.catalogue, /*strict=*/true);
+    result.endpoint_lost = session.run.endpoint_lost;
+    result.interrupted = session.run.interrupted;
+    note(write_file(session.options.junit,
+                    to_junit(result, session.saved.catalogue, session.context)));
+  }
+  return written;
+}
+
+// The command line that runs a case again, but for its file.
+std::string command_line(const ReplayOptions& options, codec::Profile profile) {
+  std::string out = options.program + " certify";
+  if (!options.endpoint.empty()) {
+    out += " --endpoint " + shell_word(endpoint::redacted(options.endpoint));
+  }
+  if (!options.descriptor.empty()) out += " --descriptor " + shell_word(options.descriptor);
+  if (profile != codec::Profile::kAuto) out += fmt::format(" --profile {}", name(profile));
+  return out + " --strict";
+}
+
+// All cases are "not run", and the reports say why.
+ExitCode not_begun(Session& session, const std::string& reason, ExitCode code) {
+  session.context.stopped_because = reason;
+  for (const Case& test_case : session.saved.cases) {
+    CaseResult result{.test_case = &test_case, .position = test_case.position};
+    result.message = reason;
+    session.run.cases.push_back(classify(test_case, {std::move(result)}));
+  }
+  session.run.not_begun = code;
+  return write_reports(session) ? exit_code(session.run) : ExitCode::kInternal;
+}
+
+ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor, Session& session) {
+  session.context.endpoint = endpoint.url();
+  const auto ready = prepare(endpoint, descriptor, session.options.jobs, session.suite);
+  if (!ready) {
+    complain(ready.error().reason);
+    if (!ready.error().hint.empty()) fmt::print(stderr, "           {}\n", ready.error().hint);
+    return not_begun(session, ready.error().reason, ready.error().code);
+  }
+  session.context.preflight = *ready;
+  ConsoleOptions look = console_options(stdout);
+  look.quiet = session.options.quiet;
+  look.trace = session.options.trace;
+  Console console(stdout, look);
+  Printer printer(session, look, console);
+  printer.begin();
+  Rounds(endpoint, session, console).run();
+  if (session.run.endpoint_lost) {
+    session.context.stopped_because =
+        "the endpoint was lost during the run: " + session.run.lost_message;
+  } else if (session.run.interrupted) {
+    session.context.stopped_because = "interrupted";
+  }
+  if (session.options.heal) {
+    for (const SourceFile& file : session.saved.files) heal_file(file, session);
+  }
+  printer.end();
+  return write_reports(session) ? exit_code(session.run) : ExitCode::kInternal;
+}
+
+std::optional<codec::Profile> profile_of(const ReplayOptions& options,
+                                         const Descriptor& descriptor) {
+  if (options.profile.empty()) return descriptor.profile.value_or(codec::Profile::kAuto);
+  const auto profile = codec::profile_named(options.profile);
+  if (!profile) {
+    complain("--profile " + options.profile + " is not one of auto, documented, deployed");
+  }
+  return profile;
+}
+
+bool can_write(const ReplayOptions& options) {
+  for (const std::string& path : {options.json, options.junit}) {
+    if (path.empty()) continue;
+    if (const auto writable = check_writable(path); !writable) {
+      complain(writable.error());
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ExitCode replay(const ReplayOptions& options) {
+  const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
+  if (!descriptor) return ExitCode::kUsage;
+  const auto profile = profile_of(options, *descriptor);
+  if (!profile || !can_write(options)) return ExitCode::kUsage;
+  std::random_device device;
+  const std::uint64_t seed = options.seed.value_or(device());
+  const auto url = endpoint::parse_url(descriptor->url);
+  Session session{.options = options,
+                  .saved = {},
+                  .context = {.endpoint = url ? url->display() : "unknown",
+                              .profile = *profile,
+                              .seed = seed,
+                              .strict = true,
+                              .command = command_line(options, *profile),
+                              .started = utc_now()}};
+  session.run.runs = options.runs;
+  session.saved =
+      load_all(read_all(options.paths, session.run.load_errors), session.run.load_errors);
+  for (const std::string& error : session.run.load_errors) fmt::print(stderr, "{}\n", error);
+  if (session.saved.cases.empty()) {
+    const bool broken = !session.run.load_errors.empty();
+    complain(broken ? "no file could be loaded; scenarios/FORMAT.md describes the format"
+                    : "there is no case in these files and folders");
+    return not_begun(session, "no case", broken ? ExitCode::kUsage : ExitCode::kNothingSelected);
+  }
+  session.suite.strict = true;
+  session.suite.settings = {.profile = *profile,
+                            .run_id = random_run_id(),
+                            .seed = seed,
+                            .timeout_scale = options.timeout_scale};
+  stop_on_signals();
+  const auto target = open_judged_by(*profile, *descriptor);
+  if (!target) {
+    const ExitCode code = exit_code(target.error());
+    return code == ExitCode::kUsage ? code : not_begun(session, target.error().text, code);
+  }
+  return run_on(*target->endpoint, *descriptor, session);
+}
+
+}  // namespace fencepost::conformance

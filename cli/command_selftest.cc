@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "conformance/report/report.h"
+#include "conformance/scenario/library.h"
+#include "conformance/selftest/selftest.h"
+#include "conformance/selftest/selftest_html.h"
+#include "conformance/selftest/selftest_text.h"
+#include "conformance/target/descriptor.h"
+#include "conformance/target/target.h"
+
+namespace fencepost::conformance {
+namespace {
+
+// Opens reference endpoints with the stores that are asked for: `scheme` is "embedded" or
+// "inproc:".
+OpenSubject opener(const std::string& scheme) {
+  return [scheme](const store::Fault* fault, codec::DialectId dialect,
+                  std::uint64_t seed) -> Result<Subject, std::string> {
+    Descriptor descriptor;
+    descriptor.url = fmt::format("{}?dialect={}", scheme, codec::dialect(dialect).name);
+    if (fault != nullptr) descriptor.url += fmt::format("&fault={}&seed={}", fault->id, seed);
+    auto target = open_target(descriptor, dialect);
+    if (!target) return fail(target.error().text);
+    Subject subject;
+    subject.endpoint = std::move(target->endpoint);
+    subject.server = std::make_shared<decltype(target->brokers)>(std::move(target->brokers));
+    return subject;
+  };
+}
+
+// Does any fault have such an id or name?
+bool matches_one(const std::string& glob) {
+  return std::any_of(store::faults().begin(), store::faults().end(),
+                     [&](const store::Fault& fault) { return matches(glob, fault); });
+}
+
+}  // namespace
+
+ExitCode selftest(const SelftestCommand& command) {
+  const auto library = open_library({});
+  if (!library) return ExitCode::kUsage;
+  if (command.endpoint != "inproc:" && command.endpoint != "embedded") {
+    complain("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
+    return ExitCode::kUsage;
+  }
+  if (const auto writable = check_writable({.json = command.json, .html = command.html});
+      !writable) {
+    complain(writable.error());
+    return ExitCode::kUsage;
+  }
+  for (const std::string& glob : command.only) {
+    if (matches_one(glob)) continue;
+    complain("--fault " + glob + ": no such fault; `fencepost list faults` has all of them");
+    return ExitCode::kNothingSelected;
+  }
+  const bool embedded = command.endpoint == "embedded";
+  stop_on_signals();
+  SelftestOptions options;
+  options.only = command.only;
+  options.seed = command.seed;
+  // Brokers have the machine to themselves one after the other: cases judge by the time of replies.
+  options.jobs = embedded ? 1 : std::max(1U, std::thread::hardware_concurrency());
+  options.over_the_wire = embedded;
+  if (embedded) {
+    options.cases_at_once = kReferenceAtOnce.jobs;
+    options.cases_at_work = kReferenceAtOnce.at_work;
+  }
+  fmt::print("fencepost selftest {}  endpoint {}  {} cases  seed {}\n", suite_version(),
+             command.endpoint, library->cases.size(), command.seed);
+  std::fflush(stdout);
+  const bool live = isatty(STDOUT_FILENO) == 1;
+  const SelftestResult result =
+      run_selftest(library->cases, library->catalogue, opener(command.endpoint), options,
+                   stop_flag(), [&](std::size_t done, std::size_t total, const std::string& what) {
+                     if (live) fmt::print("\r\033[K  {}/{} {}", done, total, what);
+                     if (live) std::fflush(stdout);
+                   });
+  if (live) fmt::print("\r\033[K");
+  fmt::print("{}", selftest_text(result));
+  for (const auto& [path, render] :
+       {std::pair{&command.json, &selftest_json}, std::pair{&command.html, &selftest_html}}) {
+    if (path->empty()) continue;
+    const auto written = write_file(*path, render(result, command.seed));
+    if (!written) {
+      complain(written.error());
+      return ExitCode::kInternal;
+    }
+  }
+  if (result.interrupted) return ExitCode::kInterrupted;
+  return result.proved() ? ExitCode::kConformant : ExitCode::kFailed;
+}
+
+}  // namespace fencepost::conformance

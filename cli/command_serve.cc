@@ -1,0 +1,222 @@
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "cli/record_report.h"
+#include "conformance/record/capture_log.h"
+#include "conformance/report/report_files.h"
+#include "conformance/scenario/library.h"
+#include "conformance/scenario/scenario_loader.h"
+#include "conformance/target/conditions_options.h"
+#include "endpoint/broker_process.h"
+#include "endpoint/socket.h"
+#include "reference_store/authorization.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr timespec kWatchInterval{.tv_sec = 0, .tv_nsec = 200'000'000};
+
+// The content of the authorization file, checked; nothing after a complaint.
+std::optional<std::string> read_authorization(const std::string& path) {
+  const auto file = read_file(path);
+  if (!file) {
+    complain(file.error());
+    return std::nullopt;
+  }
+  const auto authorization = store::parse_authorization(file->content);
+  if (!authorization) {
+    complain(path + ": " + authorization.error());
+    return std::nullopt;
+  }
+  return file->content;
+}
+
+// The conditions that the options name; nothing after a complaint.
+std::optional<endpoint::Conditions> read_conditions(const ServeOptions& options) {
+  endpoint::Conditions out;
+  for (const auto& [name, text] : {std::pair{"clock-offset", &options.clock_offset},
+                                   {"response-delay", &options.response_delay},
+                                   {"response-jitter", &options.response_jitter}}) {
+    if (const auto wrong = set_condition(name, *text, out)) {
+      complain("--" + *wrong);
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+// The wrong store that the options name, null for the right one; nothing after a complaint.
+std::optional<const store::Fault*> read_fault(const ServeOptions& options) {
+  if (options.fault.empty() && options.null.empty()) return nullptr;
+  if (!options.fault.empty() && !options.null.empty()) {
+    complain("--fault and --null: a broker serves one store");
+    return std::nullopt;
+  }
+  const auto fault = fault_named(options.fault.empty() ? options.null : options.fault);
+  if (!fault) {
+    complain(fault.error());
+    return std::nullopt;
+  }
+  if (!options.null.empty() && (*fault)->kind != store::FaultKind::kNull) {
+    complain("--null " + options.null + ": that store does something; say --fault");
+    return std::nullopt;
+  }
+  return *fault;
+}
+
+// The log that the broker's plugin writes, and the scenario file that is made of it.
+class Recording {
+ public:
+  // Makes the log; nothing after a complaint. An old one is what a killed broker has left.
+  static std::optional<Recording> begin(const std::string& path) {
+    std::error_code failed;
+    Recording out{path, std::filesystem::absolute(path, failed).string() + ".log"};
+    constexpr mode_t kOwnerOnly = 0600;
+    const endpoint::Socket made(
+        open(out.log_path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+    if (made.descriptor() >= 0) return out;
+    complain(errno == EEXIST
+                 ? fmt::format("{0} is there already: make a scenario of it with `fencepost record "
+                               "--from {0} --out FILE`, or remove it",
+                               out.log_path())
+                 : fmt::format("cannot write to {}: {}", out.log_path(),
+                               std::generic_category().message(errno)));
+    return std::nullopt;
+  }
+
+  [[nodiscard]] const std::string& log_path() const { return log_path_; }
+
+  // Reads what is new, and says what in it no right store does.
+  void look() {
+    if (read()) watcher_.look(log_.capture());
+  }
+
+  // Writes the scenario file and removes the log.
+  [[nodiscard]] ExitCode end() {
+    (void)read();
+    const ExitCode code = write_recording(log_.capture(), path_, watcher_);
+    std::error_code failed;
+    const bool whole = code == ExitCode::kConformant || code == ExitCode::kFailed;
+    if (whole) std::filesystem::remove(log_path_, failed);
+    return code;
+  }
+
+  // Nothing was recorded.
+  void discard() const {
+    std::error_code failed;
+    std::filesystem::remove(log_path_, failed);
+  }
+
+ private:
+  Recording(std::string path, std::string log_path)
+      : path_(std::move(path)), log_path_(std::move(log_path)) {}
+
+  // Takes the lines that are whole; false: there are no new ones.
+  bool read() {
+    std::ifstream file(log_path_, std::ios::binary);
+    file.seekg(position_);
+    bool found = false;
+    for (std::string line; std::getline(file, line) && !file.eof(); found = true) {
+      position_ += static_cast<std::streamoff>(line.size() + 1);
+      if (const auto wrong = log_.add_line(line)) complain(log_path_ + ": " + *wrong);
+    }
+    return found;
+  }
+
+  std::string path_;
+  std::string log_path_;
+  std::streamoff position_ = 0;
+  CaptureLog log_;
+  FlagWatcher watcher_;
+};
+
+ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals, Recording* recording) {
+  while (broker.running()) {
+    const int signal = sigtimedwait(&signals, nullptr, &kWatchInterval);
+    if (signal == SIGINT || signal == SIGTERM) {
+      broker.stop();
+      fmt::print("fencepost: stopped\n");
+      return recording == nullptr ? ExitCode::kConformant : recording->end();
+    }
+    if (recording != nullptr) recording->look();
+  }
+  if (recording != nullptr) (void)recording->end();
+  complain("the broker ended by itself; run again with -v to see its log");
+  return ExitCode::kUnreachable;
+}
+
+}  // namespace
+
+ExitCode serve(const ServeOptions& options) {
+  const auto dialect = codec::dialect_named(options.profile);
+  if (!dialect) {
+    complain("--profile " + options.profile + " is neither documented nor deployed");
+    return ExitCode::kUsage;
+  }
+  endpoint::BrokerOptions broker_options{.port = options.port,
+                                         .dialect = *dialect,
+                                         .quota = options.quota,
+                                         .node_id = options.node_id,
+                                         .open_routing = options.open_routing,
+                                         .forward_log = options.verbose};
+  if (!options.authorization.empty()) {
+    auto content = read_authorization(options.authorization);
+    if (!content) return ExitCode::kUsage;
+    broker_options.authorization_json = std::move(*content);
+  }
+  const auto conditions = read_conditions(options);
+  if (!conditions) return ExitCode::kUsage;
+  broker_options.conditions = *conditions;
+  const auto fault = read_fault(options);
+  if (!fault) return ExitCode::kUsage;
+  if (*fault != nullptr) {
+    broker_options.fault = (*fault)->id;
+    broker_options.seed = options.seed;
+  }
+  std::optional<Recording> recording;
+  if (!options.record.empty()) {
+    if (const auto writable = check_writable(options.record); !writable) {
+      complain(writable.error());
+      return ExitCode::kUsage;
+    }
+    recording = Recording::begin(options.record);
+    if (!recording) return ExitCode::kUsage;
+    broker_options.record = recording->log_path();
+  }
+  // Signals are waited for, not handled: blocked before the broker starts so that none is missed.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  auto broker = endpoint::BrokerProcess::start(broker_options);
+  if (!broker) {
+    if (recording) recording->discard();
+    const bool in_use = broker.error().kind == endpoint::StartErrorKind::kPortInUse;
+    complain(broker.error().text + (in_use ? "; choose another one with --port" : ""));
+    return broker.error().kind == endpoint::StartErrorKind::kFailed ? ExitCode::kInternal
+                                                                    : ExitCode::kUsage;
+  }
+  fmt::print("fencepost: state store ({} dialect) ready at mqtt://127.0.0.1:{}\n", options.profile,
+             (*broker)->port());
+  if (*fault != nullptr) {
+    fmt::print("fencepost: it is {} on purpose ({} {}): {}\n",
+               (*fault)->kind == store::FaultKind::kBenign ? "unusual" : "wrong", (*fault)->id,
+               (*fault)->name, (*fault)->text);
+  }
+  std::fflush(stdout);
+  return watch(**broker, signals, recording ? &*recording : nullptr);
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,170 @@
+#include "cli/command_support.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "conformance/scenario/library.h"
+
+namespace fencepost::conformance {
+namespace {
+
+// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
+// at once.
+constexpr std::size_t kNetworkJobs = 64;
+// Against brokers of our own there is nobody to be considerate of, so that all cases that wait can
+// do so at once. What limits those at work are this machine's cores, unless replies are held back.
+constexpr endpoint::Duration kPromptReply = std::chrono::milliseconds(5);
+
+// Fewer run at once where all their keys might not fit.
+constexpr std::size_t kKeysOfACase = 16;
+
+std::atomic<bool> stop_requested{false};
+
+void request_stop(int signal) {
+  if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
+}
+
+std::string_view headline(PreflightErrorKind kind) {
+  switch (kind) {
+    case PreflightErrorKind::kNoBroker:
+      return "no broker";
+    case PreflightErrorKind::kNoStore:
+      return "a broker, but no state store";
+    case PreflightErrorKind::kNotAllowed:
+      return "not allowed";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
+
+std::optional<Descriptor> read_descriptor(const EndpointChoice& choice) {
+  Descriptor descriptor;
+  if (!choice.descriptor.empty()) {
+    const auto file = read_file(choice.descriptor);
+    if (!file) {
+      complain(file.error());
+      return std::nullopt;
+    }
+    std::vector<LoadError> errors;
+    auto loaded = load_descriptor(*file, errors);
+    for (const LoadError& error : errors) complain(describe(error));
+    if (!loaded) return std::nullopt;
+    descriptor = std::move(*loaded);
+  }
+  if (!choice.url.empty()) descriptor.url = choice.url;
+  return descriptor;
+}
+
+Result<Target, TargetError> open_judged_by(codec::Profile profile, const Descriptor& descriptor) {
+  auto target =
+      open_target(descriptor, profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
+                                                                     : codec::DialectId::kDeployed);
+  if (!target) complain(target.error().text);
+  return target;
+}
+
+ExitCode exit_code(const TargetError& error) {
+  return error.kind == TargetErrorKind::kUsage ? ExitCode::kUsage : ExitCode::kUnreachable;
+}
+
+std::string describe(const PreflightError& error, const std::string& url) {
+  return fmt::format("{} at {}: {}", headline(error.kind), url, error.text);
+}
+
+std::string contradiction(const Descriptor& descriptor, const PreflightReport& seen) {
+  const auto& size = descriptor.mqtt.capabilities.max_packet_size;
+  if (size && seen.packet_limit && *size != *seen.packet_limit) {
+    return fmt::format(
+        "the descriptor says max_packet_size: {}, and the broker announces {}; remove the line, as "
+        "what is announced counts",
+        *size, *seen.packet_limit);
+  }
+  const std::int64_t offset = seen.clock_offset_ms;
+  if (descriptor.clock_tolerance && std::llabs(offset) > descriptor.clock_tolerance->count()) {
+    return fmt::format(
+        "the descriptor says clock_tolerance: {}ms, and the store's clock is {} ms {} this "
+        "machine's; synchronize the clocks, or allow for more",
+        descriptor.clock_tolerance->count(), std::llabs(offset),
+        offset < 0 ? "behind" : "ahead of");
+  }
+  return {};
+}
+
+endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint, const PreflightReport& seen) {
+  endpoint::Capabilities offered = endpoint.capabilities();
+  if (!offered.max_packet_size) offered.max_packet_size = seen.packet_limit;
+  return offered;
+}
+
+Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
+                        endpoint::Duration round_trip) {
+  const auto all_at_work = [](std::size_t count) { return Concurrency{count, count}; };
+  if (jobs > 0) return all_at_work(jobs);
+  const endpoint::Capabilities& offered = endpoint.capabilities();
+  if (offered.quota && !offered.quota_apart) {
+    return all_at_work(std::clamp(*offered.quota / kKeysOfACase, std::size_t{1}, kNetworkJobs));
+  }
+  if (endpoint.url().starts_with("embedded")) {
+    const bool prompt = round_trip < kPromptReply;
+    return prompt ? kReferenceAtOnce : all_at_work(kReferenceAtOnce.jobs);
+  }
+  if (offered.transport) return all_at_work(kNetworkJobs);
+  return all_at_work(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+Result<PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
+                                          const Descriptor& descriptor, std::size_t jobs,
+                                          SuiteOptions& suite) {
+  const auto checked = preflight(endpoint, suite.settings.run_id, suite.settings.timeout_scale);
+  if (!checked) {
+    return fail(NotReady{.reason = describe(checked.error(), endpoint.url()),
+                         .hint = checked.error().hint});
+  }
+  apply_preflight(*checked, suite);
+  suite.settings.quota = endpoint.capabilities().quota;
+  suite.settings.key_prefix = endpoint.capabilities().key_prefix;
+  suite.offered = offered_by(endpoint, *checked);
+  if (std::string wrong = contradiction(descriptor, *checked); !wrong.empty()) {
+    return fail(NotReady{.reason = std::move(wrong), .hint = {}, .code = ExitCode::kUsage});
+  }
+  const Concurrency at_once = concurrency(jobs, endpoint, checked->round_trip_p50);
+  suite.jobs = at_once.jobs;
+  suite.at_work = at_once.at_work;
+  return *checked;
+}
+
+void stop_on_signals() {
+  std::signal(SIGINT, request_stop);
+  std::signal(SIGTERM, request_stop);
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT: the C API is like this
+}
+
+const std::atomic<bool>& stop_flag() { return stop_requested; }
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
+}
+
+std::string random_run_id() {
+  std::random_device device;
+  return fmt::format("{:08x}", device());
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,80 @@
+// What several commands do alike: find the endpoint, say why it cannot be used.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "conformance/run/preflight.h"
+#include "conformance/run/suite.h"
+#include "conformance/target/descriptor.h"
+#include "conformance/target/target.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::conformance {
+
+// To standard error, with the program's name in front.
+void complain(const std::string& text);
+
+// What --endpoint and --descriptor say; both may be empty.
+struct EndpointChoice {
+  std::string url;
+  std::string descriptor;  // a file
+};
+
+// The descriptor, with the URL in the place of its own when there is one. Complains and returns
+// nothing when the file cannot be read or is not right.
+[[nodiscard]] std::optional<Descriptor> read_descriptor(const EndpointChoice& choice);
+
+// Opens what the descriptor names; a reference store of our own speaks the dialect that it is
+// judged by. Complains when that fails.
+[[nodiscard]] Result<Target, TargetError> open_judged_by(codec::Profile profile,
+                                                         const Descriptor& descriptor);
+[[nodiscard]] ExitCode exit_code(const TargetError& error);
+
+// "no broker at mqtt://host:1883: cannot connect ..."
+[[nodiscard]] std::string describe(const PreflightError& error, const std::string& url);
+
+// Where the endpoint is not what its descriptor says, in a sentence; empty when it is.
+[[nodiscard]] std::string contradiction(const Descriptor& descriptor, const PreflightReport& seen);
+
+// What the endpoint offers, with the limit of packets that its broker has announced.
+[[nodiscard]] endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint,
+                                                const PreflightReport& seen);
+
+// How many cases at once, unless the user says: fewer where a small quota is shared by all.
+struct Concurrency {
+  std::size_t jobs = 1;     // cases at once
+  std::size_t at_work = 1;  // of these, at most so many that do not wait
+};
+// Of brokers of our own that answer at once.
+inline constexpr Concurrency kReferenceAtOnce{.jobs = 256, .at_work = 16};
+
+// What the user asks for, or, of 0, what suits the endpoint, whose replies take `round_trip`.
+[[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
+                                      endpoint::Duration round_trip);
+
+// Why a run cannot begin.
+struct NotReady {
+  std::string reason;
+  std::string hint;  // what to do; may be empty
+  ExitCode code = ExitCode::kUnreachable;
+};
+
+// The questions before a run; what they tell goes into `suite`, whose settings name the run and the
+// factor of time limits. `jobs`: what the user asks for, or 0.
+[[nodiscard]] Result<PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
+                                                        const Descriptor& descriptor,
+                                                        std::size_t jobs, SuiteOptions& suite);
+
+// SIGINT and SIGTERM set the flag from now on; the second one ends the program at once.
+void stop_on_signals();
+[[nodiscard]] const std::atomic<bool>& stop_flag();
+
+// "2026-01-01T00:00:00Z"
+[[nodiscard]] std::string utc_now();
+
+// Eight random hexadecimal digits, which tell the keys and clients of one run from those of others.
+[[nodiscard]] std::string random_run_id();
+
+}  // namespace fencepost::conformance

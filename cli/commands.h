@@ -1,0 +1,201 @@
+// The commands of the program, one function each: options in, exit code out. main.cc only parses
+// the command line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/baseline/run_baseline.h"
+#include "conformance/report/report_files.h"
+#include "conformance/run/suite.h"
+
+namespace fencepost::conformance {
+
+struct CertifyOptions {
+  std::string endpoint{};    // empty: the descriptor's, or embedded
+  std::string descriptor{};  // a file
+  std::string scenarios{};   // a folder instead of the built-in cases
+  std::string profile{};     // empty: the descriptor's, or auto
+  bool strict = false;
+  Selection selection{};
+  std::string shard{};   // K/N
+  std::size_t jobs = 0;  // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  ReportFiles reports{};
+  BaselineOptions baseline{};
+  bool trace = false;
+  bool quiet = false;
+  bool progress_only = false;       // no results on standard output; progress on standard error
+  std::string* document = nullptr;  // receives what the JSON report says, too
+  bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
+  std::string program =
+      "fencepost";  // how it was called, for the command that reproduces a failure
+};
+[[nodiscard]] ExitCode certify(CertifyOptions options);
+
+struct MergeOptions {
+  std::vector<std::string> files{};  // JSON reports of the shards of one run
+  std::string scenarios{};
+  ReportFiles reports{};
+  bool trace = false;
+  bool quiet = false;
+};
+[[nodiscard]] ExitCode merge(const MergeOptions& options);
+
+struct FuzzLiveOptions {
+  std::string endpoint{};    // empty: the descriptor's, or embedded
+  std::string descriptor{};  // a file
+  std::string profile{};     // empty: the descriptor's, or auto
+  std::string time = "60s";  // a duration
+  double rate = 0;           // requests a second; 0: no limit
+  std::size_t max_steps = 16;
+  std::size_t stop_after = 1;
+  std::size_t jobs = 0;  // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string save = "fuzz-live-findings";  // a folder, made when there is something to save
+  bool trace = false;
+  bool quiet = false;
+  std::string program = "fencepost";
+};
+// Fuzzes a live store with the naive model as its oracle. See live_fuzz.h.
+[[nodiscard]] ExitCode fuzz_live(const FuzzLiveOptions& options);
+
+struct ExploreCommandOptions {
+  std::string endpoint{};        // empty: the descriptor's, or embedded
+  std::string descriptor{};      // a file
+  std::string profile{};         // empty: the descriptor's, or auto
+  std::string max_time = "60s";  // a duration
+  std::size_t max_examples = 0;  // 0: as many as there is time for
+  std::size_t max_operations = 40;
+  std::size_t jobs = 0;  // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string save = "explore-findings";  // a folder, made when there is something to save
+  bool trace = false;
+  bool quiet = false;
+  std::string program = "fencepost";
+};
+// Random workloads, judged by the oracle. See explore.h.
+[[nodiscard]] ExitCode explore(const ExploreCommandOptions& options);
+
+struct ReplayOptions {
+  std::vector<std::string> paths{};  // scenario files, or folders of them
+  std::string endpoint{};            // empty: the descriptor's, or embedded
+  std::string descriptor{};          // a file
+  std::string profile{};             // empty: the descriptor's, or auto
+  std::size_t runs = 1;              // of each case
+  bool heal = false;                 // write into the files what is fixed, and what has changed
+  std::size_t jobs = 0;              // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string json{};  // files
+  std::string junit{};
+  bool trace = false;
+  bool quiet = false;
+  std::string program = "fencepost";
+};
+// Runs saved cases again: is what they have recorded still so? See replay.h.
+[[nodiscard]] ExitCode replay(const ReplayOptions& options);
+
+// Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
+// selection holds for the endpoint that it is compared with, unless an option says otherwise.
+struct DiffOptions {
+  std::string a;  // a JSON report, a descriptor (*.yaml), or the URL of an endpoint
+  std::string b;
+  std::string profile{};
+  bool strict = false;
+  Selection selection{};  // of the cases that are compared
+  std::size_t jobs = 0;
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+  std::string scenarios{};
+  std::string json{};  // a file
+  bool quiet = false;  // the last line only
+  std::string program = "fencepost";
+};
+[[nodiscard]] ExitCode diff(const DiffOptions& options);
+
+struct ProbeOptions {
+  std::string endpoint{};       // empty: the descriptor's, or embedded
+  std::string descriptor{};     // a file
+  std::string scenarios{};      // a folder instead of the built-in cases
+  std::string out{};            // where the descriptor goes; empty: standard output
+  std::size_t quota_up_to = 0;  // keys; 0: the quota is not measured
+  std::size_t jobs = 0;         // 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};
+};
+[[nodiscard]] ExitCode probe(const ProbeOptions& options);
+
+struct ServeOptions {
+  std::uint16_t port = 1883;
+  std::string profile = "deployed";
+  std::size_t quota = 0;
+  std::string authorization{};
+  std::string node_id = "StateStore";
+  std::string clock_offset = "0s";  // durations: see conditions_options.h
+  std::string response_delay = "0s";
+  std::string response_jitter = "0s";
+  std::string fault{};     // id or name of a wrong store
+  std::string null{};      // the same of a store that does nothing
+  std::uint64_t seed = 1;  // of whatever is random in it
+  std::string record{};    // a scenario file: what clients ask and are told
+  bool open_routing = false;
+  bool verbose = false;
+};
+[[nodiscard]] ExitCode serve(const ServeOptions& options);
+
+// Exactly one of endpoint or descriptor, pcap, and from says what is recorded.
+struct RecordOptions {
+  std::string out{};  // a scenario file
+  std::string endpoint{};
+  std::string descriptor{};              // a file
+  std::string time{};                    // a duration; empty: until interrupted
+  std::vector<std::string> subscribe{};  // further topic filters
+  std::string pcap{};                    // a packet capture
+  std::uint16_t port = 1883;             // of the broker, in the packet capture
+  std::string from{};                    // the log of `serve --record`
+};
+// Makes scenarios of what other clients ask a store. See capture_scenario.h.
+[[nodiscard]] ExitCode record(const RecordOptions& options);
+
+struct ListOptions {
+  std::string what = "cases";  // or requirements, or capabilities
+  std::string scenarios{};
+  bool json = false;
+};
+[[nodiscard]] ExitCode list(const ListOptions& options);
+
+struct MatrixOptions {
+  std::string scenarios{};
+  std::string report{};  // a JSON report of certify, whose results are added
+  std::string json{};    // files; "-": standard output
+  std::string html{};
+  std::string markdown{};
+  bool full = false;  // every requirement with its cases
+};
+[[nodiscard]] ExitCode matrix(const MatrixOptions& options);
+
+[[nodiscard]] ExitCode explain(const std::string& id, const std::string& scenarios);
+
+// Checks scenario files; without paths those built in.
+[[nodiscard]] ExitCode lint(const std::vector<std::string>& paths);
+
+struct SelftestCommand {
+  std::vector<std::string> only{};   // globs of faults
+  std::string json{};                // a file
+  std::string html{};                // a file
+  std::string endpoint = "inproc:";  // or "embedded"
+  std::uint64_t seed = 1;
+};
+// Are the cases able to fail? See selftest.h.
+[[nodiscard]] ExitCode selftest(const SelftestCommand& command);
+
+// The library that `scenarios` names (empty: the built-in one). Complaints go to standard error.
+[[nodiscard]] std::optional<struct Library> open_library(const std::string& scenarios);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,491 @@
+// The command line: parses options and calls the commands. Nothing else happens here.
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "conformance/report/report.h"
+#include "endpoint/url.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using Action = std::function<ExitCode()>;
+
+void add_selection(CLI::App& command, Selection& selection) {
+  command.add_option("--run", selection.run, "Only cases whose id matches this glob (repeatable)");
+  command.add_option("--skip", selection.skip,
+                     "Not the cases whose id matches this glob (repeatable)");
+  command.add_option("--tag", selection.tags, "Only cases with this tag (repeatable)");
+  command.add_option("--requirement", selection.requirements,
+                     "Only cases that cite this requirement (repeatable)");
+}
+
+// The reports that a command writes of its results.
+void add_reports(CLI::App& command, ReportFiles& files) {
+  command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
+  command.add_option("--json", files.json,
+                     "Write a JSON report to this file (schema: docs/report.schema.json)");
+  command.add_option("--html", files.html,
+                     "Write an HTML report to this file: one page, complete in itself");
+  command.add_option("--sarif", files.sarif,
+                     "Write a SARIF 2.1.0 report, for code scanning, to this file");
+  command.add_option("--badge", files.badge,
+                     "Write what a shields endpoint badge needs, as JSON, to this file");
+}
+
+void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("certify", "Run the conformance cases against an endpoint");
+  command->add_option(
+      "--endpoint", options.endpoint,
+      "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; the first "
+      "two may have options: embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms");
+  command->add_option("--descriptor", options.descriptor,
+                      "YAML file that describes the endpoint: url, tls, roles, capabilities");
+  command->add_option("--profile", options.profile,
+                      "auto (default), documented (what the article prints) or deployed (what "
+                      "client SDKs require)");
+  command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
+  add_selection(*command, options.selection);
+  command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
+  command->add_option("-j,--jobs", options.jobs,
+                      "Cases at once (default: 64 over MQTT, fewer under a small quota; embedded, "
+                      "16 and those that "
+                      "wait for time to pass; in process, one a core)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
+  add_reports(*command, options.reports);
+  CLI::Option* baseline = command->add_option(
+      "--baseline", options.baseline.file,
+      "Known failures (docs/BASELINES.md): they fail the run only if they change, pass or expire");
+  command
+      ->add_flag(
+          "--fix-baseline", options.baseline.fix,
+          "Write that file anew from what this run shows; new entries need a reason of yours")
+      ->needs(baseline);
+  command->add_option("--scenarios", options.scenarios,
+                      "Run the cases of this folder or file instead of the built-in ones");
+  command->add_flag("--trace", options.trace,
+                    "Print all packets of a failed case, not just the last ones");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->add_flag("--no-github", options.no_github,
+                    "No annotations, step summary, outputs and masks where GITHUB_ACTIONS=true");
+  command->callback([&] { action = [&] { return certify(options); }; });
+}
+
+void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "merge", "Put the JSON reports of the shards of one run together (docs/SHARDING.md)");
+  command->add_option("reports", options.files, "JSON reports of `certify --shard K/N --json FILE`")
+      ->required();
+  add_reports(*command, options.reports);
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of the runs are of this folder or file");
+  command->add_flag("--trace", options.trace,
+                    "Print all packets of a failed case, not just the last ones");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->callback([&] { action = [&] { return merge(options); }; });
+}
+
+void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "diff",
+      "Compare two endpoints, or two runs: what do they do differently? (docs/SHARDING.md)\n"
+      "Exit codes: 0 they behave alike, 1 they differ, 2 usage or unreadable report, 3 endpoint "
+      "unreachable or lost,\n4 no difference, but some cases could not be compared, 5 no case "
+      "compared, 130 interrupted");
+  const char* what =
+      "A JSON report, a descriptor (*.yaml) or an endpoint (embedded, inproc:, mqtt://...)";
+  command->add_option("A", options.a, what)->required();
+  command->add_option("B", options.b, what)->required();
+  command->add_option("--profile", options.profile,
+                      "For endpoints: auto, documented or deployed (default: that of the report "
+                      "on the other side, else auto)");
+  command->add_flag("--strict", options.strict, "For endpoints: a failed \"should\" is a failure");
+  add_selection(*command, options.selection);
+  // One value each: the next word is A or B.
+  for (const char* name : {"--run", "--skip", "--tag", "--requirement"}) {
+    command->get_option(name)->allow_extra_args(false);
+  }
+  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed,
+                      "Of everything random (default: that of the report on the other side, else "
+                      "a new one for both)");
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of this folder or file instead of the built-in ones");
+  command->add_option("--json", options.json,
+                      "Write what differs to this file (schema: docs/diff.schema.json)");
+  command->add_flag("-q,--quiet", options.quiet, "Print the last line only");
+  command->callback([&] { action = [&] { return diff(options); }; });
+}
+
+void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
+  constexpr std::size_t kMostKeys = 100'000;
+  CLI::App* command =
+      app.add_subcommand("probe", "Find out about an endpoint and write a descriptor of it");
+  command->add_option("--endpoint", options.endpoint,
+                      "As for certify: embedded (default), mqtt://...");
+  command->add_option("--descriptor", options.descriptor,
+                      "YAML file with what is known already, e.g. credentials");
+  command->add_option("--out", options.out,
+                      "Write the descriptor to this file (default: to standard output, and what "
+                      "people read to standard error)");
+  command
+      ->add_option("--quota-up-to", options.quota_up_to,
+                   "Write this many keys at most to see how many fit, and delete them again. Other "
+                   "users cannot write new keys meanwhile")
+      ->check(CLI::Range(std::size_t{1}, kMostKeys));
+  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed, "Of everything random (default: a new one)");
+  command->add_option("--scenarios", options.scenarios,
+                      "Learn from the cases of this folder or file instead of the built-in ones");
+  command->callback([&] { action = [&] { return probe(options); }; });
+}
+
+void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("serve", "Run a broker with the reference state store on loopback");
+  command->add_option("--port", options.port, "TCP port (default 1883)")
+      ->check(CLI::Range(1, 65535));
+  command->add_option("--profile", options.profile,
+                      "The dialect it speaks: deployed (default) or documented");
+  command->add_option("--quota", options.quota, "How many keys it holds (default: no limit)");
+  command->add_option("--authorization", options.authorization,
+                      "JSON file: who may touch which key (see reference_store/authorization.h)");
+  command->add_option("--node-id", options.node_id, "Node id of its versions (default StateStore)");
+  command->add_option("--clock-offset", options.clock_offset,
+                      "How far the store's clock is ahead of ours, e.g. 30s; behind: -10m");
+  command->add_option("--response-delay", options.response_delay,
+                      "How late the store sends what it sends, e.g. 200ms");
+  command->add_option("--response-jitter", options.response_jitter,
+                      "Up to so much later, at random; what goes to one client stays in order");
+  command->add_option("--fault", options.fault,
+                      "Serve a store that is wrong on purpose: an id or name of `list faults`");
+  command->add_option("--null", options.null,
+                      "Serve one that does nothing right: silent, echo, always-ok, always-error, "
+                      "drops-connection, wrong-topic or closes-at-random");
+  command->add_option("--seed", options.seed, "Of whatever is random in it (default 1)");
+  command->add_option("--record", options.record,
+                      "Write what clients ask and are told to this scenario file when it ends "
+                      "(docs/RECORD.md); until then FILE.log holds it");
+  command->add_flag("--open-routing", options.open_routing,
+                    "Whoever subscribes sees requests and notifications, so that `record` can; "
+                    "observers then have to subscribe to their notifications");
+  command->add_flag("-v,--verbose", options.verbose, "Show the broker's log");
+  command->callback([&] { action = [&] { return serve(options); }; });
+}
+
+void add_record(CLI::App& app, RecordOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "record",
+      "Make a scenario file of what other clients ask a store (docs/RECORD.md): as a subscriber, "
+      "from a packet\ncapture, or from the log of `serve --record`\n"
+      "Exit codes: 0 a right store may answer like this, 1 some answers no right store gives, "
+      "2 usage or unreadable file,\n3 endpoint unreachable or lost; what came until then is in "
+      "the file");
+  command->add_option("--out", options.out, "The scenario file that is written")->required();
+  CLI::Option* endpoint = command->add_option(
+      "--endpoint", options.endpoint,
+      "A broker, mqtt://... or mqtts://...: subscribes to requests, replies and notifications "
+      "until Ctrl-C");
+  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--time", options.time, "Of an endpoint: ends after so long, e.g. 5m");
+  command->add_option("--subscribe", options.subscribe,
+                      "Of an endpoint: subscribe to this filter, too, e.g. where replies go "
+                      "(repeatable)");
+  command
+      ->add_option("--pcap", options.pcap,
+                   "A packet capture of plain MQTT, e.g. of tcpdump; it is read with tshark")
+      ->excludes(endpoint);
+  command->add_option("--port", options.port, "The broker's port in the packet capture (1883)")
+      ->check(CLI::Range(1, 65535));
+  command
+      ->add_option("--from", options.from,
+                   "The log that `serve --record FILE` left as FILE.log when it was killed")
+      ->excludes(endpoint);
+  command->callback([&] { action = [&] { return record(options); }; });
+}
+
+void add_fuzz_live(CLI::App& app, FuzzLiveOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "fuzz-live",
+      "Fuzz a live store with a model as the oracle; each difference is shrunk and saved as a "
+      "scenario (docs/FUZZ_LIVE.md)");
+  command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
+  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--profile", options.profile, "As of certify");
+  command->add_option("--time", options.time, "How long it looks, e.g. 5m (default: 60s)");
+  command->add_option("--rate", options.rate, "At most so many requests a second")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed,
+                      "Of everything random (default: a new one, printed): the same seed sends the "
+                      "same requests in the same order");
+  command
+      ->add_option("--max-steps", options.max_steps,
+                   "Operations of a trace, before those that look at the state (default: 16)")
+      ->check(CLI::Range(1, 200));
+  command
+      ->add_option("--stop-after", options.stop_after,
+                   "End when so many differences are known (default: 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--save", options.save,
+                      "Folder for the scenarios of differences (default: fuzz-live-findings)");
+  command->add_option("-j,--jobs", options.jobs, "Traces at once (default: as of certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--trace", options.trace, "Print all packets of a difference");
+  command->add_flag("-q,--quiet", options.quiet, "Print differences and the summary only");
+  command->callback([&] { action = [&] { return fuzz_live(options); }; });
+}
+
+void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "explore",
+      "Random workloads against any store, judged by an oracle that follows what it answers; a "
+      "counter-example is shrunk and saved as a scenario (docs/EXPLORE.md)");
+  command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
+  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--profile", options.profile, "As of certify");
+  command->add_option("--max-time", options.max_time, "How long it looks, e.g. 5m (default: 60s)");
+  command
+      ->add_option("--max-examples", options.max_examples,
+                   "End after so many workloads (default: when the time is over)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--max-operations", options.max_operations,
+                   "Operations of a workload at most (default: 40)")
+      ->check(CLI::Range(1, 200));
+  command->add_option("--seed", options.seed,
+                      "Of everything random (default: a new one, printed): the same seed makes the "
+                      "same workloads");
+  command->add_option("--save", options.save,
+                      "Folder for the scenario of a counter-example (default: explore-findings)");
+  command->add_option("-j,--jobs", options.jobs, "Workloads at once (default: as of certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--trace", options.trace, "Print all packets of the counter-example");
+  command->add_flag("-q,--quiet", options.quiet, "Print the counter-example and the summary only");
+  command->callback([&] { action = [&] { return explore(options); }; });
+}
+
+void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
+  constexpr std::size_t kMostRuns = 10'000;
+  CLI::App* command = app.add_subcommand(
+      "replay",
+      "Run saved counter-examples again: fixed, still failing, or changed? (docs/REPLAY.md)\n"
+      "Exit codes: 0 all pass or are fixed, 1 something fails, 2 usage or a file that cannot be "
+      "loaded, 3 endpoint unreachable or lost,\n4 nothing fails, but something is inconclusive, 5 "
+      "no case to judge by, 130 interrupted");
+  command->add_option("paths", options.paths, "Scenario files, or folders of them")->required();
+  command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
+  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--profile", options.profile, "As of certify");
+  command
+      ->add_option("--runs", options.runs,
+                   "Run each case so often, with fresh keys, to know the flaky ones (default: 1)")
+      ->check(CLI::Range(std::size_t{1}, kMostRuns));
+  command->add_flag("--heal", options.heal,
+                    "Write into the files: what is fixed is no longer recorded as failing, what "
+                    "has changed gets its new signature");
+  command->add_option("--json", options.json, "Write the outcomes as JSON to this file");
+  command->add_option("--junit", options.junit, "Write a JUnit XML report to this file");
+  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as of certify)");
+  command
+      ->add_option("--timeout-scale", options.timeout_scale,
+                   "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
+  command->add_flag("--trace", options.trace, "Print all packets of a failed case");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->callback([&] { action = [&] { return replay(options); }; });
+}
+
+void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
+                 std::vector<std::string>& paths, Action& action) {
+  CLI::App* list_command =
+      app.add_subcommand("list", "List cases, requirements, capabilities or faults");
+  list_command
+      ->add_option(
+          "what", list_options.what,
+          "cases (default), requirements, capabilities, or the wrong stores of selftest: faults")
+      ->check(CLI::IsMember({"cases", "requirements", "capabilities", "faults"}));
+  list_command->add_flag("--json", list_options.json, "As JSON");
+  list_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
+  list_command->callback([&] { action = [&] { return list(list_options); }; });
+
+  CLI::App* explain_command =
+      app.add_subcommand("explain", "Explain a requirement, a case or a fault");
+  explain_command->add_option("id", id, "e.g. SET-NX-1")->required();
+  explain_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
+  explain_command->callback([&] { action = [&] { return explain(id, list_options.scenarios); }; });
+
+  CLI::App* lint_command = app.add_subcommand("lint", "Check scenario files");
+  lint_command->add_option("paths", paths, "Files or folders (default: the built-in cases)");
+  lint_command->callback([&] { action = [&] { return lint(paths); }; });
+}
+
+void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "selftest", "Prove the suite: right stores pass, faulty ones are caught, each by its rule");
+  command->add_option("--fault", options.only,
+                      "Only the faults whose id or name matches this glob (repeatable)");
+  command->add_option("--json", options.json,
+                      "Write scores, survivors and the kill matrix to this file");
+  command->add_option("--html", options.html, "The same as a page to look at, which loads nothing");
+  command->add_option(
+      "--endpoint", options.endpoint,
+      "Where the stores run: inproc: (default) or embedded, which sees faults of the "
+      "transport, and runs of the cases only those that cite what a fault breaks");
+  command->add_option("--seed", options.seed, "Of everything random (default 1)");
+  command->callback([&] { action = [&] { return selftest(options); }; });
+}
+
+// A URL at the wrong place ends in the parser's complaint: not its password.
+std::string without_passwords(std::string text, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    const std::string value = argument.starts_with('-') && equals != std::string::npos
+                                  ? argument.substr(equals + 1)
+                                  : argument;
+    const std::string shown = endpoint::redacted(value);
+    if (shown == value) continue;
+    for (std::size_t at = text.find(value); at != std::string::npos;
+         at = text.find(value, at + shown.size())) {
+      text.replace(at, value.size(), shown);
+    }
+  }
+  return text;
+}
+
+// A URL with a password as the value of, say, --json or --profile would end in a complaint or in a
+// report. The complaint; nothing when there is no such URL.
+std::optional<std::string> misplaced_url(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->check_lname("endpoint") || option->get_positional()) continue;
+      for (const std::string& value : option->results()) {
+        if (value.find("://") == std::string::npos || value.find('@') == std::string::npos)
+          continue;
+        return option->get_name() + " takes no URL; an endpoint is named with --endpoint";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Help and version are no errors to people, only to the parser.
+int refuse(const CLI::App& app, const CLI::ParseError& error,
+           const std::vector<std::string>& arguments) {
+  std::ostringstream out;
+  std::ostringstream complaint;
+  const int code = app.exit(error, out, complaint);
+  fmt::print("{}", out.str());
+  fmt::print(stderr, "{}", without_passwords(complaint.str(), arguments));
+  return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+}
+
+void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "matrix",
+      "Show which case checks which requirement\n"
+      "Exit code 1 when a requirement that must hold and can be tested has no case");
+  command->add_option("--json", options.json,
+                      "Write it as JSON to this file, - for standard output (schema: "
+                      "docs/matrix.schema.json)");
+  command->add_option("--html", options.html, "Write one self-contained page to this file");
+  command->add_option("--markdown", options.markdown,
+                      "Write the tables of docs/COVERAGE.md to this file");
+  command->add_option("--report", options.report,
+                      "Add the results of a run: a JSON report of certify");
+  command->add_flag("--full", options.full, "Print every requirement with its cases");
+  command->add_option("--scenarios", options.scenarios, "Of this folder or file");
+  command->callback([&] { action = [&] { return matrix(options); }; });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
+      "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
+      "2 usage, descriptor, baseline or scenario error, "
+      "3 endpoint unreachable or lost,\n4 inconclusive, 5 no case selected, 70 internal error, "
+      "130 interrupted"};
+  app.set_version_flag("--version", std::string("fencepost ") + suite_version());
+  app.require_subcommand(1);
+  CertifyOptions certify_options;
+  MergeOptions merge_options;
+  DiffOptions diff_options;
+  ProbeOptions probe_options;
+  ExploreCommandOptions explore_options;
+  FuzzLiveOptions fuzz_live_options;
+  ReplayOptions replay_options;
+  ServeOptions serve_options;
+  RecordOptions record_options;
+  ListOptions list_options;
+  SelftestCommand selftest_options;
+  MatrixOptions matrix_options;
+  std::string id;
+  std::vector<std::string> paths;
+  Action action;
+  certify_options.program = argv[0];
+  diff_options.program = argv[0];
+  explore_options.program = argv[0];
+  fuzz_live_options.program = argv[0];
+  replay_options.program = argv[0];
+  add_certify(app, certify_options, action);
+  add_merge(app, merge_options, action);
+  add_diff(app, diff_options, action);
+  add_probe(app, probe_options, action);
+  add_serve(app, serve_options, action);
+  add_record(app, record_options, action);
+  add_selftest(app, selftest_options, action);
+  add_explore(app, explore_options, action);
+  add_fuzz_live(app, fuzz_live_options, action);
+  add_replay(app, replay_options, action);
+  add_readers(app, list_options, id, paths, action);
+  add_matrix(app, matrix_options, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return refuse(app, error, {argv + 1, argv + argc});
+  }
+  if (const auto complaint = misplaced_url(app)) {
+    fmt::print(stderr, "fencepost: {}\n", *complaint);
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  return static_cast<int>(action());
+}
+
+}  // namespace
+}  // namespace fencepost::conformance
+
+int main(int argc, char** argv) {
+  try {
+    return fencepost::conformance::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "fencepost: internal error: {}\n", error.what());
+    return static_cast<int>(fencepost::conformance::ExitCode::kInternal);
+  }
+}

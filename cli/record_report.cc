@@ -1,0 +1,63 @@
+#include "cli/record_report.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "conformance/report/report_files.h"
+#include "conformance/scenario/library.h"
+#include "conformance/scenario/scenario_loader.h"
+
+namespace fencepost::conformance {
+namespace {
+
+// More than this is judged only in the end: each look begins at the start of the capture.
+constexpr std::size_t kMostWatched = 20'000;
+
+// "record: client a, SET k: broke ..."
+void say(const std::string& text) { fmt::print(stderr, "record: {}\n", text); }
+
+// What we write is what the loader takes; if not, that is a defect of ours.
+bool check(const std::string& path, const std::string& text) {
+  std::vector<LoadError> errors;
+  const Library library = load_library({}, errors);  // without the cases
+  (void)load_scenario({path, text}, library.catalogue.ids(), errors);
+  for (const LoadError& error : errors) complain(describe(error));
+  return errors.empty();
+}
+
+}  // namespace
+
+void FlagWatcher::look(const Capture& capture) {
+  if (capture.events.size() == events_ || capture.events.size() > kMostWatched) return;
+  events_ = capture.events.size();
+  for (const std::string& text : flagged(capture)) {
+    if (said_.insert(text).second) say(text);
+  }
+}
+
+ExitCode write_recording(const Capture& capture, const std::string& path, FlagWatcher& watcher) {
+  const CaptureScenario made = capture_scenario(capture, {});
+  for (const std::string& text : made.flagged) {
+    if (watcher.said_.insert(text).second) say(text);
+  }
+  for (const std::string& note : made.notes) say("note: " + note);
+  if (const auto written = write_file(path, made.text); !written) {
+    complain(written.error());
+    return ExitCode::kInternal;
+  }
+  if (made.cases == 0) {
+    say(fmt::format("{} requests were seen, and no case is made of them: {} is empty",
+                    made.requests, path));
+  } else {
+    if (!check(path, made.text)) return ExitCode::kInternal;
+    fmt::print("fencepost: {} requests, {} case{}, written to {}\n", made.requests, made.cases,
+               made.cases == 1 ? "" : "s", path);
+  }
+  if (made.flagged.empty()) return ExitCode::kConformant;
+  fmt::print("fencepost: {} answers that no right store gives\n", made.flagged.size());
+  return ExitCode::kFailed;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,33 @@
+// What `fencepost record` and `fencepost serve --record` do alike: write the scenario file, say
+// what is flagged and what is not known.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "conformance/record/capture.h"
+#include "conformance/record/capture_scenario.h"
+#include "conformance/run/suite.h"
+
+namespace fencepost::conformance {
+
+// Says on standard error, while recording goes on, what no right store does: each once.
+class FlagWatcher {
+ public:
+  // Judges the capture so far, when there is something new in it.
+  void look(const Capture& capture);
+
+ private:
+  std::set<std::string> said_;
+  std::size_t events_ = 0;
+
+  friend ExitCode write_recording(const Capture& capture, const std::string& path,
+                                  FlagWatcher& watcher);
+};
+
+// Writes the file and says what is in it: kConformant, or kFailed when something is flagged.
+[[nodiscard]] ExitCode write_recording(const Capture& capture, const std::string& path,
+                                       FlagWatcher& watcher);
+
+}  // namespace fencepost::conformance

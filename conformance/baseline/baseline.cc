@@ -1,0 +1,301 @@
+#include "conformance/baseline/baseline.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "conformance/run/signature.h"
+#include "reference_store/authorization.h"
+
+namespace fencepost::conformance {
+namespace {
+
+bool expired(const BaselineEntry& entry, const Date& today) {
+  return entry.expires && today > *entry.expires;
+}
+
+bool needs_its_entry(const BaselineEntry& entry, const CaseResult& result) {
+  switch (entry.list) {
+    case BaselineList::kFail:
+      return result.verdict == Verdict::kFailed;
+    case BaselineList::kFlaky:
+      return result.verdict == Verdict::kFailed || result.verdict == Verdict::kInconclusive;
+    case BaselineList::kSkip:
+      return true;
+  }
+  return false;
+}
+
+// The reason and the ticket, for reports.
+std::string words_of(const BaselineEntry& entry) {
+  std::string out = entry.reason.empty() ? "no reason given" : entry.reason;
+  if (!entry.ticket.empty()) out += ", " + entry.ticket;
+  return out;
+}
+
+std::string statuses_of(const BaselineEntry& entry) {
+  std::string out;
+  for (const Verdict status : entry.statuses) {
+    out += (out.empty() ? "" : ", ") + std::string(name(status));
+  }
+  return out;
+}
+
+// Puts one run against one baseline.
+class Application {
+ public:
+  Application(const Baseline& baseline, const BaselineRun& run, SuiteResult& result)
+      : baseline_(baseline), run_(run), result_(result) {}
+
+  void apply() {
+    for (const BaselineEntry& entry : baseline_.entries) apply(entry);
+    add_notes();
+  }
+
+ private:
+  void complain(const BaselineEntry& entry, const std::string& text) {
+    result_.baseline_complaints.push_back(place(entry) + ": " + text);
+  }
+
+  void apply(const BaselineEntry& entry) {
+    check_reason(entry);
+    const bool out_of_date = check_date(entry);
+    std::vector<CaseResult*> matching;
+    for (CaseResult& result : result_.cases) {
+      if (matches(entry, result.test_case->id)) matching.push_back(&result);
+    }
+    if (matching.empty()) {
+      if (run_.whole_suite) {
+        complain(entry, fmt::format("{} matches no case: remove the entry, or correct the id",
+                                    entry.cases));
+      } else {
+        not_selected_.push_back(&entry);
+      }
+      return;
+    }
+    const bool too_many = check_max(entry, matching);
+    // What the baseline skips was not run, so there is nothing else to judge.
+    if (entry.list == BaselineList::kSkip || out_of_date || too_many) return;
+    std::set<Finding> findings;
+    for (CaseResult* result : matching) findings.insert(apply(entry, *result));
+    if (findings == std::set{Finding::kUndecided}) undecided_.push_back(&entry);
+    if (findings == std::set{Finding::kPassed}) not_needed_.push_back(&entry);
+  }
+
+  void check_reason(const BaselineEntry& entry) {
+    if (!entry.reason.empty()) return;
+    complain(entry, fmt::format("{} has no reason: say why it is in the baseline{}", entry.cases,
+                                baseline_.text_list ? ", in a comment behind it" : ""));
+  }
+
+  bool check_date(const BaselineEntry& entry) {
+    if (!expired(entry, run_.today)) return false;
+    complain(entry, fmt::format("the entry for {} expired on {} (today is {}): {}", entry.cases,
+                                to_string(*entry.expires), to_string(run_.today),
+                                "remove it, or give it a later date if there is good reason"));
+    return true;
+  }
+
+  bool check_max(const BaselineEntry& entry, const std::vector<CaseResult*>& matching) {
+    if (!is_glob(entry)) return false;
+    const auto needing = static_cast<std::size_t>(
+        std::count_if(matching.begin(), matching.end(),
+                      [&](const CaseResult* result) { return needs_its_entry(entry, *result); }));
+    if (needing <= entry.max.value_or(kDefaultMax)) return false;
+    complain(
+        entry,
+        fmt::format("the glob {} covers {} {} cases, and may cover {}{}: narrow it{}", entry.cases,
+                    needing, entry.list == BaselineList::kSkip ? "skipped" : "failing",
+                    entry.max.value_or(kDefaultMax), entry.max ? "" : " when its entry has no max",
+                    baseline_.text_list ? "" : fmt::format(", or let it have max: {}", needing)));
+    return true;
+  }
+
+  Finding apply(const BaselineEntry& entry, CaseResult& result) {
+    const Finding finding = judge(entry, result);
+    const std::string& id = result.test_case->id;
+    if (finding != Finding::kUndecided && finding != Finding::kPassed) {
+      result.baseline = words_of(entry);
+    }
+    switch (finding) {
+      case Finding::kAsExpected:
+        if (result.verdict == Verdict::kInconclusive) {
+          result.baseline = "inconclusive this time: " + result.baseline;
+        }
+        result.verdict = Verdict::kExpectedFailure;
+        break;
+      case Finding::kUnexpectedPass:
+        refuse_pass(entry, result);
+        break;
+      case Finding::kOtherSignature:
+        result.signature = signature(result);  // before the message changes
+        result.message += fmt::format(
+            "; this is not the failure that {} knows: its signature is {}, the entry has {}",
+            place(entry), quoted_signature(result.signature), quoted_signature(entry.signature));
+        complain(entry, fmt::format("{} fails with another signature: if that is the same fault, "
+                                    "let the entry have signature: {}",
+                                    id, quoted_signature(result.signature)));
+        break;
+      case Finding::kNotAccepted:
+        result.signature = signature(result);
+        result.message += fmt::format("; {} accepts {} only", place(entry), statuses_of(entry));
+        complain(entry, fmt::format("{} is {}, and the entry accepts {} only", id,
+                                    name(result.verdict), statuses_of(entry)));
+        break;
+      case Finding::kPassed:
+      case Finding::kUndecided:
+        break;
+    }
+    return finding;
+  }
+
+  void refuse_pass(const BaselineEntry& entry, CaseResult& result) {
+    const std::string cure =
+        is_glob(entry) ? fmt::format("remove the entry, or narrow its glob {}", entry.cases)
+                       : "remove the entry";
+    result.verdict = Verdict::kFailed;
+    result.unexpected_pass = true;
+    result.message = fmt::format("it passes, and the baseline says that it does not: in {}, {}",
+                                 place(entry), cure);
+    result.expected = "a failure: " + words_of(entry);
+    if (!entry.signature.empty()) result.expected += ", with signature " + entry.signature;
+    result.actual = "a pass";
+    result.step = 0;
+    result.position = result.test_case->position;
+    complain(entry, fmt::format("{} passes: {}", result.test_case->id, cure));
+  }
+
+  void add_notes() {
+    add_note(undecided_, "not judged, since their cases were skipped, inconclusive or not run");
+    add_note(not_needed_, "not needed this time, since their flaky cases passed");
+    if (!not_selected_.empty()) {
+      result_.baseline_notes.push_back(
+          fmt::format("not judged, since this run selects none of their cases: {} of {} entries",
+                      not_selected_.size(), baseline_.entries.size()));
+    }
+  }
+
+  void add_note(const std::vector<const BaselineEntry*>& entries, const char* what) {
+    if (entries.empty()) return;
+    constexpr std::size_t kMost = 10;
+    std::string places;
+    for (std::size_t i = 0; i < std::min(kMost, entries.size()); ++i) {
+      places += fmt::format("{}{} ({})", i == 0 ? "" : ", ", place(*entries[i]), entries[i]->cases);
+    }
+    if (entries.size() > kMost) places += fmt::format(" and {} more", entries.size() - kMost);
+    result_.baseline_notes.push_back(fmt::format("{}: {}", what, places));
+  }
+
+  const Baseline& baseline_;
+  const BaselineRun& run_;
+  SuiteResult& result_;
+  std::vector<const BaselineEntry*> not_selected_;
+  std::vector<const BaselineEntry*> undecided_;
+  std::vector<const BaselineEntry*> not_needed_;
+};
+
+bool is_skipped(const Baseline& baseline, const std::string& id) {
+  const BaselineEntry* entry = find(baseline, id);
+  return entry != nullptr && entry->list == BaselineList::kSkip;
+}
+
+}  // namespace
+
+std::string_view name(BaselineList list) {
+  switch (list) {
+    case BaselineList::kFail:
+      return "fail";
+    case BaselineList::kFlaky:
+      return "flaky";
+    case BaselineList::kSkip:
+      return "skip";
+  }
+  return "unknown";
+}
+
+bool is_glob(const BaselineEntry& entry) {
+  return entry.cases.find_first_of("*?[") != std::string::npos;
+}
+
+bool matches(const BaselineEntry& entry, const std::string& id) {
+  return store::glob_matches(entry.cases, id);
+}
+
+const BaselineEntry* find(const Baseline& baseline, const std::string& id) {
+  const auto found = std::find_if(baseline.entries.begin(), baseline.entries.end(),
+                                  [&](const BaselineEntry& entry) { return matches(entry, id); });
+  return found == baseline.entries.end() ? nullptr : &*found;
+}
+
+std::string place(const BaselineEntry& entry) {
+  return fmt::format("{}:{}", entry.position.file, entry.position.line);
+}
+
+std::string to_string(const Date& date) {
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+}
+
+Finding judge(const BaselineEntry& entry, const CaseResult& result) {
+  if (entry.list == BaselineList::kSkip) return Finding::kUndecided;
+  const bool flaky = entry.list == BaselineList::kFlaky;
+  const bool accepted = flaky && entry.statuses.contains(result.verdict);
+  switch (result.verdict) {
+    case Verdict::kPassed:
+      return accepted ? Finding::kPassed : Finding::kUnexpectedPass;
+    case Verdict::kInconclusive:
+      return accepted ? Finding::kAsExpected : Finding::kUndecided;
+    case Verdict::kFailed:
+      if (flaky && !accepted) return Finding::kNotAccepted;
+      return entry.signature.empty() || entry.signature == signature(result)
+                 ? Finding::kAsExpected
+                 : Finding::kOtherSignature;
+    case Verdict::kExpectedFailure:
+    case Verdict::kSkipped:
+    case Verdict::kLost:
+    case Verdict::kNotRun:
+      break;
+  }
+  return Finding::kUndecided;
+}
+
+std::vector<const Case*> without_skipped(const Baseline& baseline,
+                                         const std::vector<const Case*>& cases) {
+  std::vector<const Case*> out;
+  std::copy_if(cases.begin(), cases.end(), std::back_inserter(out),
+               [&](const Case* test_case) { return !is_skipped(baseline, test_case->id); });
+  return out;
+}
+
+void add_skipped(const Baseline& baseline, const std::vector<const Case*>& cases,
+                 SuiteResult& result) {
+  std::vector<CaseResult> merged;
+  auto next = result.cases.begin();
+  for (const Case* test_case : cases) {
+    const BaselineEntry* entry = find(baseline, test_case->id);
+    if (entry != nullptr && entry->list == BaselineList::kSkip) {
+      merged.push_back({.test_case = test_case,
+                        .verdict = Verdict::kSkipped,
+                        .message = "the baseline says so: " + words_of(*entry),
+                        .baseline = words_of(*entry),
+                        .position = test_case->position});
+    } else {
+      FENCEPOST_CHECK(next != result.cases.end() && next->test_case == test_case);
+      merged.push_back(std::move(*next++));
+    }
+  }
+  result.cases = std::move(merged);
+}
+
+bool expects(const Baseline& baseline, const BaselineRun& run, const CaseResult& result) {
+  const BaselineEntry* entry = find(baseline, result.test_case->id);
+  return entry != nullptr && !expired(*entry, run.today) &&
+         judge(*entry, result) == Finding::kAsExpected;
+}
+
+void apply(const Baseline& baseline, const BaselineRun& run, SuiteResult& result) {
+  Application(baseline, run, result).apply();
+}
+
+}  // namespace fencepost::conformance

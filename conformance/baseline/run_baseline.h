@@ -1,0 +1,58 @@
+// The baseline of one run, from its file to the exit code. Without --baseline it does nothing.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "conformance/baseline/baseline.h"
+#include "conformance/run/suite.h"
+#include "conformance/scenario/library.h"
+
+namespace fencepost::conformance {
+
+struct BaselineOptions {
+  std::string file{};  // empty: none
+  bool fix = false;    // write it anew, from what the run shows
+};
+
+class RunBaseline {
+ public:
+  // Reads the file. The error is what to tell the user, a line for each complaint: the file cannot
+  // be read, says what cannot be meant, or is to be fixed by a run of a part of the suite.
+  [[nodiscard]] static Result<RunBaseline, std::string> open(const BaselineOptions& options,
+                                                             const Selection& selection,
+                                                             const Library& library, Date today);
+
+  // Those of `cases` that the baseline does not skip.
+  [[nodiscard]] std::vector<const Case*> to_run(const std::vector<const Case*>& cases) const;
+
+  // Is this failure of a case one that the baseline knows?
+  [[nodiscard]] bool expects(const CaseResult& result) const;
+
+  // Puts what was skipped among the results of `selected`, writes the file anew if asked to, judges
+  // the results by it and makes the summary again.
+  void settle(const std::vector<const Case*>& selected, const Catalogue& catalogue, bool strict,
+              SuiteResult& result);
+
+  // What became of the file, line by line; empty when it was not to be fixed.
+  [[nodiscard]] const std::vector<std::string>& news() const { return news_; }
+  // Of a file that was not fixed although it should: kUsage when the run shows too little,
+  // kInternal when it cannot be written.
+  [[nodiscard]] const std::optional<ExitCode>& trouble() const { return trouble_; }
+
+ private:
+  void fix(const Catalogue& catalogue, bool strict, const SuiteResult& result);
+
+  std::optional<Baseline> baseline_;
+  bool fix_ = false;
+  BaselineRun run_{};
+  std::vector<std::string> news_;
+  std::optional<ExitCode> trouble_;
+};
+
+// Today, in UTC.
+[[nodiscard]] Date utc_today();
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,78 @@
+#include "conformance/judge/clock_doubt.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "codec/command.h"
+#include "codec/error_code.h"
+#include "codec/reply.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using codec::ErrorCode;
+using Property = std::optional<std::string_view>;
+
+// The user property that an error finds too far ahead.
+Property too_far_ahead(std::optional<ErrorCode> error) {
+  if (error == ErrorCode::kTimestampTooFarAhead) return codec::kTimestampProperty;
+  if (error == ErrorCode::kTokenTooFarAhead) return codec::kTokenProperty;
+  return std::nullopt;
+}
+
+// The property that has to be refused; nothing when the request may also be carried out.
+Property expected_refusal(const std::vector<Outcome>& outcomes) {
+  Property out;
+  for (const Outcome& outcome : outcomes) {
+    const auto* error = std::get_if<ErrorReply>(&outcome.what);
+    if (error == nullptr) return std::nullopt;
+    if (const auto property = too_far_ahead(error->code)) out = property;
+  }
+  return out;
+}
+
+std::optional<hlc::Timestamp> timestamp_in(const codec::Message& message, std::string_view name) {
+  const std::string* text = message.property(name);
+  const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
+  return timestamp ? std::optional(*timestamp) : std::nullopt;
+}
+
+}  // namespace
+
+void note_version(const Exchanged& what, StoreClock& clock) {
+  const auto version = timestamp_in(what.reply, codec::kTimestampProperty);
+  if (!version) return;
+  const auto reply = codec::decode_reply(what.reply.payload);
+  const bool is_new = reply && reply->kind == codec::ReplyKind::kOk &&
+                      codec::verb_of(what.request.payload) == codec::Verb::kSet;
+  if (is_new) {
+    clock.note_new_version(wall_of(*version), what.when);
+  } else {
+    clock.note_version(wall_of(*version));
+  }
+}
+
+std::optional<std::string> doubt_about_clock(const Exchanged& what, const StoreClock& clock) {
+  const auto reply = codec::decode_reply(what.reply.payload);
+  if (!reply) return std::nullopt;
+  const bool error = reply->kind == codec::ReplyKind::kError;
+  const Property refused =
+      error ? too_far_ahead(codec::error_with_text(reply->value)) : std::nullopt;
+  const Property expected = expected_refusal(what.expected);
+  // Other errors, and one refusal instead of the other, are wrong whatever the clock.
+  if (refused.has_value() == expected.has_value() || (error && !refused)) return std::nullopt;
+  const auto timestamp = timestamp_in(what.request, refused ? *refused : *expected);
+  if (!timestamp) return std::nullopt;
+  const std::int64_t wall_ms = wall_of(*timestamp);
+  const bool proved = refused ? clock.surely_accepts(wall_ms, what.when.sent_ms)
+                              : clock.surely_refuses(wall_ms, what.when.received_ms);
+  if (proved) return std::nullopt;
+  return fmt::format(
+      "whether a timestamp {} ms ahead of our clock may be {} depends on the store's clock, of "
+      "which no more is known than that it is ahead of ours by {}",
+      wall_ms - what.when.sent_ms, refused ? "refused" : "accepted", describe(clock.bounds()));
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,172 @@
+#include "conformance/judge/judge.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "codec/reply.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using codec::DialectId;
+using codec::Divergence;
+using codec::ErrorCode;
+using codec::Reply;
+using codec::ReplyKind;
+using codec::Verb;
+
+constexpr std::size_t kMaxShown = 200;  // bytes of a payload in a message
+
+std::string encode(const Reply& reply, const ReplyContext& context, DialectId id) {
+  std::string out;
+  codec::append_reply(out, reply, context.verb, codec::dialect(id));
+  return out;
+}
+
+std::string resolved(const BytesSpec& spec, const ReplyContext& context) {
+  if (context.fillings == nullptr) return resolve(spec, context.key_prefix);
+  return resolve(spec, context.key_prefix, *context.fillings);
+}
+
+// The payloads that this outcome allows in this dialect; empty for outcomes that are no fixed
+// bytes.
+std::vector<std::string> payloads(const Outcome& outcome, const ReplyContext& context,
+                                  DialectId id) {
+  if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
+    return {encode({.kind = plain->kind}, context, id)};
+  }
+  if (const auto* count = std::get_if<CountReply>(&outcome.what)) {
+    return {encode({.kind = ReplyKind::kCount, .count = count->count}, context, id)};
+  }
+  if (const auto* value = std::get_if<ValueReply>(&outcome.what)) {
+    const std::string bytes = resolved(value->value, context);
+    return {encode({.kind = ReplyKind::kValue, .value = bytes}, context, id)};
+  }
+  if (const auto* exact = std::get_if<ExactBytes>(&outcome.what)) {
+    return {resolved(exact->bytes, context)};
+  }
+  if (const auto* error = std::get_if<ErrorReply>(&outcome.what)) {
+    std::string bytes = encode({.kind = ReplyKind::kError, .error = error->code}, context, id);
+    // The article prints its first error without the final CR LF.
+    if (id == DialectId::kDocumented) return {bytes, bytes.substr(0, bytes.size() - 2)};
+    return {bytes};
+  }
+  return {};
+}
+
+// Where the dialects spell this outcome differently, if they do.
+std::optional<Divergence> divergence_of(const Outcome& outcome, const ReplyContext& context) {
+  if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
+    if (plain->kind != ReplyKind::kNotApplied) return std::nullopt;
+    return context.verb == Verb::kVdel ? Divergence::kVdelMismatch : Divergence::kSetNotApplied;
+  }
+  if (const auto* error = std::get_if<ErrorReply>(&outcome.what)) {
+    if (error->code == ErrorCode::kTokenLower) return Divergence::kLowerTokenText;
+    if (context.verb == Verb::kKeynotify) return Divergence::kKeynotifyError;
+  }
+  return std::nullopt;
+}
+
+bool is_error(std::string_view payload, DialectId id) {
+  const auto reply = codec::decode_reply(payload);
+  if (reply) return reply->kind == ReplyKind::kError;
+  if (id != DialectId::kDocumented) return false;
+  // The article prints its first error without the final CR LF.
+  const std::string completed = std::string(payload) + "\r\n";
+  const auto error = codec::decode_reply(completed);
+  return error && error->kind == ReplyKind::kError;
+}
+
+bool matches_in(const Outcome& outcome, std::string_view payload, const ReplyContext& context,
+                DialectId id) {
+  if (outcome.only_in && *outcome.only_in != id) return false;
+  if (std::holds_alternative<AnyError>(outcome.what)) return is_error(payload, id);
+  const std::vector<std::string> allowed = payloads(outcome, context, id);
+  return std::find(allowed.begin(), allowed.end(), payload) != allowed.end();
+}
+
+std::string_view label(const Outcome& outcome) {
+  if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
+    if (plain->kind == ReplyKind::kNotApplied) return " (not applied)";
+    if (plain->kind == ReplyKind::kMissing) return " (no such key)";
+  }
+  return "";
+}
+
+void add_unique(std::vector<std::string>& list, std::string text) {
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+}
+
+}  // namespace
+
+std::string resolve(const BytesSpec& spec, const std::string& key_prefix,
+                    const Fillings& fillings) {
+  if (const auto* literal = std::get_if<LiteralBytes>(&spec.what)) return literal->bytes;
+  if (const auto* key = std::get_if<KeyBytes>(&spec.what)) {
+    return key_prefix + key->name + key->append;
+  }
+  if (const auto* fill = std::get_if<FillBytes>(&spec.what)) {
+    const auto found = fillings.find(fill->excess);
+    return found == fillings.end() ? std::string() : found->second;
+  }
+  std::string out;
+  if (const auto* joined = std::get_if<JoinedBytes>(&spec.what)) {
+    for (const BytesSpec& part : joined->parts) out += resolve(part, key_prefix, fillings);
+    return out;
+  }
+  const auto& command = std::get<CommandBytes>(spec.what);
+  codec::append_array_header(out, command.arguments.size());
+  for (const BytesSpec& argument : command.arguments) {
+    codec::append_bulk(out, resolve(argument, key_prefix, fillings));
+  }
+  return out;
+}
+
+std::optional<ReplyMatch> match_reply(const std::vector<Outcome>& expected,
+                                      std::string_view payload, const ReplyContext& context) {
+  const std::vector<DialectId> dialects = codec::dialects_of(context.profile);
+  for (const Outcome& outcome : expected) {
+    std::vector<DialectId> matching;
+    for (const DialectId id : dialects) {
+      if (matches_in(outcome, payload, context, id)) matching.push_back(id);
+    }
+    if (matching.empty()) continue;
+    ReplyMatch match{.outcome = &outcome};
+    const auto divergence = divergence_of(outcome, context);
+    if (divergence && matching.size() == 1) match.form = SeenForm{*divergence, matching.front()};
+    return match;
+  }
+  return std::nullopt;
+}
+
+std::string describe(const std::vector<Outcome>& expected, const ReplyContext& context) {
+  if (expected.empty()) return "any well-formed reply";
+  std::vector<std::string> forms;
+  for (const Outcome& outcome : expected) {
+    if (std::holds_alternative<AnyError>(outcome.what)) add_unique(forms, "-ERR <any text>\\r\\n");
+    if (std::holds_alternative<NoReply>(outcome.what)) add_unique(forms, "no reply");
+    if (std::holds_alternative<Disconnection>(outcome.what)) {
+      add_unique(forms, "disconnection by the broker");
+    }
+    for (const DialectId id : codec::dialects_of(context.profile)) {
+      if (outcome.only_in && *outcome.only_in != id) continue;
+      for (const std::string& payload : payloads(outcome, context, id)) {
+        add_unique(forms, escape(payload, kMaxShown) + std::string(label(outcome)));
+      }
+    }
+  }
+  return fmt::format("{}", fmt::join(forms, "  or  "));
+}
+
+std::string describe_reply(std::string_view payload) {
+  const auto reply = codec::decode_reply(payload);
+  std::string bytes = escape(payload, kMaxShown);
+  if (!reply) return bytes + " (" + codec::describe(reply.error()) + ")";
+  if (reply->kind == ReplyKind::kNotApplied) return bytes + " (not applied)";
+  if (reply->kind == ReplyKind::kMissing) return bytes + " (no such key)";
+  return bytes;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,53 @@
+// Judges what a store sent against what a scenario expects. Pure: bytes in, verdict out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codec/dialect.h"
+#include "codec/message.h"
+#include "conformance/scenario/scenario.h"
+
+namespace fencepost::conformance {
+
+// What stands for {fill_packet: N} and {filled: N}, by N.
+using Fillings = std::map<std::int64_t, std::string>;
+
+// The bytes of a spec in a case with this key prefix. A filling that is not there is empty.
+[[nodiscard]] std::string resolve(const BytesSpec& spec, const std::string& key_prefix,
+                                  const Fillings& fillings = {});
+
+// A place where the dialects differ, and the form that was seen.
+using SeenForm = std::pair<codec::Divergence, codec::DialectId>;
+
+struct ReplyMatch {
+  const Outcome* outcome = nullptr;  // the expected outcome that the reply is
+  std::optional<SeenForm> form{};
+};
+
+struct ReplyContext {
+  std::optional<codec::Verb> verb{};  // of the request, when it has a known one
+  codec::Profile profile = codec::Profile::kAuto;
+  std::string key_prefix;
+  const Fillings* fillings = nullptr;  // null: there are none
+};
+
+// The first expected outcome that the payload is, byte for byte, in one of the profile's dialects.
+// Nothing when it is none of them.
+[[nodiscard]] std::optional<ReplyMatch> match_reply(const std::vector<Outcome>& expected,
+                                                    std::string_view payload,
+                                                    const ReplyContext& context);
+
+// `:-1\r\n (not applied)`, one or more forms: what people should have seen.
+[[nodiscard]] std::string describe(const std::vector<Outcome>& expected,
+                                   const ReplyContext& context);
+
+// The reply in words and bytes, e.g. `not applied: -1\r\n`.
+[[nodiscard]] std::string describe_reply(std::string_view payload);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,101 @@
+// Judges what any store answers, without knowing its state or its clock: it follows what it sees.
+// Of each key it holds every state that a right store could be in by now; a request and its reply
+// leave those that fit. When none fits, the store is wrong.
+//
+//   Oracle oracle({.clock = bounds, .starts_empty = true});
+//   Judgement judgement = oracle.judge({.client_id = "a", .request = request, .reply = reply,
+//                                       .sent = sent, .received = received});
+//   if (judgement.answer == Answer::kRejected) report(judgement.requirement, judgement.because);
+//
+// Exchanges are given in an order in which the store may have handled them: for requests of which
+// one was answered before the next was sent, that is the only one there is. The rules are those of
+// reference_store/rules.h, which the Store applies too. What the article leaves open is right in
+// any way, but in one way only: what a store was seen to do there, it has to do again.
+//
+// All times are those of our clocks. Pure: time and randomness come in as arguments. Not thread
+// safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/message.h"
+#include "conformance/judge/store_clock.h"
+#include "reference_store/rules.h"
+
+namespace fencepost::conformance {
+
+enum class Answer {
+  kAccepted,     // a right store may do this
+  kRejected,     // no right store does
+  kUndecidable,  // right only because of what is open, or cannot be known
+};
+[[nodiscard]] std::string_view name(Answer answer);
+
+struct Judgement {
+  Answer answer = Answer::kAccepted;
+  std::string requirement{};  // kRejected: the one that is broken; kUndecidable: the one that is
+                              // open, or empty
+  std::string because{};      // kRejected, kUndecidable: for people
+};
+
+struct OracleOptions {
+  ClockBounds clock{};  // the store's wall clock minus ours
+  // No key exists and nobody observes one. Otherwise nothing is known of a key that was not seen.
+  bool starts_empty = false;
+  // Clients may be denied what they ask for, and there may be a quota: neither is known.
+  bool limited = true;
+  // How long after its time a key may still be there. (Req: SET-PX-OPEN-8)
+  std::chrono::microseconds expiry_slack{250'000};
+};
+
+// A request and its reply.
+struct Exchanged {
+  std::string_view client_id;
+  const codec::Message& request;
+  const codec::Message* reply = nullptr;  // null: none came, though there was time for it
+  store::Instant sent{};
+  store::Instant received{};  // the reply, or when waiting for it ended
+};
+
+class Oracle {
+ public:
+  explicit Oracle(OracleOptions options = {});
+  ~Oracle();
+  Oracle(const Oracle&) = delete;
+  Oracle& operator=(const Oracle&) = delete;
+
+  // Judges the reply, and follows it: after a rejected one nothing is known of the key any more.
+  Judgement judge(const Exchanged& exchanged);
+
+  // A notification has come. It is judged against the changes that are known by now; one that comes
+  // before the reply to the request that caused it has to be given after that exchange.
+  Judgement notified(std::string_view client_id, const codec::Message& message,
+                     const store::Instant& received);
+
+  // Notifications that should have reached the client before `sent`, when it sent a request whose
+  // reply has come since: the first that is missing, or accepted. (Req: NTF-ORDER-1)
+  Judgement missing(std::string_view client_id, const store::Instant& sent);
+
+  // The connection of a client has ended, and with it its registrations. (Req: LIFE-DISCONNECT-1)
+  void disconnected(std::string_view client_id, const store::Instant& at);
+
+  // What was seen of what is open: requirement and outcome, e.g. {"VER-OPEN-4", "deleted version"}.
+  [[nodiscard]] const std::map<std::string, std::string>& observed() const;
+
+  // In how many states the key may be; 1 means that it is known.
+  [[nodiscard]] std::size_t possible_states(std::string_view key) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace fencepost::conformance

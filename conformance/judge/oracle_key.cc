@@ -1,0 +1,524 @@
+#include "conformance/judge/oracle_key.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "codec/dialect.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using codec::Condition;
+using codec::ErrorCode;
+using codec::ReplyKind;
+using codec::Verb;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using Token = KeyWorld::Token;
+using Expiry = KeyWorld::Expiry;
+
+// Counters up to here are legal for every store. (Req: HLC-PARSE-OPEN-2)
+constexpr std::uint64_t kCommonCounter = 2'147'483'647ULL;
+// Expiries up to here as well. (Req: SET-PX-OPEN-5)
+constexpr milliseconds kCommonExpiry{std::chrono::hours{24} * 10};
+constexpr std::size_t kLongNode = 64;
+constexpr std::string_view kStoreNode = "StateStore";
+
+constexpr std::string_view kRefused = "refused";
+constexpr std::string_view kTaken = "taken";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+// Signs, blanks, fractions, exponents: a number to somebody, perhaps.
+bool is_perhaps_number(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), is_digit) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return is_digit(c) || std::string_view("+-. \teE_,").find(c) != std::string_view::npos;
+         });
+}
+
+std::optional<Choice> doubt_of_node(std::string_view node, bool is_token) {
+  constexpr std::string_view kRule = "HLC-PARSE-OPEN-1";
+  if (node.empty()) return Choice{kRule, "an empty node id", {}};
+  if (node.find(':') != std::string_view::npos) return Choice{kRule, "a node id with a colon", {}};
+  // Versions are tokens, so there it is settled. (Req: LOCK-TOKEN-2)
+  if (node == kStoreNode && !is_token) return Choice{kRule, "the node id of the store", {}};
+  if (node.size() > kLongNode) return Choice{kRule, "a long node id", {}};
+  const bool plain =
+      std::all_of(node.begin(), node.end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (!plain) return Choice{kRule, "an unusual node id", {}};
+  return std::nullopt;
+}
+
+// Numbers that may be too great, and besides them perhaps a node id that is open, too: two doubts
+// are a third.
+std::optional<Choice> doubt_of_counter(std::string_view digits, bool is_token, bool odd_node) {
+  constexpr std::string_view kRule = "HLC-PARSE-OPEN-2";
+  constexpr std::array<std::string_view, 4> kBeyond31 = {
+      "__ts beyond 31 bits", "__ts beyond 31 bits, unusual node id", "__ft beyond 31 bits",
+      "__ft beyond 31 bits, unusual node id"};
+  constexpr std::array<std::string_view, 4> kBeyond63 = {
+      "__ts beyond 63 bits", "__ts beyond 63 bits, unusual node id", "__ft beyond 63 bits",
+      "__ft beyond 63 bits, unusual node id"};
+  const std::size_t which = (is_token ? 2U : 0U) + (odd_node ? 1U : 0U);
+  std::uint64_t counter = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), counter);
+  if (read.ec != std::errc()) return Choice{kRule, "beyond 64 bits", {}};
+  if (counter > store::kMaxRequestCounter) return Choice{kRule, kBeyond63.at(which), {}};
+  if (counter > kCommonCounter) return Choice{kRule, kBeyond31.at(which), {}};
+  return std::nullopt;
+}
+
+// A `__ts` or `__ft` of a request: what it is, or the errors that it deserves.
+struct Stamp {
+  std::optional<hlc::Timestamp> value{};  // nothing: absent, malformed, or not known what it counts
+  bool present = false;
+  bool may_be_refused = false;
+  bool may_be_taken = true;
+  ErrorCode error = ErrorCode::kMalformedTimestamp;
+  std::string_view rule = "HLC-PARSE-1";
+  std::optional<ErrorCode> far{};  // or refused as this, whatever is open
+  Choice choice{};                 // why it is not sure; its outcome is left empty
+};
+
+// `check`: the rule of the store, which says how it would be refused at a reading of its clock.
+template <typename Check>
+Stamp read(const std::string* text, bool is_token, const Asked& asked, const Check& check) {
+  Stamp out;
+  if (text == nullptr) return out;
+  out.present = true;
+  if (const auto parsed = hlc::parse(*text)) out.value = *parsed;
+  const auto early = check(text, asked.wall_low);
+  const auto late = check(text, asked.wall_high);
+  if (const auto doubt = doubt_of_timestamp(*text, is_token)) {
+    out.choice = *doubt;
+    out.may_be_refused = true;
+    // Beside the doubt it may be far ahead.
+    if (!early && early.error() != ErrorCode::kMalformedTimestamp) out.far = early.error();
+    if (!late && late.error() != ErrorCode::kMalformedTimestamp) out.may_be_taken = false;
+    if (!early && early.error() == ErrorCode::kMalformedTimestamp) out.value.reset();
+    return out;
+  }
+  if (early && late) return out;
+  out.may_be_refused = true;
+  out.may_be_taken = late.has_value();
+  out.error = early ? late.error() : early.error();
+  if (out.error == ErrorCode::kMalformedTimestamp) {
+    out.rule = is_token ? "FT-MALFORMED-1" : "HLC-PARSE-1";
+  } else {
+    out.rule = is_token ? "HLC-SKEW-2" : "HLC-SKEW-1";
+    // To be refused at exactly a minute is a matter of the clock's resolution.
+    out.choice = {};
+  }
+  return out;
+}
+
+Stamp read_timestamp(const Asked& asked) {
+  return read(asked.timestamp, false, asked, [](const std::string* text, std::uint64_t wall_ms) {
+    return store::check_timestamp(text, wall_ms);
+  });
+}
+
+Stamp read_token(const Asked& asked) {
+  return read(asked.token, true, asked, [](const std::string* text, std::uint64_t wall_ms) {
+    return store::check_token(text, wall_ms);
+  });
+}
+
+// Collects what may happen with one request in one state.
+class Outcomes {
+ public:
+  Outcomes(const KeyWorld& world, const Asked& asked, std::vector<Branch>& out)
+      : world_(world), asked_(asked), out_(out) {}
+
+  void get();
+  void set();
+  void remove();
+
+ private:
+  Branch& add(ReplyKind kind, std::string_view rule) {
+    Branch& branch = out_.emplace_back();
+    branch.kind = kind;
+    branch.rule = rule;
+    branch.next = world_;
+    return branch;
+  }
+
+  Branch& refuse(std::optional<ErrorCode> error, std::string_view rule, Choice choice = {}) {
+    Branch& branch = add(ReplyKind::kError, rule);
+    branch.error = error;
+    branch.choice = choice;
+    return branch;
+  }
+
+  // An error that the request deserves, perhaps, or for sure.
+  void deserve(const Stamp& stamp) {
+    if (!stamp.may_be_refused) return;
+    Choice choice = stamp.choice;
+    if (!choice.requirement.empty()) choice.outcome = kRefused;
+    refuse(stamp.error, stamp.rule, choice);
+    if (stamp.far) refuse(*stamp.far, stamp.rule);
+    if (!stamp.may_be_taken) doomed_ = true;
+  }
+
+  void deserve_limits() {
+    if (!asked_.limited) return;
+    refuse(ErrorCode::kNotAuthorized, "AUTH-DENIED-1").unknowable = true;
+    if (asked_.command.verb == Verb::kSet && !world_.exists) {
+      refuse(ErrorCode::kQuotaExceeded, "QUOTA-KEYS-1").unknowable = true;
+    }
+  }
+
+  // The fencing rule: refusals, and whether the request can pass.
+  bool fence(const Stamp& token, std::string_view required, std::string_view lower) {
+    if (world_.token == Token::kNone) return true;
+    if (world_.token == Token::kUnknown) {
+      refuse(token.present ? ErrorCode::kTokenLower : ErrorCode::kTokenRequired,
+             token.present ? lower : required);
+      return true;
+    }
+    if (!token.present) {
+      refuse(ErrorCode::kTokenRequired, required);
+      return false;
+    }
+    if (!token.value) {  // taken, if at all, as nobody knows what
+      refuse(ErrorCode::kTokenLower, lower);
+      refuse(ErrorCode::kTokenRequired, required);
+      return true;
+    }
+    const bool is_lower = store::fencing_error(&world_.held, &*token.value).has_value();
+    const bool same_numbers =
+        token.value->wall_ms == world_.held.wall_ms && token.value->counter == world_.held.counter;
+    if (same_numbers && token.value->node != world_.held.node) {
+      refuse(ErrorCode::kTokenLower, lower,
+             {"FT-OPEN-6", is_lower ? "a lower node id" : "a greater node id", kRefused});
+      by_node_ = {"FT-OPEN-6", is_lower ? "a lower node id" : "a greater node id", kTaken};
+      return true;
+    }
+    if (is_lower) refuse(ErrorCode::kTokenLower, lower);
+    return !is_lower;
+  }
+
+  // The key after a request that was refused by its condition or its value; a newer token may have
+  // been kept. (Req: FT-OPEN-4)
+  void also_with_newer_token(std::size_t branch, const Stamp& token) {
+    if (!token.value) return;
+    if (world_.token == Token::kHeld && *token.value <= world_.held) return;
+    Branch kept = out_[branch];
+    kept.next.token = world_.token == Token::kUnknown ? Token::kUnknown : Token::kHeld;
+    kept.next.held = *token.value;
+    const std::string_view point = asked_.command.verb == Verb::kSet ? "SET" : "VDEL";
+    kept.choice = {"FT-OPEN-4", point, "a newer token is kept"};
+    choose(out_[branch], {"FT-OPEN-4", point, "a newer token is not kept"});
+    out_.push_back(std::move(kept));
+  }
+
+  void choose(Branch& branch, const Choice& choice) const {
+    if (!choice.requirement.empty() && branch.choice.requirement.empty()) branch.choice = choice;
+  }
+
+  [[nodiscard]] std::string_view rule_of_applied_set(const Stamp& token) const;
+  void apply_set(const Stamp& timestamp, const Stamp& token);
+  void add_expiries(const Branch& applied);
+
+  const KeyWorld& world_;
+  const Asked& asked_;
+  std::vector<Branch>& out_;
+  bool doomed_ = false;  // an error is certain
+  Choice by_node_{};
+};
+
+void Outcomes::get() {
+  if (world_.exists) {
+    Branch& found = add(ReplyKind::kValue, world_.value && world_.value->empty() ? "GET-HIT-4"
+                                           : world_.expiry == Expiry::kNever     ? "GET-HIT-3"
+                                                                                 : "SET-PX-2");
+    found.value = world_.value;
+    found.version = VersionRule::kSame;
+  } else {
+    add(ReplyKind::kMissing, world_.expired ? "SET-PX-4" : "GET-MISS-1").version =
+        VersionRule::kNone;
+  }
+  deserve_limits();
+}
+
+void Outcomes::set() {
+  const codec::Command& command = asked_.command;
+  const std::size_t first = out_.size();
+  if (world_.expired && world_.token != Token::kNone) {
+    // Perhaps the store does not ask for the token of what has expired.
+    KeyWorld forgotten = world_;
+    forgotten.token = Token::kNone;
+    std::vector<Branch> others;
+    Outcomes(forgotten, asked_, others).set();
+    for (Branch& branch : others) {
+      if (branch.choice.requirement.empty()) {
+        branch.choice = {"FT-OPEN-5", asked_.token == nullptr ? "no token" : "a token",
+                         "it expires with the key"};
+      }
+      out_.push_back(std::move(branch));
+    }
+  }
+  const Stamp timestamp = read_timestamp(asked_);
+  if (!timestamp.present) {
+    refuse(ErrorCode::kMissingTimestamp, "HLC-REQUIRED-1");
+    doomed_ = true;
+  }
+  deserve(timestamp);
+  const Stamp token = read_token(asked_);
+  deserve(token);
+  if (!fence(token, "FT-REQUIRED-1", "FT-LOWER-1")) doomed_ = true;
+
+  const std::string* stored = world_.exists && world_.value ? &*world_.value : nullptr;
+  const bool conditional = command.condition != Condition::kAlways;
+  const bool guess =
+      world_.exists && !world_.value && command.condition == Condition::kIfAbsentOrEqual;
+  const bool holds =
+      !world_.exists || guess ||
+      (stored == nullptr ? command.condition != Condition::kIfAbsent
+                         : store::condition_holds(command.condition, stored, command.value));
+  if (conditional && world_.exists && (!holds || guess)) {
+    Branch& kept = add(ReplyKind::kNotApplied,
+                       command.condition == Condition::kIfAbsent ? "SET-NX-2" : "SET-NEX-3");
+    kept.version = VersionRule::kSame;
+    if (doomed_) kept.choice = {"ERR-ORDER-OPEN-2", {}, "minus one"};
+    choose(kept, by_node_);
+    also_with_newer_token(out_.size() - 1, token);
+  }
+  if (holds && !doomed_) apply_set(timestamp, token);
+  if (!asked_.open_form.requirement.empty()) {
+    Choice choice = asked_.open_form;
+    choice.outcome = kRefused;
+    refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", choice);
+  }
+  deserve_limits();
+  if (world_.expired && world_.token != Token::kNone) {
+    for (std::size_t i = first; i < out_.size(); ++i) {
+      if (out_[i].choice.requirement.empty()) {
+        out_[i].choice = {"FT-OPEN-5", asked_.token == nullptr ? "no token" : "a token",
+                          "it outlives the key"};
+      }
+    }
+  }
+}
+
+std::string_view Outcomes::rule_of_applied_set(const Stamp& token) const {
+  const Condition condition = asked_.command.condition;
+  if (world_.token == Token::kHeld && world_.exists) return "FT-ACCEPT-1";
+  if (world_.expired) return condition == Condition::kIfAbsent ? "SET-NX-3" : "SET-PX-4";
+  if (condition == Condition::kIfAbsentOrEqual) return world_.exists ? "SET-NEX-2" : "SET-NEX-1";
+  if (condition == Condition::kIfAbsent) return "SET-NX-1";
+  if (token.present) return "FT-STORE-1";
+  return world_.exists ? "SET-WRITE-2" : "SET-OK-1";
+}
+
+void Outcomes::apply_set(const Stamp& timestamp, const Stamp& token) {
+  Branch applied;
+  applied.kind = ReplyKind::kOk;
+  applied.rule = rule_of_applied_set(token);
+  applied.version = VersionRule::kFresh;
+  applied.change = Change::kSet;
+  for (const Stamp* stamp : {&timestamp, &token}) {
+    if (stamp->choice.requirement.empty()) continue;
+    Choice choice = stamp->choice;
+    choice.outcome = kTaken;
+    choose(applied, choice);
+  }
+  choose(applied, by_node_);
+  if (!asked_.open_form.requirement.empty()) {
+    Choice choice = asked_.open_form;
+    choice.outcome = kTaken;
+    choose(applied, choice);
+  }
+  KeyWorld& next = applied.next;
+  next = world_;
+  next.exists = true;
+  next.expired = false;
+  next.value = std::string(asked_.command.value);
+  // A key without a token that is not known by now, and takes what it is offered, holds it.
+  if (token.present && !token.value) {
+    next.token = Token::kUnknown;
+  } else if (world_.token == Token::kUnknown) {
+    next.token = token.present ? Token::kHeld : Token::kNone;
+    if (token.present) next.held = *token.value;
+  } else {
+    const hlc::Timestamp* held = world_.token == Token::kHeld ? &world_.held : nullptr;
+    const hlc::Timestamp* kept = store::token_after(held, token.value ? &*token.value : nullptr);
+    next.token = kept != nullptr ? Token::kHeld : Token::kNone;
+    if (kept != nullptr) next.held = *kept;
+  }
+  if (next.token != Token::kHeld) next.held = {};
+  add_expiries(applied);
+}
+
+// The key expires as PX says. Where there is none, a former expiry may go on.
+void Outcomes::add_expiries(const Branch& applied) {
+  const codec::Command& command = asked_.command;
+  const auto expires = [](Branch branch, Expiry expiry, microseconds from, microseconds to) {
+    branch.next.expiry = expiry;
+    branch.next.earliest = from;
+    branch.next.latest = to;
+    return branch;
+  };
+  if (!command.expires_after) {
+    const bool nex = command.condition == Condition::kIfAbsentOrEqual;
+    const std::string_view rule = nex ? "SET-NEX-OPEN-2" : "SET-PX-OPEN-6";
+    Branch permanent = expires(applied, Expiry::kNever, {}, {});
+    if (!world_.exists || world_.expiry == Expiry::kNever) {
+      out_.push_back(std::move(permanent));
+      return;
+    }
+    Branch as_before = expires(applied, world_.expiry, world_.earliest, world_.latest);
+    choose(permanent, {rule, {}, "it removes the expiry"});
+    choose(as_before, {rule, {}, "it keeps the expiry"});
+    out_.push_back(std::move(permanent));
+    out_.push_back(std::move(as_before));
+    return;
+  }
+  const microseconds px = *command.expires_after;
+  Branch soon = expires(applied, Expiry::kWindow, asked_.sent + px, asked_.received + px);
+  if (px.count() == 0) {
+    choose(soon, {"SET-PX-OPEN-1", {}, "it expires at once"});
+    out_.push_back(std::move(soon));
+    Branch never = expires(applied, Expiry::kNever, {}, {});
+    choose(never, {"SET-PX-OPEN-1", {}, "it never expires"});
+    out_.push_back(std::move(never));
+    refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", {"SET-PX-OPEN-1", {}, kRefused});
+    return;
+  }
+  if (*command.expires_after > kCommonExpiry) {
+    choose(soon, {"SET-PX-OPEN-5", {}, kTaken});
+    refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", {"SET-PX-OPEN-5", {}, kRefused});
+  }
+  out_.push_back(std::move(soon));
+}
+
+// DEL and VDEL.
+void Outcomes::remove() {
+  const bool vdel = asked_.command.verb == Verb::kVdel;
+  const Stamp token = read_token(asked_);
+  if (!world_.exists || world_.token == Token::kNone) {
+    // What a token means here is not said. (Req: FT-OPEN-1, FT-OPEN-2)
+    if (token.present) {
+      const std::string_view point = world_.exists ? "no token" : "no key";
+      const bool bad = token.may_be_refused;
+      refuse(std::nullopt, bad ? "FT-MALFORMED-1" : "FT-ACCEPT-2",
+             {bad ? "FT-OPEN-1" : "FT-OPEN-2", point, kRefused});
+    }
+  } else {
+    deserve(token);
+    if (!fence(token, vdel ? "FT-REQUIRED-3" : "FT-REQUIRED-2",
+               vdel ? "FT-LOWER-3" : "FT-LOWER-2")) {
+      doomed_ = true;
+    }
+  }
+  if (!world_.exists) {
+    Branch& nothing = add(ReplyKind::kCount, world_.expired ? "SET-PX-4"
+                                             : vdel         ? "VDEL-MISS-1"
+                                                            : "DEL-MISS-1");
+    nothing.count = 0;
+    if (world_.expired && world_.token != Token::kNone) {
+      // If the token had outlived its key, this may have been the end of it.
+      Branch forgotten = nothing;
+      forgotten.next.token = Token::kNone;
+      out_.push_back(std::move(forgotten));
+    }
+    deserve_limits();
+    return;
+  }
+  const bool differs =
+      vdel && (!world_.value || !store::value_matches(*world_.value, asked_.command.value));
+  if (differs) {
+    Branch& kept = add(ReplyKind::kNotApplied,
+                       world_.token == Token::kHeld ? "FT-ACCEPT-4" : "VDEL-MISMATCH-1");
+    if (doomed_) kept.choice = {"FT-OPEN-3", "the value of VDEL", "looked at first"};
+    choose(kept, by_node_);
+    also_with_newer_token(out_.size() - 1, token);
+  }
+  if (!doomed_ && (!differs || !world_.value)) {
+    Branch deleted;
+    deleted.kind = ReplyKind::kCount;
+    deleted.count = 1;
+    deleted.rule = world_.token == Token::kHeld ? (vdel ? "FT-ACCEPT-3" : "FT-ACCEPT-2")
+                                                : (vdel ? "VDEL-MATCH-1" : "DEL-OK-1");
+    deleted.change = Change::kDelete;
+    deleted.choice = by_node_;
+    deleted.next.version = world_.version;
+    deleted.next.assumed = world_.assumed;
+    Branch newer = deleted;
+    deleted.version = VersionRule::kSame;
+    newer.version = VersionRule::kNewer;
+    choose(deleted, {"VER-OPEN-4", {}, "the version of the deleted value"});
+    choose(newer, {"VER-OPEN-4", {}, "a newer timestamp"});
+    out_.push_back(std::move(deleted));
+    out_.push_back(std::move(newer));
+  }
+  deserve_limits();
+}
+
+}  // namespace
+
+void pass_time(const KeyWorld& world, microseconds sent, microseconds received, microseconds slack,
+               std::vector<KeyWorld>& out) {
+  if (!world.exists || world.expiry == Expiry::kNever) {
+    out.push_back(world);
+    return;
+  }
+  const bool unknown = world.expiry == Expiry::kUnknown;
+  if (unknown || sent <= world.latest + slack) out.push_back(world);
+  if (unknown || received >= world.earliest) {
+    KeyWorld& gone = out.emplace_back();
+    gone.expired = true;
+    gone.version = world.version;
+    gone.token = world.token;
+    gone.held = world.held;
+    gone.assumed = world.assumed;
+  }
+}
+
+void branches_of(const KeyWorld& world, const Asked& asked, std::vector<Branch>& out) {
+  Outcomes outcomes(world, asked, out);
+  switch (asked.command.verb) {
+    case Verb::kGet:
+      outcomes.get();
+      break;
+    case Verb::kSet:
+      outcomes.set();
+      break;
+    case Verb::kDel:
+    case Verb::kVdel:
+      outcomes.remove();
+      break;
+    case Verb::kKeynotify:
+      break;
+  }
+}
+
+std::optional<Choice> doubt_of_timestamp(std::string_view text, bool is_token) {
+  if (text.empty()) {
+    return is_token ? Choice{"FT-OPEN-7", {}, {}} : Choice{"ENV-PROPERTY-OPEN-2", "empty", {}};
+  }
+  const std::size_t first = text.find(':');
+  const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  const std::string_view wall = text.substr(0, first);
+  const std::string_view counter = text.substr(first + 1, second - first - 1);
+  if (!is_number(wall) || !is_number(counter)) {
+    const bool perhaps = (is_number(wall) || is_perhaps_number(wall)) &&
+                         (is_number(counter) || is_perhaps_number(counter));
+    return perhaps ? std::optional(Choice{"HLC-PARSE-OPEN-3", {}, {}}) : std::nullopt;
+  }
+  if (wall.size() > hlc::kMaxDigits || counter.size() > hlc::kMaxDigits) {
+    return Choice{"HLC-PARSE-OPEN-3", "many digits", {}};
+  }
+  const auto node = doubt_of_node(text.substr(second + 1), is_token);
+  const auto number = doubt_of_counter(counter, is_token, node.has_value());
+  return number ? number : node;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,182 @@
+// The oracle and the Store agree: whatever there is to do, the oracle accepts what a right store
+// does, whatever its clock; and it rejects, on some trace, what a wrong one does.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/bytes.h"
+#include "codec/dialect.h"
+#include "conformance/search/explore.h"
+#include "conformance/search/judged_run.h"
+#include "endpoint/in_process.h"
+#include "reference_store/faults/fault.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr std::size_t kTraces = 4'000;
+constexpr std::size_t kOperations = 40;  // of a trace
+constexpr std::uint64_t kSeed = 1;
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+constexpr std::uint64_t kSeeds = 3;  // of which the median counts
+
+JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId dialect,
+                         const store::Fault* fault, std::chrono::milliseconds clock_offset = {}) {
+  endpoint::InProcessOptions options{.service = {.dialect = dialect}};
+  if (fault != nullptr) {
+    options.make_store = [fault](const store::ServiceOptions& service) {
+      return fault->make(service, 1);
+    };
+  }
+  options.conditions.clock_offset = clock_offset;
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(options));
+  auto session = endpoint->open_session();
+  EXPECT_TRUE(session);
+  JudgedRunOptions judged;
+  std::int64_t offset = clock_offset.count();
+  if (fault != nullptr && fault->name == "clock-ahead") offset = 55'000;
+  if (fault != nullptr && fault->name == "clock-behind") offset = -600'000;
+  judged.oracle.clock = {.low_ms = offset - 1, .high_ms = offset + 1};
+  return run_judged(**session, trace, judged);
+}
+
+std::string describe(const JudgedRun& run, const workload::Trace& trace) {
+  if (!run.rejection) return {};
+  const Rejection& rejection = *run.rejection;
+  return fmt::format("operation {}: {}: {}\n{} {}\n{}", rejection.operation,
+                     rejection.judgement.requirement, rejection.judgement.because,
+                     rejection.request.topic, escape(rejection.request.payload),
+                     workload::to_text(trace));
+}
+
+void expect_accepted(const store::Fault* store, std::size_t traces) {
+  std::size_t requests = 0;
+  std::size_t undecidable = 0;
+  for (std::uint64_t seed = 1; seed <= traces && !testing::Test::HasFailure(); ++seed) {
+    const workload::Trace trace = example_of(kSeed, seed, kOperations);
+    const codec::DialectId dialect = codec::kDialects[seed % 2];
+    std::chrono::milliseconds offset{0};
+    if (store == nullptr) offset = std::chrono::seconds{20} * (static_cast<int>(seed % 7) - 3);
+    const JudgedRun run = run_in_process(trace, dialect, store, offset);
+    requests += run.requests;
+    undecidable += run.undecidable;
+    EXPECT_FALSE(run.lost) << run.lost->text;
+    EXPECT_FALSE(run.rejection) << "seed " << seed << " " << (store ? store->name : "") << "\n"
+                                << describe(run, trace);
+  }
+  fmt::print("{}: {} traces, {} requests, {} of them undecidable\n",
+             store ? store->name : "the reference store", traces, requests, undecidable);
+}
+
+TEST(OracleProp, AcceptsWhatTheStoreDoes) { expect_accepted(nullptr, kTraces); }
+
+TEST(OracleProp, AcceptsWhatIsUnusualAndRight) {
+  for (const store::Fault& variant : store::faults()) {
+    if (variant.kind != store::FaultKind::kBenign || variant.needs == store::FaultNeeds::kDirect) {
+      continue;
+    }
+    expect_accepted(&variant, kTraces / 40);
+    if (HasFailure()) return;
+  }
+}
+
+// What a workload of commands on a few short keys cannot show, and why.
+struct Hidden {
+  std::string_view fault;
+  std::string_view why;
+};
+constexpr std::array kHidden = {
+    Hidden{"C02", "it needs options in lower case"},
+    Hidden{"C03", "it is open what too many arguments are"},
+    Hidden{"C06", "it needs a length beyond 32 bits"},
+    Hidden{"C07", "it needs a negative length"},
+    Hidden{"C08", "it needs a huge count"},
+    Hidden{"C14", "it needs a key of 256 bytes"},
+    Hidden{"C17", "it needs a value of 65,536 bytes"},
+    Hidden{"C26", "it needs a payload without its last line end"},
+    Hidden{"X04", "it needs a PX beyond 32 bits, and to wait for it"},
+    Hidden{"M01", "it needs correlation data with a NUL"},
+    Hidden{"M02", "it needs requests of several clients under way at once"},
+    Hidden{"M05", "it needs a request of QoS 0"},
+    Hidden{"M06", "it needs a request without response topic"},
+    Hidden{"M07", "it needs a response topic that is forbidden"},
+    Hidden{"M09", "it needs correlation data that comes again"},
+    Hidden{"M11", "it needs other user properties"},
+    Hidden{"M12", "it needs another request topic"},
+    Hidden{"M14", "it needs long correlation data"},
+    Hidden{"M15", "it needs a request without correlation data"},
+    Hidden{"M16", "it needs a response topic that is forbidden"},
+    Hidden{"M17", "it needs another response topic"},
+    Hidden{"M19", "it needs other user properties"},
+    Hidden{"Q01", "it needs a quota"},
+    Hidden{"Q02", "it needs a quota"},
+    Hidden{"L08", "it needs a thousand SETs in one run"},
+    Hidden{"L09", "it needs more than a few keys"},
+    Hidden{"L10", "it needs a quota"},
+    Hidden{"L11", "it needs a quota"},
+    Hidden{"A01", "it needs clients that are denied something"},
+    Hidden{"A02", "it needs clients that are denied something"},
+    Hidden{"A03", "it needs clients that are denied something"},
+    Hidden{"A04", "it needs clients that are denied something"},
+    Hidden{"A05", "it needs clients that are denied something"},
+};
+
+bool is_hidden(const store::Fault& fault) {
+  return std::any_of(kHidden.begin(), kHidden.end(),
+                     [&](const Hidden& hidden) { return hidden.fault == fault.id; });
+}
+
+// The requests until the oracle rejects one; nothing when it rejects none of the traces.
+std::optional<std::size_t> requests_to_rejection(const store::Fault& fault, std::uint64_t seed) {
+  std::size_t requests = 0;
+  for (std::size_t example = 1; example <= 10 * kTraces; ++example) {
+    const JudgedRun run = run_in_process(example_of(seed, example, kOperations),
+                                         codec::kDialects[example % 2], &fault);
+    requests += run.requests;
+    if (run.rejection) return requests;
+  }
+  return std::nullopt;
+}
+
+TEST(OracleProp, RejectsWhatFaultyStoresDo) {
+  std::map<std::string, std::vector<std::size_t>> by_area;
+  std::size_t faults = 0;
+  for (const store::Fault& fault : store::faults()) {
+    if (fault.kind != store::FaultKind::kFault || fault.needs != store::FaultNeeds::kNothing ||
+        is_hidden(fault)) {
+      continue;
+    }
+    ++faults;
+    std::vector<std::size_t> requests;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      requests.push_back(requests_to_rejection(fault, seed).value_or(kNever));
+    }
+    std::sort(requests.begin(), requests.end());
+    const std::size_t median = requests[requests.size() / 2];
+    EXPECT_NE(median, kNever) << fault.id << " " << fault.name << " is not rejected";
+    fmt::print("{} {}: {} requests\n", fault.id, fault.name, median);
+    by_area[std::string(fault.id.substr(0, 1))].push_back(median);
+  }
+  for (auto& [area, medians] : by_area) {
+    std::sort(medians.begin(), medians.end());
+    fmt::print("{}: {} faults, median {}, most {}\n", area, medians.size(),
+               medians[medians.size() / 2], medians.back());
+  }
+  fmt::print("{} faults are rejected, {} cannot be seen\n", faults, kHidden.size());
+}
+
+}  // namespace
+}  // namespace fencepost::conformance

@@ -1,0 +1,32 @@
+// The matrix as people and programs read it: a table for a terminal, JSON
+// (docs/matrix.schema.json), one page of HTML, and the Markdown of docs/COVERAGE.md.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "conformance/matrix/matrix.h"
+
+namespace fencepost::conformance {
+
+// All that the catalogue says of a requirement, and where.
+[[nodiscard]] nlohmann::ordered_json requirement_json(const Requirement& requirement);
+
+[[nodiscard]] nlohmann::ordered_json matrix_document(const Matrix& matrix);
+[[nodiscard]] std::string matrix_json(const Matrix& matrix);
+
+// A page that needs no network: the document as data, and what shows it.
+[[nodiscard]] std::string matrix_html(const Matrix& matrix);
+
+[[nodiscard]] std::string matrix_markdown(const Matrix& matrix);
+
+struct MatrixTextOptions {
+  std::size_t width = 100;
+  bool colour = false;
+  bool full = false;  // every requirement with its cases
+};
+[[nodiscard]] std::string matrix_text(const Matrix& matrix, const MatrixTextOptions& options);
+
+}  // namespace fencepost::conformance

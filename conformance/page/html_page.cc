@@ -1,0 +1,99 @@
+#include "conformance/page/html_page.h"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include "base/check.h"
+
+namespace fencepost::conformance {
+namespace {
+
+// 'sha256-...' as a content security policy names a script or style that may be used.
+std::string policy_hash(const std::string& source) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  const int done =
+      EVP_Digest(source.data(), source.size(), digest.data(), &size, EVP_sha256(), nullptr);
+  FENCEPOST_CHECK(done == 1);
+  constexpr std::size_t kMostText = 2UL * EVP_MAX_MD_SIZE;
+  std::array<unsigned char, kMostText> text{};
+  const int length = EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(size));
+  return "'sha256-" + std::string(text.begin(), text.begin() + length) + "'";
+}
+
+}  // namespace
+
+std::string html(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string data_island(const nlohmann::ordered_json& data) {
+  const std::string text = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size() + text.size() / 16);
+  for (const char c : text) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else if (c == '>') {
+      out += "\\u003e";
+    } else if (c == '&') {
+      out += "\\u0026";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string joined_files(const std::vector<SourceFile>& files, std::string_view ending) {
+  std::string out;
+  for (const SourceFile& file : files) {
+    if (file.name.ends_with(ending)) out += file.content;
+  }
+  FENCEPOST_CHECK(!out.empty());
+  return out;
+}
+
+std::string page_policy(const std::string& style, const std::string& script) {
+  return fmt::format(
+      "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+      policy_hash(style), policy_hash(script));
+}
+
+std::string fill_page(std::string_view page,
+                      const std::map<std::string_view, std::string>& values) {
+  std::string out;
+  for (;;) {
+    const std::size_t begin = page.find("{{");
+    if (begin == std::string_view::npos) return out.append(page);
+    const std::size_t end = page.find("}}", begin);
+    FENCEPOST_CHECK(end != std::string_view::npos);
+    const auto value = values.find(page.substr(begin + 2, end - begin - 2));
+    FENCEPOST_CHECK(value != values.end());
+    out.append(page.substr(0, begin)).append(value->second);
+    page.remove_prefix(end + 2);
+  }
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,14 @@
+// The sources of the page of `fencepost matrix`, built into the program: matrix_page/ as it is in
+// the repository.
+#pragma once
+
+#include <vector>
+
+#include "conformance/scenario/scenario_loader.h"
+
+namespace fencepost::conformance {
+
+// Generated when the program is built.
+[[nodiscard]] const std::vector<SourceFile>& matrix_page_files();
+
+}  // namespace fencepost::conformance

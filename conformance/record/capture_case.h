@@ -1,0 +1,36 @@
+// One case of a scenario file from a part of a timeline. See capture_scenario.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "conformance/record/capture.h"
+#include "conformance/record/capture_scenario.h"
+#include "conformance/record/capture_timeline.h"
+
+namespace fencepost::conformance {
+
+struct CapturedStep {
+  const TimelineItem* item = nullptr;
+  std::string flagged{};  // "broke SET-NX-2: because"; empty: a right store may do this
+};
+
+struct CapturedCase {
+  std::string text{};                // of the list of cases; empty: nothing in it can fail
+  std::vector<std::string> notes{};  // what could not be written
+};
+
+// `offset_ms`: the store's clock minus that of the capture. `number` tells cases apart that would
+// be called the same.
+struct CaseSettings {
+  std::int64_t offset_ms = 0;
+  std::size_t number = 1;
+};
+
+[[nodiscard]] CapturedCase captured_case(const Capture& capture,
+                                         const std::vector<CapturedStep>& steps,
+                                         const CaptureOptions& options,
+                                         const CaseSettings& settings);
+
+}  // namespace fencepost::conformance

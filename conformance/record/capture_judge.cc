@@ -1,0 +1,91 @@
+#include "conformance/record/capture_judge.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "codec/resp3.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using std::chrono::microseconds;
+using Kind = TimelineItem::Kind;
+
+constexpr std::size_t kShownBytes = 60;
+
+store::Instant instant(microseconds time) {
+  return {.wall_ms = static_cast<std::uint64_t>(
+              std::chrono::duration_cast<std::chrono::milliseconds>(time).count()),
+          .steady = time};
+}
+
+class Judge {
+ public:
+  explicit Judge(const Capture& capture)
+      : capture_(capture),
+        oracle_(
+            {.clock = capture.clock.value_or(ClockBounds{}), .starts_empty = capture.from_start}) {}
+
+  Judgement judge(const TimelineItem& item) {
+    switch (item.kind) {
+      case Kind::kNotification:
+        return oracle_.notified(item.client_id, *item.message, instant(item.received));
+      case Kind::kDisconnection:
+        oracle_.disconnected(item.client_id, instant(std::max(item.sent, item.received)));
+        return {};
+      case Kind::kExchange:
+        break;
+    }
+    Judgement missing;
+    if (capture_.sees_notifications && item.reply != nullptr && !item.overlaps) {
+      missing = oracle_.missing(item.client_id, instant(item.sent));
+    }
+    Judgement out = oracle_.judge({.client_id = item.client_id,
+                                   .request = *item.message,
+                                   .reply = item.reply,
+                                   .sent = instant(item.sent),
+                                   .received = instant(item.received)});
+    // Without a reply the oracle knows no more of the key, and that is all that it was asked for.
+    if (item.reply_unknown) return {};
+    if (out.answer == Answer::kRejected && item.overlaps) {
+      out.answer = Answer::kUndecidable;
+      out.because = "perhaps only because of the order, which is not known here: " + out.because;
+    }
+    return out.answer == Answer::kRejected ? out : worse(missing, out);
+  }
+
+ private:
+  static Judgement worse(const Judgement& missing, const Judgement& other) {
+    return missing.answer == Answer::kRejected ? missing : other;
+  }
+
+  const Capture& capture_;
+  Oracle oracle_;
+};
+
+}  // namespace
+
+std::vector<Judgement> judge(const Capture& capture, const Timeline& timeline) {
+  Judge judge(capture);
+  std::vector<Judgement> out;
+  out.reserve(timeline.items.size());
+  for (const TimelineItem& item : timeline.items) out.push_back(judge.judge(item));
+  return out;
+}
+
+std::string describe(const TimelineItem& item) {
+  const std::string client = "client " + escape(item.client_id, kShownBytes);
+  if (item.kind == Kind::kDisconnection) return client + ", disconnected";
+  if (item.kind == Kind::kNotification) {
+    return client + ", notification of " + escape(item.key, kShownBytes);
+  }
+  const auto frame = codec::decode_command(item.message->payload);
+  if (!frame) return client + ", " + escape(item.message->payload, kShownBytes);
+  std::string out = client + ", " + escape(frame->arguments[0], kShownBytes);
+  if (frame->count > 1) out += " " + escape(frame->arguments[1], kShownBytes);
+  return out;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,19 @@
+// Judges captured traffic: which answers does no right store give? Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "conformance/judge/oracle.h"
+#include "conformance/record/capture.h"
+#include "conformance/record/capture_timeline.h"
+
+namespace fencepost::conformance {
+
+// One for each item of the timeline; that of what cannot be judged is accepted.
+[[nodiscard]] std::vector<Judgement> judge(const Capture& capture, const Timeline& timeline);
+
+// "client a, SET k": escaped, for people.
+[[nodiscard]] std::string describe(const TimelineItem& item);
+
+}  // namespace fencepost::conformance

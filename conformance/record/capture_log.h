@@ -1,0 +1,37 @@
+// Reads the log that `fencepost serve --record` leaves, line by line; the format is described in
+// reference_store/broker_plugin/traffic_log.h.
+//
+//   CaptureLog log;
+//   if (auto wrong = log.add_line(line)) complain(*wrong);
+//   use(log.capture());
+//
+// Not thread safe.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "conformance/record/capture.h"
+
+namespace fencepost::conformance {
+
+class CaptureLog {
+ public:
+  CaptureLog();
+
+  // What is wrong with the line, which is left out then.
+  [[nodiscard]] std::optional<std::string> add_line(std::string_view line);
+  [[nodiscard]] const Capture& capture() const { return capture_; }
+
+ private:
+  Capture capture_;
+  std::size_t starts_ = 0;
+};
+
+// Of a whole file. A last line without its end, of a broker that was killed, is left out.
+[[nodiscard]] Result<Capture, std::string> read_capture_log(std::string_view content);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,403 @@
+#include "conformance/record/capture_pcap.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <pugixml.hpp>
+#include <spawn.h>
+
+#include "codec/topics.h"
+#include "endpoint/socket.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::string_view kPacketBegin = "<packet>";
+constexpr std::string_view kPacketEnd = "</packet>";
+constexpr std::size_t kLargestPacket = std::size_t{64} << 20U;  // of PDML
+constexpr std::size_t kShownOutput = 500;
+
+// Control packets of MQTT.
+constexpr int kConnect = 1;
+constexpr int kConnack = 2;
+constexpr int kPublish = 3;
+constexpr int kDisconnect = 14;
+
+// Properties of MQTT 5.
+constexpr int kPayloadFormat = 0x01;
+constexpr int kExpiry = 0x02;
+constexpr int kContentType = 0x03;
+constexpr int kResponseTopic = 0x08;
+constexpr int kCorrelationData = 0x09;
+constexpr int kAssignedClientId = 0x12;
+constexpr int kTopicAlias = 0x23;
+
+template <typename Number>
+std::optional<Number> number(std::string_view text, int base = 10) {
+  Number out{};
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), out, base);
+  if (code != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+// The bytes of a field, which PDML has as hexadecimal digits.
+std::string bytes_of(const pugi::xml_node& field) {
+  const std::string_view digits = field.attribute("value").value();
+  std::string out;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
+    out += static_cast<char>(number<unsigned>(digits.substr(i, 2), 16).value_or(0));
+  }
+  return out;
+}
+
+std::uint32_t number_of(const pugi::xml_node& field) {
+  return number<std::uint32_t>(field.attribute("value").value(), 16).value_or(0);
+}
+
+bool is(const pugi::xml_node& field, std::string_view name) {
+  return field.attribute("name").value() == name;
+}
+
+pugi::xml_node child(const pugi::xml_node& parent, const char* name) {
+  return parent.find_child_by_attribute("field", "name", name);
+}
+
+pugi::xml_node descendant(const pugi::xml_node& parent, std::string_view name) {
+  return parent.find_node([&](const pugi::xml_node& node) { return is(node, name); });
+}
+
+bool is_set(const pugi::xml_node& parent, std::string_view name) {
+  const std::string_view shown = descendant(parent, name).attribute("show").value();
+  return shown == "1" || shown == "True";
+}
+
+// Seconds with a fraction.
+std::optional<microseconds> time_of_packet(const pugi::xml_node& packet) {
+  constexpr std::size_t kDigits = 6;
+  std::string_view text = descendant(packet, "timestamp").attribute("value").value();
+  const std::size_t point = text.find('.');
+  const auto seconds = number<std::int64_t>(text.substr(0, point));
+  if (!seconds) return std::nullopt;
+  std::string fraction(point == std::string_view::npos ? "" : text.substr(point + 1, kDigits));
+  fraction.resize(kDigits, '0');
+  return std::chrono::seconds{*seconds} + microseconds{number<std::int64_t>(fraction).value_or(0)};
+}
+
+// Some versions of tshark show a content type together with its length.
+std::string without_length(std::string text) {
+  constexpr std::size_t kLength = 2;
+  if (text.size() < kLength) return text;
+  const std::size_t length = static_cast<std::size_t>(static_cast<unsigned char>(text[0])) * 256U +
+                             static_cast<unsigned char>(text[1]);
+  return length + kLength == text.size() ? text.substr(kLength) : text;
+}
+
+struct Properties {
+  std::optional<std::string> assigned_client_id{};
+  std::uint32_t topic_alias = 0;
+};
+
+void take_property(int id, const pugi::xml_node& field, codec::Message& message, Properties& out) {
+  switch (id) {
+    case kPayloadFormat:
+      message.payload_format = static_cast<std::uint8_t>(number_of(field));
+      break;
+    case kExpiry:
+      message.expiry_seconds = number_of(field);
+      break;
+    case kContentType:
+      message.content_type = without_length(bytes_of(field));
+      break;
+    case kResponseTopic:
+      message.response_topic = bytes_of(field);
+      break;
+    case kCorrelationData:
+      message.correlation_data = bytes_of(field);
+      break;
+    case kAssignedClientId:
+      out.assigned_client_id = bytes_of(field);
+      break;
+    case kTopicAlias:
+      out.topic_alias = number_of(field);
+      break;
+    default:
+      break;
+  }
+}
+
+// The fields of one list: an id, then its value; of a user property key and value.
+Properties read_properties(const pugi::xml_node& list, codec::Message& message) {
+  Properties out;
+  int id = 0;
+  std::string key;
+  for (const pugi::xml_node& field : list.children("field")) {
+    const std::string_view name = field.attribute("name").value();
+    if (name == "mqtt.property_id") {
+      id = static_cast<int>(number_of(field));
+    } else if (name == "mqtt.prop_key") {
+      key = bytes_of(field);
+    } else if (name == "mqtt.prop_value") {
+      message.user_properties.emplace_back(std::move(key), bytes_of(field));
+      key.clear();
+    } else if (!name.ends_with("_len")) {
+      take_property(id, field, message, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+// One TCP connection.
+struct Stream {
+  std::string client_id{};
+  bool known = false;
+  bool ended = false;
+  std::map<std::uint32_t, std::string> to_store{};  // topics by alias
+  std::map<std::uint32_t, std::string> to_client{};
+};
+
+struct PdmlReader::State {
+  std::uint16_t port;
+  Capture capture{};
+  std::map<std::string, Stream> streams{};
+  std::size_t repeated = 0;
+  std::size_t packets = 0;
+
+  void add(const pugi::xml_node& packet);
+  void add_control_packet(const pugi::xml_node& mqtt, Stream& stream, bool to_store,
+                          microseconds time);
+  void publish(const pugi::xml_node& mqtt, Stream& stream, bool to_store, microseconds time);
+  void end(Stream& stream, bool by_store, microseconds time);
+};
+
+void PdmlReader::State::add(const pugi::xml_node& packet) {
+  const pugi::xml_node tcp = packet.find_child_by_attribute("proto", "name", "tcp");
+  const auto time = time_of_packet(packet);
+  if (!tcp || !time) return;
+  const bool to_store = child(tcp, "tcp.dstport").attribute("show").as_uint() == port;
+  if (!to_store && child(tcp, "tcp.srcport").attribute("show").as_uint() != port) return;
+  Stream& stream = streams[child(tcp, "tcp.stream").attribute("show").value()];
+  for (const pugi::xml_node& proto : packet.children("proto")) {
+    if (is(proto, "mqtt")) add_control_packet(proto, stream, to_store, *time);
+  }
+  if (is_set(tcp, "tcp.flags.fin") || is_set(tcp, "tcp.flags.reset")) {
+    end(stream, !to_store, *time);
+  }
+}
+
+void PdmlReader::State::add_control_packet(const pugi::xml_node& mqtt, Stream& stream,
+                                           bool to_store, microseconds time) {
+  ++packets;
+  codec::Message ignored;
+  switch (descendant(mqtt, "mqtt.msgtype").attribute("show").as_int()) {
+    case kConnect:
+      stream.client_id = bytes_of(child(mqtt, "mqtt.clientid"));
+      stream.known = !stream.client_id.empty();
+      break;
+    case kConnack: {
+      const auto properties = read_properties(child(mqtt, "mqtt.properties"), ignored);
+      if (!properties.assigned_client_id) break;
+      stream.client_id = *properties.assigned_client_id;
+      stream.known = true;
+      break;
+    }
+    case kPublish:
+      publish(mqtt, stream, to_store, time);
+      break;
+    case kDisconnect:
+      end(stream, !to_store, time);
+      break;
+    default:
+      break;
+  }
+}
+
+void PdmlReader::State::publish(const pugi::xml_node& mqtt, Stream& stream, bool to_store,
+                                microseconds time) {
+  codec::Message message;
+  message.topic = bytes_of(child(mqtt, "mqtt.topic"));
+  message.payload = bytes_of(child(mqtt, "mqtt.msg"));
+  message.qos = descendant(mqtt, "mqtt.qos").attribute("show").as_int();
+  message.retain = is_set(mqtt, "mqtt.retain");
+  message.duplicate = is_set(mqtt, "mqtt.dupflag");
+  const auto properties = read_properties(child(mqtt, "mqtt.properties"), message);
+  if (properties.topic_alias != 0) {
+    std::string& topic = (to_store ? stream.to_store : stream.to_client)[properties.topic_alias];
+    if (!message.topic.empty()) topic = message.topic;
+    message.topic = topic;
+  }
+  if (message.duplicate) {
+    ++repeated;
+    return;
+  }
+  if (to_store != (message.topic == codec::kRequestTopic)) return;  // none of the store's
+  if (!stream.known && message.response_topic) {
+    stream.client_id = client_of_response_topic(*message.response_topic);
+  }
+  // What others subscribe to is no second notification.
+  const auto target = codec::parse_notification_topic(message.topic);
+  if (target && stream.known && target->client_id != stream.client_id) return;
+  const bool reply = !to_store && !target;
+  capture.events.emplace_back(CapturedMessage{
+      .direction = to_store ? CaptureDirection::kToStore : CaptureDirection::kToClient,
+      .client_id = stream.client_id,
+      .client_known = stream.known || reply,
+      .time = time,
+      .message = std::move(message)});
+}
+
+void PdmlReader::State::end(Stream& stream, bool by_store, microseconds time) {
+  if (stream.ended) return;
+  stream.ended = true;
+  if (stream.client_id.empty()) return;
+  capture.events.emplace_back(CapturedConnection{
+      .client_id = stream.client_id, .time = time, .begins = false, .by_store = by_store});
+}
+
+PdmlReader::PdmlReader(std::uint16_t port) : state_(std::make_unique<State>(State{.port = port})) {
+  state_->capture = {.sees_replies = true, .sees_notifications = true, .sees_packets = true};
+}
+
+PdmlReader::~PdmlReader() = default;
+
+Result<void, std::string> PdmlReader::add_packet(const std::string& xml) {
+  pugi::xml_document document;
+  const auto parsed = document.load_buffer(xml.data(), xml.size());
+  if (!parsed) return fail(std::string("not what tshark writes: ") + parsed.description());
+  state_->add(document.child("packet"));
+  return {};
+}
+
+Capture PdmlReader::finish() {
+  Capture& capture = state_->capture;
+  if (state_->packets == 0) {
+    capture.unknown.push_back(fmt::format(
+        "there is no MQTT to or from port {} in the capture (TLS cannot be read)", state_->port));
+  }
+  if (state_->repeated > 0) {
+    capture.unknown.push_back(
+        fmt::format("{} messages with the flag DUP were left out", state_->repeated));
+  }
+  for (const auto& [name, stream] : state_->streams) {
+    if (stream.known || stream.client_id.empty()) continue;
+    capture.unknown.push_back(
+        "of some connections the begin is not in the capture: their client "
+        "ids are derived from response topics");
+    break;
+  }
+  return std::move(capture);
+}
+
+namespace {
+
+// A child process whose output is read while it runs.
+class Tshark {
+ public:
+  // An errno when it cannot be started.
+  [[nodiscard]] int start(const PcapOptions& options) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+    output_.emplace(ends[0]);
+    const endpoint::Socket input(ends[1]);
+    const std::string port = std::to_string(options.port);
+    std::vector<std::string> words = {
+        "tshark", "-n",
+        "-r",     options.file,
+        "-T",     "pdml",
+        "-J",     "mqtt tcp",
+        "-d",     "tcp.port==" + port + ",mqtt",
+        "-o",     "mqtt.default_version:MQTT v5.0",
+        "-Y",     "tcp.port==" + port + " && (mqtt || tcp.flags.fin==1 || tcp.flags.reset==1)"};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, input.descriptor(), STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, errors_.descriptor(), STDERR_FILENO);
+    const int failed = posix_spawnp(&pid_, "tshark", &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+  }
+
+  // The next bytes; none at the end.
+  [[nodiscard]] std::string_view read_some() {
+    ssize_t got = 0;
+    do {
+      got = ::read(output_->descriptor(), buffer_.data(), buffer_.size());
+    } while (got < 0 && errno == EINTR);
+    return {buffer_.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+  }
+
+  // Did it end well? Otherwise what it has complained about.
+  [[nodiscard]] Result<void, std::string> wait() {
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+    std::string text(kShownOutput, '\0');
+    const ssize_t got = pread(errors_.descriptor(), text.data(), text.size(), 0);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return fail("tshark: " + text);
+  }
+
+ private:
+  std::optional<endpoint::Socket> output_;
+  endpoint::Socket errors_{memfd_create("fencepost-tshark", MFD_CLOEXEC)};
+  pid_t pid_ = -1;
+  std::array<char, 65536> buffer_{};
+};
+
+}  // namespace
+
+Result<Capture, std::string> read_pcap(const PcapOptions& options) {
+  if (access(options.file.c_str(), R_OK) != 0) {
+    return fail("cannot read " + options.file + ": " + std::generic_category().message(errno));
+  }
+  Tshark tshark;
+  if (const int failed = tshark.start(options); failed != 0) {
+    return fail(failed == ENOENT ? std::string("tshark, which reads packet captures, is not "
+                                               "installed: apt-get install tshark")
+                                 : std::string("cannot start tshark: ") +
+                                       std::generic_category().message(failed));
+  }
+  PdmlReader reader(options.port);
+  std::string pending;
+  std::optional<std::string> wrong;
+  for (std::string_view some = tshark.read_some(); !some.empty(); some = tshark.read_some()) {
+    if (wrong) continue;  // to its end, so that it does not wait for us
+    pending += some;
+    for (std::size_t end = pending.find(kPacketEnd); end != std::string::npos && !wrong;
+         end = pending.find(kPacketEnd)) {
+      const std::size_t begin = pending.find(kPacketBegin);
+      const std::size_t behind = end + kPacketEnd.size();
+      if (begin < end) {
+        const auto added = reader.add_packet(pending.substr(begin, behind - begin));
+        if (!added) wrong = added.error();
+      }
+      pending.erase(0, behind);
+    }
+    if (pending.size() > kLargestPacket) wrong = "a packet is larger than this program takes";
+  }
+  if (const auto ended = tshark.wait(); !ended) return fail(ended.error());
+  if (wrong) return fail(*wrong);
+  return reader.finish();
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,45 @@
+// Scenarios of captured traffic: what clients asked of a store and what came back, as cases that
+// any store can be run against. Keys become keys of the case, timestamps relative to versions or to
+// `now`, and time passes only where a key's time runs out.
+//
+//   CaptureScenario made = capture_scenario(capture, {.title = "a lock is taken over"});
+//   write(path, made.text);                    // what `certify --scenarios` runs
+//   if (!made.flagged.empty()) complain(made.flagged);
+//
+// Clients that share no keys get cases of their own. What was observed is expected, also where no
+// right store does it: then it stands in `flagged` and in a note of the file. Pure and thread safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/record/capture.h"
+
+namespace fencepost::conformance {
+
+inline constexpr std::string_view kRecordArea = "record";
+
+struct CaptureOptions {
+  std::string title = "What was recorded happens again";  // of each case, in one line
+  // How long after its time a key may still be there. (Req: SET-PX-OPEN-8)
+  std::chrono::milliseconds expiry_slack{250};
+};
+
+struct CaptureScenario {
+  std::string text{};                  // a scenario file; empty when there is no case
+  std::vector<std::string> notes{};    // what is not known, or could not be written
+  std::vector<std::string> flagged{};  // "client a, SET k: broke SET-NX-2: ..."
+  std::size_t cases = 0;
+  std::size_t requests = 0;  // that were seen
+};
+
+[[nodiscard]] CaptureScenario capture_scenario(const Capture& capture,
+                                               const CaptureOptions& options);
+
+// Only what is flagged.
+[[nodiscard]] std::vector<std::string> flagged(const Capture& capture);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,196 @@
+// Edits `recorded` of a case in the text of its file. Where a member stands is what the YAML parser
+// says, where it ends is looked for here, and the result is loaded again to see that nothing else
+// has become of it.
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "conformance/replay/replay.h"
+#include "conformance/scenario/recorded.h"
+#include "conformance/scenario/scenario_words.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using Edited = Result<std::string, std::string>;
+
+constexpr std::string_view kBlanks = " \t";
+constexpr std::string_view kBlanksAndLineEnds = " \t\r\n";
+
+// A member of `recorded`, as places in the text.
+struct Member {
+  std::size_t line = 0;       // begin of its line
+  std::size_t key = 0;        // begin
+  std::size_t value = 0;      // begin
+  std::size_t value_end = 0;  // behind it
+  bool in_braces = false;
+  std::string text{};  // the value, as it is read
+};
+
+std::optional<std::size_t> place_of(const std::string& text, const YAML::Mark& mark) {
+  if (mark.is_null()) return std::nullopt;
+  std::size_t begin = 0;
+  for (int line = 0; line < mark.line; ++line) {
+    begin = text.find('\n', begin);
+    if (begin == std::string::npos) return std::nullopt;
+    ++begin;
+  }
+  begin += static_cast<std::size_t>(mark.column);
+  if (begin >= text.size()) return std::nullopt;
+  return begin;
+}
+
+// Behind the scalar on one line that begins here; nothing for one of several lines.
+std::optional<std::size_t> end_of_scalar(const std::string& text, std::size_t begin,
+                                         bool in_braces) {
+  const char quote = text[begin];
+  if (quote == '|' || quote == '>') return std::nullopt;
+  const std::size_t line_end = std::min(text.find('\n', begin), text.size());
+  if (quote != '\'' && quote != '"') {
+    std::size_t end = begin;
+    while (end < line_end && !(in_braces && (text[end] == ',' || text[end] == '}')) &&
+           !(text[end] == '#' && kBlanks.find(text[end - 1]) != std::string_view::npos)) {
+      ++end;
+    }
+    return text.find_last_not_of(kBlanksAndLineEnds, end - 1) + 1;
+  }
+  for (std::size_t at = begin + 1; at < line_end; ++at) {
+    const bool escapes = quote == '"' ? text[at] == '\\' : text.compare(at, 2, "''") == 0;
+    if (escapes) {
+      ++at;
+    } else if (text[at] == quote) {
+      return at + 1;
+    }
+  }
+  return std::nullopt;
+}
+
+// The mapping `recorded` of this case; undefined when there is none.
+YAML::Node find_recorded(const std::string& text, const std::string& id) {
+  try {
+    for (const YAML::Node& node : YAML::Load(text)["cases"]) {
+      if (node["id"].Scalar() == id) return node["recorded"];
+    }
+  } catch (const YAML::Exception&) {  // NOLINT(bugprone-empty-catch): as if it was not there
+  }
+  return YAML::Node(YAML::NodeType::Undefined);
+}
+
+// Nothing when the case has no such member; the error says how it is written.
+Result<std::optional<Member>, std::string> find_member(const std::string& text,
+                                                       const std::string& id,
+                                                       std::string_view name) {
+  const YAML::Node recorded = find_recorded(text, id);
+  if (!recorded.IsDefined() || !recorded.IsMap()) return fail(std::string("it is not there"));
+  for (const auto& entry : recorded) {
+    if (entry.first.Scalar() != name) continue;
+    const auto key = place_of(text, entry.first.Mark());
+    const auto value = place_of(text, entry.second.Mark());
+    if (!key || !value || text.compare(*key, name.size(), name) != 0) break;
+    Member out{.line = text.rfind('\n', *key) + 1,  // npos + 1 is 0
+               .key = *key,
+               .value = *value,
+               .in_braces = recorded.Style() == YAML::EmitterStyle::Flow,
+               .text = entry.second.Scalar()};
+    const auto end = end_of_scalar(text, *value, out.in_braces);
+    const bool on_one_line = text.find('\n', *key) > *value;
+    if (!end || !on_one_line) break;
+    out.value_end = *end;
+    return std::optional(out);
+  }
+  for (const auto& entry : recorded) {
+    if (entry.first.Scalar() == name) {
+      return fail(fmt::format("\"{}\" is not written on one line: edit it by hand", name));
+    }
+  }
+  return std::optional<Member>();
+}
+
+// Its line goes, but for a comment on it.
+Edited without_line(const std::string& text, const Member& member) {
+  const std::string_view before(text.data() + member.line, member.key - member.line);
+  if (before.find_first_not_of(kBlanks) != std::string_view::npos) {
+    return fail(std::string("another thing stands on its line: edit it by hand"));
+  }
+  const std::size_t rest = text.find_first_not_of(kBlanks, member.value_end);
+  if (rest != std::string::npos && text[rest] == '#') {
+    return text.substr(0, member.key) + text.substr(rest);
+  }
+  const std::size_t end = text.find('\n', member.value_end);
+  return text.substr(0, member.line) + (end == std::string::npos ? "" : text.substr(end + 1));
+}
+
+// It goes with the comma behind it, or else with the one before it.
+Edited without_entry(const std::string& text, const Member& member) {
+  const std::size_t behind = text.find_first_not_of(kBlanksAndLineEnds, member.value_end);
+  if (behind != std::string::npos && text[behind] == ',') {
+    const std::size_t next = text.find_first_not_of(kBlanksAndLineEnds, behind + 1);
+    return text.substr(0, member.key) + text.substr(next);
+  }
+  const std::size_t before = text.find_last_not_of(kBlanksAndLineEnds, member.key - 1);
+  if (text[before] != ',') return fail(std::string("it cannot be taken out: edit it by hand"));
+  return text.substr(0, before) + text.substr(member.value_end);
+}
+
+bool is_plain_id(const std::string& text) {
+  return text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == std::string::npos &&
+         text.front() >= 'A' && text.front() <= 'Z';
+}
+
+Edited with_member(const std::string& text, const Member& member, const std::string& value) {
+  if (value.empty()) {
+    return member.in_braces ? without_entry(text, member) : without_line(text, member);
+  }
+  const bool quoted = text[member.value] == '\'' || text[member.value] == '"';
+  return text.substr(0, member.value) +
+         (!quoted && is_plain_id(value) ? value : single_quoted(value)) +
+         text.substr(member.value_end);
+}
+
+// Does the text say this of the case, and nothing else than before of the others?
+bool says_so(const SourceFile& before, const std::string& text, const std::string& id,
+             const Recorded& to, const std::set<std::string>& requirements) {
+  std::vector<LoadError> errors;
+  const std::vector<Case> old_cases = load_scenario(before, requirements, errors);
+  const std::vector<Case> new_cases = load_scenario({before.name, text}, requirements, errors);
+  if (!errors.empty() || old_cases.size() != new_cases.size()) return false;
+  for (std::size_t i = 0; i < old_cases.size(); ++i) {
+    const auto expected = old_cases[i].id == id ? std::optional(to) : old_cases[i].recorded;
+    if (old_cases[i].id != new_cases[i].id || new_cases[i].recorded != expected ||
+        old_cases[i].steps.size() != new_cases[i].steps.size()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::string, std::string> heal(const SourceFile& file, const std::string& id,
+                                      const Recorded& to,
+                                      const std::set<std::string>& requirements) {
+  const std::array<std::pair<std::string_view, const std::string&>, 5> members = {
+      {{"requirement", to.requirement},
+       {"signature", to.signature},
+       {"message", to.message},
+       {"expected", to.expected},
+       {"actual", to.actual}}};
+  std::string text = file.content;
+  for (const auto& [name, value] : members) {
+    auto found = find_member(text, id, name);
+    if (!found) return fail(std::move(found.error()));
+    if (!*found || (*found)->text == value) continue;
+    auto edited = with_member(text, **found, value);
+    if (!edited) return edited;
+    text = std::move(*edited);
+  }
+  if (!says_so(file, text, id, to, requirements)) {
+    return fail(
+        std::string("its recorded failure is written in a way of its own: edit it by hand"));
+  }
+  return text;
+}
+
+}  // namespace fencepost::conformance

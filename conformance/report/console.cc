@@ -1,0 +1,272 @@
+#include "conformance/report/console.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "conformance/run/signature.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr const char* kRed = "31";
+constexpr const char* kGreen = "32";
+constexpr const char* kYellow = "33";
+constexpr const char* kBold = "1";
+constexpr const char* kDim = "2";
+constexpr std::size_t kLastPackets = 8;
+
+double milliseconds(std::chrono::microseconds time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
+
+std::string_view sign(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPassed:
+      return "✓";
+    case Verdict::kFailed:
+      return "✗";
+    case Verdict::kInconclusive:
+      return "?";
+    case Verdict::kExpectedFailure:
+      return "x";
+    case Verdict::kSkipped:
+      return "-";
+    case Verdict::kLost:
+    case Verdict::kNotRun:
+      return "·";
+  }
+  return " ";
+}
+
+const char* colour_of(const CaseResult& result, bool warning) {
+  if (result.verdict == Verdict::kPassed) return kGreen;
+  if (result.verdict == Verdict::kFailed && !warning) return kRed;
+  return result.verdict == Verdict::kSkipped ? kDim : kYellow;
+}
+
+std::string_view headline(const CaseResult& result, bool warning) {
+  if (result.unexpected_pass) return "UNEXPECTED PASS";
+  if (warning) return "WARNING";
+  return result.verdict == Verdict::kFailed ? "FAILED" : "INCONCLUSIVE";
+}
+
+// What stands behind the id in the list of cases.
+std::string remark(const CaseResult& result) {
+  if (result.verdict == Verdict::kSkipped) return result.message;
+  if (result.verdict == Verdict::kExpectedFailure) return "expected failure: " + result.baseline;
+  return result.test_case->title;
+}
+
+// Is there something to tell about this case?
+bool needs_words(const CaseResult& result) {
+  return result.verdict == Verdict::kFailed || result.verdict == Verdict::kInconclusive;
+}
+
+std::string_view words(ClockSource source) {
+  switch (source) {
+    case ClockSource::kVersions:
+      return "measured by versions";
+    case ClockSource::kRefusals:
+      return "measured by refused timestamps";
+    case ClockSource::kVersionBound:
+      return "not measured but for an upper bound";
+    case ClockSource::kAssumed:
+      return "not measured";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+ConsoleOptions console_options(std::FILE* stream) {
+  ConsoleOptions options;
+  const char* no_colour =
+      std::getenv("NO_COLOR");             // NOLINT(concurrency-mt-unsafe): nobody writes it
+  const char* term = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
+  const bool terminal =
+      isatty(fileno(stream)) == 1 && term != nullptr && std::string(term) != "dumb";
+  options.live = terminal;
+  options.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
+  return options;
+}
+
+std::string Console::coloured(const char* code, const std::string& text) const {
+  return options_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
+}
+
+void Console::line(const std::string& text) {
+  fmt::print(stream_, "{}\n", text);
+  std::fflush(stream_);
+}
+
+void Console::clear_line() {
+  if (options_.live) fmt::print(stream_, "\r\033[K");
+}
+
+void Console::begin(const ReportContext& context, const Catalogue& catalogue, std::size_t cases,
+                    std::size_t jobs) {
+  catalogue_ = &catalogue;
+  strict_ = context.strict;
+  if (options_.quiet || options_.progress_only) return;
+  line(fmt::format("{} {}  endpoint {}  profile {}  {} cases, {} at once  seed {}",
+                   coloured(kBold, "fencepost certify"), suite_version(), context.endpoint,
+                   name(context.profile), cases, jobs, context.seed));
+  line(fmt::format(
+      "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
+      "{})",
+      milliseconds(context.preflight.round_trip_p50),
+      milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
+      describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));
+}
+
+void Console::progress(const CaseResult& result, std::size_t done, std::size_t total) {
+  if (result.verdict == Verdict::kFailed) {
+    const bool warning = catalogue_ != nullptr && is_warning(result, *catalogue_, strict_);
+    ++(warning ? warnings_ : failed_);
+  }
+  if (!options_.live || options_.quiet) return;
+  clear_line();
+  std::string counts;
+  if (failed_ > 0) counts += ", " + coloured(kRed, fmt::format("{} failed", failed_));
+  if (warnings_ > 0) counts += ", " + coloured(kYellow, fmt::format("{} warnings", warnings_));
+  fmt::print(stream_, "  {}/{} done{}  {}", done, total, counts,
+             coloured(kDim, result.test_case->id));
+  std::fflush(stream_);
+}
+
+void Console::end(const SuiteResult& result, const Catalogue& catalogue,
+                  const ReportContext& context) {
+  clear_line();
+  if (options_.progress_only) return;
+  if (!options_.quiet) print_tree(result, catalogue, context.strict);
+  for (const CaseResult& entry : result.cases) {
+    if (needs_words(entry)) failure(entry, catalogue, context);
+  }
+  print_summary(result, context);
+}
+
+void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, bool strict) {
+  std::map<std::string, std::vector<const CaseResult*>> areas;
+  std::vector<std::string> order;
+  std::size_t width = 0;  // of the longest id
+  for (const CaseResult& entry : result.cases) {
+    auto& list = areas[entry.test_case->area];
+    if (list.empty()) order.push_back(entry.test_case->area);
+    list.push_back(&entry);
+    width = std::max(width, entry.test_case->id.size());
+  }
+  for (const std::string& area : order) {
+    line("");
+    line(coloured(kBold, area));
+    for (const CaseResult* entry : areas[area]) {
+      const bool warning =
+          entry->verdict == Verdict::kFailed && is_warning(*entry, catalogue, strict);
+      const std::string duration =
+          entry->verdict == Verdict::kSkipped || entry->verdict == Verdict::kNotRun
+              ? std::string(name(entry->verdict))
+              : fmt::format("{:.1f} ms", milliseconds(entry->duration));
+      line(fmt::format(
+          "  {} {:<{}} {:>11}  {}",
+          coloured(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
+          entry->test_case->id, width, duration, coloured(kDim, remark(*entry))));
+    }
+  }
+}
+
+void Console::failure(const CaseResult& result, const Catalogue& catalogue,
+                      const ReportContext& context) {
+  const Case& test_case = *result.test_case;
+  const bool warning =
+      result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
+  line("");
+  line(fmt::format("{} {}  {}",
+                   coloured(colour_of(result, warning), std::string(headline(result, warning))),
+                   coloured(kBold, test_case.id), test_case.title));
+  if (const Requirement* requirement = catalogue.find(result.requirement)) {
+    line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level),
+                     requirement->text));
+  }
+  line(fmt::format("  because   {}", result.message));
+  if (result.step > 0) {
+    line(fmt::format("  step      {} at {}:{}  ({})", result.step, result.position.file,
+                     result.position.line, test_case.steps[result.step - 1].title));
+  } else {
+    line(fmt::format("  case      {}:{}", test_case.position.file, test_case.position.line));
+  }
+  if (!result.expected.empty()) line("  expected  " + coloured(kGreen, result.expected));
+  if (!result.actual.empty()) line("  actual    " + coloured(kRed, result.actual));
+  if (!result.signature.empty()) line("  signature " + quoted_signature(result.signature));
+  // Nothing that was sent explains a pass.
+  const std::size_t shown = result.unexpected_pass ? 0
+                            : options_.trace       ? result.transcript.size()
+                                             : std::min(kLastPackets, result.transcript.size());
+  if (shown > 0) line(shown < result.transcript.size() ? "  last packets" : "  packets");
+  for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
+    line("  " + to_line(result.transcript[i]));
+  }
+  line("  reproduce " + reproduce_command(context, test_case));
+}
+
+void Console::print_summary(const SuiteResult& result, const ReportContext& context) {
+  const Summary& summary = result.summary;
+  line("");
+  std::string counts = fmt::format("{} cases: {} passed", result.cases.size(), summary.passed);
+  const auto add = [&](std::size_t number, const char* what, const char* code) {
+    if (number > 0) counts += ", " + coloured(code, fmt::format("{} {}", number, what));
+  };
+  add(summary.failed, "failed", kRed);
+  add(summary.expected_failures, "expected failures", kYellow);
+  add(summary.warnings, "warnings", kYellow);
+  add(summary.inconclusive, "inconclusive", kYellow);
+  add(summary.skipped, "skipped", kDim);
+  add(summary.not_run, "not run", kYellow);
+  line(counts);
+  line(
+      fmt::format("time {:.2f} s, the longest wait of one case {:.2f} s; {} requests, round trip "
+                  "{:.3f} ms (p50), "
+                  "{:.3f} ms (p99) under load",
+                  milliseconds(result.duration) / 1000.0,
+                  static_cast<double>(result.longest_wait.count()) / 1000.0,
+                  result.round_trips.size(), milliseconds(percentile(result.round_trips, 50)),
+                  milliseconds(percentile(result.round_trips, 99))));
+  const std::string forms = describe_forms(result);
+  line(fmt::format("dialect {}{}", observed_dialect(result),
+                   forms.empty() ? "" : " (" + forms + ")"));
+  for (const std::string& note : result.baseline_notes) line("baseline: " + note);
+  if (!result.baseline_complaints.empty()) line(coloured(kRed, "the baseline is out of date:"));
+  for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);
+  if (!context.stopped_because.empty()) line(coloured(kRed, context.stopped_because));
+  print_verdict(result);
+}
+
+void Console::print_verdict(const SuiteResult& result) {
+  const Summary& summary = result.summary;
+  switch (exit_code(result)) {
+    case ExitCode::kConformant:
+      if (summary.expected_failures > 0) {
+        line(coloured(kYellow, "conformant, except for the known failures of the baseline"));
+      } else if (summary.warnings > 0) {
+        line(coloured(kGreen, "conformant, with warnings: see above"));
+      } else {
+        line(coloured(kGreen, "conformant: every case that ran passed"));
+      }
+      break;
+    case ExitCode::kFailed:
+      line(coloured(kRed, summary.failed > 0 ? "NOT conformant"
+                                             : "no new failure, but the baseline is out of date"));
+      break;
+    case ExitCode::kInconclusive:
+      line(coloured(kYellow, "no failure, but not everything could be decided"));
+      break;
+    default:
+      line(coloured(kYellow, "no verdict"));
+      break;
+  }
+}
+
+}  // namespace fencepost::conformance

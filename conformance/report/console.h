@@ -1,0 +1,53 @@
+// What people see of a run on a terminal or in a log.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "conformance/report/report.h"
+#include "conformance/run/suite.h"
+#include "conformance/scenario/requirement.h"
+
+namespace fencepost::conformance {
+
+struct ConsoleOptions {
+  bool colour = false;
+  bool live = false;           // one line that is written again and again
+  bool quiet = false;          // failures and the summary only
+  bool trace = false;          // the whole transcript of each failure
+  bool progress_only = false;  // the live line, if any, and nothing else
+};
+
+// Colour and live progress when `stream` is a terminal and NO_COLOR is not set.
+[[nodiscard]] ConsoleOptions console_options(std::FILE* stream);
+
+class Console {
+ public:
+  Console(std::FILE* stream, ConsoleOptions options) : stream_(stream), options_(options) {}
+
+  // `catalogue` must outlive the calls of progress(): it tells failures from warnings.
+  void begin(const ReportContext& context, const Catalogue& catalogue, std::size_t cases,
+             std::size_t jobs);
+  void progress(const CaseResult& result, std::size_t done, std::size_t total);
+  // What certify says of one case that failed or is inconclusive.
+  void failure(const CaseResult& result, const Catalogue& catalogue, const ReportContext& context);
+  // The tree of cases, the failures in full, and the summary.
+  void end(const SuiteResult& result, const Catalogue& catalogue, const ReportContext& context);
+
+ private:
+  void clear_line();
+  void print_tree(const SuiteResult& result, const Catalogue& catalogue, bool strict);
+  void print_summary(const SuiteResult& result, const ReportContext& context);
+  void print_verdict(const SuiteResult& result);
+  [[nodiscard]] std::string coloured(const char* code, const std::string& text) const;
+  void line(const std::string& text);
+
+  std::FILE* stream_;
+  ConsoleOptions options_;
+  const Catalogue* catalogue_ = nullptr;
+  bool strict_ = false;
+  std::size_t failed_ = 0;
+  std::size_t warnings_ = 0;
+};
+
+}  // namespace fencepost::conformance

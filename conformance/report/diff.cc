@@ -1,0 +1,290 @@
+#include "conformance/report/diff.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/base16.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using endpoint::Duration;
+
+// --- what differs from run to run ----------------------------------------------------------------
+
+constexpr std::size_t kMaxRunId = 64;   // bytes of a run id
+constexpr std::size_t kTagDigits = 8;   // of a case, behind the run id
+constexpr std::size_t kMinBase16 = 16;  // digits that may be somebody's id
+constexpr std::string_view kKeyStart = "fencepost/";
+constexpr std::string_view kClientStart = "fp-";
+constexpr std::string_view kCorrelation = "correlation data \"";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+bool is_upper_hex(char c) { return is_digit(c) || (c >= 'A' && c <= 'F'); }
+
+template <typename Predicate>
+std::size_t length_while(std::string_view text, Predicate predicate) {
+  const auto end = std::find_if_not(text.begin(), text.end(), predicate);
+  return static_cast<std::size_t>(end - text.begin());
+}
+
+// A piece of text at the beginning of what is left: how long it is, and what stands for it.
+struct Piece {
+  std::size_t length = 0;
+  std::string instead;
+};
+
+// <start><run id><separator><tag><separator>
+std::optional<Piece> run_id(std::string_view text, std::string_view start, char separator) {
+  if (!text.starts_with(start)) return std::nullopt;
+  const std::string_view rest = text.substr(start.size());
+  const std::size_t id = rest.substr(0, kMaxRunId + 1).find(separator);
+  if (id == std::string_view::npos || id == 0) return std::nullopt;
+  const std::string_view tag = rest.substr(id + 1, kTagDigits);
+  if (length_while(tag, is_lower_hex) != kTagDigits) return std::nullopt;
+  return Piece{start.size() + id, std::string(start) + "<run>"};
+}
+
+// 001767225600000:00000:StateStore, or 12 ms.
+std::optional<Piece> time(std::string_view text) {
+  const std::size_t wall = length_while(text, is_digit);
+  if (wall == 0) return std::nullopt;
+  std::string_view rest = text.substr(wall);
+  if (rest.starts_with(" ms")) return Piece{wall, "<time>"};
+  if (!rest.starts_with(':')) return std::nullopt;
+  const std::size_t counter = length_while(rest.substr(1), is_digit);
+  if (counter == 0 || !rest.substr(counter + 1).starts_with(':')) return std::nullopt;
+  rest.remove_prefix(counter + 2);
+  const std::size_t node = std::min(rest.find_first_of(" \"\\,;)"), rest.size());
+  return Piece{wall + counter + 2 + node, "<timestamp>"};
+}
+
+std::optional<Piece> correlation(std::string_view text) {
+  if (!text.starts_with(kCorrelation)) return std::nullopt;
+  std::size_t end = kCorrelation.size();
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  return Piece{std::min(end + 1, text.size()), std::string(kCorrelation) + "<any>\""};
+}
+
+std::optional<Piece> base16(std::string_view text) {
+  const std::size_t length = length_while(text, is_upper_hex);
+  if (length < kMinBase16) return std::nullopt;
+  const auto bytes = codec::base16_decode(text.substr(0, length));
+  if (!bytes) return std::nullopt;
+  const std::string plain = without_chance(*bytes);
+  return Piece{length,
+               plain == *bytes ? std::string(text.substr(0, length)) : codec::base16_encode(plain)};
+}
+
+// --- verdicts ------------------------------------------------------------------------------------
+
+enum class Behaviour { kPasses, kFails, kUnknown };
+
+// What the endpoint did, whatever a baseline said to it.
+Behaviour behaviour(const CaseResult& result) {
+  switch (result.verdict) {
+    case Verdict::kPassed:
+      return Behaviour::kPasses;
+    case Verdict::kFailed:
+      return result.unexpected_pass ? Behaviour::kPasses : Behaviour::kFails;
+    case Verdict::kExpectedFailure:
+      return Behaviour::kFails;
+    case Verdict::kInconclusive:
+    case Verdict::kSkipped:
+    case Verdict::kLost:
+    case Verdict::kNotRun:
+      return Behaviour::kUnknown;
+  }
+  return Behaviour::kUnknown;
+}
+
+bool same_failure(const CaseResult& a, const CaseResult& b) {
+  return a.requirement == b.requirement && a.step == b.step &&
+         without_chance(a.message) == without_chance(b.message) &&
+         without_chance(a.actual) == without_chance(b.actual);
+}
+
+// Smaller is more important.
+std::tuple<Level, bool> rank(const CasePair& pair, const Catalogue& catalogue) {
+  const bool b_fails = behaviour(*pair.b) == Behaviour::kFails;
+  const CaseResult& failed = b_fails ? *pair.b : *pair.a;
+  const Requirement* requirement = catalogue.find(failed.requirement);
+  const Level level =
+      requirement != nullptr ? requirement->level : catalogue.level_of(pair.test_case());
+  return {level, !b_fails};
+}
+
+void sort(std::vector<CasePair>& pairs, const Catalogue& catalogue) {
+  std::stable_sort(pairs.begin(), pairs.end(), [&](const CasePair& x, const CasePair& y) {
+    return rank(x, catalogue) < rank(y, catalogue);
+  });
+}
+
+// --- choices -------------------------------------------------------------------------------------
+
+using Seen = std::map<std::string, std::set<std::string>>;
+
+Seen forms_of(const CaseResult& result) {
+  Seen out;
+  for (const auto& [divergence, dialect] : result.forms) {
+    out[std::string(codec::name(divergence))].emplace(codec::dialect(dialect).name);
+  }
+  return out;
+}
+
+Seen open_points_of(const CaseResult& result) {
+  Seen out;
+  for (const auto& [requirement, outcome] : result.open_points) out[requirement].insert(outcome);
+  return out;
+}
+
+// What only one of them has seen is no difference: the other did not come so far.
+void add_choices(const Case& test_case, const Seen& a, const Seen& b, std::vector<Choice>& out) {
+  for (const auto& [what, chosen] : a) {
+    const auto other = b.find(what);
+    if (other == b.end() || other->second == chosen) continue;
+    auto choice = std::find_if(out.begin(), out.end(), [wanted = what](const Choice& known) {
+      return known.what == wanted;
+    });
+    if (choice == out.end()) choice = out.insert(out.end(), Choice{what, {}, {}, {}});
+    choice->a.insert(chosen.begin(), chosen.end());
+    choice->b.insert(other->second.begin(), other->second.end());
+    choice->cases.push_back(&test_case);
+  }
+}
+
+// --- the whole -----------------------------------------------------------------------------------
+
+Duration median(std::vector<Duration> times) {
+  std::sort(times.begin(), times.end());
+  return percentile(times, 50);
+}
+
+std::vector<std::string> conditions(const ReportContext& a, const ReportContext& b) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* what, const std::string& one, const std::string& other) {
+    if (one != other) out.push_back(fmt::format("{} {} in A, {} in B", what, one, other));
+  };
+  add("profile", std::string(name(a.profile)), std::string(name(b.profile)));
+  add("--strict", a.strict ? "on" : "off", b.strict ? "on" : "off");
+  add("seed", std::to_string(a.seed), std::to_string(b.seed));
+  return out;
+}
+
+class Comparer {
+ public:
+  explicit Comparer(const Catalogue& catalogue) : catalogue_(catalogue) {}
+
+  Comparison compare(const Report& a, const Report& b) {
+    std::map<const Case*, const CaseResult*> of_b;
+    for (const CaseResult& result : b.result.cases) of_b[result.test_case] = &result;
+    for (const CaseResult& result : a.result.cases) {
+      const auto other = of_b.find(result.test_case);
+      if (other == of_b.end()) {
+        out_.only_in_a.push_back(result.test_case);
+        continue;
+      }
+      add({&result, other->second});
+      of_b.erase(other);
+    }
+    for (const CaseResult& result : b.result.cases) {
+      if (of_b.contains(result.test_case)) out_.only_in_b.push_back(result.test_case);
+    }
+    sort(out_.verdicts, catalogue_);
+    sort(out_.failures, catalogue_);
+    out_.conditions = conditions(a.context, b.context);
+    out_.endpoint_lost = a.result.endpoint_lost || b.result.endpoint_lost;
+    out_.latency = {median(std::move(times_a_)), median(std::move(times_b_))};
+    out_.unloaded = {a.context.preflight.round_trip_p50, b.context.preflight.round_trip_p50};
+    return std::move(out_);
+  }
+
+ private:
+  void add(const CasePair& pair) {
+    const Behaviour a = behaviour(*pair.a);
+    const Behaviour b = behaviour(*pair.b);
+    if (a == Behaviour::kUnknown || b == Behaviour::kUnknown) {
+      const bool both_skipped =
+          pair.a->verdict == Verdict::kSkipped && pair.b->verdict == Verdict::kSkipped;
+      if (both_skipped) {
+        ++out_.skipped;
+      } else {
+        out_.undecided.push_back(pair);
+      }
+      return;
+    }
+    ++out_.compared;
+    if (a != b) {
+      out_.verdicts.push_back(pair);
+    } else if (a == Behaviour::kFails && !same_failure(*pair.a, *pair.b)) {
+      out_.failures.push_back(pair);
+    }
+    add_choices(pair.test_case(), forms_of(*pair.a), forms_of(*pair.b), out_.forms);
+    add_choices(pair.test_case(), open_points_of(*pair.a), open_points_of(*pair.b),
+                out_.open_points);
+    times_a_.insert(times_a_.end(), pair.a->round_trips.begin(), pair.a->round_trips.end());
+    times_b_.insert(times_b_.end(), pair.b->round_trips.begin(), pair.b->round_trips.end());
+  }
+
+  const Catalogue& catalogue_;
+  Comparison out_;
+  std::vector<Duration> times_a_;
+  std::vector<Duration> times_b_;
+};
+
+}  // namespace
+
+double LatencyPair::ratio() const {
+  if (a <= Duration::zero() || b <= Duration::zero()) return 0;
+  return static_cast<double>(b.count()) / static_cast<double>(a.count());
+}
+
+Comparison compare(const Report& a, const Report& b, const Catalogue& catalogue) {
+  return Comparer(catalogue).compare(a, b);
+}
+
+ExitCode exit_code(const Comparison& comparison) {
+  if (comparison.differs()) return ExitCode::kFailed;
+  if (comparison.endpoint_lost) return ExitCode::kUnreachable;
+  if (comparison.compared == 0) return ExitCode::kNothingSelected;
+  const bool everything =
+      comparison.undecided.empty() && comparison.only_in_a.empty() && comparison.only_in_b.empty();
+  return everything ? ExitCode::kConformant : ExitCode::kInconclusive;
+}
+
+std::string_view verdict_word(const CaseResult& result, const Catalogue& catalogue, bool strict) {
+  const bool warning = result.verdict == Verdict::kFailed && is_warning(result, catalogue, strict);
+  return warning ? "warning" : name(result.verdict);
+}
+
+std::string without_chance(std::string_view text) {
+  std::string out;
+  bool inside = false;  // of a number: none begins there
+  while (!text.empty()) {
+    std::optional<Piece> piece = run_id(text, kKeyStart, '/');
+    if (!piece) piece = run_id(text, kClientStart, '-');
+    if (!piece) piece = correlation(text);
+    if (!piece && !inside) piece = time(text);
+    if (!piece && !inside) piece = base16(text);
+    if (!piece) piece = Piece{1, std::string(1, text.front())};
+    inside = is_upper_hex(text[piece->length - 1]);
+    out += piece->instead;
+    text.remove_prefix(piece->length);
+  }
+  return out;
+}
+
+Report selected(Report report, const Selection& selection, const Catalogue& catalogue) {
+  std::erase_if(report.result.cases,
+                [&](const CaseResult& result) { return !selects(selection, *result.test_case); });
+  summarize(report.result, catalogue, report.context.strict);
+  return report;
+}
+
+}  // namespace fencepost::conformance

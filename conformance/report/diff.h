@@ -1,0 +1,84 @@
+// Compares two runs: what two endpoints, or one endpoint at two times, do differently. Pure.
+//
+//   const Comparison found = compare(a, b, library.catalogue);
+//   if (found.differs()) ...
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/report/report_read.h"
+
+namespace fencepost::conformance {
+
+// A case that both runs have.
+struct CasePair {
+  const CaseResult* a = nullptr;
+  const CaseResult* b = nullptr;
+
+  [[nodiscard]] const Case& test_case() const { return *a->test_case; }
+};
+
+// Something that the protocol lets a store choose, and that was not chosen alike in the same case:
+// the form of a divergence, or the outcome of an open point.
+struct Choice {
+  std::string what;         // the divergence, or the requirement
+  std::set<std::string> a;  // what was seen, in those cases
+  std::set<std::string> b;
+  std::vector<const Case*> cases;  // that saw it
+};
+
+struct LatencyPair {
+  endpoint::Duration a{0};
+  endpoint::Duration b{0};
+
+  // How many times as long B takes; 0 when nobody can tell.
+  [[nodiscard]] double ratio() const;
+};
+
+struct Comparison {
+  // Most important first: a broken must before a broken should, B's before A's, then in the order
+  // of the library.
+  std::vector<CasePair> verdicts;  // one passes, the other fails
+  std::vector<CasePair> failures;  // both fail, and not in the same way
+  std::vector<Choice> forms;       // of the dialects
+  std::vector<Choice> open_points;
+  std::vector<CasePair> undecided;  // skipped, inconclusive, lost or not run, in one or in both
+  std::vector<const Case*> only_in_a;
+  std::vector<const Case*> only_in_b;
+  std::vector<std::string> conditions;  // how the runs themselves were not alike
+  std::size_t compared = 0;             // cases that both runs decided
+  std::size_t skipped = 0;              // cases that both runs skipped
+  bool endpoint_lost = false;           // in one of the runs
+  // What differs from run to run anyway: for people to look at.
+  LatencyPair latency;   // median round trip in the cases that were compared
+  LatencyPair unloaded;  // median round trip before the runs
+
+  [[nodiscard]] bool differs() const {
+    return !verdicts.empty() || !failures.empty() || !forms.empty() || !open_points.empty();
+  }
+};
+
+// Both reports were read with one library, and must outlive the result.
+[[nodiscard]] Comparison compare(const Report& a, const Report& b, const Catalogue& catalogue);
+
+// 1 when they differ; else 3 when an endpoint was lost, 5 when no case was compared, 4 when a case
+// could not be, 0 when they behave alike.
+[[nodiscard]] ExitCode exit_code(const Comparison& comparison);
+
+// What became of a case, in the words of the JSON report ("warning" for what a run that is not
+// strict lets pass).
+[[nodiscard]] std::string_view verdict_word(const CaseResult& result, const Catalogue& catalogue,
+                                            bool strict);
+
+// The text with everything replaced that is another in each run: run ids in keys and client ids
+// (also where Base16 spells them), timestamps, correlation data, milliseconds.
+[[nodiscard]] std::string without_chance(std::string_view text);
+
+// The report with the cases that the selection has, and no others.
+[[nodiscard]] Report selected(Report report, const Selection& selection,
+                              const Catalogue& catalogue);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,116 @@
+#include "conformance/report/findings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace fencepost::conformance {
+namespace {
+
+std::optional<FindingKind> kind_of(const CaseResult& result, const Catalogue& catalogue,
+                                   bool strict) {
+  switch (result.verdict) {
+    case Verdict::kFailed:
+      if (result.unexpected_pass) return FindingKind::kUnexpectedPass;
+      return is_warning(result, catalogue, strict) ? FindingKind::kWarning : FindingKind::kFailure;
+    case Verdict::kInconclusive:
+      return FindingKind::kInconclusive;
+    case Verdict::kExpectedFailure:
+      return FindingKind::kExpectedFailure;
+    case Verdict::kPassed:
+    case Verdict::kSkipped:
+    case Verdict::kLost:
+    case Verdict::kNotRun:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Finding> finding_of(const CaseResult& result, const Catalogue& catalogue,
+                                  bool strict) {
+  const auto kind = kind_of(result, catalogue, strict);
+  if (!kind) return std::nullopt;
+  Finding out{.kind = *kind, .result = &result, .rule_id = result.requirement};
+  if (out.rule_id.empty() && !result.test_case->requirements.empty()) {
+    out.rule_id = result.test_case->requirements.front();
+  }
+  out.rule = catalogue.find(out.rule_id);
+  // As is_warning() sees it: the rule that the case blames, and only that.
+  const Requirement* blamed = catalogue.find(result.requirement);
+  out.level = blamed != nullptr ? blamed->level : catalogue.level_of(*result.test_case);
+  return out;
+}
+
+std::vector<Finding> findings(const SuiteResult& result, const Catalogue& catalogue, bool strict) {
+  std::vector<Finding> out;
+  for (const CaseResult& entry : result.cases) {
+    if (auto finding = finding_of(entry, catalogue, strict)) out.push_back(std::move(*finding));
+  }
+  return out;
+}
+
+std::string headline(const Finding& finding) {
+  const CaseResult& result = *finding.result;
+  if (!result.message.empty()) return result.message;
+  switch (finding.kind) {
+    case FindingKind::kUnexpectedPass:
+      return "the case passes, and the baseline says that it fails";
+    case FindingKind::kInconclusive:
+      return "the evidence does not decide";
+    case FindingKind::kFailure:
+    case FindingKind::kWarning:
+    case FindingKind::kExpectedFailure:
+      break;
+  }
+  return "the case failed";
+}
+
+std::string evidence(const CaseResult& result, const Catalogue& catalogue,
+                     const ReportContext& context) {
+  const Requirement* requirement = catalogue.find(result.requirement);
+  std::string text;
+  if (requirement != nullptr) text += requirement->id + ": " + requirement->text + "\n";
+  if (result.step > 0) {
+    text +=
+        fmt::format("step {} at {}:{}\n", result.step, result.position.file, result.position.line);
+  }
+  if (!result.expected.empty()) text += "expected: " + result.expected + "\n";
+  if (!result.actual.empty()) text += "actual:   " + result.actual + "\n";
+  if (!result.baseline.empty()) text += "baseline: " + result.baseline + "\n";
+  text += "reproduce: " + reproduce_command(context, *result.test_case) + "\n";
+  return text;
+}
+
+std::string loud_name(Level level) {
+  std::string text(name(level));
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+  return text;
+}
+
+std::string_view name(ExitCode code) {
+  switch (code) {
+    case ExitCode::kConformant:
+      return "conformant";
+    case ExitCode::kFailed:
+      return "failed";
+    case ExitCode::kUsage:
+      return "usage";
+    case ExitCode::kUnreachable:
+      return "unreachable";
+    case ExitCode::kInconclusive:
+      return "inconclusive";
+    case ExitCode::kNothingSelected:
+      return "nothing-selected";
+    case ExitCode::kInternal:
+      return "internal-error";
+    case ExitCode::kInterrupted:
+      return "interrupted";
+  }
+  return "internal-error";
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,348 @@
+#include "conformance/report/github.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "conformance/report/findings.h"
+#include "conformance/text/printable.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr std::size_t kMostBytesOfOneAnnotation = 4'000;
+constexpr std::size_t kMostBytesOfOneCell = 600;
+
+// ---- commands ----
+
+std::string escape_data(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '%') {
+      out += "%25";
+    } else if (c == '\r') {
+      out += "%0D";
+    } else if (c == '\n') {
+      out += "%0A";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string escape_property(std::string_view text) {
+  std::string out;
+  for (const char c : escape_data(text)) {
+    if (c == ':') {
+      out += "%3A";
+    } else if (c == ',') {
+      out += "%2C";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+struct Annotation {
+  bool error = true;
+  int rank = 0;  // the lower, the worse
+  Position position{};
+  std::string title{};
+  std::string message{};
+};
+
+std::string to_line(const Annotation& annotation) {
+  std::string properties;
+  if (!annotation.position.file.empty()) {
+    properties +=
+        fmt::format("file={},line={},", escape_property(printable(annotation.position.file)),
+                    std::max(annotation.position.line, 1));
+  }
+  properties += "title=" + escape_property(one_line(annotation.title));
+  return fmt::format(
+      "::{} {}::{}\n", annotation.error ? "error" : "warning", properties,
+      escape_data(shortened(printable(annotation.message), kMostBytesOfOneAnnotation)));
+}
+
+// The runner knows files by their place in the repository.
+Position in_workspace(Position position, const std::string& workspace) {
+  if (!workspace.empty() && position.file.starts_with(workspace + "/")) {
+    position.file.erase(0, workspace.size() + 1);
+  }
+  return position;
+}
+
+Annotation annotation_of(const Finding& finding, const Catalogue& catalogue,
+                         const ReportContext& context) {
+  const CaseResult& result = *finding.result;
+  Annotation out;
+  out.error = finding.kind == FindingKind::kFailure || finding.kind == FindingKind::kUnexpectedPass;
+  out.rank = 1 + static_cast<int>(finding.level);
+  if (finding.kind == FindingKind::kInconclusive) out.rank += 3;
+  out.position = result.position.line > 0 ? result.position : result.test_case->position;
+  out.title =
+      fmt::format("{} {}: {}", loud_name(finding.level), finding.rule_id, result.test_case->id);
+  out.message = headline(finding) + "\n" + evidence(result, catalogue, context);
+  return out;
+}
+
+std::vector<Annotation> all_annotations(const SuiteResult& result, const Catalogue& catalogue,
+                                        const ReportContext& context) {
+  std::vector<Annotation> out;
+  if (!context.stopped_because.empty()) {
+    out.push_back(
+        {.title = "the run did not end as it should",
+         .message = fmt::format("{}\n{} of {} cases were not run", context.stopped_because,
+                                result.summary.not_run, result.cases.size())});
+  }
+  for (const std::string& complaint : result.baseline_complaints) {
+    out.push_back({.title = "baseline", .message = complaint});
+  }
+  for (const Finding& finding : findings(result, catalogue, context.strict)) {
+    if (finding.kind == FindingKind::kExpectedFailure) continue;
+    out.push_back(annotation_of(finding, catalogue, context));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Annotation& a, const Annotation& b) { return a.rank < b.rank; });
+  return out;
+}
+
+std::string lines_of_kind(const std::vector<Annotation>& all, bool error) {
+  std::vector<const Annotation*> wanted;
+  for (const Annotation& annotation : all) {
+    if (annotation.error == error) wanted.push_back(&annotation);
+  }
+  const bool cut = wanted.size() > kMostAnnotationsOfAKind;
+  const std::size_t shown = cut ? kMostAnnotationsOfAKind - 1 : wanted.size();
+  std::string out;
+  for (std::size_t i = 0; i < shown; ++i) out += to_line(*wanted[i]);
+  if (cut) {
+    out += to_line(
+        {.error = error,
+         .title = "and more",
+         .message = fmt::format("{} more, see the summary of this step", wanted.size() - shown)});
+  }
+  return out;
+}
+
+// ---- the summary ----
+
+// Any text in a cell of a table. Whatever could be markdown, HTML, a link or a mention is a
+// character reference, which is never anything but a character.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : shortened(one_line(text), kMostBytesOfOneCell)) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                       (c >= 'A' && c <= 'Z') || c == ' ' || c == ',' || c == '/' || c == '-';
+    out += plain ? std::string(1, c) : fmt::format("&#{};", byte);
+  }
+  return out.empty() ? " " : out;
+}
+
+std::string code(std::string_view text) {
+  return text.empty() ? " " : "<code>" + cell(text) + "</code>";
+}
+
+std::string_view headline(ExitCode exit) {
+  switch (exit) {
+    case ExitCode::kConformant:
+      return "✅ conformant";
+    case ExitCode::kFailed:
+      return "❌ NOT conformant";
+    case ExitCode::kInconclusive:
+      return "❔ no failure, but not everything could be decided";
+    case ExitCode::kUnreachable:
+      return "⚠️ no verdict: the endpoint was not reached, or lost";
+    case ExitCode::kNothingSelected:
+      return "⚠️ no verdict: no case was run";
+    case ExitCode::kInterrupted:
+      return "⚠️ no verdict: interrupted";
+    case ExitCode::kUsage:
+    case ExitCode::kInternal:
+      break;
+  }
+  return "⚠️ no verdict";
+}
+
+std::string summary_head(const SuiteResult& result, const ReportContext& context) {
+  const Summary& summary = result.summary;
+  std::string out = fmt::format("## State store conformance: {}\n\n", headline(exit_code(result)));
+  out += fmt::format("Endpoint {}, profile {}, dialect seen: {}, fencepost {}, seed {}.\n\n",
+                     code(context.endpoint), name(context.profile), observed_dialect(result),
+                     suite_version(), context.seed);
+  out += "To run one case again: " + code(context.command + " --run CASE") + "\n\n";
+  if (!context.stopped_because.empty()) out += cell(context.stopped_because) + "\n\n";
+  out +=
+      "| cases | passed | failed | warnings | inconclusive | expected failures | skipped | not run "
+      "|\n|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+  out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", result.cases.size(),
+                     summary.passed, summary.failed, summary.warnings, summary.inconclusive,
+                     summary.expected_failures, summary.skipped, summary.not_run);
+  return out;
+}
+
+std::string row_of(const Finding& finding) {
+  const CaseResult& result = *finding.result;
+  const Position& at = result.position.line > 0 ? result.position : result.test_case->position;
+  std::string what = cell(headline(finding));
+  if (!result.baseline.empty()) what += "<br>" + cell(result.baseline);
+  return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", code(result.test_case->id),
+                     loud_name(finding.level), cell(finding.rule_id), what, code(result.expected),
+                     code(result.actual), cell(fmt::format("{}:{}", at.file, at.line)));
+}
+
+struct SummaryPart {
+  const char* title;
+  std::string header;
+  std::vector<std::string> rows;
+};
+
+std::vector<SummaryPart> summary_parts(const SuiteResult& result, const Catalogue& catalogue,
+                                       bool strict) {
+  constexpr std::array kTitles = {
+      std::pair{FindingKind::kFailure, "Failed"},
+      std::pair{FindingKind::kUnexpectedPass, "Passed, though the baseline says that they fail"},
+      std::pair{FindingKind::kWarning, "Warnings"},
+      std::pair{FindingKind::kInconclusive, "Inconclusive"},
+      std::pair{FindingKind::kExpectedFailure, "Expected failures"}};
+  std::vector<SummaryPart> out;
+  if (!result.baseline_complaints.empty()) {
+    SummaryPart section{"The baseline does not fit", "| complaint |\n|---|\n", {}};
+    for (const std::string& complaint : result.baseline_complaints) {
+      section.rows.push_back("| " + cell(complaint) + " |\n");
+    }
+    out.push_back(std::move(section));
+  }
+  const std::vector<Finding> all = findings(result, catalogue, strict);
+  for (const auto& [kind, title] : kTitles) {
+    SummaryPart section{
+        title, "| case | rule | what | expected | seen | where |\n|---|---|---|---|---|---|\n", {}};
+    for (const Finding& finding : all) {
+      if (finding.kind == kind) section.rows.push_back(row_of(finding));
+    }
+    if (!section.rows.empty()) out.push_back(std::move(section));
+  }
+  return out;
+}
+
+// ---- files ----
+
+Result<void, std::string> append(const std::string& path, const std::string& text) {
+  if (path.empty() || text.empty()) return {};
+  std::ofstream stream(path, std::ios::binary | std::ios::app);
+  stream << text;
+  stream.close();
+  if (stream) return {};
+  return fail(fmt::format("cannot write to {}, which GitHub Actions named: {}", path,
+                          std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+}
+
+std::size_t size_of(const std::string& path) {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(path, failed);
+  return failed ? 0 : static_cast<std::size_t>(size);
+}
+
+}  // namespace
+
+std::optional<std::string> variable_of_this_process(const std::string& name) {
+  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody writes it
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Github::Github(bool wanted, const Variables& variables) {
+  on_ = wanted && variables("GITHUB_ACTIONS") == "true";
+  if (!on_) return;
+  workspace_ = variables("GITHUB_WORKSPACE").value_or("");
+  summary_file_ = variables("GITHUB_STEP_SUMMARY").value_or("");
+  output_file_ = variables("GITHUB_OUTPUT").value_or("");
+}
+
+std::string Github::masks(const std::vector<std::string>& secrets) const {
+  std::string out;
+  if (!on_) return out;
+  for (const std::string& secret : secrets) {
+    // The log is one of lines: each line of a secret is one.
+    std::istringstream lines(secret);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.size() >= kShortestMask) out += "::add-mask::" + escape_data(line) + "\n";
+    }
+  }
+  return out;
+}
+
+std::string Github::pause_commands(const std::string& token) const {
+  return on_ ? "::stop-commands::" + token + "\n" : "";
+}
+
+std::string Github::resume_commands(const std::string& token) const {
+  return on_ ? "::" + token + "::\n" : "";
+}
+
+std::string Github::annotations(const SuiteResult& result, const Catalogue& catalogue,
+                                const ReportContext& context) const {
+  if (!on_) return {};
+  std::vector<Annotation> all = all_annotations(result, catalogue, context);
+  for (Annotation& annotation : all) {
+    annotation.position = in_workspace(annotation.position, workspace_);
+  }
+  return lines_of_kind(all, true) + lines_of_kind(all, false);
+}
+
+Result<void, std::string> Github::write_files(const SuiteResult& result, const Catalogue& catalogue,
+                                              const ReportContext& context) const {
+  if (!on_) return {};
+  const std::size_t taken = std::min(size_of(summary_file_), kMostSummaryBytes);
+  const auto summary =
+      append(summary_file_, github_summary(result, catalogue, context, kMostSummaryBytes - taken));
+  const auto outputs = append(output_file_, github_outputs(result));
+  return summary ? outputs : summary;
+}
+
+std::string github_summary(const SuiteResult& result, const Catalogue& catalogue,
+                           const ReportContext& context, std::size_t most_bytes) {
+  constexpr std::size_t kRoomForNote = 200;
+  std::string out = summary_head(result, context);
+  if (out.size() + kRoomForNote > most_bytes) return {};
+  const std::size_t most = most_bytes - kRoomForNote;
+  std::size_t left_out = 0;
+  for (const SummaryPart& section : summary_parts(result, catalogue, context.strict)) {
+    std::string part =
+        fmt::format("\n### {} ({})\n\n{}", section.title, section.rows.size(), section.header);
+    std::size_t taken = 0;
+    while (taken < section.rows.size() &&
+           out.size() + part.size() + section.rows[taken].size() <= most) {
+      part += section.rows[taken++];
+    }
+    if (taken > 0) out += part;
+    left_out += section.rows.size() - taken;
+  }
+  if (left_out > 0) {
+    out += fmt::format("\n{} more did not fit here: see the reports of the run.\n", left_out);
+  }
+  return out;
+}
+
+std::string github_outputs(const SuiteResult& result) {
+  const ExitCode exit = exit_code(result);
+  const Summary& summary = result.summary;
+  return fmt::format(
+      "verdict={}\nexit_code={}\ncases={}\npassed={}\nfailed={}\nwarnings={}\nskipped={}\n"
+      "inconclusive={}\nexpected_failures={}\nnot_run={}\n",
+      name(exit), static_cast<int>(exit), result.cases.size(), summary.passed, summary.failed,
+      summary.warnings, summary.skipped, summary.inconclusive, summary.expected_failures,
+      summary.not_run);
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,66 @@
+// Reports of a run: JSON (docs/report.schema.json), JUnit XML (docs/junit.xsd), HTML, SARIF 2.1.0,
+// a badge.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "conformance/run/preflight.h"
+#include "conformance/run/suite.h"
+#include "conformance/scenario/requirement.h"
+
+namespace fencepost::conformance {
+
+// One of the reports that a merged one was made of.
+struct ReportPart {
+  std::string file{};
+  std::size_t shard = 1;  // from 1
+  std::uint64_t seed = 0;
+  std::string started{};
+  std::chrono::microseconds duration{0};
+  int exit_code = 0;  // of that run
+  std::string stopped_because{};
+};
+
+// What a report says beyond the results.
+struct ReportContext {
+  std::string endpoint;  // URL without password
+  codec::Profile profile = codec::Profile::kAuto;
+  std::uint64_t seed = 0;
+  bool strict = false;
+  std::string command;  // how the suite was called, e.g. `fencepost certify --endpoint embedded`
+  std::string started;  // ISO 8601, UTC
+  PreflightReport preflight{};
+  std::string stopped_because{};  // why cases were not run, when some were not
+  Selection selection{};          // which cases the run was to have
+  // Of a merged report alone: what it was made of, and by case id the command of the run that had
+  // the case, where that is not `command`.
+  std::vector<ReportPart> parts{};
+  std::map<std::string, std::string> commands{};
+  // How many cases there were to select from: fewer results are a part of a run. 0: unknown.
+  std::size_t known_cases = 0;
+};
+
+// The command that runs one case again.
+[[nodiscard]] std::string reproduce_command(const ReportContext& context, const Case& test_case);
+
+[[nodiscard]] std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
+                                  const ReportContext& context);
+[[nodiscard]] std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
+                                   const ReportContext& context);
+// One page that is complete in itself, for people.
+[[nodiscard]] std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
+                                  const ReportContext& context);
+// A log of results that are problems, for code scanning: a rule is a requirement.
+[[nodiscard]] std::string to_sarif(const SuiteResult& result, const Catalogue& catalogue,
+                                   const ReportContext& context);
+// What a badge service draws: how many of the MUST requirements that the run covers are kept.
+[[nodiscard]] std::string to_badge(const SuiteResult& result, const Catalogue& catalogue,
+                                   const ReportContext& context);
+
+// The version of this suite.
+[[nodiscard]] const char* suite_version();
+
+}  // namespace fencepost::conformance

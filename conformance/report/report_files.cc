@@ -1,0 +1,84 @@
+#include "conformance/report/report_files.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace fencepost::conformance {
+namespace {
+
+// Every kind of report: its place among the files, and what makes it.
+struct Kind {
+  std::string ReportFiles::*path;
+  std::string (*render)(const SuiteResult&, const Catalogue&, const ReportContext&);
+};
+constexpr std::array kKinds = {
+    Kind{&ReportFiles::json, to_json},   Kind{&ReportFiles::junit, to_junit},
+    Kind{&ReportFiles::html, to_html},   Kind{&ReportFiles::sarif, to_sarif},
+    Kind{&ReportFiles::badge, to_badge},
+};
+
+std::string writing_place(const std::string& path) {
+  std::error_code failed;
+  const auto status = std::filesystem::status(path, failed);
+  const bool replaceable =
+      !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+  return replaceable ? path + ".partial" : path;
+}
+
+std::string cannot_write(const std::string& path) {
+  return fmt::format("cannot write the report {}: {}", path,
+                     std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+}
+
+}  // namespace
+
+Result<void, std::string> check_writable(const std::string& path) {
+  const std::string place = writing_place(path);
+  std::ofstream stream(place, std::ios::binary | std::ios::app);
+  if (!stream.is_open()) return fail(cannot_write(path));
+  stream.close();
+  if (place != path) std::remove(place.c_str());
+  return {};
+}
+
+Result<void, std::string> check_writable(const ReportFiles& files) {
+  for (const Kind& kind : kKinds) {
+    const std::string& path = files.*kind.path;
+    if (path.empty()) continue;
+    if (auto checked = check_writable(path); !checked) return checked;
+  }
+  return {};
+}
+
+Result<void, std::string> write_file(const std::string& path, const std::string& content) {
+  const std::string place = writing_place(path);
+  std::ofstream stream(place, std::ios::binary | std::ios::trunc);
+  stream << content;
+  stream.close();
+  if (stream && (place == path || std::rename(place.c_str(), path.c_str()) == 0)) return {};
+  std::string error = cannot_write(path);
+  if (place != path) std::remove(place.c_str());
+  return fail(std::move(error));
+}
+
+Result<void, std::string> write_reports(const ReportFiles& files, const SuiteResult& result,
+                                        const Catalogue& catalogue, const ReportContext& context) {
+  std::string errors;
+  for (const Kind& kind : kKinds) {
+    const std::string& path = files.*kind.path;
+    if (path.empty()) continue;
+    const auto written = write_file(path, kind.render(result, catalogue, context));
+    if (!written) errors += (errors.empty() ? "" : "\n") + written.error();
+  }
+  if (!errors.empty()) return fail(std::move(errors));
+  return {};
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,363 @@
+// The HTML report: report_page/page.html with its places filled. What the head of the page says is
+// text in the file, so that it is there without JavaScript too; all else is drawn by the page's
+// scripts, from the same document as the JSON report.
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "conformance/page/html_page.h"
+#include "conformance/page/report_page.h"
+#include "conformance/report/report.h"
+#include "conformance/report/report_json.h"
+#include "conformance/text/printable.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using nlohmann::ordered_json;
+
+// --- text in HTML ------------------------------------------------------------------------------
+
+std::string plural(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+// "a", "a and b", "a, b and c".
+std::string listed(const std::vector<std::string>& parts) {
+  std::string out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) out += i + 1 == parts.size() ? " and " : ", ";
+    out += parts[i];
+  }
+  return out;
+}
+
+std::string link(const std::string& id) {
+  return fmt::format("<a class=\"id\" href=\"#{0}\">{0}</a>", html(id));
+}
+
+// --- the verdict in words ----------------------------------------------------------------------
+
+struct Headline {
+  std::string_view kind;  // for colours
+  std::string_view sign;
+  std::string title;
+  std::string sentence;
+};
+
+std::size_t cases_run(const SuiteResult& result) {
+  return result.cases.size() - result.summary.skipped - result.summary.not_run;
+}
+
+Headline conformant(const SuiteResult& result) {
+  const Summary& summary = result.summary;
+  std::vector<std::string> but;
+  if (summary.warnings > 0) but.push_back(plural(summary.warnings, "warning"));
+  if (summary.expected_failures > 0) {
+    but.push_back(plural(summary.expected_failures, "expected failure"));
+  }
+  if (but.empty()) return {"conformant", "✓", "Conformant", "Every case that ran passed."};
+  std::string sentence;
+  if (summary.warnings > 0) sentence = "Recommendations were not followed. ";
+  if (summary.expected_failures > 0) sentence += "The baseline accepts what failed. ";
+  return {"conformant", "✓", "Conformant, with " + listed(but),
+          sentence + "Every other case that ran passed."};
+}
+
+Headline failed(const SuiteResult& result, const ReportContext& context,
+                const Catalogue& catalogue) {
+  std::set<std::string> requirements;
+  std::size_t failures = 0;
+  std::size_t unexpected_passes = 0;
+  for (const CaseResult& entry : result.cases) {
+    if (entry.verdict != Verdict::kFailed) continue;
+    if (entry.unexpected_pass) {
+      ++unexpected_passes;
+    } else if (!is_warning(entry, catalogue, context.strict)) {
+      ++failures;
+      if (!entry.requirement.empty()) requirements.insert(entry.requirement);
+    }
+  }
+  if (failures == 0) {
+    return {"failed", "✗", "Baseline out of date",
+            fmt::format("No case failed that the baseline does not know{}.",
+                        unexpected_passes == 0 ? ", but the baseline is not true of this run"
+                                               : fmt::format("; {} that it expects to fail passed",
+                                                             plural(unexpected_passes, "case")))};
+  }
+  std::string sentence =
+      fmt::format("{} of {} that ran failed", failures, plural(cases_run(result), "case"));
+  if (!requirements.empty()) {
+    sentence += ", against " + plural(requirements.size(), "requirement");
+  }
+  sentence += ".";
+  if (!result.baseline_complaints.empty()) sentence += " The baseline is out of date.";
+  return {"failed", "✗", "NOT conformant", sentence};
+}
+
+Headline inconclusive(const SuiteResult& result) {
+  const Summary& summary = result.summary;
+  std::vector<std::string> open;
+  if (summary.inconclusive > 0) {
+    open.push_back(fmt::format("{} could not be decided", plural(summary.inconclusive, "case")));
+  }
+  if (summary.not_run > 0) {
+    open.push_back(
+        fmt::format("{} {} not run", summary.not_run, summary.not_run == 1 ? "was" : "were"));
+  }
+  return {"open", "?", "Inconclusive", "No case failed, but " + listed(open) + "."};
+}
+
+Headline ended_early(const SuiteResult& result, std::string title, std::string why) {
+  return {"open", "!", std::move(title),
+          fmt::format("{} No verdict: {} of {} not run.", why, result.summary.not_run,
+                      plural(result.cases.size(), "case"))};
+}
+
+Headline headline(const SuiteResult& result, const Catalogue& catalogue,
+                  const ReportContext& context) {
+  switch (exit_code(result)) {
+    case ExitCode::kConformant:
+      return conformant(result);
+    case ExitCode::kFailed:
+      return failed(result, context, catalogue);
+    case ExitCode::kInconclusive:
+      return inconclusive(result);
+    case ExitCode::kUnreachable:
+      return cases_run(result) == 0
+                 ? ended_early(result, "Endpoint unreachable", "The run could not begin.")
+                 : ended_early(result, "Endpoint lost", "It went away during the run.");
+    case ExitCode::kInterrupted:
+      return ended_early(result, "Interrupted", "The run was ended from outside.");
+    case ExitCode::kNothingSelected:
+      if (result.cases.empty()) {
+        return {"open", "∅", "Nothing certified", "No case was selected."};
+      }
+      return {"open", "∅", "Nothing certified",
+              "Every selected case was skipped: the endpoint lacks what they need."};
+    case ExitCode::kUsage:
+    case ExitCode::kInternal:
+      break;
+  }
+  return {"open", "!", "No verdict", "The run ended with an internal error."};
+}
+
+// --- parts of the head -------------------------------------------------------------------------
+
+std::string alert(const std::string& title, const std::string& items) {
+  if (items.empty()) return {};
+  return fmt::format("<div class=\"alert\"><p><b>{}:</b></p>\n<ul>\n{}</ul></div>\n", title, items);
+}
+
+std::string list_items(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += fmt::format("<li>{}</li>\n", html(text));
+  return out;
+}
+
+// What needs to be said before anything else: why the run stopped, and where the baseline is wrong.
+std::string alerts(const SuiteResult& result, const ReportContext& context) {
+  std::string out;
+  if (!context.stopped_because.empty()) {
+    out +=
+        fmt::format("<p class=\"alert\"><b>Stopped:</b> {}</p>\n", html(context.stopped_because));
+  }
+  std::string complaints = list_items(result.baseline_complaints);
+  for (const CaseResult& entry : result.cases) {
+    if (!entry.unexpected_pass) continue;
+    complaints += fmt::format("<li>Unexpected pass: {}</li>\n", link(entry.test_case->id));
+  }
+  return out + alert("The baseline is out of date", complaints) +
+         alert("Of the baseline", list_items(result.baseline_notes));
+}
+
+// Which cases the run was to have, as options, each after a blank; empty for all.
+std::string selection_text(const Selection& selection) {
+  std::string out;
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) out += fmt::format(" {} {}", option, shell_word(value));
+  };
+  add("--run", selection.run);
+  add("--skip", selection.skip);
+  add("--tag", selection.tags);
+  add("--requirement", selection.requirements);
+  if (selection.shards > 1) out += fmt::format(" --shard {}/{}", selection.shard, selection.shards);
+  return out;
+}
+
+// What was left out of the run; nothing when that was nothing.
+std::string selection_fact(const SuiteResult& result, const ReportContext& context) {
+  const std::string options = selection_text(context.selection);
+  if (options.empty()) return {};
+  std::string of;
+  if (context.known_cases > 0) {
+    of = fmt::format(": {} of {}", result.cases.size(), plural(context.known_cases, "case"));
+  }
+  return fmt::format("<dt>Selected</dt><dd><code>{}</code>{}</dd>\n", html(options.substr(1)), of);
+}
+
+std::string counts(const Summary& summary) {
+  struct Count {
+    std::size_t number;
+    std::string_view tone;
+    std::string_view sign;
+    std::string_view word;
+  };
+  std::string out;
+  for (const Count& count :
+       std::initializer_list<Count>{{summary.passed, "good", "✓", "passed"},
+                                    {summary.failed, "bad", "✗", "failed"},
+                                    {summary.warnings, "doubt", "!", "warnings"},
+                                    {summary.expected_failures, "doubt", "x", "expected failures"},
+                                    {summary.inconclusive, "doubt", "?", "inconclusive"},
+                                    {summary.skipped, "quiet", "–", "skipped"},
+                                    {summary.not_run, "quiet", "·", "not run"}}) {
+    if (count.number == 0 && count.word != "passed" && count.word != "failed") continue;
+    out += fmt::format(
+        "<li class=\"badge {}\"><span class=\"sign\" aria-hidden=\"true\">{}</span> <b>{}</b> "
+        "{}</li>\n",
+        count.number == 0 ? "quiet" : count.tone, count.sign, count.number, count.word);
+  }
+  return out;
+}
+
+std::string levels(const SuiteResult& result, const Catalogue& catalogue) {
+  struct Score {
+    std::size_t passed = 0;
+    std::size_t all = 0;
+  };
+  std::map<Level, Score> scores;
+  for (const CaseResult& entry : result.cases) {
+    Score& score = scores[catalogue.level_of(*entry.test_case)];
+    ++score.all;
+    if (entry.verdict == Verdict::kPassed) ++score.passed;
+  }
+  constexpr std::array kWords = {"MUST", "SHOULD", "MAY"};
+  std::string out;
+  for (const auto& [level, score] : scores) {
+    out += fmt::format("<li>{} <b>{}</b> of {}</li>\n", kWords.at(static_cast<std::size_t>(level)),
+                       score.passed, score.all);
+  }
+  return out;
+}
+
+std::string seconds(std::chrono::microseconds time) {
+  const double value = static_cast<double>(time.count()) / 1e6;
+  return value < 120 ? fmt::format("{:.2f} s", value) : fmt::format("{:.1f} min", value / 60);
+}
+
+std::string dialect_text(const SuiteResult& result) {
+  std::string out = observed_dialect(result);
+  if (out == "unknown") out += " (no reply told)";
+  return out;
+}
+
+// For readers without JavaScript: each case that did not pass, in a sentence or two.
+std::string static_list(const SuiteResult& result, const Catalogue& catalogue) {
+  std::string out;
+  for (const CaseResult& entry : result.cases) {
+    const bool calm = entry.verdict == Verdict::kPassed || entry.verdict == Verdict::kSkipped ||
+                      entry.verdict == Verdict::kNotRun;
+    if (calm) continue;
+    out +=
+        fmt::format("<li><b>{}</b> <code>{}</code> {}: {}", name(entry.verdict),
+                    html(entry.test_case->id), html(entry.test_case->title), html(entry.message));
+    if (const Requirement* rule = catalogue.find(entry.requirement)) {
+      out += fmt::format(". Rule {} ({}): {}", html(rule->id), name(rule->level), html(rule->text));
+    }
+    if (!entry.expected.empty() || !entry.actual.empty()) {
+      out += fmt::format(" Expected <code>{}</code>, actual <code>{}</code>.", html(entry.expected),
+                         html(entry.actual));
+    }
+    out += "</li>\n";
+  }
+  return out.empty() ? "<p>Nothing did not pass.</p>\n" : "<ul>\n" + out + "</ul>\n";
+}
+
+// --- data, scripts and what they may do ---------------------------------------------------------
+
+ordered_json requirement_document(const Requirement& requirement) {
+  return {{"id", requirement.id},
+          {"level", name(requirement.level)},
+          {"binds", requirement.binds},
+          {"text", requirement.text},
+          {"section", requirement.section},
+          {"source", requirement.source},
+          {"documents", requirement.documents},
+          {"dialects", ordered_json(requirement.dialects)},
+          {"observe", requirement.observe},
+          {"untestable", requirement.untestable},
+          {"open", requirement.open},
+          {"outcomes", requirement.outcomes}};
+}
+
+// What the page's scripts read.
+std::string page_data(const SuiteResult& result, const Catalogue& catalogue,
+                      const ReportContext& context) {
+  ordered_json data;
+  data["report"] = report_document(result, catalogue, context);
+  data["requirements"] = ordered_json::array();
+  for (const Requirement& requirement : catalogue.all()) {
+    data["requirements"].push_back(requirement_document(requirement));
+  }
+  // The cases of a family have the same lines: these are there once.
+  data["sources"] = ordered_json::array();
+  data["source_of"] = ordered_json::array();
+  std::map<std::string_view, std::size_t> places;
+  for (const CaseResult& entry : result.cases) {
+    const auto [place, added] = places.emplace(entry.test_case->source, places.size());
+    if (added) data["sources"].push_back(entry.test_case->source);
+    data["source_of"].push_back(place->second);
+  }
+  return data_island(data);
+}
+
+}  // namespace
+
+std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
+                    const ReportContext& context) {
+  const std::string style = joined_files(report_page_files(), ".css");
+  const std::string script = joined_files(report_page_files(), ".js");
+  const Headline head = headline(result, catalogue, context);
+  const Summary& summary = result.summary;
+  return fill_page(joined_files(report_page_files(), ".html"),
+                   {{"policy", html(page_policy(style, script))},
+                    {"style", style},
+                    {"script", script},
+                    {"data", page_data(result, catalogue, context)},
+                    {"kind", std::string(head.kind)},
+                    {"sign", std::string(head.sign)},
+                    {"title", html(head.title)},
+                    {"sentence", html(head.sentence)},
+                    {"alerts", alerts(result, context)},
+                    {"counts", counts(summary)},
+                    {"selection", selection_fact(result, context)},
+                    {"levels", levels(result, catalogue)},
+                    {"passed", std::to_string(summary.passed)},
+                    {"planned", std::to_string(result.cases.size())},
+                    {"ran", std::to_string(cases_run(result))},
+                    {"skipped", std::to_string(summary.skipped)},
+                    {"not_run", std::to_string(summary.not_run)},
+                    {"endpoint", html(context.endpoint)},
+                    {"dialect", html(dialect_text(result))},
+                    {"profile", html(name(context.profile))},
+                    {"started", html(context.started)},
+                    {"duration", seconds(result.duration)},
+                    {"seed", std::to_string(context.seed)},
+                    {"version", html(suite_version())},
+                    {"exit_code", std::to_string(static_cast<int>(exit_code(result)))},
+                    {"command", html(context.command + selection_text(context.selection))},
+                    {"static_list", static_list(result, catalogue)}});
+}
+
+}  // namespace fencepost::conformance

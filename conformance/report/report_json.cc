@@ -1,0 +1,229 @@
+#include "conformance/report/report_json.h"
+
+#include "base/bytes.h"
+#include "codec/base16.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using nlohmann::ordered_json;
+
+double milliseconds(std::chrono::microseconds time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
+
+std::string_view name(Direction direction) {
+  switch (direction) {
+    case Direction::kSent:
+      return "sent";
+    case Direction::kReceived:
+      return "received";
+    case Direction::kEvent:
+      return "event";
+  }
+  return "event";
+}
+
+// In full: a reader gets the bytes back.
+std::string escape_all(const std::string& bytes) { return escape(bytes, bytes.size()); }
+
+// Everything a peer may have sent is escaped: JSON strings must be UTF-8, and payloads need not be.
+ordered_json to_json(const TranscriptEntry& entry) {
+  ordered_json out;
+  out["ms"] = milliseconds(entry.time);
+  out["client"] = entry.client;
+  out["direction"] = name(entry.direction);
+  out["summary"] = entry.summary;
+  if (entry.direction == Direction::kEvent) return out;
+  const codec::Message& message = entry.message;
+  out["topic"] = escape_all(message.topic);
+  out["payload"] = escape(message.payload, kMaxTranscriptPayload);
+  out["payload_bytes"] = entry.payload_bytes;
+  out["qos"] = message.qos;
+  out["retain"] = message.retain;
+  if (message.duplicate) out["duplicate"] = true;
+  if (message.response_topic) out["response_topic"] = escape_all(*message.response_topic);
+  if (message.correlation_data)
+    out["correlation_data"] = codec::base16_encode(*message.correlation_data);
+  if (message.content_type) out["content_type"] = escape_all(*message.content_type);
+  if (message.payload_format) out["payload_format"] = *message.payload_format;
+  if (message.expiry_seconds) out["expiry_seconds"] = *message.expiry_seconds;
+  ordered_json properties = ordered_json::array();
+  for (const auto& [key, value] : message.user_properties) {
+    properties.push_back(ordered_json::array({escape_all(key), escape_all(value)}));
+  }
+  out["user_properties"] = std::move(properties);
+  return out;
+}
+
+using Forms = std::map<codec::Divergence, std::set<codec::DialectId>>;
+using OpenPoints = std::map<std::string, std::set<std::string>>;
+
+ordered_json to_json(const Forms& forms) {
+  ordered_json out = ordered_json::object();
+  for (const auto& [divergence, dialects] : forms) {
+    ordered_json list = ordered_json::array();
+    for (const codec::DialectId id : dialects) list.push_back(codec::dialect(id).name);
+    out[std::string(codec::name(divergence))] = std::move(list);
+  }
+  return out;
+}
+
+ordered_json to_json(const OpenPoints& points) {
+  ordered_json out = ordered_json::object();
+  for (const auto& [id, outcomes] : points) out[id] = outcomes;
+  return out;
+}
+
+ordered_json forms(const CaseResult& result) {
+  Forms out;
+  for (const auto& [divergence, dialect] : result.forms) out[divergence].insert(dialect);
+  return to_json(out);
+}
+
+ordered_json open_points(const CaseResult& result) {
+  OpenPoints out;
+  for (const auto& [id, outcome] : result.open_points) out[id].insert(outcome);
+  return to_json(out);
+}
+
+ordered_json axes(const Case& test_case) {
+  ordered_json out = ordered_json::object();
+  for (const AxisBinding& binding : test_case.axes) out[binding.axis] = binding.value;
+  return out;
+}
+
+ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
+                     const ReportContext& context) {
+  const Case& test_case = *result.test_case;
+  ordered_json out;
+  out["id"] = test_case.id;
+  out["area"] = test_case.area;
+  out["title"] = test_case.title;
+  if (!test_case.axes.empty()) out["axes"] = axes(test_case);
+  out["requirements"] = test_case.requirements;
+  out["divergences"] = ordered_json::array();
+  for (const codec::Divergence divergence : test_case.divergences) {
+    out["divergences"].push_back(codec::name(divergence));
+  }
+  out["level"] = name(catalogue.level_of(test_case));
+  const bool warning =
+      result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
+  out["verdict"] = warning ? "warning" : name(result.verdict);
+  out["duration_ms"] = milliseconds(result.duration);
+  out["message"] = result.message;
+  out["file"] = test_case.position.file;
+  out["line"] = test_case.position.line;
+  if (result.verdict != Verdict::kPassed && !result.requirement.empty()) {
+    ordered_json failure;
+    failure["requirement"] = result.requirement;
+    failure["step"] = result.step;
+    failure["line"] = result.position.line;
+    failure["expected"] = result.expected;
+    failure["actual"] = result.actual;
+    if (!result.signature.empty()) failure["signature"] = result.signature;
+    out["failure"] = std::move(failure);
+  }
+  if (!result.baseline.empty()) out["baseline"] = result.baseline;
+  if (result.unexpected_pass) out["unexpected_pass"] = true;
+  out["reproduce"] = reproduce_command(context, test_case);
+  out["forms_observed"] = forms(result);
+  out["open_points_observed"] = open_points(result);
+  out["round_trips_ms"] = ordered_json::array();
+  for (const endpoint::Duration time : result.round_trips) {
+    out["round_trips_ms"].push_back(milliseconds(time));
+  }
+  out["transcript"] = ordered_json::array();
+  for (const TranscriptEntry& entry : result.transcript)
+    out["transcript"].push_back(to_json(entry));
+  return out;
+}
+
+ordered_json to_json(const Summary& summary) {
+  return {{"passed", summary.passed},
+          {"failed", summary.failed},
+          {"warnings", summary.warnings},
+          {"skipped", summary.skipped},
+          {"inconclusive", summary.inconclusive},
+          {"expected_failures", summary.expected_failures},
+          {"not_run", summary.not_run}};
+}
+
+ordered_json to_json(const Selection& selection) {
+  return {{"run", selection.run},
+          {"skip", selection.skip},
+          {"tags", selection.tags},
+          {"requirements", selection.requirements}};
+}
+
+ordered_json to_json(const ReportPart& part) {
+  ordered_json out = {{"file", part.file},
+                      {"shard", part.shard},
+                      {"seed", part.seed},
+                      {"started", part.started},
+                      {"duration_ms", milliseconds(part.duration)},
+                      {"exit_code", part.exit_code}};
+  if (!part.stopped_because.empty()) out["stopped_because"] = part.stopped_because;
+  return out;
+}
+
+// How the run ended, as far as it did not come to its end.
+void add_end(ordered_json& out, const SuiteResult& result, const ReportContext& context) {
+  if (!context.stopped_because.empty()) out["stopped_because"] = context.stopped_because;
+  if (result.endpoint_lost) out["endpoint_lost"] = true;
+  if (!result.lost_message.empty()) out["lost_message"] = result.lost_message;
+  if (result.interrupted) out["interrupted"] = true;
+}
+
+ordered_json latency(const SuiteResult& result, const PreflightReport& preflight) {
+  return {{"round_trips", result.round_trips.size()},
+          {"p50", milliseconds(percentile(result.round_trips, 50))},
+          {"p99", milliseconds(percentile(result.round_trips, 99))},
+          {"unloaded_p50", milliseconds(preflight.round_trip_p50)},
+          {"unloaded_p99", milliseconds(preflight.round_trip_p99)}};
+}
+
+}  // namespace
+
+ordered_json report_document(const SuiteResult& result, const Catalogue& catalogue,
+                             const ReportContext& context) {
+  ordered_json out;
+  out["suite_version"] = suite_version();
+  out["endpoint"] = context.endpoint;
+  out["profile"] = name(context.profile);
+  out["dialect_observed"] = observed_dialect(result);
+  out["forms_observed"] = to_json(result.forms);
+  out["open_points_observed"] = to_json(result.open_points);
+  out["seed"] = context.seed;
+  out["strict"] = context.strict;
+  out["selection"] = to_json(context.selection);
+  out["shard"] = {{"index", context.selection.shard}, {"of", context.selection.shards}};
+  out["command"] = context.command;
+  out["started"] = context.started;
+  out["duration_ms"] = milliseconds(result.duration);
+  out["latency_ms"] = latency(result, context.preflight);
+  out["clock_offset_ms"] = context.preflight.clock_offset_ms;
+  out["clock_offset_bounds_ms"] = {{"low", context.preflight.clock_bounds.low_ms},
+                                   {"high", context.preflight.clock_bounds.high_ms},
+                                   {"source", name(context.preflight.clock_source)}};
+  out["exit_code"] = static_cast<int>(exit_code(result));
+  if (!result.baseline_complaints.empty()) {
+    out["baseline_complaints"] = result.baseline_complaints;
+  }
+  add_end(out, result, context);
+  for (const ReportPart& part : context.parts) out["parts"].push_back(to_json(part));
+  out["summary"] = to_json(result.summary);
+  out["cases"] = ordered_json::array();
+  for (const CaseResult& entry : result.cases)
+    out["cases"].push_back(to_json(entry, catalogue, context));
+  return out;
+}
+
+std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
+                    const ReportContext& context) {
+  return report_document(result, catalogue, context)
+             .dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace fencepost::conformance

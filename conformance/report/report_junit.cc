@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <pugixml.hpp>
+
+#include "conformance/report/findings.h"
+#include "conformance/report/report.h"
+#include "conformance/text/printable.h"
+#include "endpoint/url.h"
+
+namespace fencepost::conformance {
+namespace {
+
+// GitLab refuses files of more than 30 MB. Texts and transcripts of failures share this much of it;
+// what is left is enough for thousands of cases, which need about a kilobyte each.
+constexpr std::size_t kMostBytesOfTexts = 20'000'000;
+constexpr std::size_t kMostBytesOfOneTranscript = 256'000;
+constexpr std::size_t kMostBytesOfOneText = 20'000;
+constexpr std::size_t kMostBytesOfOneMessage = 2'000;
+
+// As much of any text as one attribute may be.
+std::string message_text(std::string_view text) {
+  return shortened(printable(text), kMostBytesOfOneMessage);
+}
+
+std::string seconds(std::chrono::microseconds time) {
+  return fmt::format("{:.6f}", static_cast<double>(time.count()) / 1e6);
+}
+
+struct Counts {
+  std::size_t tests = 0;
+  std::size_t failures = 0;
+  std::size_t errors = 0;
+  std::size_t skipped = 0;
+  std::chrono::microseconds time{0};
+
+  void add(const Counts& other) {
+    tests += other.tests;
+    failures += other.failures;
+    errors += other.errors;
+    skipped += other.skipped;
+    time += other.time;
+  }
+};
+
+constexpr std::array kCountAttributes = {"tests", "failures", "errors", "skipped", "time"};
+
+// Of a node that counted() has prepared.
+void set_counts(pugi::xml_node node, const Counts& counts) {
+  node.attribute("tests") = counts.tests;
+  node.attribute("failures") = counts.failures;
+  node.attribute("errors") = counts.errors;
+  node.attribute("skipped") = counts.skipped;
+  node.attribute("time") = seconds(counts.time).c_str();
+}
+
+void add_property(pugi::xml_node properties, const char* name, const std::string& value) {
+  pugi::xml_node property = properties.append_child("property");
+  property.append_attribute("name") = name;
+  property.append_attribute("value") = message_text(value).c_str();
+}
+
+struct Outcome {
+  const char* kind;  // skipped, failure or error
+  std::string type{};
+  std::string message{};
+  std::string text{};
+};
+
+void add_outcome(pugi::xml_node test, const Outcome& outcome) {
+  pugi::xml_node child = test.append_child(outcome.kind);
+  if (!outcome.type.empty()) child.append_attribute("type") = outcome.type.c_str();
+  child.append_attribute("message") = message_text(outcome.message).c_str();
+  if (!outcome.text.empty()) child.text().set(outcome.text.c_str());
+}
+
+// The one child that says why a test is not simply passed; nothing when it is.
+std::optional<Outcome> outcome_of(const CaseResult& result, const Catalogue& catalogue,
+                                  const ReportContext& context) {
+  if (result.verdict == Verdict::kSkipped) return Outcome{"skipped", "", result.message};
+  const std::string text = evidence(result, catalogue, context);
+  if (result.verdict == Verdict::kLost || result.verdict == Verdict::kNotRun) {
+    const std::string reason =
+        result.message.empty() ? "the run ended before this case" : result.message;
+    return Outcome{"error", std::string(name(result.verdict)), reason, text};
+  }
+  const auto finding = finding_of(result, catalogue, context.strict);
+  if (!finding) return std::nullopt;
+  switch (finding->kind) {
+    case FindingKind::kFailure:
+      return Outcome{"failure", loud_name(finding->level), headline(*finding), text};
+    case FindingKind::kUnexpectedPass:
+      return Outcome{"failure", "unexpected-pass", headline(*finding), text};
+    case FindingKind::kInconclusive:
+      return Outcome{"error", std::string(name(result.verdict)), headline(*finding), text};
+    case FindingKind::kExpectedFailure:
+      return Outcome{"skipped", "xfail", "KF: " + result.baseline};
+    case FindingKind::kWarning:
+      break;
+  }
+  return std::nullopt;
+}
+
+void count(const std::optional<Outcome>& outcome, Counts& counts) {
+  if (!outcome) return;
+  const std::string_view kind = outcome->kind;
+  counts.failures += kind == "failure" ? 1 : 0;
+  counts.errors += kind == "error" ? 1 : 0;
+  counts.skipped += kind == "skipped" ? 1 : 0;
+}
+
+// What the text takes in the file.
+std::size_t escaped_size(std::string_view text) {
+  std::size_t size = text.size();
+  for (const char c : text) size += c == '&' || c == '<' || c == '>' ? 4 : 0;
+  return size;
+}
+
+// Makes the tests of a document, which share two things: their names are unique, because readers
+// drop the second of two tests with one name, and their texts have a size together.
+class TestWriter {
+ public:
+  TestWriter(const Catalogue& catalogue, const ReportContext& context)
+      : catalogue_(catalogue), context_(context) {}
+
+  Counts add(pugi::xml_node suite, const CaseResult& result) {
+    const Case& test_case = *result.test_case;
+    Counts counts{.tests = 1, .time = result.duration};
+    pugi::xml_node test = suite.append_child("testcase");
+    test.append_attribute("name") = unique_name(test_case).c_str();
+    test.append_attribute("classname") = printable("statestore." + test_case.area).c_str();
+    test.append_attribute("time") = seconds(result.duration).c_str();
+    test.append_attribute("file") = printable(test_case.position.file).c_str();
+    test.append_attribute("line") = test_case.position.line;
+    pugi::xml_node properties = test.append_child("properties");
+    for (const std::string& id : test_case.requirements) {
+      add_property(properties, "requirement", id);
+    }
+    add_property(properties, "level", std::string(name(catalogue_.level_of(test_case))));
+    const auto finding = finding_of(result, catalogue_, context_.strict);
+    if (finding && finding->kind == FindingKind::kWarning) {
+      add_property(properties, "warning", evidence(result, catalogue_, context_));
+    }
+    auto outcome = outcome_of(result, catalogue_, context_);
+    if (outcome) {
+      outcome->text = within_budget(shortened(printable(outcome->text), kMostBytesOfOneText));
+      add_outcome(test, *outcome);
+    }
+    count(outcome, counts);
+    if (finding && finding->kind != FindingKind::kExpectedFailure) add_transcript(test, result);
+    return counts;
+  }
+
+ private:
+  std::string unique_name(const Case& test_case) {
+    const std::string wanted = one_line(test_case.id + " " + test_case.title);
+    std::string found = wanted;
+    for (int number = 2; !names_.insert(found).second; ++number) {
+      found = fmt::format("{} #{}", wanted, number);
+    }
+    return found;
+  }
+
+  void add_transcript(pugi::xml_node test, const CaseResult& result) {
+    std::string lines;
+    for (const TranscriptEntry& entry : result.transcript) lines += to_line(entry) + "\n";
+    if (lines.empty()) return;
+    // The end tells most: it is where the case failed.
+    if (lines.size() > kMostBytesOfOneTranscript) {
+      const std::size_t cut = lines.find('\n', lines.size() - kMostBytesOfOneTranscript) + 1;
+      lines =
+          fmt::format("({} bytes left out; the JSON report has them)\n", cut) + lines.substr(cut);
+    }
+    test.append_child("system-out").text().set(within_budget(printable(lines)).c_str());
+  }
+
+  // The text, while the file has room for it.
+  std::string within_budget(std::string text) {
+    const std::size_t size = escaped_size(text);
+    if (bytes_of_texts_ + size > kMostBytesOfTexts) {
+      return "(left out, to keep this file small; the JSON report has it)\n";
+    }
+    bytes_of_texts_ += size;
+    return text;
+  }
+
+  const Catalogue& catalogue_;
+  const ReportContext& context_;
+  std::set<std::string> names_;
+  std::size_t bytes_of_texts_ = 0;
+};
+
+// The file of a suite's cases, or the folder that holds them all.
+std::string common_path(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  std::filesystem::path common;
+  for (auto part = a.begin(); part != end; ++part) common /= *part;
+  return common.empty() ? "." : common.string();
+}
+
+// Which host was certified. Ours are processes of this machine.
+std::string host_of(const std::string& endpoint) {
+  const auto url = endpoint::parse_url(endpoint);
+  return url && !url->host.empty() ? url->host : "localhost";
+}
+
+struct Suite {
+  std::string file{};
+  std::vector<const CaseResult*> cases{};
+};
+
+// By area, in alphabetical order: the cases of an area may stand apart.
+std::map<std::string, Suite> suites_of(const SuiteResult& result) {
+  std::map<std::string, Suite> out;
+  for (const CaseResult& entry : result.cases) {
+    const auto [found, inserted] = out.try_emplace(entry.test_case->area);
+    Suite& suite = found->second;
+    const std::string& file = entry.test_case->position.file;
+    suite.file = inserted ? file : common_path(suite.file, file);
+    suite.cases.push_back(&entry);
+  }
+  return out;
+}
+
+// Gives a node its name and a place for its counts, which are known last and stand first.
+pugi::xml_node counted(pugi::xml_node node, const std::string& name) {
+  node.append_attribute("name") = printable(name).c_str();
+  for (const char* attribute : kCountAttributes) node.append_attribute(attribute);
+  return node;
+}
+
+// A stale entry of the baseline fails the run, and belongs to no case: it gets a test of its own.
+Counts add_complaints(pugi::xml_node root, const SuiteResult& result,
+                      const ReportContext& context) {
+  Counts counts;
+  if (result.baseline_complaints.empty()) return counts;
+  pugi::xml_node suite = counted(root.append_child("testsuite"), "baseline");
+  suite.append_attribute("timestamp") = context.started.c_str();
+  suite.append_attribute("hostname") = printable(host_of(context.endpoint)).c_str();
+  for (const std::string& complaint : result.baseline_complaints) {
+    ++counts.tests;
+    ++counts.failures;
+    pugi::xml_node test = suite.append_child("testcase");
+    test.append_attribute("name") = fmt::format("baseline complaint {}", counts.tests).c_str();
+    test.append_attribute("classname") = "statestore.baseline";
+    test.append_attribute("time") = seconds({}).c_str();
+    add_outcome(test, {"failure", "baseline", complaint});
+  }
+  set_counts(suite, counts);
+  return counts;
+}
+
+}  // namespace
+
+std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
+                     const ReportContext& context) {
+  pugi::xml_document document;
+  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  pugi::xml_node root = counted(document.append_child("testsuites"), "fencepost");
+  root.append_attribute("timestamp") = context.started.c_str();
+  TestWriter tests(catalogue, context);
+  Counts total;
+  for (const auto& [area, entry] : suites_of(result)) {
+    pugi::xml_node suite = counted(root.append_child("testsuite"), area);
+    suite.append_attribute("timestamp") = context.started.c_str();
+    suite.append_attribute("hostname") = printable(host_of(context.endpoint)).c_str();
+    suite.append_attribute("file") = printable(entry.file).c_str();
+    pugi::xml_node properties = suite.append_child("properties");
+    add_property(properties, "endpoint", context.endpoint);
+    add_property(properties, "profile", std::string(name(context.profile)));
+    add_property(properties, "dialect_observed", observed_dialect(result));
+    add_property(properties, "seed", std::to_string(context.seed));
+    if (!context.stopped_because.empty()) {
+      add_property(properties, "stopped_because", context.stopped_because);
+    }
+    Counts counts;
+    for (const CaseResult* test : entry.cases) counts.add(tests.add(suite, *test));
+    set_counts(suite, counts);
+    total.add(counts);
+  }
+  total.add(add_complaints(root, result, context));
+  total.time = result.duration;
+  set_counts(root, total);
+  std::ostringstream out;
+  document.save(out, "  ");
+  return out.str();
+}
+
+}  // namespace fencepost::conformance

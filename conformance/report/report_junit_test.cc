@@ -1,0 +1,247 @@
+// JUnit reports: what readers of such files rely on. The text of a whole one is in report_test.cc,
+// and tests/junit_sarif_test.py gives real ones and those made here to other people's parsers.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pugixml.hpp>
+
+#include "conformance/report/report.h"
+#include "conformance/report/report_sample.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+struct Junit {
+  explicit Junit(const Sample& run, const ReportContext& context = sample_context())
+      : text(to_junit(run.result, fake::catalogue(), context)) {
+    const auto outcome = document.load_buffer(text.data(), text.size());
+    EXPECT_TRUE(outcome) << outcome.description();
+  }
+
+  // The test of a case, by the beginning of its name.
+  [[nodiscard]] pugi::xml_node test(const std::string& id) const {
+    return document.select_node(("//testcase[starts-with(@name, '" + id + " ')]").c_str()).node();
+  }
+  [[nodiscard]] pugi::xml_node root() const { return document.child("testsuites"); }
+
+  std::string text;
+  pugi::xml_document document;
+};
+
+std::string attribute(pugi::xml_node node, const char* name) {
+  return node.attribute(name).as_string("none");
+}
+
+// The names of a node's children, in order.
+std::vector<std::string> children(pugi::xml_node node) {
+  std::vector<std::string> out;
+  for (const pugi::xml_node child : node.children()) out.emplace_back(child.name());
+  return out;
+}
+
+// The names of a node's attributes, in order.
+std::vector<std::string> attributes(pugi::xml_node node) {
+  std::vector<std::string> out;
+  for (const pugi::xml_attribute entry : node.attributes()) out.emplace_back(entry.name());
+  return out;
+}
+
+TEST(Junit, SkipsAnExpectedFailureAndSaysWhy) {
+  const Junit report(with_baseline());
+  EXPECT_THAT(report.text, HasSubstr("<skipped type=\"xfail\" message=\"KF: NEX not honoured, "
+                                     "ACME-12\" />"));
+  EXPECT_THAT(children(report.test("known")), ElementsAre("properties", "skipped"));
+}
+
+TEST(Junit, FailsAnUnexpectedPassOfAnyLevel) {
+  const Sample run = with_baseline();
+  EXPECT_EQ(run.result.summary.failed, 1U);  // the requirement is a "should"
+  const Junit report(run);
+  const pugi::xml_node failure = report.test("mended").child("failure");
+  EXPECT_EQ(attribute(failure, "type"), "unexpected-pass");
+  EXPECT_EQ(attribute(failure, "message"), "the case passes, and the baseline says that it fails");
+  EXPECT_THAT(failure.text().as_string(), HasSubstr("baseline: SCAN absent, ACME-40\n"));
+}
+
+TEST(Junit, HasATestForEachComplaintAboutTheBaseline) {
+  const Junit report(with_baseline());
+  const pugi::xml_node suite =
+      report.root().find_child_by_attribute("testsuite", "name", "baseline");
+  EXPECT_EQ(attribute(suite, "tests"), "1");
+  EXPECT_EQ(attribute(suite, "failures"), "1");
+  const pugi::xml_node failure = suite.child("testcase").child("failure");
+  EXPECT_EQ(attribute(failure, "type"), "baseline");
+  EXPECT_EQ(attribute(failure, "message"), "known.yaml:4: the entry gone.* matches no case");
+  EXPECT_EQ(attribute(report.root(), "tests"), "4");
+  EXPECT_EQ(attribute(report.root(), "failures"), "2");
+  EXPECT_EQ(attribute(report.root(), "skipped"), "1");
+}
+
+TEST(Junit, HasItsAttributesInTheirUsualOrder) {
+  const Junit report(every_verdict());
+  EXPECT_THAT(attributes(report.root()),
+              ElementsAre("name", "tests", "failures", "errors", "skipped", "time", "timestamp"));
+  const pugi::xml_node suite = report.root().child("testsuite");
+  EXPECT_THAT(attributes(suite), ElementsAre("name", "tests", "failures", "errors", "skipped",
+                                             "time", "timestamp", "hostname", "file"));
+  EXPECT_THAT(attributes(suite.child("testcase")),
+              ElementsAre("name", "classname", "time", "file", "line"));
+  EXPECT_THAT(children(report.test("bad")), ElementsAre("properties", "failure"));
+}
+
+TEST(Junit, NamesTheHostThatWasCertified) {
+  for (const auto& [endpoint, host] : std::vector<std::pair<std::string, std::string>>{
+           {"mqtts://ann:***@[fe80::2]:8883", "fe80::2"},
+           {"mqtt://broker.example:1883", "broker.example"},
+           {"embedded", "localhost"},
+           {every_byte(), "localhost"}}) {
+    ReportContext context = sample_context();
+    context.endpoint = endpoint;
+    const Junit report(every_verdict(), context);
+    EXPECT_EQ(attribute(report.root().child("testsuite"), "hostname"), host);
+  }
+}
+
+TEST(Junit, GivesTheFileOfASuiteOrTheFolderOfItsFiles) {
+  const auto file_of = [](const std::vector<std::string>& files) {
+    Sample run({{.id = "one"}, {.id = "two"}, {.id = "three"}});
+    for (std::size_t i = 0; i < files.size(); ++i) run.cases[i].position.file = files[i];
+    const Junit report(run);
+    return attribute(report.root().child("testsuite"), "file");
+  };
+  EXPECT_EQ(file_of({"s/a.yaml", "s/a.yaml", "s/a.yaml"}), "s/a.yaml");
+  EXPECT_EQ(file_of({"s/a.yaml", "s/ab.yaml", "s/a.yaml"}), "s");
+  EXPECT_EQ(file_of({"/s/t/a.yaml", "/s/t/b.yaml", "/s/u/c.yaml"}), "/s");
+  EXPECT_EQ(file_of({"a.yaml", "b.yaml", "c.yaml"}), ".");
+}
+
+TEST(Junit, GivesTwoResultsOfOneCaseTwoNames) {
+  Sample run({{.id = "one"}});
+  run.result.cases.push_back(run.result.cases.front());
+  run.result.cases.push_back(run.result.cases.front());
+  const Junit report(run);
+  std::vector<std::string> names;
+  for (const auto& found : report.document.select_nodes("//testcase")) {
+    names.push_back(attribute(found.node(), "name"));
+  }
+  EXPECT_THAT(names, ElementsAre("one A case", "one A case #2", "one A case #3"));
+}
+
+TEST(Junit, KeepsNamesOnOneLine) {
+  Sample run({{.id = "one"}});
+  run.cases[0].title = "a\nb\tc";
+  EXPECT_EQ(attribute(Junit(run).test("one"), "name"), "one a b c");
+}
+
+TEST(Junit, SaysWhyARunStopped) {
+  ReportContext context = sample_context();
+  context.stopped_because = "no broker";
+  const Junit report(every_verdict(), context);
+  EXPECT_EQ(report.document
+                .select_nodes("//testsuite/properties/property[@name='stopped_because' "
+                              "and @value='no broker']")
+                .size(),
+            2U);
+}
+
+TEST(Junit, HasTranscriptsOnlyOfWhatSomebodyMustLookAt) {
+  Sample run = every_verdict();
+  for (CaseResult& entry : run.result.cases) {
+    entry.transcript = {{.client = "a", .direction = Direction::kEvent, .summary = "connected"}};
+  }
+  const Junit report(run);
+  std::set<std::string> with_transcript;
+  for (const auto& found : report.document.select_nodes("//testcase[system-out]")) {
+    with_transcript.insert(attribute(found.node(), "name"));
+  }
+  EXPECT_THAT(with_transcript, ElementsAre("bad A case", "late A case", "warns A case"));
+}
+
+TEST(Junit, StaysBelowTheSizeThatGitLabTakes) {
+  constexpr std::size_t kCases = 60;
+  std::vector<Told> told;
+  for (std::size_t i = 0; i < kCases; ++i) {
+    told.push_back({.id = fmt::format("c{}", i),
+                    .verdict = Verdict::kFailed,
+                    .message = std::string(50'000, '&'),
+                    .actual = std::string(50'000, '<')});
+  }
+  Sample run(told);
+  for (CaseResult& entry : run.result.cases) {
+    for (int i = 0; i < 1'000; ++i) {
+      entry.transcript.push_back({.client = "a",
+                                  .direction = Direction::kEvent,
+                                  .summary = fmt::format("{} {}", i, std::string(300, '&'))});
+    }
+  }
+  const Junit report(run);
+  EXPECT_LT(report.text.size(), 30'000'000U);
+  EXPECT_GT(report.text.size(), 20'000'000U);
+  const std::string first = report.test("c0").child("system-out").text().as_string();
+  EXPECT_THAT(first, StartsWith("("));
+  EXPECT_THAT(first.substr(0, 80), HasSubstr("bytes left out; the JSON report has them)\n"));
+  EXPECT_THAT(first, HasSubstr("999 &&"));
+  EXPECT_EQ(report.test("c59").child("system-out").text().as_string(),
+            std::string("(left out, to keep this file small; the JSON report has it)\n"));
+  EXPECT_EQ(attribute(report.root(), "failures"), "60");
+}
+
+TEST(Junit, HoldsEveryByte) {
+  const Junit report(any_bytes());
+  const pugi::xml_node failure = report.test("failed").child("failure");
+  std::string shown;
+  for (int byte = 0; byte < 0x20; ++byte) {
+    shown += byte == '\n' || byte == '\t' ? std::string(1, static_cast<char>(byte))
+                                          : fmt::format("\\x{:02x}", byte);
+  }
+  for (int byte = 0x20; byte < 0x7f; ++byte) shown += static_cast<char>(byte);
+  for (int byte = 0x7f; byte < 256; ++byte) shown += fmt::format("\\x{:02x}", byte);
+  shown += "]]><!--&amp;<a href=\"x\">'|`*_{0}::error::\xc3\xa9";
+  shown += "\\xef\\xbf\\xbe\\xed\\xa0\\x80\\xf0\\x9f";
+  EXPECT_EQ(attribute(failure, "message"), shown);
+  EXPECT_THAT(failure.text().as_string(), HasSubstr("\nactual:   " + shown + "\n"));
+  EXPECT_THAT(report.test("failed").child("system-out").text().as_string(), HasSubstr(shown));
+  EXPECT_EQ(attribute(report.test("expected-failure").child("skipped"), "message"), "KF: " + shown);
+}
+
+// What is in them is tested by those who read them: the reports that no real run of today's program
+// makes, for tests/junit_sarif_test.py, which names the folder.
+TEST(Samples, AreWrittenForOtherParsers) {
+  const char* named = std::getenv("FENCEPOST_SAMPLES");  // NOLINT(concurrency-mt-unsafe)
+  const std::string folder = named != nullptr ? named : testing::TempDir();
+  ReportContext stopped = sample_context(true);
+  stopped.stopped_because = every_byte();
+  stopped.endpoint = every_byte();
+  stopped.command = every_byte();
+  const auto write = [&](const std::string& name, const Sample& run, const ReportContext& context) {
+    const std::string path = folder + "/fencepost-" + name;
+    const Catalogue catalogue = fake::catalogue();
+    std::ofstream(path + ".xml") << to_junit(run.result, catalogue, context);
+    std::ofstream(path + ".sarif") << to_sarif(run.result, catalogue, context);
+    std::ofstream(path + ".badge") << to_badge(run.result, catalogue, context);
+    for (const char* kind : {".xml", ".sarif", ".badge"}) {
+      EXPECT_GT(std::filesystem::file_size(path + kind), 0U);
+      if (named == nullptr) std::filesystem::remove(path + kind);
+    }
+  };
+  write("verdicts", every_verdict(), sample_context());
+  write("strict", every_verdict(), sample_context(true));
+  write("baseline", with_baseline(), sample_context());
+  write("bytes", any_bytes(), stopped);
+  write("empty", Sample({}), stopped);
+}
+
+}  // namespace
+}  // namespace fencepost::conformance

@@ -1,0 +1,36 @@
+// Reads a JSON report back, so that runs can be put together or compared.
+//
+//   const auto file = read_file("shard-1.json");
+//   const Result<Report, std::string> report = read_report(*file, library);
+//   if (!report) complain(report.error());  // shard-1.json: /cases/3/verdict: ...
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "conformance/report/report.h"
+#include "conformance/scenario/library.h"
+
+namespace fencepost::conformance {
+
+struct Report {
+  std::string file;
+  SuiteResult result;  // points to the cases of the library that it was read with
+  ReportContext context;
+};
+
+// The report that this version of the suite has written, with the cases of `library`, which must
+// outlive it. Written again, it is the same byte for byte; what a report does not hold (of a passed
+// case the last step, for one) is as in a new CaseResult.
+//
+// The error is for people: which file, where in it (a line, or a JSON pointer such as
+// /cases/3/verdict), what is wrong, and what to do. A report of another version, of other cases, or
+// one that was changed by hand so that it contradicts itself, is refused.
+[[nodiscard]] Result<Report, std::string> read_report(const SourceFile& file,
+                                                      const Library& library);
+
+// The same for a file on disk.
+[[nodiscard]] Result<Report, std::string> read_report(const std::string& path,
+                                                      const Library& library);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,160 @@
+// Test only: runs that reports are made of, without a run.
+//
+//   const Sample run = every_verdict();
+//   to_junit(run.result, fake::catalogue(), sample_context());
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/report/report.h"
+#include "conformance/run/suite.h"
+#include "conformance/testing/fake_endpoint.h"
+
+namespace fencepost::conformance {
+
+inline ReportContext sample_context(bool strict = false) {
+  using namespace std::chrono_literals;
+  return {.endpoint = "mqtt://host:1883",
+          .profile = codec::Profile::kAuto,
+          .seed = 7,
+          .strict = strict,
+          .command = "fencepost certify --seed 7",
+          .started = "2026-01-01T00:00:00Z",
+          .preflight = {.round_trip_p50 = 1ms,
+                        .round_trip_p99 = 2ms,
+                        .clock_offset_ms = -3,
+                        .clock_bounds = {-5, -1},
+                        .clock_source = ClockSource::kRefusals}};
+}
+
+// A case and what became of it.
+struct Told {
+  std::string id;
+  Verdict verdict = Verdict::kPassed;
+  std::string area = "set";
+  std::string requirements = "R-MUST-1";
+  std::string message{};
+  std::string actual{};
+  std::string baseline{};
+  bool unexpected_pass = false;
+};
+
+// A run, and the cases that its results point to.
+struct Sample {
+  explicit Sample(const std::vector<Told>& all) {
+    using namespace std::chrono_literals;
+    cases.reserve(all.size());
+    for (const Told& told : all) {
+      cases.push_back(fake::case_of({.id = told.id,
+                                     .area = told.area,
+                                     .requirements = told.requirements,
+                                     .steps = "- get: k\n  expect: missing\n"}));
+      CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
+      entry.position = cases.back().position;
+      entry.message = told.message;
+      entry.baseline = told.baseline;
+      entry.unexpected_pass = told.unexpected_pass;
+      entry.duration = 1500us;
+      const bool blames = told.verdict == Verdict::kFailed ||
+                          told.verdict == Verdict::kInconclusive ||
+                          told.verdict == Verdict::kExpectedFailure;
+      if (blames && !told.unexpected_pass) {
+        entry.requirement = cases.back().requirements.front();
+        entry.step = 1;
+        entry.position = cases.back().steps[0].position;
+        entry.expected = "$-1\\r\\n";
+        entry.actual = told.actual;
+      }
+      result.cases.push_back(std::move(entry));
+    }
+    result.duration = 12ms;
+  }
+  Sample(const Sample&) = delete;  // the results would point into the other's cases
+  Sample& operator=(const Sample&) = delete;
+  Sample(Sample&&) = default;
+  Sample& operator=(Sample&&) = default;
+  ~Sample() = default;
+
+  std::vector<Case> cases;
+  SuiteResult result;
+};
+
+inline Sample every_verdict() {
+  using namespace std::chrono_literals;
+  Sample run(
+      {{.id = "good"},
+       {.id = "bad", .verdict = Verdict::kFailed, .message = "wrong", .actual = "+OK\\r\\n"},
+       {.id = "warns",
+        .verdict = Verdict::kFailed,
+        .requirements = "R-SHOULD-1",
+        .message = "not nice",
+        .actual = "-"},
+       {.id = "late", .verdict = Verdict::kInconclusive, .area = "time", .message = "too late"},
+       {.id = "cannot", .verdict = Verdict::kSkipped, .message = "quota: none"},
+       {.id = "gone", .verdict = Verdict::kLost, .area = "time", .message = "no connection"},
+       {.id = "after", .verdict = Verdict::kNotRun, .area = "time"}});
+  run.result.summary = {
+      .passed = 1, .failed = 1, .warnings = 1, .skipped = 1, .inconclusive = 1, .not_run = 2};
+  run.result.endpoint_lost = true;
+  run.result.forms[codec::Divergence::kSetNotApplied] = {codec::DialectId::kDeployed};
+  run.result.open_points["R-MAY-1"] = {"a", "b"};
+  run.result.round_trips = {1ms, 2ms, 3ms};
+  return run;
+}
+
+// A run that was compared with a baseline: a failure that it knows, one that is no more, and an
+// entry that fits nothing.
+inline Sample with_baseline() {
+  Sample run({{.id = "known",
+               .verdict = Verdict::kExpectedFailure,
+               .message = "wrong",
+               .actual = "+OK\\r\\n",
+               .baseline = "NEX not honoured, ACME-12"},
+              {.id = "mended",
+               .verdict = Verdict::kFailed,
+               .requirements = "R-SHOULD-1",
+               .baseline = "SCAN absent, ACME-40",
+               .unexpected_pass = true},
+              {.id = "good", .area = "get"}});
+  run.result.baseline_complaints = {"known.yaml:4: the entry gone.* matches no case"};
+  summarize(run.result, fake::catalogue(), false);
+  return run;
+}
+
+// Every byte, alone and in all its neighbourhoods that XML, JSON and markdown care about.
+inline std::string every_byte() {
+  std::string out;
+  for (int byte = 0; byte < 256; ++byte) out += static_cast<char>(byte);
+  return out +
+         "]]><!--&amp;<a href=\"x\">'|`*_{0}::error::\xc3\xa9\xef\xbf\xbe\xed\xa0\x80\xf0\x9f";
+}
+
+// A run whose every text holds every byte.
+inline Sample any_bytes() {
+  using namespace std::chrono_literals;
+  const std::string bytes = every_byte();
+  std::vector<Told> told;
+  for (const Verdict verdict : {Verdict::kPassed, Verdict::kFailed, Verdict::kExpectedFailure,
+                                Verdict::kInconclusive, Verdict::kSkipped, Verdict::kLost}) {
+    told.push_back({.id = std::string(name(verdict)),
+                    .verdict = verdict,
+                    .message = bytes,
+                    .actual = bytes,
+                    .baseline = bytes});
+  }
+  Sample run(told);
+  for (Case& test_case : run.cases) test_case.title = bytes;
+  for (CaseResult& entry : run.result.cases) {
+    entry.expected = bytes;
+    entry.transcript.push_back(
+        {.time = 1ms, .client = "a", .direction = Direction::kEvent, .summary = bytes});
+  }
+  run.result.baseline_complaints = {bytes};
+  summarize(run.result, fake::catalogue(), false);
+  return run;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,352 @@
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "conformance/report/findings.h"
+#include "conformance/report/report.h"
+#include "conformance/text/printable.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr const char* kSchema =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+constexpr std::size_t kMostBytesOfOneText = 20'000;
+
+// Kinds of notifications, by their place in the list that the driver has.
+struct NotificationKind {
+  const char* id;
+  const char* text;
+};
+constexpr NotificationKind kStopped = {"run-stopped", "The run ended before all of its cases did."};
+constexpr NotificationKind kSkipped = {"cases-skipped",
+                                       "The endpoint lacks what some of the cases need."};
+constexpr NotificationKind kBaseline = {"baseline-entry",
+                                        "An entry of the baseline does not fit the results."};
+constexpr std::array kNotificationKinds = {kStopped, kSkipped, kBaseline};
+
+// An object, also where a list of one pair could be read as something else.
+ordered_json object(ordered_json::initializer_list_t members) {
+  return ordered_json::object(members);
+}
+
+// A message string: braces would be placeholders, so they are doubled.
+ordered_json message(std::string_view text) {
+  std::string out;
+  for (const char c : shortened(printable(text), kMostBytesOfOneText)) {
+    out += c;
+    if (c == '{' || c == '}') out += c;
+  }
+  return object({{"text", out}});
+}
+
+// A path as a URI reference: relative paths are relative to where the suite was started.
+std::string uri(const std::string& path) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  std::string out = path.starts_with('/') ? "file://" : "";
+  for (const char c : path) {
+    const bool plain = kPlain.find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+const char* level_of(Level level) {
+  switch (level) {
+    case Level::kMust:
+      return "error";
+    case Level::kShould:
+      return "warning";
+    case Level::kMay:
+      return "note";
+  }
+  return "note";
+}
+
+// ---- rules ----
+
+// The first sentence; a full stop within back-ticks or a word ends none.
+std::string first_sentence(const std::string& text) {
+  bool quoted = false;
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text[i] == '`') quoted = !quoted;
+    if (!quoted && text[i] == '.' && text[i + 1] == ' ') return text.substr(0, i + 1);
+  }
+  return text;
+}
+
+ordered_json rule_of(const Requirement& requirement) {
+  std::string help =
+      requirement.text + "\n\nSection: " + requirement.section + "\nSource: " + requirement.source;
+  for (const auto& [dialect, form] : requirement.dialects) help += "\n" + dialect + ": " + form;
+  help += "\n\n`fencepost explain " + requirement.id + "` tells more.";
+  ordered_json out;
+  out["id"] = requirement.id;
+  out["shortDescription"] = message(first_sentence(requirement.text));
+  out["fullDescription"] = message(requirement.text);
+  out["help"] = message(help);
+  out["defaultConfiguration"] = {{"level", level_of(requirement.level)}};
+  out["properties"] = {{"level", name(requirement.level)},
+                       {"binds", requirement.binds},
+                       {"section", requirement.section},
+                       {"source", requirement.source},
+                       {"documents", requirement.documents},
+                       {"open", requirement.open},
+                       {"tags", {"conformance", name(requirement.level)}}};
+  return out;
+}
+
+// The requirements that this run could have found broken, in the order of the catalogue.
+class Rules {
+ public:
+  Rules(const SuiteResult& result, const std::vector<Finding>& all, const Catalogue& catalogue) {
+    std::set<std::string> used;
+    for (const CaseResult& entry : result.cases) {
+      used.insert(entry.test_case->requirements.begin(), entry.test_case->requirements.end());
+    }
+    for (const Finding& finding : all) used.insert(finding.rule_id);
+    for (const Requirement& requirement : catalogue.all()) {
+      if (!used.contains(requirement.id)) continue;
+      index_[requirement.id] = list_.size();
+      list_.push_back(rule_of(requirement));
+    }
+  }
+
+  [[nodiscard]] const ordered_json& list() const { return list_; }
+  // Null: a rule that the catalogue does not have.
+  [[nodiscard]] const std::size_t* index(const std::string& id) const {
+    const auto found = index_.find(id);
+    return found == index_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  ordered_json list_ = ordered_json::array();
+  std::map<std::string, std::size_t> index_;
+};
+
+// ---- results ----
+
+// The lines of a case, from 1, as they stand in the file.
+std::vector<std::string> lines_of(const std::string& source) {
+  std::vector<std::string> out;
+  std::istringstream stream(source);
+  for (std::string line; std::getline(stream, line);) out.push_back(line);
+  return out;
+}
+
+// The failing step, and around it the whole case: the files are part of the suite, and the
+// repository that a report is shown for need not have them.
+ordered_json location_of(const CaseResult& result) {
+  const Case& test_case = *result.test_case;
+  const Position& at = result.position.line > 0 ? result.position : test_case.position;
+  ordered_json physical;
+  physical["artifactLocation"] = {{"uri", uri(at.file)}};
+  physical["region"] = {{"startLine", std::max(at.line, 1)}};
+  const std::vector<std::string> lines = lines_of(test_case.source);
+  const int offset = at.line - test_case.position.line;
+  const bool inside = at.file == test_case.position.file && offset >= 0 &&
+                      static_cast<std::size_t>(offset) < lines.size();
+  if (inside) {
+    physical["region"]["snippet"] = {{"text", printable(lines[static_cast<std::size_t>(offset)])}};
+    if (lines.size() > 1) {
+      physical["contextRegion"] = {
+          {"startLine", test_case.position.line},
+          {"endLine", test_case.position.line + static_cast<int>(lines.size()) - 1},
+          {"snippet", {{"text", shortened(printable(test_case.source), kMostBytesOfOneText)}}}};
+    }
+  }
+  ordered_json out;
+  out["physicalLocation"] = std::move(physical);
+  out["logicalLocations"] = ordered_json::array(
+      {object({{"fullyQualifiedName", printable(test_case.id)}, {"kind", "test"}})});
+  return out;
+}
+
+std::string text_of(const Finding& finding, const ReportContext& context) {
+  const CaseResult& result = *finding.result;
+  std::string text = headline(finding);
+  if (!text.ends_with('.')) text += '.';
+  if (!result.expected.empty()) text += "\nExpected: " + result.expected;
+  if (!result.actual.empty()) text += "\nActual: " + result.actual;
+  if (!result.baseline.empty()) text += "\nBaseline: " + result.baseline;
+  text += "\nCase: " + result.test_case->id + " (" + result.test_case->title + ")";
+  text += "\nReproduce: " + reproduce_command(context, *result.test_case);
+  return text;
+}
+
+// What the evidence does not decide is open, in the words of the standard; only what is broken has
+// a level.
+void set_kind_and_level(ordered_json& out, const Finding& finding, bool strict) {
+  out["kind"] = finding.kind == FindingKind::kInconclusive ? "open" : "fail";
+  switch (finding.kind) {
+    case FindingKind::kFailure:
+    case FindingKind::kUnexpectedPass:
+      out["level"] = "error";
+      return;
+    case FindingKind::kWarning:
+      out["level"] = "warning";
+      return;
+    case FindingKind::kInconclusive:
+      out["level"] = "none";
+      return;
+    case FindingKind::kExpectedFailure:
+      out["level"] = strict ? "error" : level_of(finding.level);
+      return;
+  }
+}
+
+ordered_json suppressions_of(const Finding& finding) {
+  ordered_json out = ordered_json::array();
+  if (finding.kind != FindingKind::kExpectedFailure) return out;
+  ordered_json entry;
+  entry["kind"] = "external";
+  entry["status"] = "accepted";
+  if (!finding.result->baseline.empty()) {
+    entry["justification"] = shortened(printable(finding.result->baseline), kMostBytesOfOneText);
+  }
+  out.push_back(std::move(entry));
+  return out;
+}
+
+ordered_json result_of(const Finding& finding, const Rules& rules, const ReportContext& context) {
+  const CaseResult& result = *finding.result;
+  ordered_json out;
+  out["ruleId"] = finding.rule_id;
+  if (const std::size_t* index = rules.index(finding.rule_id)) out["ruleIndex"] = *index;
+  set_kind_and_level(out, finding, context.strict);
+  out["message"] = message(text_of(finding, context));
+  out["locations"] = ordered_json::array({location_of(result)});
+  // The second is the one that GitHub looks at; it would compute it from a file that it has not.
+  out["partialFingerprints"] = {
+      {"caseId/v1", printable(result.test_case->id)},
+      {"primaryLocationLineHash", fmt::format("{:016x}:1", stable_hash(result.test_case->id))}};
+  out["properties"] = {
+      {"case", printable(result.test_case->id)},
+      {"verdict", finding.kind == FindingKind::kWarning ? "warning" : name(result.verdict)},
+      {"requirements", result.test_case->requirements},
+      {"step", result.step}};
+  return out;
+}
+
+ordered_json results_of(const std::vector<Finding>& all, const Rules& rules,
+                        const ReportContext& context) {
+  // All results say whether they are suppressed, or none does.
+  const bool suppressed = std::any_of(all.begin(), all.end(), [](const Finding& finding) {
+    return finding.kind == FindingKind::kExpectedFailure;
+  });
+  ordered_json out = ordered_json::array();
+  for (const Finding& finding : all) {
+    ordered_json entry = result_of(finding, rules, context);
+    if (suppressed) entry["suppressions"] = suppressions_of(finding);
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+// ---- the run ----
+
+ordered_json notification(const NotificationKind& kind, const char* level,
+                          const std::string& text) {
+  std::size_t index = 0;
+  while (kNotificationKinds[index].id != kind.id) ++index;
+  return {{"descriptor", {{"id", kind.id}, {"index", index}}},
+          {"level", level},
+          {"message", message(text)}};
+}
+
+ordered_json invocation_of(const SuiteResult& result, const ReportContext& context) {
+  const ExitCode code = exit_code(result);
+  ordered_json out;
+  out["commandLine"] = printable(context.command);
+  out["startTimeUtc"] = context.started;
+  out["exitCode"] = static_cast<int>(code);
+  out["exitCodeDescription"] = name(code);
+  out["executionSuccessful"] = context.stopped_because.empty() && !result.endpoint_lost &&
+                               !result.interrupted && !result.cases.empty();
+  ordered_json about_run = ordered_json::array();
+  if (!context.stopped_because.empty()) {
+    about_run.push_back(
+        notification(kStopped, "error",
+                     fmt::format("{}. {} of {} cases were not run.", context.stopped_because,
+                                 result.summary.not_run, result.cases.size())));
+  }
+  if (result.summary.skipped > 0) {
+    about_run.push_back(
+        notification(kSkipped, "note",
+                     fmt::format("{} of {} cases were skipped: the endpoint lacks what they need.",
+                                 result.summary.skipped, result.cases.size())));
+  }
+  out["toolExecutionNotifications"] = std::move(about_run);
+  ordered_json about_settings = ordered_json::array();
+  for (const std::string& complaint : result.baseline_complaints) {
+    about_settings.push_back(notification(kBaseline, "error", complaint));
+  }
+  out["toolConfigurationNotifications"] = std::move(about_settings);
+  return out;
+}
+
+ordered_json driver_of(const Rules& rules) {
+  ordered_json out;
+  out["name"] = "fencepost";
+  out["fullName"] = "Fencepost, conformance suite of the state store protocol over MQTT 5";
+  out["version"] = suite_version();
+  out["semanticVersion"] = suite_version();
+  out["rules"] = rules.list();
+  out["notifications"] = ordered_json::array();
+  for (const NotificationKind& kind : kNotificationKinds) {
+    out["notifications"].push_back({{"id", kind.id},
+                                    {"shortDescription", message(kind.text)},
+                                    {"fullDescription", message(kind.text)},
+                                    {"help", message(kind.text)}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_sarif(const SuiteResult& result, const Catalogue& catalogue,
+                     const ReportContext& context) {
+  const std::vector<Finding> all = findings(result, catalogue, context.strict);
+  const Rules rules(result, all, catalogue);
+  ordered_json run;
+  run["tool"] = {{"driver", driver_of(rules)}};
+  run["automationDetails"] = {
+      {"id", fmt::format("fencepost/{}/", name(context.profile))},
+      {"description",
+       message(fmt::format("Conformance of {} to the state store protocol.", context.endpoint))}};
+  run["invocations"] = ordered_json::array({invocation_of(result, context)});
+  run["columnKind"] = "unicodeCodePoints";
+  run["results"] = results_of(all, rules, context);
+  const Summary& summary = result.summary;
+  run["properties"] = {{"endpoint", printable(context.endpoint)},
+                       {"profile", name(context.profile)},
+                       {"dialectObserved", observed_dialect(result)},
+                       {"seed", std::to_string(context.seed)},
+                       {"strict", context.strict},
+                       {"cases", result.cases.size()},
+                       {"passed", summary.passed},
+                       {"failed", summary.failed},
+                       {"warnings", summary.warnings},
+                       {"skipped", summary.skipped},
+                       {"inconclusive", summary.inconclusive},
+                       {"expectedFailures", summary.expected_failures},
+                       {"notRun", summary.not_run}};
+  ordered_json out;
+  out["$schema"] = kSchema;
+  out["version"] = "2.1.0";
+  out["runs"] = ordered_json::array({std::move(run)});
+  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fencepost::conformance

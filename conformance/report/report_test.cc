@@ -1,0 +1,451 @@
+#include "conformance/report/report.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "conformance/report/report_sample.h"
+#include "conformance/run/transcript.h"
+#include "conformance/testing/fake_endpoint.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using namespace fake;  // made for this test
+using namespace std::chrono_literals;
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+ReportContext context(bool strict = false) { return sample_context(strict); }
+
+// A message with bytes that neither XML nor JSON can hold as they are.
+constexpr char kBytes[] = "a\0b\x01\x1b\r\n\t\x7f\xff\xc3<&>\"']]>\xef\xbf\xbe\xc3\xa9";
+const std::string kBinary(kBytes, sizeof(kBytes) - 1);
+
+// --- JUnit -------------------------------------------------------------------------------------
+
+pugi::xml_document parsed(const std::string& text) {
+  pugi::xml_document document;
+  const auto outcome = document.load_buffer(text.data(), text.size());
+  EXPECT_TRUE(outcome) << outcome.description();
+  return document;
+}
+
+// What consumers count, from the children themselves.
+std::string counted(pugi::xml_node suite) {
+  int tests = 0;
+  int failures = 0;
+  int errors = 0;
+  int skipped = 0;
+  for (const pugi::xml_node test : suite.children("testcase")) {
+    ++tests;
+    failures += test.child("failure") ? 1 : 0;
+    errors += test.child("error") ? 1 : 0;
+    skipped += test.child("skipped") ? 1 : 0;
+  }
+  return fmt::format("{} {} {} {}", tests, failures, errors, skipped);
+}
+
+std::string claimed(pugi::xml_node node) {
+  return fmt::format("{} {} {} {}", node.attribute("tests").as_int(-1),
+                     node.attribute("failures").as_int(-1), node.attribute("errors").as_int(-1),
+                     node.attribute("skipped").as_int(-1));
+}
+
+// With what would make lines too long for this file cut short.
+std::string normalised(std::string text) {
+  replace_all(text, " timestamp=\"2026-01-01T00:00:00Z\"", 0, "\ntimestamp=NOW");
+  replace_all(text, "mqtt://host:1883", 0, "HOST");
+  replace_all(text, "&#10;", 0, "\n");
+  replace_all(text, " hostname=", 0, "\nhostname=");
+  replace_all(text, " classname=", 0, "\nclassname=");
+  replace_all(text, "fencepost certify --seed 7 --run ", 0, "");
+  return text;
+}
+
+constexpr const char* kEveryVerdict = R"(<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="fencepost" tests="7" failures="1" errors="3" skipped="1" time="0.012000"
+timestamp=NOW>
+  <testsuite name="set" tests="4" failures="1" errors="0" skipped="1" time="0.006000"
+timestamp=NOW
+hostname="host" file="t.yaml">
+    <properties>
+      <property name="endpoint" value="HOST" />
+      <property name="profile" value="auto" />
+      <property name="dialect_observed" value="deployed" />
+      <property name="seed" value="7" />
+    </properties>
+    <testcase name="good A case"
+classname="statestore.set" time="0.001500" file="t.yaml" line="3">
+      <properties>
+        <property name="requirement" value="R-MUST-1" />
+        <property name="level" value="must" />
+      </properties>
+    </testcase>
+    <testcase name="bad A case"
+classname="statestore.set" time="0.001500" file="t.yaml" line="3">
+      <properties>
+        <property name="requirement" value="R-MUST-1" />
+        <property name="level" value="must" />
+      </properties>
+      <failure type="MUST" message="wrong">R-MUST-1: The first rule.
+step 1 at t.yaml:7
+expected: $-1\r\n
+actual:   +OK\r\n
+reproduce: bad
+</failure>
+      <system-out>     1.000 ms  a    * connected
+</system-out>
+    </testcase>
+    <testcase name="warns A case"
+classname="statestore.set" time="0.001500" file="t.yaml" line="3">
+      <properties>
+        <property name="requirement" value="R-SHOULD-1" />
+        <property name="level" value="should" />
+        <property name="warning" value="R-SHOULD-1: A recommendation.
+step 1 at t.yaml:7
+expected: $-1\r\n
+actual:   -
+reproduce: warns
+" />
+      </properties>
+    </testcase>
+    <testcase name="cannot A case"
+classname="statestore.set" time="0.001500" file="t.yaml" line="3">
+      <properties>
+        <property name="requirement" value="R-MUST-1" />
+        <property name="level" value="must" />
+      </properties>
+      <skipped message="quota: none" />
+    </testcase>
+  </testsuite>
+  <testsuite name="time" tests="3" failures="0" errors="3" skipped="0" time="0.004500"
+timestamp=NOW
+hostname="host" file="t.yaml">
+    <properties>
+      <property name="endpoint" value="HOST" />
+      <property name="profile" value="auto" />
+      <property name="dialect_observed" value="deployed" />
+      <property name="seed" value="7" />
+    </properties>
+    <testcase name="late A case"
+classname="statestore.time" time="0.001500" file="t.yaml" line="3">
+      <properties>
+        <property name="requirement" value="R-MUST-1" />
+        <property name="level" value="must" />
+      </properties>
+      <error type="inconclusive" message="too late">R-MUST-1: The first rule.
+step 1 at t.yaml:7
+expected: $-1\r\n
+reproduce: late
+</error>
+    </testcase>
+    <testcase name="gone A case"
+classname="statestore.time" time="0.001500" file="t.yaml" line="3">
+      <properties>
+        <property name="requirement" value="R-MUST-1" />
+        <property name="level" value="must" />
+      </properties>
+      <error type="lost" message="no connection">reproduce: gone
+</error>
+    </testcase>
+    <testcase name="after A case"
+classname="statestore.time" time="0.001500" file="t.yaml" line="3">
+      <properties>
+        <property name="requirement" value="R-MUST-1" />
+        <property name="level" value="must" />
+      </properties>
+      <error type="not-run" message="the run ended before this case">reproduce: after
+</error>
+    </testcase>
+  </testsuite>
+</testsuites>
+)";
+
+TEST(JunitReport, IsThisTextForARunWithEveryVerdict) {
+  Sample run = every_verdict();
+  run.result.cases[1].transcript.push_back({.time = 1ms,
+                                            .client = "a",
+                                            .direction = Direction::kEvent,
+                                            .summary = "connected",
+                                            .payload_bytes = 0});
+  EXPECT_EQ(normalised(to_junit(run.result, catalogue(), context())), kEveryVerdict);
+}
+
+TEST(JunitReport, HasCountsThatAgreeWithItsChildren) {
+  const Sample run = every_verdict();
+  const auto document = parsed(to_junit(run.result, catalogue(), context()));
+  const pugi::xml_node root = document.child("testsuites");
+  EXPECT_EQ(claimed(root), "7 1 3 1");
+  std::vector<std::string> suites;
+  for (const pugi::xml_node suite : root.children("testsuite")) {
+    suites.push_back(suite.attribute("name").as_string() + (": " + claimed(suite)));
+    EXPECT_EQ(claimed(suite), counted(suite));
+  }
+  EXPECT_THAT(suites, ElementsAre("set: 4 1 0 1", "time: 3 0 3 0"));
+}
+
+TEST(JunitReport, GivesEveryTestANameOfItsOwnAndAtMostOneOutcome) {
+  const Sample run = every_verdict();
+  const auto document = parsed(to_junit(run.result, catalogue(), context()));
+  std::set<std::string> names;
+  for (const auto& found : document.select_nodes("//testcase")) {
+    const pugi::xml_node test = found.node();
+    EXPECT_STRNE(test.attribute("name").as_string(), "");
+    EXPECT_STRNE(test.attribute("classname").as_string(), "");
+    EXPECT_STREQ(test.attribute("file").as_string(), "t.yaml");
+    EXPECT_GT(test.attribute("line").as_int(), 0);
+    names.insert(test.attribute("name").as_string());
+    int outcomes = 0;
+    for (const char* kind : {"skipped", "failure", "error"}) outcomes += test.child(kind) ? 1 : 0;
+    EXPECT_LE(outcomes, 1);
+  }
+  EXPECT_THAT(names, SizeIs(7));
+}
+
+TEST(JunitReport, KeepsSuitesTogetherWhoseCasesAreApart) {
+  const Sample run(
+      {{.id = "one", .area = "b"}, {.id = "two", .area = "a"}, {.id = "three", .area = "b"}});
+  const auto document = parsed(to_junit(run.result, catalogue(), context()));
+  const pugi::xml_node root = document.child("testsuites");
+  EXPECT_EQ(counted(root.find_child_by_attribute("testsuite", "name", "b")), "2 0 0 0");
+  EXPECT_EQ(counted(root.find_child_by_attribute("testsuite", "name", "a")), "1 0 0 0");
+}
+
+TEST(JunitReport, NamesTheLevelOfAFailure) {
+  const auto type = [](const std::string& requirement, bool strict) -> std::string {
+    const Sample run({{.id = "x", .verdict = Verdict::kFailed, .requirements = requirement}});
+    const auto document = parsed(to_junit(run.result, catalogue(), context(strict)));
+    return document.select_node("//failure").node().attribute("type").as_string("none");
+  };
+  EXPECT_EQ(type("R-MUST-1", false), "MUST");
+  EXPECT_EQ(type("R-SHOULD-1", false), "none");
+  EXPECT_EQ(type("R-SHOULD-1", true), "SHOULD");
+}
+
+// Is this the UTF-8 of characters that XML 1.0 may hold? Only the lengths that the test sends.
+bool is_xml_text(const std::string& text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 && byte != '\n' && byte != '\t') return false;
+    if (byte < 0x80) continue;
+    const std::size_t more = byte >= 0xf0 ? 3U : byte >= 0xe0 ? 2U : 1U;
+    if (byte < 0xc2 || byte > 0xf4 || text.substr(i, 3) == "\xef\xbf\xbe") return false;
+    for (std::size_t next = 0; next < more; ++next) {
+      if (++i == text.size() || (static_cast<unsigned char>(text[i]) & 0xc0U) != 0x80) return false;
+    }
+  }
+  return true;
+}
+
+TEST(JunitReport, SurvivesAnyBytes) {
+  for (const Verdict verdict : {Verdict::kFailed, Verdict::kSkipped, Verdict::kLost}) {
+    Sample run({{.id = "x", .verdict = verdict, .message = kBinary, .actual = kBinary}});
+    run.cases[0].title = kBinary;
+    run.result.cases[0].transcript.push_back(
+        {.time = 1ms, .client = "a", .direction = Direction::kEvent, .summary = kBinary});
+    ReportContext strange = context();
+    strange.endpoint = kBinary;
+    const std::string text = to_junit(run.result, catalogue(), strange);
+    EXPECT_TRUE(is_xml_text(text));
+    const auto document = parsed(text);
+    EXPECT_EQ(claimed(document.child("testsuites")),
+              counted(document.select_node("//testsuite").node()));
+    const pugi::xml_node outcome = document.select_node("//failure | //skipped | //error").node();
+    EXPECT_THAT(outcome.attribute("message").as_string(),
+                testing::AllOf(testing::StartsWith("a\\x00b\\x01\\x1b\\x0d\n\t\\x7f"),
+                               HasSubstr("<&>\"']]>"), testing::EndsWith("\xc3\xa9")));
+  }
+}
+
+// --- JSON --------------------------------------------------------------------------------------
+
+json report(const Sample& run, const ReportContext& given = context()) {
+  return json::parse(to_json(run.result, catalogue(), given));
+}
+
+TEST(JsonReport, HasEveryMemberOfTheContract) {
+  const json out = report(every_verdict());
+  for (const char* member :
+       {"suite_version", "endpoint", "profile", "dialect_observed", "seed", "summary", "cases"}) {
+    EXPECT_TRUE(out.contains(member)) << member;
+  }
+  for (const char* member : {"passed", "failed", "skipped", "inconclusive", "expected_failures"}) {
+    EXPECT_TRUE(out["summary"].contains(member)) << member;
+  }
+  ASSERT_THAT(out["cases"], SizeIs(7));
+  for (const json& entry : out["cases"]) {
+    for (const char* member : {"id", "title", "requirements", "level", "verdict", "duration_ms",
+                               "message", "file", "line", "reproduce", "transcript"}) {
+      EXPECT_TRUE(entry.contains(member)) << member;
+    }
+  }
+}
+
+TEST(JsonReport, SaysHowTheRunWas) {
+  json out = report(every_verdict());
+  out.erase("cases");
+  EXPECT_EQ(out, json::parse(R"({
+    "suite_version": ")" + std::string(suite_version()) +
+                             R"(", "endpoint": "mqtt://host:1883",
+    "profile": "auto", "dialect_observed": "deployed",
+    "forms_observed": {"set-not-applied": ["deployed"]},
+    "open_points_observed": {"R-MAY-1": ["a", "b"]},
+    "seed": 7, "strict": false,
+    "selection": {"run": [], "skip": [], "tags": [], "requirements": []},
+    "shard": {"index": 1, "of": 1}, "command": "fencepost certify --seed 7",
+    "started": "2026-01-01T00:00:00Z", "duration_ms": 12.0,
+    "latency_ms": {"round_trips": 3, "p50": 2.0, "p99": 3.0, "unloaded_p50": 1.0,
+                   "unloaded_p99": 2.0},
+    "clock_offset_ms": -3,
+    "clock_offset_bounds_ms": {"low": -5, "high": -1, "source": "refusals"}, "exit_code": 1,
+    "endpoint_lost": true,
+    "summary": {"passed": 1, "failed": 1, "warnings": 1, "skipped": 1, "inconclusive": 1,
+                "expected_failures": 0, "not_run": 2}})"));
+}
+
+TEST(JsonReport, SaysWhatBecameOfEachCase) {
+  const json cases = report(every_verdict())["cases"];
+  std::vector<std::string> verdicts;
+  for (const json& entry : cases) verdicts.push_back(entry["verdict"]);
+  EXPECT_THAT(verdicts, ElementsAre("passed", "failed", "warning", "inconclusive", "skipped",
+                                    "lost", "not-run"));
+  EXPECT_EQ(cases[1], json::parse(R"({
+    "id": "bad", "area": "set", "title": "A case", "requirements": ["R-MUST-1"], "divergences": [],
+    "level": "must", "verdict": "failed", "duration_ms": 1.5, "message": "wrong", "file": "t.yaml",
+    "line": 3, "failure": {"requirement": "R-MUST-1", "step": 1, "line": 7,
+    "expected": "$-1\\r\\n", "actual": "+OK\\r\\n"},
+    "reproduce": "fencepost certify --seed 7 --run bad", "forms_observed": {},
+    "open_points_observed": {}, "round_trips_ms": [], "transcript": []})"));
+  EXPECT_FALSE(cases[0].contains("failure"));
+  EXPECT_EQ(report(every_verdict(), context(true))["cases"][2]["verdict"], "failed");
+}
+
+TEST(JsonReport, HasTheSignatureOfAFailure) {
+  Sample run = every_verdict();
+  run.result.cases[1].signature = "R-MUST-1: wrong";
+  const json cases = report(run)["cases"];
+  EXPECT_EQ(cases[1]["failure"]["signature"], "R-MUST-1: wrong");
+  EXPECT_FALSE(cases[2]["failure"].contains("signature"));
+}
+
+TEST(JsonReport, SaysWhatTheBaselineMadeOfACase) {
+  Sample run({{.id = "known", .verdict = Verdict::kExpectedFailure},
+              {.id = "mended", .verdict = Verdict::kFailed}});
+  run.result.cases[0].baseline = "not yet, T-1";
+  run.result.cases[1].unexpected_pass = true;
+  run.result.baseline_complaints = {"known.yaml:5: mended passes"};
+  const json out = report(run);
+  EXPECT_EQ(out["cases"][0]["verdict"], "expected-failure");
+  EXPECT_EQ(out["cases"][0]["baseline"], "not yet, T-1");
+  EXPECT_FALSE(out["cases"][0].contains("unexpected_pass"));
+  EXPECT_EQ(out["cases"][1]["unexpected_pass"], true);
+  EXPECT_EQ(out["baseline_complaints"], json::parse(R"(["known.yaml:5: mended passes"])"));
+  EXPECT_EQ(out["exit_code"], 1);
+}
+
+TEST(JsonReport, SaysWhyTheRunStopped) {
+  ReportContext stopped = context();
+  stopped.stopped_because = "interrupted";
+  EXPECT_EQ(report(every_verdict(), stopped)["stopped_because"], "interrupted");
+}
+
+TEST(JsonReport, TellsEveryMessageInFull) {
+  Message message;
+  message.topic = "t/\xff";
+  message.payload = std::string("+O\0\xfe", 4);
+  message.qos = 2;
+  message.retain = true;
+  message.response_topic = "r";
+  message.correlation_data = std::string("\0\x9f", 2);
+  message.content_type = "\xff";
+  message.payload_format = 1;
+  message.expiry_seconds = 10;
+  message.user_properties = {{"k\xff", "one"}, {"k\xff", "two"}};
+  Sample run({{.id = "x"}});
+  run.result.cases[0].transcript = {
+      make_entry(1500us, "a", Direction::kSent, message),
+      make_entry(2ms, "a", Direction::kReceived, Message{}),
+      {.time = 3ms, .client = "a", .direction = Direction::kEvent, .summary = "connected"}};
+  const json transcript = report(run)["cases"][0]["transcript"];
+  ASSERT_THAT(transcript, SizeIs(3));
+  EXPECT_EQ(transcript[0], json::parse(R"({
+    "ms": 1.5, "client": "a", "direction": "sent", "summary": "+O\\x00\\xfe", "topic": "t/\\xff",
+    "payload": "+O\\x00\\xfe", "payload_bytes": 4, "qos": 2, "retain": true, "response_topic": "r",
+    "correlation_data": "009F", "content_type": "\\xff", "payload_format": 1, "expiry_seconds": 10,
+    "user_properties": [["k\\xff", "one"], ["k\\xff", "two"]]})"));
+  EXPECT_FALSE(transcript[1].contains("correlation_data"));
+  EXPECT_EQ(transcript[1]["direction"], "received");
+  EXPECT_EQ(
+      transcript[2],
+      json::parse(R"({"ms": 3.0, "client": "a", "direction": "event", "summary": "connected"})"));
+}
+
+TEST(JsonReport, SurvivesAnyBytes) {
+  Sample run({{.id = "x", .verdict = Verdict::kFailed, .message = kBinary, .actual = kBinary}});
+  run.cases[0].title = kBinary;
+  const json out = report(run);
+  EXPECT_THAT(out["cases"][0]["message"].get<std::string>(),
+              testing::StartsWith(std::string("a\0b\x01\x1b\r\n\t\x7f", 9)));
+}
+
+// --- transcript --------------------------------------------------------------------------------
+
+std::string summary_of(const std::string& payload, const std::string& topic = "t") {
+  Message message;
+  message.topic = topic;
+  message.payload = payload;
+  return summarize(message);
+}
+
+TEST(Transcript, ShowsACommandAReplyOrBytes) {
+  EXPECT_EQ(summary_of(codec::encode_command({"SET", "k\n", "V", "NX"})), R"(SET "k\n" V NX)");
+  EXPECT_EQ(summary_of(codec::encode_command({"get", ""})), R"("get" "")");
+  EXPECT_EQ(summary_of(":-1\r\n"), R"(:-1\r\n)");
+  EXPECT_EQ(summary_of(""), "");
+  EXPECT_EQ(summary_of("*1\r\n$9\r\nx"), R"(*1\r\n$9\r\nx)");
+}
+
+TEST(Transcript, NamesTheKeyOfANotification) {
+  const Effect effect = set_notification("id", "k", "v");
+  EXPECT_EQ(summarize(std::get<endpoint::MessageReceived>(effect.what).message),
+            R"(NOTIFY SET VALUE "v" of key "k")");
+}
+
+TEST(Transcript, CutsWhatIsLong) {
+  const std::string long_value(5000, 'v');
+  EXPECT_LT(summary_of(codec::encode_command({"SET", "k", long_value})).size(), 120U);
+  EXPECT_LT(summary_of(long_value).size(), 200U);
+  Message message;
+  message.payload = long_value;
+  const TranscriptEntry entry = make_entry(0ms, "a", Direction::kSent, message);
+  EXPECT_EQ(entry.payload_bytes, 5000U);
+  EXPECT_EQ(entry.message.payload.size(), kMaxTranscriptPayload);
+  message.payload.resize(kMaxTranscriptPayload);
+  EXPECT_EQ(make_entry(0ms, "a", Direction::kSent, message).message, message);
+}
+
+TEST(Transcript, MakesOneLineOfAnEntry) {
+  Message message;
+  message.payload = codec::encode_command({"GET", "k"});
+  message.user_properties = {{"__ts", "1:0:\x1b"}};
+  EXPECT_EQ(to_line(make_entry(12'345us, "a", Direction::kSent, message)),
+            R"(    12.345 ms  a    > GET "k"  __ts=1:0:\x1b)");
+  message.qos = 0;
+  EXPECT_THAT(to_line(make_entry(0us, "a", Direction::kSent, message)), HasSubstr("  qos=0"));
+  EXPECT_THAT(to_line(make_entry(0us, "a", Direction::kReceived, message)), Not(HasSubstr("qos")));
+  EXPECT_THAT(to_line(make_entry(0us, "a", Direction::kReceived, message)), HasSubstr(" < GET"));
+  EXPECT_EQ(to_line({.time = 1ms, .client = "a", .summary = "connected"}),
+            "     1.000 ms  a    * connected");
+}
+
+}  // namespace
+}  // namespace fencepost::conformance

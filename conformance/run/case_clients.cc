@@ -1,0 +1,188 @@
+#include "conformance/run/case_clients.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "codec/resp3.h"
+#include "codec/topics.h"
+
+namespace fencepost::conformance {
+
+using endpoint::Duration;
+
+Problem lost(const endpoint::Error& error) {
+  using endpoint::ErrorKind;
+  // Req: ENV-SUBACK-1. Below QoS 1 a message may get lost: its absence would prove nothing.
+  if (error.kind == ErrorKind::kNotAllowed && error.reason_code == 0) {
+    return {.message = error.text,
+            .expected = "a SUBACK with reason code 0x01 (granted QoS 1)",
+            .actual = "0x00 (granted QoS 0)",
+            .cites = "ENV-SUBACK-1"};
+  }
+  const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
+                    error.kind == ErrorKind::kTimeout;
+  return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive, .message = error.text};
+}
+
+Problem unexpected_disconnect(const CaseClient& client) {
+  const auto reason = client.disconnected()->reason_code;
+  return {.verdict = Verdict::kLost,
+          .message = "the connection of client " + client.name() + " ended unexpectedly",
+          .actual = reason ? fmt::format("DISCONNECT with reason code 0x{:02x}", *reason)
+                           : "connection closed without a DISCONNECT packet"};
+}
+
+CaseClients::CaseClients(const Case& test_case, endpoint::Session& session,
+                         const RunSettings& settings, std::string tag,
+                         std::vector<TranscriptEntry>& transcript)
+    : case_(test_case),
+      session_(session),
+      id_prefix_("fp-" + settings.run_id + "-" + std::move(tag) + "-"),
+      start_(session.clock().now()),
+      transcript_(transcript) {}
+
+const ClientSpec& CaseClients::spec_of(const std::string& name) const {
+  const auto found = std::find_if(case_.clients.begin(), case_.clients.end(),
+                                  [&](const ClientSpec& spec) { return spec.name == name; });
+  FENCEPOST_CHECK(found != case_.clients.end());  // the loader has checked the names
+  return *found;
+}
+
+std::string CaseClients::client_id(const std::string& name) const { return id_prefix_ + name; }
+
+std::shared_ptr<Received> CaseClients::received_by(const std::string& id) {
+  std::shared_ptr<Received>& received = received_[id];
+  if (!received) received = std::make_shared<Received>();
+  return received;
+}
+
+Result<CaseClient*, Problem> CaseClients::get(const std::string& name) {
+  const auto found = clients_.find(name);
+  if (found != clients_.end()) return found->second.get();
+  if (auto problem = connect(name)) return fail(std::move(*problem));
+  return clients_[name].get();
+}
+
+MaybeProblem CaseClients::connect(const std::string& name) {
+  const ClientSpec& spec = spec_of(name);
+  const std::string id = client_id(spec.same_id_as.empty() ? name : spec.same_id_as);
+  if (auto problem = let_go(name)) return problem;
+  for (const auto& [other, client] : clients_) {
+    if (client->client_id() == id) client->expect_end();  // its session is taken over
+  }
+  auto connection = session_.connect({.client_id = id,
+                                      .role = spec.role,
+                                      .clean_start = spec.clean_start,
+                                      .session_expiry_seconds = spec.session_expiry_seconds,
+                                      .droppable = spec.drops});
+  if (!connection) return lost(connection.error());
+  auto& client = clients_[name] = std::make_unique<CaseClient>(
+      name, std::move(*connection), id, session_.clock(), start_, transcript_, received_by(id));
+  client->note("connected as " + id);
+  if (!spec.subscribes) return std::nullopt;
+  const auto responses = client->raw().subscribe(client->response_topic());
+  if (!responses) return lost(responses.error());
+  if (!spec.observes) return std::nullopt;
+  const auto notifications = client->raw().subscribe(codec::notification_filter(id));
+  if (!notifications) return lost(notifications.error());
+  return std::nullopt;
+}
+
+MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
+  const auto client = get(name);
+  if (!client) return client.error();
+  if (auto problem = check_leftovers(**client)) return problem;
+  if (auto problem = check_surprises()) return problem;
+  (*client)->note(drop ? "drops the connection" : "disconnects");
+  if (drop) {
+    (*client)->raw().drop();
+  } else {
+    (*client)->raw().disconnect();
+  }
+  note_round_trips(**client);
+  clients_.erase(name);
+  return std::nullopt;
+}
+
+MaybeProblem CaseClients::restart_broker(Duration timeout) {
+  if (auto problem = check_leftovers()) return problem;
+  for (const auto& [name, client] : clients_) {
+    client->note("the broker is restarted");
+    client->expect_end();
+  }
+  const auto restarted = session_.restart_broker(client_id("restart"));
+  if (!restarted) return lost(restarted.error());
+  for (const auto& [name, client] : clients_) {
+    const auto ended = [&, of = client.get()] { return of->disconnected().has_value(); };
+    if (client->pump_until(ended, timeout)) continue;
+    return Problem{.verdict = Verdict::kInconclusive,
+                   .message = "the broker was restarted, and the connection of client " + name +
+                              " did not end"};
+  }
+  if (auto problem = check_leftovers()) return problem;
+  for (const auto& [name, client] : clients_) note_round_trips(*client);
+  clients_.clear();
+  return std::nullopt;
+}
+
+// Ends the connection that a client of this name has, if any.
+MaybeProblem CaseClients::let_go(const std::string& name) {
+  const auto found = clients_.find(name);
+  if (found == clients_.end()) return std::nullopt;
+  if (auto problem = check_leftovers(*found->second)) return problem;
+  if (auto problem = check_surprises()) return problem;
+  note_round_trips(*found->second);
+  clients_.erase(found);
+  return std::nullopt;
+}
+
+MaybeProblem CaseClients::check_surprises() {
+  for (const auto& [name, client] : clients_) {
+    if (client->surprises().empty()) continue;
+    Problem problem{.message = "client " + name + " received a message that nobody asked for",
+                    .expected = "responses to open requests, and notifications of observed keys",
+                    .actual = client->surprises().front()};
+    client->surprises().clear();
+    return problem;
+  }
+  return std::nullopt;
+}
+
+MaybeProblem CaseClients::check_leftovers() {
+  for (const auto& [name, client] : clients_) {
+    if (auto problem = check_leftovers(*client)) return problem;
+  }
+  return check_surprises();
+}
+
+MaybeProblem CaseClients::check_leftovers(CaseClient& client) {
+  if (!client.disconnected()) client.drain();
+  if (!client.notifications().empty()) {
+    const Notified& notified = client.notifications().front();
+    return Problem{.message = "client " + client.name() +
+                              " received a notification that the case does not expect",
+                   .expected = "no further notification",
+                   .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
+                                         escape(notified.key, 100))};
+  }
+  if (client.ended_unexpectedly()) return unexpected_disconnect(client);
+  return std::nullopt;
+}
+
+void CaseClients::note_round_trips(const CaseClient& client) {
+  for (const Pending& request : client.requests()) {
+    if (request.reply) round_trips_.push_back(request.replied - request.sent);
+  }
+}
+
+std::vector<Duration> CaseClients::close() {
+  for (const auto& [name, client] : clients_) note_round_trips(*client);
+  clients_.clear();
+  return std::move(round_trips_);
+}
+
+}  // namespace fencepost::conformance

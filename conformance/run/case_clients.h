@@ -1,0 +1,75 @@
+// The clients of one running case: connects them under ids of their own, lets them go, and sees to
+// it that nothing that they received is overlooked.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/run/case_client.h"
+#include "conformance/run/case_runner.h"
+#include "conformance/run/message_checks.h"
+#include "conformance/run/transcript.h"
+#include "conformance/scenario/scenario.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::conformance {
+
+// What an error of the endpoint means for the case: a connection that is gone, a subscription that
+// was granted with too low a QoS, or trouble that says nothing about the store, such as a
+// subscription that the broker does not allow.
+[[nodiscard]] Problem lost(const endpoint::Error& error);
+
+// The connection of this client ended, and nothing in the case makes that right.
+[[nodiscard]] Problem unexpected_disconnect(const CaseClient& client);
+
+class CaseClients {
+ public:
+  // `tag` tells this case from the others of the run. All references must outlive the object.
+  CaseClients(const Case& test_case, endpoint::Session& session, const RunSettings& settings,
+              std::string tag, std::vector<TranscriptEntry>& transcript);
+
+  // The client of that name, connected when it is not yet.
+  [[nodiscard]] Result<CaseClient*, Problem> get(const std::string& name);
+
+  // Connects it, anew when it is connected already.
+  [[nodiscard]] MaybeProblem connect(const std::string& name);
+
+  // Ends its connection: with a DISCONNECT packet, or as a broken network does.
+  [[nodiscard]] MaybeProblem disconnect(const std::string& name, bool drop);
+
+  // Restarts the broker and waits up to `timeout` until each connection has ended; the clients are
+  // connected again when they are wanted.
+  [[nodiscard]] MaybeProblem restart_broker(endpoint::Duration timeout);
+
+  // A message that nobody asked for, if any client received one.
+  [[nodiscard]] MaybeProblem check_surprises();
+  // The same, and notifications that no step has consumed, and connections that ended.
+  [[nodiscard]] MaybeProblem check_leftovers();
+
+  // The MQTT client id that this case uses for a client of that name.
+  [[nodiscard]] std::string client_id(const std::string& name) const;
+
+  // Closes all connections; returns how long each answered request took.
+  [[nodiscard]] std::vector<endpoint::Duration> close();
+
+ private:
+  [[nodiscard]] const ClientSpec& spec_of(const std::string& name) const;
+  [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
+  [[nodiscard]] static MaybeProblem check_leftovers(CaseClient& client);
+  [[nodiscard]] MaybeProblem let_go(const std::string& name);
+  void note_round_trips(const CaseClient& client);
+
+  const Case& case_;
+  endpoint::Session& session_;
+  std::string id_prefix_;
+  endpoint::Duration start_;
+  std::vector<TranscriptEntry>& transcript_;
+  std::map<std::string, std::unique_ptr<CaseClient>> clients_;  // by name
+  std::map<std::string, std::shared_ptr<Received>> received_;   // by client id
+  std::vector<endpoint::Duration> round_trips_;
+};
+
+}  // namespace fencepost::conformance

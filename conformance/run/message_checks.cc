@@ -1,0 +1,128 @@
+#include "conformance/run/message_checks.h"
+
+#include "base/bytes.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr std::size_t kMaxShown = 100;  // bytes of a timestamp in a message
+
+std::string shown(const std::string& timestamp) { return "__ts = " + escape(timestamp, kMaxShown); }
+
+// What `name` in a comparison stands for: a saved timestamp, or "sent", the request's own.
+std::optional<hlc::Timestamp> named_timestamp(const std::string& name,
+                                              const codec::Message& request,
+                                              const SavedTimestamps& saved) {
+  if (name != "sent") {
+    const auto found = saved.find(name);
+    return found == saved.end() ? std::nullopt : std::optional(found->second.value);
+  }
+  const std::string* text = request.property(codec::kTimestampProperty);
+  const auto parsed = hlc::parse(text == nullptr ? "" : *text);
+  return parsed ? std::optional(*parsed) : std::nullopt;
+}
+
+MaybeProblem compare(const TimestampCheck& check, const codec::Message& request,
+                     const hlc::Timestamp& seen, const std::string& text,
+                     const SavedTimestamps& saved) {
+  const auto wanted = check.equals ? named_timestamp(*check.equals, request, saved) : std::nullopt;
+  if (wanted && *wanted != seen) {
+    const auto found = saved.find(*check.equals);
+    return Problem{.message = "the version is not the one saved as " + *check.equals,
+                   .expected = "__ts equal to " +
+                               (found == saved.end() ? hlc::format(*wanted) : found->second.text),
+                   .actual = shown(text)};
+  }
+  for (const std::string& name : check.greater_than) {
+    const auto other = named_timestamp(name, request, saved);
+    if (!other && name == "sent") {
+      return Problem{
+          .verdict = Verdict::kInconclusive,
+          .message = "the request's own timestamp is not legal: nothing can be compared with it"};
+    }
+    if (!other || seen > *other) continue;
+    return Problem{.message = name == "sent"
+                                  ? "the version is not greater than the request's timestamp"
+                                  : "the version is not greater than the one saved as " + name,
+                   .expected = "__ts greater than " + hlc::format(*other),
+                   .actual = shown(text)};
+  }
+  return std::nullopt;
+}
+
+// Is this `X.Y` with X = 1?
+bool is_supported_version(std::string_view version) {
+  if (!version.starts_with("1.") || version.size() == 2) return false;
+  return version.find_first_not_of("0123456789", 2) == std::string_view::npos;
+}
+
+// Rules that hold of a property if it is there at all. No member of `expect` says that; a step that
+// cites the rule does.
+MaybeProblem check_cited_rule(const std::string& cites, const codec::Message& message) {
+  if (cites == kContentTypeRule && message.content_type &&
+      *message.content_type != codec::kContentType) {
+    return Problem{.message = "the response has another content type",
+                   .expected = std::string(codec::kContentType) + ", or none",
+                   .actual = "\"" + escape(*message.content_type) + "\""};
+  }
+  const std::string* version = message.property("__protVer");
+  if (cites == kProtocolVersionRule && version != nullptr && !is_supported_version(*version)) {
+    return Problem{.message = "the response has an unknown protocol version",
+                   .expected = "__protVer of major version 1, e.g. 1.0, or none",
+                   .actual = "__protVer = \"" + escape(*version) + "\""};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+MaybeProblem check_timestamp(const std::optional<TimestampCheck>& check,
+                             const codec::Message& request, const codec::Message& message,
+                             SavedTimestamps& saved) {
+  if (!check) return std::nullopt;
+  const std::string* text = message.property(codec::kTimestampProperty);
+  if (check->absent) {
+    if (text == nullptr) return std::nullopt;
+    return Problem{.message = "the message carries a version and must not",
+                   .expected = "no user property __ts",
+                   .actual = shown(*text)};
+  }
+  if (text == nullptr) {
+    return Problem{.message = "the message carries no version",
+                   .expected = "a user property __ts",
+                   .actual = "none"};
+  }
+  const auto parsed = hlc::parse(*text);
+  if (!parsed) {
+    return Problem{.message = "the version is not a legal timestamp: " +
+                              std::string(hlc::describe(parsed.error())),
+                   .expected = "wallClock:counter:nodeId",
+                   .actual = shown(*text)};
+  }
+  if (auto problem = compare(*check, request, *parsed, *text, saved)) return problem;
+  if (check->save) saved[*check->save] = {*parsed, *text};
+  return std::nullopt;
+}
+
+MaybeProblem check_properties(const Expectation& expect, const codec::Message& message) {
+  for (const auto& [name, wanted] : expect.user_properties) {
+    const std::string* seen = message.property(name);
+    if (seen != nullptr && *seen == wanted) continue;
+    return Problem{.message = "the user property " + name + " is not the expected one",
+                   .expected = name + " = \"" + escape(wanted) + "\"",
+                   .actual = seen == nullptr ? "absent" : name + " = \"" + escape(*seen) + "\""};
+  }
+  if (expect.content_type && message.content_type != expect.content_type) {
+    return Problem{.message = "the content type is not the expected one",
+                   .expected = *expect.content_type,
+                   .actual = message.content_type ? escape(*message.content_type) : "absent"};
+  }
+  if (expect.payload_format && message.payload_format.value_or(0) != *expect.payload_format) {
+    return Problem{.message = "the payload format indicator is not the expected one",
+                   .expected = std::to_string(*expect.payload_format),
+                   .actual = std::to_string(int{message.payload_format.value_or(0)})};
+  }
+  return check_cited_rule(expect.cites, message);
+}
+
+}  // namespace fencepost::conformance

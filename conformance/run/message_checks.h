@@ -1,0 +1,49 @@
+// Checks of a received message that look at its properties: versions, user properties, content
+// type. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "codec/message.h"
+#include "conformance/run/case_runner.h"
+#include "conformance/scenario/scenario.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::conformance {
+
+// Why a case does not pass.
+struct Problem {
+  Verdict verdict = Verdict::kFailed;
+  std::string message;
+  std::string expected{};
+  std::string actual{};
+  std::string cites{};  // requirement id; the case's first when empty
+};
+using MaybeProblem = std::optional<Problem>;
+
+struct SavedTimestamp {
+  hlc::Timestamp value;
+  std::string text;  // as received: a token is sent back unmodified
+};
+using SavedTimestamps = std::map<std::string, SavedTimestamp>;
+
+// Checks the `__ts` of `message`, which answers `request` (an empty message for a notification),
+// and saves it when the check says so. A name that was not saved, because the step that would have
+// was refused, compares with nothing.
+[[nodiscard]] MaybeProblem check_timestamp(const std::optional<TimestampCheck>& check,
+                                           const codec::Message& request,
+                                           const codec::Message& message, SavedTimestamps& saved);
+
+// Rules of the form "absent, or of this kind": a step checks them by citing them.
+inline constexpr std::string_view kContentTypeRule = "ENV-CONTENT-TYPE-1";
+inline constexpr std::string_view kProtocolVersionRule = "ENV-PROTVER-1";
+
+// Checks user properties, content type and payload format indicator, and the rule that the step
+// cites when it is one of the two above.
+[[nodiscard]] MaybeProblem check_properties(const Expectation& expect,
+                                            const codec::Message& message);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,247 @@
+#include "conformance/run/preflight.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "codec/message.h"
+#include "codec/reply.h"
+#include "codec/topics.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using endpoint::Duration;
+using std::chrono::milliseconds;
+
+constexpr Duration kReachTimeout = milliseconds{2'000};
+constexpr Duration kReplyTimeout = milliseconds{3'000};  // as long as cases wait
+constexpr int kProbes = 200;
+constexpr Duration kProbeBudget = milliseconds{500};  // a slow network gets fewer probes
+
+constexpr std::string_view kNotAllowedHint =
+    "give credentials in the URL (mqtt://user:password@host) or in a descriptor, and allow the "
+    "client to publish to "
+    "the request topic and to subscribe to its response topic";
+
+class Prober {
+ public:
+  Prober(endpoint::Session& session, std::unique_ptr<endpoint::Client> client,
+         const std::string& client_id, const std::string& key_prefix, double timeout_scale)
+      : reply_timeout_(std::chrono::duration_cast<Duration>(kReplyTimeout * timeout_scale)),
+        clock_(session.clock()),
+        client_(std::move(client)),
+        response_topic_(codec::recommended_response_topic(client_id)),
+        key_(key_prefix + "/preflight/" + client_id) {}
+
+  endpoint::Client& client() { return *client_; }
+  [[nodiscard]] const std::string& response_topic() const { return response_topic_; }
+  [[nodiscard]] const std::string& key() const { return key_; }
+  [[nodiscard]] endpoint::Clock& clock() { return clock_; }
+
+  // The response to a command, how long it took, and when that was.
+  struct Answer {
+    codec::Message message;
+    Duration round_trip;
+    Exchange when;
+  };
+  Result<Answer, PreflightError> ask(const std::vector<std::string_view>& arguments,
+                                     const std::string& timestamp = {}) {
+    codec::Message request;
+    request.topic = codec::kRequestTopic;
+    request.payload = codec::encode_command(arguments);
+    request.response_topic = response_topic_;
+    request.correlation_data = fmt::format("preflight-{:06}", ++count_);
+    if (!timestamp.empty())
+      request.user_properties.emplace_back(codec::kTimestampProperty, timestamp);
+    const auto sent_ms = static_cast<std::int64_t>(clock_.wall_ms());
+    const Duration sent = clock_.now();
+    if (auto published = client_->publish(request); !published) {
+      return fail(PreflightError{PreflightErrorKind::kNoBroker, published.error().text, ""});
+    }
+    while (const auto event = client_->receive(sent + reply_timeout_ - clock_.now())) {
+      if (const auto* received = std::get_if<endpoint::MessageReceived>(&event->what)) {
+        if (received->message.correlation_data != request.correlation_data) continue;
+        const Duration round_trip = event->time - sent;
+        return Answer{received->message, round_trip, {sent_ms, wall_at(event->time)}};
+      }
+      if (auto error = explain(*event)) return fail(std::move(*error));
+    }
+    return fail(PreflightError{
+        PreflightErrorKind::kNoStore,
+        fmt::format("the broker accepted a {} on the request topic, and no response came within "
+                    "{:g} s",
+                    arguments.front(), std::chrono::duration<double>(reply_timeout_).count()),
+        "is the state store running on this broker? Start a reference one with: fencepost "
+        "serve"});
+  }
+
+ private:
+  static std::optional<PreflightError> explain(const endpoint::Event& event) {
+    if (const auto* refused = std::get_if<endpoint::PublishRefused>(&event.what)) {
+      return PreflightError{
+          PreflightErrorKind::kNotAllowed,
+          fmt::format("the broker refused a PUBLISH to the request topic with 0x{:02x}",
+                      refused->reason_code),
+          std::string(kNotAllowedHint)};
+    }
+    if (std::holds_alternative<endpoint::Disconnected>(event.what)) {
+      return PreflightError{PreflightErrorKind::kNoBroker, "the broker closed the connection", ""};
+    }
+    return std::nullopt;
+  }
+
+  // What our wall clock read at most at that time, which is in the past.
+  [[nodiscard]] std::int64_t wall_at(Duration time) const {
+    const Duration passed = clock_.now() - time;  // read first, so that it is rather too short
+    return static_cast<std::int64_t>(clock_.wall_ms()) -
+           std::chrono::floor<milliseconds>(passed).count();
+  }
+
+  Duration reply_timeout_;
+  endpoint::Clock& clock_;
+  std::unique_ptr<endpoint::Client> client_;
+  std::string response_topic_;
+  std::string key_;
+  int count_ = 0;
+};
+
+PreflightError from_endpoint(const endpoint::Error& error) {
+  if (error.kind == endpoint::ErrorKind::kNotAllowed) {
+    return {PreflightErrorKind::kNotAllowed, error.text, std::string(kNotAllowedHint)};
+  }
+  return {PreflightErrorKind::kNoBroker, error.text,
+          "is the broker running, and are host, port and TLS settings right?"};
+}
+
+// The error when the store has refused this client the key.
+std::optional<PreflightError> not_authorized(const char* verb, const codec::Message& response) {
+  const auto reply = codec::decode_reply(response.payload);
+  if (!reply || reply->kind != codec::ReplyKind::kError || reply->value != "not authorized") {
+    return std::nullopt;
+  }
+  return PreflightError{
+      PreflightErrorKind::kNotAllowed,
+      fmt::format("the store answered a {} with: {}", verb, escape(response.payload)),
+      std::string(kNotAllowedHint)};
+}
+
+// The store as estimate_clock() asks it. The first trouble ends the questions.
+class StoreProbe final : public ClockProbe {
+ public:
+  explicit StoreProbe(Prober& prober) : prober_(prober) {}
+
+  // Why there is no store to certify. What follows from odd timestamps is for the cases to find.
+  [[nodiscard]] const std::optional<PreflightError>& error() const { return error_; }
+
+  [[nodiscard]] std::int64_t now_ms() override {
+    return static_cast<std::int64_t>(prober_.clock().wall_ms());
+  }
+  void pause_until(std::int64_t time_ms) override {
+    const std::int64_t left_ms = time_ms - now_ms();
+    if (left_ms > 0) prober_.clock().wait_until(prober_.clock().now() + milliseconds{left_ms});
+  }
+
+  [[nodiscard]] std::optional<VersionSeen> read_version() override {
+    // A timestamp far in the past: the version then says nothing of ours.
+    const auto answer = ask({"SET", prober_.key(), "preflight"}, 1);
+    if (!answer) {
+      error_ = answer.error();
+      return std::nullopt;
+    }
+    const std::string* text = answer->message.property(codec::kTimestampProperty);
+    const auto version = hlc::parse(text == nullptr ? "" : *text);
+    if (!version) return std::nullopt;  // the cases will say so with more care
+    return VersionSeen{wall_of(*version), version->counter, answer->when};
+  }
+
+  [[nodiscard]] std::optional<Offered> offer(std::int64_t timestamp_ms, OfferKind kind) override {
+    std::vector<std::string_view> command = {"SET", prober_.key(), "preflight"};
+    if (kind == OfferKind::kInVain) command.emplace_back("NX");
+    const auto answer = ask(command, timestamp_ms);
+    if (!answer) return std::nullopt;
+    const auto reply = codec::decode_reply(answer->message.payload);
+    if (!reply) return std::nullopt;
+    if (reply->kind != codec::ReplyKind::kError) return Offered{false, answer->when};
+    if (codec::error_with_text(reply->value) != codec::ErrorCode::kTimestampTooFarAhead) {
+      return std::nullopt;
+    }
+    return Offered{true, answer->when};
+  }
+
+ private:
+  Result<Prober::Answer, PreflightError> ask(const std::vector<std::string_view>& command,
+                                             std::int64_t timestamp_ms) {
+    const auto wall_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(timestamp_ms, 0));
+    auto answer = prober_.ask(command, hlc::format({wall_ms, 0, "fencepost"}));
+    if (!answer) return answer;
+    if (auto refused = not_authorized("SET", answer->message)) return fail(std::move(*refused));
+    return answer;
+  }
+
+  Prober& prober_;
+  std::optional<PreflightError> error_;
+};
+
+Result<void, PreflightError> measure_clock(Prober& prober, PreflightReport& report) {
+  StoreProbe probe(prober);
+  const ClockEstimate estimate = estimate_clock(probe);
+  if (probe.error()) return fail(*probe.error());
+  (void)prober.ask({"DEL", prober.key()});
+  report.clock_offset_ms = estimate.offset_ms;
+  report.clock_bounds = estimate.bounds;
+  report.clock_source = estimate.source;
+  return {};
+}
+
+Result<void, PreflightError> measure_round_trips(Prober& prober, PreflightReport& report) {
+  std::vector<Duration> times;
+  const Duration start = prober.clock().now();
+  for (int i = 0; i < kProbes; ++i) {
+    const auto answer = prober.ask({"GET", prober.key()});
+    if (!answer) return fail(answer.error());
+    if (i == 0) {
+      if (auto refused = not_authorized("GET", answer->message)) return fail(std::move(*refused));
+      continue;  // the first one warms up
+    }
+    times.push_back(answer->round_trip);
+    if (prober.clock().now() - start > kProbeBudget) break;
+  }
+  std::sort(times.begin(), times.end());
+  if (times.empty()) return {};
+  report.round_trip_p50 = times[times.size() / 2];
+  report.round_trip_p99 = times[times.size() * 99 / 100];
+  return {};
+}
+
+}  // namespace
+
+Result<PreflightReport, PreflightError> preflight(endpoint::Endpoint& endpoint,
+                                                  const std::string& run_id, double timeout_scale) {
+  if (auto reached = endpoint.check_reachable(kReachTimeout); !reached) {
+    return fail(PreflightError{PreflightErrorKind::kNoBroker, reached.error().text,
+                               "is the broker running, and are host and port right?"});
+  }
+  auto session = endpoint.open_session();
+  if (!session) return fail(from_endpoint(session.error()));
+  const std::string client_id = "fp-" + run_id + "-preflight";
+  auto client = (*session)->connect({.client_id = client_id});
+  if (!client) return fail(from_endpoint(client.error()));
+  Prober prober(**session, std::move(*client), client_id, endpoint.capabilities().key_prefix,
+                timeout_scale);
+  // A subscription granted with QoS 0 is in force; the cases will say what is wrong with it.
+  if (auto subscribed = prober.client().subscribe(prober.response_topic());
+      !subscribed && subscribed.error().reason_code != 0) {
+    return fail(from_endpoint(subscribed.error()));
+  }
+  PreflightReport report;
+  report.packet_limit = prober.client().packet_limit();
+  if (auto measured = measure_round_trips(prober, report); !measured) return fail(measured.error());
+  if (auto measured = measure_clock(prober, report); !measured) return fail(measured.error());
+  return report;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,394 @@
+#include "conformance/run/suite.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "base/bytes.h"
+#include "conformance/run/capability.h"
+#include "conformance/run/signature.h"
+#include "reference_store/authorization.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using endpoint::Duration;
+
+constexpr Duration kReachTimeout = std::chrono::milliseconds{1'000};
+constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
+
+bool any_glob(const std::vector<std::string>& globs, const std::string& id) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return store::glob_matches(glob, id); });
+}
+
+bool intersects(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& entry) {
+    return std::find(b.begin(), b.end(), entry) != b.end();
+  });
+}
+
+// Hands out cases to threads and collects what they find.
+class SuiteRun {
+ public:
+  SuiteRun(endpoint::Endpoint& endpoint, const std::vector<const Case*>& cases,
+           const SuiteOptions& options, const std::atomic<bool>& stop, const Progress& progress)
+      : endpoint_(endpoint),
+        options_(options),
+        stop_(stop),
+        progress_(progress),
+        places_(options.at_work > 0 ? options.at_work : options.jobs),
+        settings_(options.settings) {
+    settings_.places = &places_;
+    for (const Case* test_case : cases) {
+      result_.cases.push_back({.test_case = test_case, .position = test_case->position});
+      result_.longest_wait = std::max(result_.longest_wait, test_case->expected_wait());
+    }
+  }
+
+  SuiteResult run() {
+    const auto started = std::chrono::steady_clock::now();
+    skip_unsupported();
+    run_cases();
+    result_.interrupted = stop_;
+    result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - started);
+    return std::move(result_);
+  }
+
+ private:
+  void skip_unsupported() {
+    const endpoint::Capabilities& offered =
+        options_.offered ? *options_.offered : endpoint_.capabilities();
+    for (CaseResult& result : result_.cases) {
+      std::string missing = missing_capability(*result.test_case, offered);
+      if (missing.empty()) continue;
+      result.verdict = Verdict::kSkipped;
+      result.message = std::move(missing);
+      skipped_.insert(result.test_case);
+      finish(result);
+    }
+  }
+
+  // Exclusive cases run one after the other, when the others are through. Those that would disturb
+  // others, but have a broker apart, need not wait for them, unless only one case is to run at
+  // once.
+  void run_cases() {
+    const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
+    const auto apart = [this](const CaseResult& entry) {
+      return endpoint_.capabilities().quota_apart && disturbs_others(*entry.test_case);
+    };
+    // All queues are made before any case runs: a running case changes its entry.
+    const Queue own_quota = queue_of(apart);
+    const Queue together =
+        queue_of([&](const CaseResult& entry) { return !alone(entry) && !apart(entry); });
+    const Queue last =
+        queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
+    std::thread beside([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
+    if (options_.jobs == 1) beside.join();
+    run_phase(together, options_.jobs, Admission::kInTurn);
+    if (beside.joinable()) beside.join();
+    run_phase(last, 1, Admission::kInTurn);
+  }
+
+  using Queue = std::vector<CaseResult*>;
+
+  template <typename Filter>
+  Queue queue_of(const Filter& wanted) {
+    Queue queue;
+    for (CaseResult& result : result_.cases) {
+      if (!result.test_case->requires_.empty() && skipped_.contains(result.test_case)) continue;
+      if (wanted(result)) queue.push_back(&result);
+    }
+    // Longest first: the run then takes as long as its longest case, not as long as the sum.
+    std::stable_sort(queue.begin(), queue.end(), [this](const CaseResult* a, const CaseResult* b) {
+      return expected_time(*a->test_case) > expected_time(*b->test_case);
+    });
+    return queue;
+  }
+
+  [[nodiscard]] Duration expected_time(const Case& test_case) const {
+    const auto exchanges = static_cast<Duration::rep>(test_case.exchanges());
+    return test_case.expected_wait() + exchanges * options_.round_trip;
+  }
+
+  void run_phase(const Queue& queue, std::size_t jobs, Admission admission) {
+    std::atomic<std::size_t> next{0};
+    std::vector<std::thread> threads;
+    const std::size_t count = std::min(jobs, queue.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      threads.emplace_back([&] {
+        for (std::size_t at = next++; at < queue.size(); at = next++) {
+          const WorkPlace place(places_, admission);
+          run_one(*queue[at]);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  void run_one(CaseResult& slot) {
+    if (stop_ || lost_) return;
+    auto session = disturbs_others(*slot.test_case) ? endpoint_.open_quota_session()
+                                                    : endpoint_.open_session();
+    CaseResult result;
+    if (session) {
+      RunSettings settings = settings_;
+      settings.clean_up = !endpoint_.capabilities().thrown_away || disturbs_others(*slot.test_case);
+      result = run_case(*slot.test_case, **session, settings);
+    } else {
+      // Trouble of the suite's own says nothing about the store.
+      const bool ours = session.error().kind == endpoint::ErrorKind::kInvalid ||
+                        session.error().kind == endpoint::ErrorKind::kInternal;
+      result.test_case = slot.test_case;
+      result.position = slot.test_case->position;
+      result.verdict = ours ? Verdict::kInconclusive : Verdict::kLost;
+      result.message = session.error().text;
+    }
+    if (result.verdict == Verdict::kLost && decide_loss(result) && session) {
+      remove_keys(**session, result.left_behind);
+    }
+    result.left_behind = {};
+    const std::lock_guard lock(mutex_);
+    slot = std::move(result);
+    finish(slot);
+  }
+
+  // A connection ended that should not have. Is the endpoint gone, or did it throw one client out?
+  // True when it is alive.
+  bool decide_loss(CaseResult& result) {
+    const auto reachable = check_alive();
+    const std::lock_guard lock(mutex_);
+    if (!reachable) {
+      lost_ = true;
+      result_.endpoint_lost = true;
+      if (result_.lost_message.empty()) {
+        result_.lost_message = result.message + "; now: " + reachable.error().text;
+      }
+      return false;
+    }
+    result.verdict = Verdict::kFailed;
+    if (result.expected.empty()) result.expected = "a connection that lasts as long as the case";
+    return true;
+  }
+
+  // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
+  // that was just killed may still accept.
+  Result<void, endpoint::Error> check_alive() {
+    auto reachable = endpoint_.check_reachable(kReachTimeout);
+    if (!reachable) return reachable;
+    auto session = endpoint_.open_session();
+    if (!session) return fail(session.error());
+    const std::string id = "fp-" + options_.settings.run_id + "-alive-" + std::to_string(++probes_);
+    auto client = (*session)->connect({.client_id = id});
+    if (!client) return fail(client.error());
+    return {};
+  }
+
+  // With the lock held, or before the threads start.
+  void finish(const CaseResult& result) { progress_(result, ++done_, result_.cases.size()); }
+
+  endpoint::Endpoint& endpoint_;
+  const SuiteOptions& options_;
+  const std::atomic<bool>& stop_;
+  const Progress& progress_;
+  WorkPlaces places_;
+  RunSettings settings_;
+  std::set<const Case*> skipped_;
+  std::atomic<bool> lost_{false};
+  std::atomic<int> probes_{0};
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+  SuiteResult result_;
+};
+
+std::string mixes(codec::Divergence divergence) {
+  return "the endpoint mixes both forms of " + std::string(codec::name(divergence));
+}
+
+// Was this case chosen by check_consistency()? No step is to blame, so nothing else can have failed
+// it like this.
+bool is_witness(const CaseResult& entry) {
+  return entry.step == 0 && entry.requirement == kConsistencyRequirement && !entry.unexpected_pass;
+}
+
+// Takes back what an earlier check_consistency() said of fewer results.
+void forget_witnesses(SuiteResult& result) {
+  for (CaseResult& entry : result.cases) {
+    if (entry.verdict != Verdict::kFailed || !is_witness(entry)) continue;
+    entry.verdict = Verdict::kPassed;
+    entry.requirement.clear();
+    entry.message.clear();
+    entry.expected.clear();
+    entry.actual.clear();
+  }
+}
+
+// The first case that is a witness of these mixed forms; null when a baseline has forgiven one, or
+// every case that saw the forms has failed for a reason of its own.
+CaseResult* find_witness(SuiteResult& result, codec::Divergence divergence) {
+  CaseResult* first = nullptr;
+  for (CaseResult& entry : result.cases) {
+    if (entry.verdict == Verdict::kExpectedFailure && is_witness(entry) &&
+        entry.message == mixes(divergence)) {
+      return nullptr;
+    }
+    const bool sees = std::any_of(entry.forms.begin(), entry.forms.end(),
+                                  [&](const SeenForm& form) { return form.first == divergence; });
+    if (first == nullptr && sees && entry.verdict == Verdict::kPassed) first = &entry;
+  }
+  return first;
+}
+
+// An endpoint that spells the same kind of reply now like this, now like that, is wrong in any
+// profile. One witness is enough.
+void check_consistency(SuiteResult& result) {
+  forget_witnesses(result);
+  for (const auto& [divergence, forms] : result.forms) {
+    CaseResult* witness = forms.size() < 2 ? nullptr : find_witness(result, divergence);
+    if (witness == nullptr) continue;
+    witness->verdict = Verdict::kFailed;
+    witness->requirement = std::string(kConsistencyRequirement);
+    witness->message = mixes(divergence);
+    witness->expected =
+        "the same form in every case: that of the documented or of the deployed dialect";
+    witness->actual = "both forms in this run";
+    witness->step = 0;
+    witness->position = witness->test_case->position;
+  }
+}
+
+void collect(SuiteResult& result) {
+  result.forms.clear();
+  result.open_points.clear();
+  result.round_trips.clear();
+  for (const CaseResult& entry : result.cases) {
+    for (const auto& [divergence, form] : entry.forms) result.forms[divergence].insert(form);
+    for (const auto& [id, outcome] : entry.open_points) result.open_points[id].insert(outcome);
+    result.round_trips.insert(result.round_trips.end(), entry.round_trips.begin(),
+                              entry.round_trips.end());
+  }
+  std::sort(result.round_trips.begin(), result.round_trips.end());
+}
+
+void count(SuiteResult& result, const Catalogue& catalogue, bool strict) {
+  Summary& summary = result.summary;
+  summary = {};
+  for (const CaseResult& entry : result.cases) {
+    switch (entry.verdict) {
+      case Verdict::kPassed:
+        ++summary.passed;
+        break;
+      case Verdict::kFailed:
+        ++(is_warning(entry, catalogue, strict) ? summary.warnings : summary.failed);
+        break;
+      case Verdict::kSkipped:
+        ++summary.skipped;
+        break;
+      case Verdict::kInconclusive:
+        ++summary.inconclusive;
+        break;
+      case Verdict::kExpectedFailure:
+        ++summary.expected_failures;
+        break;
+      case Verdict::kLost:
+      case Verdict::kNotRun:
+        ++summary.not_run;
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+bool selects(const Selection& selection, const Case& test_case) {
+  if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) return false;
+  if (any_glob(selection.skip, test_case.id)) return false;
+  if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) return false;
+  if (!selection.requirements.empty() &&
+      !intersects(selection.requirements, test_case.requirements)) {
+    return false;
+  }
+  return stable_hash(test_case.id) % selection.shards == selection.shard - 1;
+}
+
+std::vector<const Case*> select(const std::vector<Case>& cases, const Selection& selection) {
+  std::vector<const Case*> out;
+  for (const Case& test_case : cases) {
+    if (selects(selection, test_case)) out.push_back(&test_case);
+  }
+  return out;
+}
+
+void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
+  constexpr Duration kLeastAllowance = std::chrono::milliseconds{100};
+  options.settings.clock_offset_ms = report.clock_offset_ms;
+  options.settings.clock_bounds = report.clock_bounds;
+  options.settings.way_allowance = std::chrono::ceil<std::chrono::milliseconds>(
+      std::max(kLeastAllowance, 4 * report.round_trip_p99));
+  options.round_trip = report.round_trip_p50;
+}
+
+bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict) {
+  if (result.unexpected_pass) return false;  // it is the baseline that is wrong, at any level
+  const Requirement* requirement = catalogue.find(result.requirement);
+  const Level level =
+      requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
+  return !strict && level == Level::kShould;
+}
+
+SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const Case*>& cases,
+                      const Catalogue& catalogue, const SuiteOptions& options,
+                      const std::atomic<bool>& stop, const Progress& progress) {
+  SuiteResult result = SuiteRun(endpoint, cases, options, stop, progress).run();
+  summarize(result, catalogue, options.strict);
+  return result;
+}
+
+void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict) {
+  collect(result);
+  check_consistency(result);
+  for (CaseResult& entry : result.cases) {
+    const bool against =
+        entry.verdict == Verdict::kFailed || entry.verdict == Verdict::kExpectedFailure;
+    if (against) entry.signature = signature(entry);
+  }
+  count(result, catalogue, strict);
+}
+
+std::string observed_dialect(const SuiteResult& result) {
+  std::set<codec::DialectId> seen;
+  for (const auto& [divergence, forms] : result.forms) seen.insert(forms.begin(), forms.end());
+  if (seen.empty()) return "unknown";
+  if (seen.size() > 1) return "mixed";
+  return std::string(codec::dialect(*seen.begin()).name);
+}
+
+std::string describe_forms(const SuiteResult& result) {
+  std::string out;
+  for (const auto& [divergence, forms] : result.forms) {
+    for (const codec::DialectId id : forms) {
+      out += (out.empty() ? "" : ", ") + std::string(codec::name(divergence)) + " " +
+             std::string(codec::dialect(id).name);
+    }
+  }
+  return out;
+}
+
+ExitCode exit_code(const SuiteResult& result) {
+  if (result.summary.failed > 0 || !result.baseline_complaints.empty()) return ExitCode::kFailed;
+  if (result.endpoint_lost) return ExitCode::kUnreachable;
+  if (result.interrupted) return ExitCode::kInterrupted;
+  // Where every case was skipped, nothing was certified.
+  if (result.summary.skipped == result.cases.size()) return ExitCode::kNothingSelected;
+  if (result.summary.inconclusive + result.summary.not_run > 0) return ExitCode::kInconclusive;
+  return ExitCode::kConformant;
+}
+
+Duration percentile(const std::vector<Duration>& sorted, double percent) {
+  if (sorted.empty()) return Duration{0};
+  const auto index = static_cast<std::size_t>(static_cast<double>(sorted.size()) * percent / 100.0);
+  return sorted[std::min(index, sorted.size() - 1)];
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,118 @@
+// A run of many cases: selection, concurrency, verdict of the whole.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "conformance/run/case_runner.h"
+#include "conformance/run/preflight.h"
+#include "conformance/scenario/requirement.h"
+#include "conformance/scenario/scenario.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::conformance {
+
+// Which cases to run. Empty lists select everything.
+struct Selection {
+  std::vector<std::string> run{};           // globs of case ids; any may match
+  std::vector<std::string> skip{};          // globs; none may match
+  std::vector<std::string> tags{};          // any may match
+  std::vector<std::string> requirements{};  // any may be cited
+  std::size_t shard = 1;                    // of `shards`, by a hash of the id
+  std::size_t shards = 1;
+};
+[[nodiscard]] bool selects(const Selection& selection, const Case& test_case);
+[[nodiscard]] std::vector<const Case*> select(const std::vector<Case>& cases,
+                                              const Selection& selection);
+
+struct SuiteOptions {
+  RunSettings settings{};
+  std::size_t jobs = 1;              // cases at once
+  std::size_t at_work = 0;           // of these, at most so many that do not wait; 0: all
+  bool strict = false;               // a failed "should" fails the run
+  endpoint::Duration round_trip{0};  // of one request: decides which cases take longest
+  // What has been found out about the endpoint's capabilities, in the place of what it says itself.
+  std::optional<endpoint::Capabilities> offered{};
+};
+
+// Takes over what the preflight has found out about the endpoint: its clock and its speed.
+void apply_preflight(const PreflightReport& report, SuiteOptions& options);
+
+// Exit codes of the command line contract, in order of precedence.
+enum class ExitCode {
+  kConformant = 0,
+  kFailed = 1,
+  kUsage = 2,
+  kUnreachable = 3,
+  kInconclusive = 4,
+  kNothingSelected = 5,
+  kInternal = 70,
+  kInterrupted = 130,
+};
+
+struct Summary {
+  std::size_t passed = 0;
+  std::size_t failed = 0;
+  std::size_t warnings = 0;  // failed cases of level "should" without --strict
+  std::size_t skipped = 0;
+  std::size_t inconclusive = 0;
+  std::size_t expected_failures = 0;  // failed as the baseline says
+  std::size_t not_run = 0;            // lost, or never begun
+};
+
+struct SuiteResult {
+  std::vector<CaseResult> cases;  // in the order of the files
+  Summary summary;
+  std::map<codec::Divergence, std::set<codec::DialectId>> forms;  // seen
+  std::map<std::string, std::set<std::string>> open_points;       // requirement id -> outcomes seen
+  std::vector<endpoint::Duration> round_trips;                    // sorted
+  std::chrono::microseconds duration{0};
+  std::chrono::milliseconds longest_wait{0};  // of one case
+  bool endpoint_lost = false;
+  std::string lost_message;
+  bool interrupted = false;
+  // What is wrong with the baseline, e.g. an entry that matches no case: the run fails.
+  std::vector<std::string> baseline_complaints;
+  // What is worth saying about it and fails nothing, e.g. an entry that could not be judged.
+  std::vector<std::string> baseline_notes;
+};
+
+// Is called after each case, one at a time: the result, and how many are done of how many.
+using Progress = std::function<void(const CaseResult&, std::size_t done, std::size_t total)>;
+
+// Runs the cases. `stop` ends the run early: what has not begun is "not run". Whatever happens, the
+// result tells what was finished.
+[[nodiscard]] SuiteResult run_suite(endpoint::Endpoint& endpoint,
+                                    const std::vector<const Case*>& cases,
+                                    const Catalogue& catalogue, const SuiteOptions& options,
+                                    const std::atomic<bool>& stop, const Progress& progress);
+
+// Fills in what follows from the cases: forms, open points, round trips, the signatures of failures
+// and the summary; an endpoint that mixes the forms of a divergence fails the first case that saw
+// it. Done by run_suite; to be repeated by whoever changes the verdicts or puts results together:
+// what an earlier call said of the forms is taken back first.
+void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
+
+// "deployed", "documented", "mixed" or "unknown".
+[[nodiscard]] std::string observed_dialect(const SuiteResult& result);
+
+// "set-not-applied deployed, ...": the forms that were seen.
+[[nodiscard]] std::string describe_forms(const SuiteResult& result);
+
+[[nodiscard]] ExitCode exit_code(const SuiteResult& result);
+
+// The value below which `percent` of the sorted values lie; zero for none.
+[[nodiscard]] endpoint::Duration percentile(const std::vector<endpoint::Duration>& sorted,
+                                            double percent);
+
+// Does a failure of this case count as a warning only? A pass that the baseline does not expect
+// never does.
+[[nodiscard]] bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,665 @@
+#include "conformance/run/suite.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/run/capability.h"
+#include "conformance/scenario/library.h"
+#include "conformance/testing/fake_endpoint.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using namespace fake;  // made for this test
+using namespace std::chrono_literals;
+using codec::DialectId;
+using codec::Divergence;
+using codec::Verb;
+using endpoint::Disconnected;
+using endpoint::ErrorKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using testing::StartsWith;
+using testing::UnorderedElementsAre;
+
+constexpr const char* kGet = "- get: k\n  expect: missing\n";
+
+std::vector<const Case*> pointers(const std::vector<Case>& cases) {
+  std::vector<const Case*> out;
+  for (const Case& test_case : cases) out.push_back(&test_case);
+  return out;
+}
+
+const Progress kIgnored = [](const CaseResult&, std::size_t, std::size_t) {};
+const std::atomic<bool> kNeverStop{false};
+
+SuiteResult run(endpoint::Endpoint& endpoint, const std::vector<Case>& cases,
+                const SuiteOptions& options = {.settings = settings()},
+                const Progress& progress = kIgnored) {
+  return run_suite(endpoint, pointers(cases), catalogue(), options, kNeverStop, progress);
+}
+
+SuiteResult run(Behaviour behaviour, const std::vector<Case>& cases,
+                const SuiteOptions& options = {.settings = settings()}) {
+  FakeEndpoint endpoint({.behaviour = std::move(behaviour)});
+  return run(endpoint, cases, options);
+}
+
+// `id verdict`, one entry per case.
+std::vector<std::string> verdicts(const SuiteResult& result) {
+  std::vector<std::string> out;
+  for (const CaseResult& entry : result.cases) {
+    out.push_back(entry.test_case->id + " " + std::string(name(entry.verdict)));
+  }
+  return out;
+}
+
+std::string counts(const Summary& summary) {
+  return fmt::format("{} passed, {} failed, {} warnings, {} skipped, {} inconclusive, {} not run",
+                     summary.passed, summary.failed, summary.warnings, summary.skipped,
+                     summary.inconclusive, summary.not_run);
+}
+
+// --- selection ---------------------------------------------------------------------------------
+
+const std::vector<Case>& library() {
+  static const std::vector<Case> cases = [] {
+    std::vector<Case> out;
+    out.push_back(case_of({.id = "set.nx.one", .more = "tags: [fast, nx]", .steps = kGet}));
+    out.push_back(case_of({.id = "set.px.one", .more = "tags: [slow]", .steps = kGet}));
+    out.push_back(case_of({.id = "get.one", .requirements = "R-MUST-2", .steps = kGet}));
+    out.push_back(
+        case_of({.id = "get.two", .requirements = "R-SHOULD-1, R-MUST-1", .steps = kGet}));
+    return out;
+  }();
+  return cases;
+}
+
+struct Wanted {
+  std::vector<std::string> run{};
+  std::vector<std::string> skip{};
+  std::vector<std::string> tags{};
+  std::vector<std::string> requirements{};
+  std::size_t shard = 1;
+  std::size_t shards = 1;
+};
+
+std::vector<std::string> selected(const Wanted& wanted,
+                                  const std::vector<Case>& cases = library()) {
+  const Selection selection{wanted.run,          wanted.skip,  wanted.tags,
+                            wanted.requirements, wanted.shard, wanted.shards};
+  std::vector<std::string> out;
+  for (const Case* test_case : select(cases, selection)) out.push_back(test_case->id);
+  return out;
+}
+
+TEST(SuiteSelection, TakesEverythingInOrderWhenNothingIsSaid) {
+  EXPECT_THAT(selected({}), ElementsAre("set.nx.one", "set.px.one", "get.one", "get.two"));
+}
+
+TEST(SuiteSelection, MatchesWholeIdsByGlob) {
+  EXPECT_THAT(selected({.run = {"set.*"}}), ElementsAre("set.nx.one", "set.px.one"));
+  EXPECT_THAT(selected({.run = {"get.one"}}), ElementsAre("get.one"));
+  EXPECT_THAT(selected({.run = {"get"}}), IsEmpty());
+  EXPECT_THAT(selected({.run = {"*.one", "get.*"}}), SizeIs(4));
+  EXPECT_THAT(selected({.run = {"*.NX.*"}}), IsEmpty());
+  EXPECT_THAT(selected({.skip = {"*.one"}}), ElementsAre("get.two"));
+  EXPECT_THAT(selected({.run = {"get.*"}, .skip = {"get.one"}}), ElementsAre("get.two"));
+  EXPECT_THAT(selected({.skip = {"set.*", "get.*"}}), IsEmpty());
+}
+
+TEST(SuiteSelection, TakesAnyTagAndAnyRequirementButAllKindsOfFilter) {
+  EXPECT_THAT(selected({.tags = {"nx", "slow"}}), ElementsAre("set.nx.one", "set.px.one"));
+  EXPECT_THAT(selected({.tags = {"fas"}}), IsEmpty());
+  EXPECT_THAT(selected({.requirements = {"R-SHOULD-1"}}), ElementsAre("get.two"));
+  EXPECT_THAT(selected({.requirements = {"R-MUST-2"}}),
+              ElementsAre("set.nx.one", "set.px.one", "get.one"));
+  EXPECT_THAT(selected({.tags = {"slow"}, .requirements = {"R-SHOULD-1"}}), IsEmpty());
+  EXPECT_THAT(selected({.run = {"set.*"}, .skip = {"*.px.*"}, .tags = {"slow", "fast"}}),
+              ElementsAre("set.nx.one"));
+}
+
+TEST(SuiteSelection, CutsIntoShardsThatAreDisjointAndComplete) {
+  std::vector<Case> cases(500);
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].id = "case." + std::to_string(i);
+  for (const std::size_t shards : {1U, 2U, 3U, 7U}) {
+    std::multiset<std::string> seen;
+    for (std::size_t shard = 1; shard <= shards; ++shard) {
+      const auto part = selected({.shard = shard, .shards = shards}, cases);
+      EXPECT_GT(part.size(), cases.size() / shards / 2);  // no shard has next to nothing
+      seen.insert(part.begin(), part.end());
+    }
+    EXPECT_EQ(seen.size(), cases.size());
+    EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), cases.size());
+  }
+}
+
+TEST(SuiteSelection, PutsACaseIntoTheSameShardWhateverElseThereIs) {
+  const std::vector<Case> alone = {case_of({.id = "get.one", .steps = kGet})};
+  for (std::size_t shard = 1; shard <= 4; ++shard) {
+    const Wanted part{.run = {"get.one"}, .shard = shard, .shards = 4};
+    EXPECT_EQ(selected(part, alone), selected(part));
+  }
+}
+
+// --- verdicts ----------------------------------------------------------------------------------
+
+TEST(SuiteVerdict, CountsEachCaseOnce) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "good", .steps = kGet}));
+  cases.push_back(case_of({.id = "bad", .steps = "- get: k\n  expect: {reply: {value: \"v\"}}\n"}));
+  cases.push_back(case_of({.id = "warns",
+                           .requirements = "R-SHOULD-1",
+                           .steps = "- get: k\n  expect: {reply: {value: \"v\"}}\n"}));
+  cases.push_back(case_of({.id = "late", .steps = R"(
+- get: {key: j, mark: t}
+- get: k
+  expect: {reply: missing, before: t + 0ms}
+)"}));
+  cases.push_back(case_of({.id = "skipped", .more = "requires: [quota]", .steps = kGet}));
+  const SuiteResult result = run(reference_store(), cases);
+  EXPECT_THAT(verdicts(result), ElementsAre("good passed", "bad failed", "warns failed",
+                                            "late inconclusive", "skipped skipped"));
+  EXPECT_EQ(counts(result.summary),
+            "1 passed, 1 failed, 1 warnings, 1 skipped, 1 inconclusive, 0 not run");
+}
+
+SuiteResult failing(const std::string& requirements, bool strict, const std::string& cites = "") {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.requirements = requirements,
+                           .steps = "- get: k\n  expect: {reply: {value: \"v\"}" +
+                                    (cites.empty() ? "" : ", cites: " + cites) + "}\n"}));
+  return run(reference_store(), cases, {.settings = settings(), .strict = strict});
+}
+
+TEST(SuiteVerdict, WarnsOfAFailedRecommendationUnlessStrict) {
+  EXPECT_EQ(failing("R-SHOULD-1", false).summary.warnings, 1U);
+  EXPECT_EQ(exit_code(failing("R-SHOULD-1", false)), ExitCode::kConformant);
+  EXPECT_EQ(failing("R-SHOULD-1", true).summary.failed, 1U);
+  EXPECT_EQ(exit_code(failing("R-SHOULD-1", true)), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(failing("R-MUST-1", false)), ExitCode::kFailed);
+}
+
+TEST(SuiteVerdict, GoesByTheRequirementThatFailed) {
+  EXPECT_EQ(failing("R-SHOULD-1, R-MUST-1", false).summary.warnings, 1U);
+  EXPECT_EQ(failing("R-SHOULD-1, R-MUST-1", false, "R-MUST-1").summary.failed, 1U);
+  EXPECT_EQ(failing("R-MUST-1, R-SHOULD-1", false, "R-SHOULD-1").summary.warnings, 1U);
+}
+
+TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
+  const std::vector<std::pair<std::string, std::string>> kTable = {
+      {"transport", "transport: "},
+      {"quota", "quota: "},
+      {"restricted-client", "restricted-client: "},
+      {"packet-limit", "packet-limit: "},
+      {"restart", "restart: "},
+      {"quota, transport", "quota: "}};
+  for (const auto& [names, message] : kTable) {
+    FakeEndpoint endpoint({.behaviour = reference_store(), .capabilities = {.transport = false}});
+    std::vector<Case> cases;
+    cases.push_back(case_of({.more = "requires: [" + names + "]", .steps = kGet}));
+    const SuiteResult result = run(endpoint, cases);
+    EXPECT_EQ(result.cases[0].verdict, Verdict::kSkipped);
+    EXPECT_THAT(result.cases[0].message, StartsWith(message));
+    EXPECT_THAT(endpoint.published(), IsEmpty());
+  }
+  FakeEndpoint able({.behaviour = reference_store(),
+                     .capabilities = {.transport = true,
+                                      .quota = 5,
+                                      .roles = {"restricted"},
+                                      .max_packet_size = kLargestPacket,
+                                      .restart = true}});
+  std::vector<Case> cases;
+  cases.push_back(
+      case_of({.more = "requires: [transport, quota, restricted-client, packet-limit, restart]",
+               .steps = kGet}));
+  EXPECT_THAT(verdicts(run(able, cases)), ElementsAre("t.case passed"));
+}
+
+TEST(SuiteVerdict, SkipsPacketsThatAreTooLargeToBeSent) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.more = "requires: [packet-limit]", .steps = kGet}));
+  FakeEndpoint endpoint(
+      {.behaviour = reference_store(), .capabilities = {.max_packet_size = kLargestPacket + 1}});
+  EXPECT_THAT(verdicts(run(endpoint, cases)), ElementsAre("t.case skipped"));
+}
+
+TEST(SuiteVerdict, KnowsWhatWasFoundOutOfAnEndpoint) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "p", .more = "requires: [packet-limit]", .steps = kGet}));
+  cases.push_back(case_of({.id = "q", .more = "requires: [quota]", .steps = kGet}));
+  FakeEndpoint endpoint({.behaviour = reference_store(), .capabilities = {.quota = 5}});
+  EXPECT_THAT(verdicts(run(endpoint, cases)), ElementsAre("p skipped", "q passed"));
+  const SuiteOptions found{.settings = settings(),
+                           .offered = endpoint::Capabilities{.max_packet_size = 5'000}};
+  EXPECT_THAT(verdicts(run(endpoint, cases, found)), ElementsAre("p passed", "q skipped"));
+}
+
+TEST(Capabilities, EachSaysWhatItIsAndHowToProvideIt) {
+  for (const Capability& row : all_capabilities()) {
+    EXPECT_FALSE(row.meaning.empty()) << row.name;
+    EXPECT_FALSE(row.provide.empty()) << row.name;
+  }
+}
+
+// --- order and concurrency ---------------------------------------------------------------------
+
+TEST(SuiteOrder, StartsTheLongestFirstAndReportsInTheOrderOfTheFiles) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "none", .steps = kGet}));
+  cases.push_back(case_of({.id = "two", .steps = std::string(kGet) + "- wait: 1s\n- wait: 1s\n"}));
+  cases.push_back(case_of({.id = "three", .steps = std::string(kGet) + "- wait: 3s\n"}));
+  cases.push_back(case_of({.id = "also-none", .steps = kGet}));
+  FakeEndpoint endpoint({.behaviour = reference_store()});
+  std::vector<std::string> finished;
+  const SuiteResult result = run(endpoint, cases, {.settings = settings()},
+                                 [&](const CaseResult& entry, std::size_t done, std::size_t total) {
+                                   finished.push_back(entry.test_case->id);
+                                   EXPECT_EQ(done, finished.size());
+                                   EXPECT_EQ(total, 4U);
+                                 });
+  EXPECT_THAT(finished, ElementsAre("three", "two", "none", "also-none"));
+  EXPECT_THAT(verdicts(result),
+              ElementsAre("none passed", "two passed", "three passed", "also-none passed"));
+  EXPECT_EQ(result.longest_wait, 3s);
+  EXPECT_THAT(result.round_trips, SizeIs(4));
+}
+
+// Lets the first `count` requests begin before any of them goes on.
+class Gate {
+ public:
+  explicit Gate(int count) : waiting_for_(count) {}
+  void pass() {
+    std::unique_lock lock(mutex_);
+    if (--waiting_for_ <= 0) all_here_.notify_all();
+    met_ = all_here_.wait_for(lock, 20s, [this] { return waiting_for_ <= 0; }) && met_;
+  }
+  [[nodiscard]] bool met() const { return met_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable all_here_;
+  int waiting_for_;
+  bool met_ = true;
+};
+
+TEST(SuiteConcurrency, RunsAsManyCasesAtOnceAsItIsTold) {
+  std::vector<Case> cases;
+  for (const std::string id : {"a", "b", "c"}) cases.push_back(case_of({.id = id, .steps = kGet}));
+  Gate gate(3);
+  const SuiteResult result = run(
+      [&](const Published& request) {
+        gate.pass();
+        return Effects{reply(request, "$-1\r\n")};
+      },
+      cases, {.settings = settings(), .jobs = 3});
+  EXPECT_TRUE(gate.met());
+  EXPECT_EQ(result.summary.passed, 3U);
+}
+
+TEST(SuiteConcurrency, HasNoMoreCasesAtWorkThanItIsTold) {
+  std::vector<Case> cases;
+  for (const std::string id : {"a", "b", "c", "d"}) {
+    cases.push_back(case_of({.id = id, .steps = "- wait: 1ms\n- get: k\n  expect: missing\n"}));
+  }
+  std::atomic<int> at_work{0};
+  std::atomic<int> most{0};
+  FakeEndpoint endpoint(
+      {.behaviour = always("$-1\r\n"), .on_open = [&]() -> std::optional<endpoint::Error> {
+         const int now = ++at_work;
+         if (now > most) most = now;
+         std::this_thread::yield();
+         --at_work;
+         return std::nullopt;
+       }});
+  const SuiteResult result =
+      run(endpoint, cases, {.settings = settings(), .jobs = 4, .at_work = 1});
+  EXPECT_EQ(result.summary.passed, 4U);
+  EXPECT_EQ(most, 1);
+}
+
+TEST(SuiteConcurrency, RunsAnExclusiveCaseWhileNoOtherDoes) {
+  std::vector<Case> cases;
+  for (const std::string id : {"x1", "a", "x2", "b", "c"}) {
+    const std::string more = id.front() == 'x' ? "exclusive: true" : "";
+    cases.push_back(case_of({.id = id, .more = more, .steps = kGet}));
+  }
+  std::mutex mutex;
+  int running = 0;
+  std::vector<int> at_once;  // when each session was opened, itself included
+  std::vector<std::string> finished;
+  Gate gate(3);  // those that are not exclusive
+  FakeEndpoint endpoint({.behaviour =
+                             [&](const Published& request) {
+                               gate.pass();
+                               return Effects{reply(request, "$-1\r\n")};
+                             },
+                         .on_open = [&]() -> std::optional<endpoint::Error> {
+                           const std::lock_guard lock(mutex);
+                           at_once.push_back(++running);
+                           return std::nullopt;
+                         }});
+  const SuiteResult result = run(endpoint, cases, {.settings = settings(), .jobs = 4},
+                                 [&](const CaseResult& entry, std::size_t, std::size_t) {
+                                   const std::lock_guard lock(mutex);
+                                   --running;
+                                   finished.push_back(entry.test_case->id);
+                                 });
+  EXPECT_EQ(result.summary.passed, 5U);
+  EXPECT_THAT(at_once, ElementsAre(1, 2, 3, 1, 1));
+  ASSERT_THAT(finished, SizeIs(5));
+  EXPECT_THAT(std::vector<std::string>(finished.begin() + 3, finished.end()),
+              ElementsAre("x1", "x2"));
+  EXPECT_TRUE(gate.met());
+}
+
+TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "a", .steps = kGet}));
+  cases.push_back(
+      case_of({.id = "q", .more = "exclusive: true\nrequires: [quota]", .steps = kGet}));
+  cases.push_back(case_of({.id = "b", .steps = kGet}));
+  for (const bool apart : {true, false}) {
+    Gate gate(apart ? 2 : 1);
+    FakeEndpoint endpoint({.behaviour =
+                               [&](const Published& request) {
+                                 gate.pass();
+                                 return Effects{reply(request, "$-1\r\n")};
+                               },
+                           .capabilities = {.quota = 5, .quota_apart = apart}});
+    std::mutex mutex;
+    std::vector<std::string> finished;
+    const SuiteResult result =
+        run(endpoint, cases, {.settings = settings(), .jobs = apart ? 2U : 1U},
+            [&](const CaseResult& entry, std::size_t, std::size_t) {
+              const std::lock_guard lock(mutex);
+              finished.push_back(entry.test_case->id);
+            });
+    EXPECT_EQ(result.summary.passed, 3U);
+    EXPECT_TRUE(gate.met());
+    if (!apart) {
+      EXPECT_THAT(finished, ElementsAre("a", "b", "q"));
+    }
+  }
+}
+
+TEST(SuiteConcurrency, RunsOneCaseAtATimeWhereverItsStoreIs) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.id = "a", .steps = kGet}));
+  cases.push_back(
+      case_of({.id = "q", .more = "exclusive: true\nrequires: [quota]", .steps = kGet}));
+  FakeEndpoint endpoint(
+      {.behaviour = reference_store(), .capabilities = {.quota = 5, .quota_apart = true}});
+  std::vector<std::string> finished;
+  run(endpoint, cases, {.settings = settings(), .jobs = 1},
+      [&](const CaseResult& entry, std::size_t, std::size_t) {
+        finished.push_back(entry.test_case->id);
+      });
+  EXPECT_THAT(finished, ElementsAre("q", "a"));
+}
+
+// On an endpoint with a small store for them, cases that go to its limits take turns.
+TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
+  std::vector<Case> cases;
+  for (const std::string id : {"p1", "p2", "p3"}) {
+    cases.push_back(case_of({.id = id, .more = "requires: [packet-limit]", .steps = kGet}));
+  }
+  for (const bool apart : {true, false}) {
+    std::atomic<int> now{0};
+    std::atomic<int> most{0};
+    Gate gate(apart ? 1 : 3);
+    FakeEndpoint endpoint({.behaviour =
+                               [&](const Published& request) {
+                                 const int running = ++now;
+                                 if (running > most) most = running;
+                                 gate.pass();
+                                 --now;
+                                 return Effects{reply(request, "$-1\r\n")};
+                               },
+                           .capabilities = {.quota_apart = apart, .max_packet_size = 5'000}});
+    EXPECT_EQ(run(endpoint, cases, {.settings = settings(), .jobs = 3}).summary.passed, 3U);
+    EXPECT_EQ(most == 1, apart);
+  }
+}
+
+// --- an endpoint that goes away ----------------------------------------------------------------
+
+TEST(SuiteLoss, StopsWhenTheEndpointIsGoneAndKeepsWhatWasFinished) {
+  std::vector<Case> cases;
+  for (const std::string id : {"a", "b", "c", "d"}) {
+    cases.push_back(case_of({.id = id, .steps = kGet}));
+  }
+  int requests = 0;
+  FakeEndpoint endpoint({.behaviour = [&](const Published& request) -> Effects {
+                           if (++requests == 2) return {{Disconnected{}}};
+                           return {reply(request, "$-1\r\n")};
+                         },
+                         .on_reach =
+                             [] {
+                               return endpoint::Error{ErrorKind::kUnreachable, "gone"};
+                             }});
+  const SuiteResult result = run(endpoint, cases);
+  EXPECT_THAT(verdicts(result), ElementsAre("a passed", "b lost", "c not-run", "d not-run"));
+  EXPECT_EQ(counts(result.summary),
+            "1 passed, 0 failed, 0 warnings, 0 skipped, 0 inconclusive, 3 not run");
+  EXPECT_TRUE(result.endpoint_lost);
+  EXPECT_EQ(result.lost_message, "the connection of client a ended unexpectedly; now: gone");
+  EXPECT_EQ(exit_code(result), ExitCode::kUnreachable);
+}
+
+TEST(SuiteLoss, FailsACaseWhoseClientALivingEndpointThrowsOut) {
+  std::vector<Case> cases;
+  for (const std::string id : {"a", "b", "c"}) cases.push_back(case_of({.id = id, .steps = kGet}));
+  int requests = 0;
+  const SuiteResult result = run(
+      [&](const Published& request) -> Effects {
+        if (++requests == 2) return {{Disconnected{0x82}}};
+        return {reply(request, "$-1\r\n")};
+      },
+      cases);
+  EXPECT_THAT(verdicts(result), ElementsAre("a passed", "b failed", "c passed"));
+  EXPECT_EQ(result.cases[1].requirement, "R-MUST-1");
+  EXPECT_EQ(result.cases[1].expected, "a connection that lasts as long as the case");
+  EXPECT_EQ(result.cases[1].actual, "DISCONNECT with reason code 0x82");
+  EXPECT_FALSE(result.endpoint_lost);
+  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+}
+
+// That the suite cannot open a session says nothing about the store.
+TEST(SuiteLoss, DecidesNothingWhenNoSessionCanBeOpenedAtALivingEndpoint) {
+  std::vector<Case> cases;
+  cases.push_back(case_of({.steps = kGet}));
+  FakeEndpoint endpoint({.behaviour = reference_store(), .on_open = [] {
+                           return endpoint::Error{ErrorKind::kInternal, "no thread"};
+                         }});
+  const SuiteResult result = run(endpoint, cases);
+  EXPECT_THAT(verdicts(result), ElementsAre("t.case inconclusive"));
+  EXPECT_EQ(result.cases[0].message, "no thread");
+  EXPECT_EQ(result.cases[0].position.file, "t.yaml");
+}
+
+TEST(SuiteStop, BeginsNoFurtherCaseAndSaysSo) {
+  std::vector<Case> cases;
+  for (const std::string id : {"a", "b", "c"}) cases.push_back(case_of({.id = id, .steps = kGet}));
+  FakeEndpoint endpoint({.behaviour = reference_store()});
+  std::atomic<bool> stop{false};
+  const SuiteResult result =
+      run_suite(endpoint, pointers(cases), catalogue(), {.settings = settings()}, stop,
+                [&](const auto&, auto, auto) { stop = true; });
+  EXPECT_THAT(verdicts(result), ElementsAre("a passed", "b not-run", "c not-run"));
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.summary.not_run, 2U);
+  EXPECT_EQ(exit_code(result), ExitCode::kInterrupted);
+}
+
+struct Ending {
+  Summary summary{};
+  bool lost = false;
+  bool interrupted = false;
+  bool nothing_selected = false;
+};
+
+int exit_of(const Ending& ending) {
+  static const Case kCase = case_of({.steps = kGet});
+  SuiteResult result;
+  if (!ending.nothing_selected) result.cases.push_back({.test_case = &kCase});
+  result.summary = ending.summary;
+  result.endpoint_lost = ending.lost;
+  result.interrupted = ending.interrupted;
+  return static_cast<int>(exit_code(result));
+}
+
+TEST(SuiteExit, FollowsTheOrderOfPrecedence) {
+  const Summary failed{.failed = 1, .inconclusive = 1, .not_run = 1};
+  const Summary undecided{.inconclusive = 1};
+  EXPECT_EQ(exit_of({.summary = {.passed = 1}}), 0);
+  EXPECT_EQ(exit_of({.summary = {.warnings = 1}}), 0);
+  EXPECT_EQ(exit_of({.summary = failed}), 1);
+  EXPECT_EQ(exit_of({.summary = failed, .lost = true, .interrupted = true}), 1);
+  EXPECT_EQ(exit_of({.summary = undecided}), 4);
+  EXPECT_EQ(exit_of({.summary = undecided, .lost = true}), 3);
+  EXPECT_EQ(exit_of({.lost = true, .nothing_selected = true}), 3);
+  EXPECT_EQ(exit_of({.nothing_selected = true}), 5);
+  EXPECT_EQ(exit_of({.summary = undecided, .interrupted = true}), 130);
+}
+
+TEST(SuiteExit, IsNeverConformantWhenACaseWasNotRun) {
+  EXPECT_NE(exit_of({.summary = {.passed = 5, .not_run = 1}}), 0);
+}
+
+// --- dialects ----------------------------------------------------------------------------------
+
+std::vector<Case> refusals(int count) {
+  std::vector<Case> cases;
+  for (int i = 0; i < count; ++i) {
+    cases.push_back(case_of({.id = "nx-" + std::to_string(i),
+                             .more = "divergence: [set-not-applied]",
+                             .steps = "- set: {key: k, value: \"v\", options: [NX]}\n"
+                                      "  expect: not-applied\n"}));
+  }
+  return cases;
+}
+
+TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
+  const std::vector<Case> cases = refusals(4);  // the results point to them
+  int sets = 0;
+  const SuiteResult result = run(
+      [&](const Published& request) {
+        if (verb_of(request) == Verb::kSet) ++sets;
+        return Effects{reply(request, sets % 2 == 0 ? "-1\r\n" : ":-1\r\n")};
+      },
+      cases);
+  EXPECT_EQ(result.summary.passed, 3U);
+  EXPECT_EQ(result.summary.failed, 1U);
+  EXPECT_EQ(observed_dialect(result), "mixed");
+  const CaseResult& witness = result.cases[0];
+  EXPECT_EQ(witness.requirement, "RESP-INVALID-1");
+  EXPECT_EQ(witness.message, "the endpoint mixes both forms of set-not-applied");
+  EXPECT_EQ(witness.step, 0U);
+  EXPECT_EQ(witness.position.line, witness.test_case->position.line);
+}
+
+// Whoever changes the verdicts afterwards has them summarized again.
+TEST(SuiteDialect, BlamesOneCaseHoweverOftenItIsSummarized) {
+  const std::vector<Case> cases = refusals(3);
+  int sets = 0;
+  SuiteResult result = run(
+      [&](const Published& request) {
+        if (verb_of(request) == Verb::kSet) ++sets;
+        return Effects{reply(request, sets % 2 == 0 ? "-1\r\n" : ":-1\r\n")};
+      },
+      cases);
+  summarize(result, catalogue(), false);
+  EXPECT_THAT(verdicts(result), ElementsAre("nx-0 failed", "nx-1 passed", "nx-2 passed"));
+  result.cases[0].verdict = Verdict::kExpectedFailure;  // as a baseline says
+  summarize(result, catalogue(), false);
+  EXPECT_THAT(verdicts(result), ElementsAre("nx-0 expected-failure", "nx-1 passed", "nx-2 passed"));
+  EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+}
+
+TEST(SuiteDialect, TakesTheBlameBackWhenTheFormsAreNotMixed) {
+  const std::vector<Case> cases = refusals(2);
+  SuiteResult result = run(always(":-1\r\n"), cases);
+  const CaseResult right = result.cases[0];
+  ASSERT_EQ(told(right), "passed");
+  result.cases[0].forms = {{codec::Divergence::kSetNotApplied, DialectId::kDocumented}};
+  summarize(result, catalogue(), false);
+  EXPECT_EQ(result.cases[0].verdict, Verdict::kFailed);
+  result.cases[0].forms = right.forms;
+  summarize(result, catalogue(), false);
+  EXPECT_EQ(told(result.cases[0]), "passed");
+  EXPECT_EQ(result.cases[0].message, "");
+  EXPECT_EQ(result.cases[0].requirement, "");
+}
+
+TEST(SuiteDialect, TellsWhichOneItSaw) {
+  const auto seen = [](const std::string& payload) { return run(always(payload), refusals(2)); };
+  EXPECT_EQ(observed_dialect(seen("-1\r\n")), "documented");
+  EXPECT_EQ(observed_dialect(seen(":-1\r\n")), "deployed");
+  EXPECT_EQ(observed_dialect(seen("+OK\r\n")), "unknown");
+  EXPECT_EQ(seen(":-1\r\n").summary.passed, 2U);
+  EXPECT_THAT(seen("-1\r\n").forms,
+              ElementsAre(Pair(Divergence::kSetNotApplied, ElementsAre(DialectId::kDocumented))));
+}
+
+TEST(SuiteDialect, CallsDifferentDialectsInDifferentPlacesMixedAndFailsNothing) {
+  std::vector<Case> cases = refusals(1);
+  cases.push_back(case_of({.id = "vdel",
+                           .more = "divergence: [vdel-mismatch]",
+                           .steps = "- vdel: {key: k, value: \"v\"}\n  expect: not-applied\n"}));
+  const SuiteResult result = run(
+      [](const Published& request) {
+        return Effects{reply(request, verb_of(request) == Verb::kVdel ? "-1\r\n" : ":-1\r\n")};
+      },
+      cases);
+  EXPECT_EQ(result.summary.passed, 2U);
+  EXPECT_EQ(observed_dialect(result), "mixed");
+}
+
+TEST(SuiteReport, CollectsOpenPointsOfAllCases) {
+  std::vector<Case> cases;
+  for (const std::string id : {"one", "two"}) {
+    cases.push_back(case_of({.id = id, .requirements = "R-MAY-1", .steps = R"(
+- get: k
+  expect: {reply: {open: {nothing: missing, everything: {value: "v"}}}}
+- del: k
+  expect: {reply: {count: 0}}
+)"}));
+  }
+  int gets = 0;
+  const SuiteResult result = run(
+      [&](const Published& request) {
+        if (verb_of(request) != Verb::kGet) return Effects{reply(request, ":0\r\n")};
+        return Effects{reply(request, ++gets == 1 ? "$-1\r\n" : "$1\r\nv\r\n")};
+      },
+      cases);
+  EXPECT_THAT(result.open_points,
+              ElementsAre(Pair("R-MAY-1", ElementsAre("everything", "nothing"))));
+}
+
+TEST(SuitePercentile, IsTheValueBelowWhichSoManyLie) {
+  std::vector<endpoint::Duration> hundred;
+  for (int i = 1; i <= 100; ++i) hundred.emplace_back(i);
+  EXPECT_EQ(percentile({}, 50), 0us);
+  EXPECT_EQ(percentile({7us}, 0), 7us);
+  EXPECT_EQ(percentile({7us}, 99), 7us);
+  EXPECT_EQ(percentile({1us, 2us}, 50), 2us);
+  EXPECT_EQ(percentile(hundred, 0), 1us);
+  EXPECT_EQ(percentile(hundred, 50), 51us);
+  EXPECT_EQ(percentile(hundred, 99), 100us);
+  EXPECT_EQ(percentile(hundred, 100), 100us);
+}
+
+}  // namespace
+}  // namespace fencepost::conformance

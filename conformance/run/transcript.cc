@@ -1,0 +1,80 @@
+#include "conformance/run/transcript.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "codec/resp3.h"
+#include "codec/topics.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr std::size_t kMaxShown = 60;  // bytes of one argument on one line
+
+std::string in_quotes(std::string_view bytes) { return "\"" + escape(bytes, kMaxShown) + "\""; }
+
+// `SET "k" "v" NX`: the first argument bare when it is a word, the others quoted.
+std::string summarize_command(const codec::CommandFrame& frame) {
+  std::string out;
+  const std::size_t shown = std::min(frame.count, codec::CommandFrame::kStored);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string_view argument = frame.arguments[i];
+    const bool word =
+        !argument.empty() && argument.size() < 12 &&
+        argument.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string_view::npos;
+    if (!out.empty()) out += ' ';
+    out += word ? std::string(argument) : in_quotes(argument);
+  }
+  if (frame.count > shown) out += fmt::format(" ... ({} arguments)", frame.count);
+  return out;
+}
+
+std::string_view arrow(Direction direction) {
+  switch (direction) {
+    case Direction::kSent:
+      return ">";
+    case Direction::kReceived:
+      return "<";
+    case Direction::kEvent:
+      return "*";
+  }
+  return " ";
+}
+
+}  // namespace
+
+std::string summarize(const codec::Message& message) {
+  const auto frame = codec::decode_command(message.payload);
+  std::string out = frame ? summarize_command(*frame) : escape(message.payload, kMaxShown * 2);
+  if (message.topic != codec::kRequestTopic && codec::parse_notification_topic(message.topic)) {
+    out += " of key " + in_quotes(codec::parse_notification_topic(message.topic)->key);
+  }
+  return out;
+}
+
+TranscriptEntry make_entry(endpoint::Duration time, const std::string& client, Direction direction,
+                           const codec::Message& message) {
+  TranscriptEntry entry{
+      time, client, direction, summarize(message), message, message.payload.size()};
+  if (entry.message.payload.size() > kMaxTranscriptPayload) {
+    entry.message.payload.resize(kMaxTranscriptPayload);
+  }
+  return entry;
+}
+
+std::string to_line(const TranscriptEntry& entry) {
+  std::string out =
+      fmt::format("{:10.3f} ms  {:<4} {} {}", static_cast<double>(entry.time.count()) / 1000.0,
+                  entry.client, arrow(entry.direction), entry.summary);
+  for (const auto& [name, value] : entry.message.user_properties) {
+    out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
+  }
+  if (entry.direction == Direction::kSent && entry.message.qos != 1) {
+    out += fmt::format("  qos={}", entry.message.qos);
+  }
+  return out;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,214 @@
+#include "conformance/scenario/bytes_loader.h"
+
+#include <utility>
+
+#include "base/bytes.h"
+#include "codec/base16.h"
+#include "conformance/scenario/scenario_fields.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;  // of one value that a scenario may ask for
+constexpr std::int64_t kMaxExcess = 1'000'000;         // bytes from the largest packet
+
+BytesSpec literal(std::string bytes) { return {LiteralBytes{std::move(bytes)}}; }
+
+std::optional<BytesSpec> load_escaped(YamlReader& reader, const YAML::Node& node) {
+  const auto text = reader.text(node, "escaped");
+  if (!text) return std::nullopt;
+  std::optional<std::string> bytes = unescape(*text);
+  if (!bytes) {
+    reader.complain(
+        node,
+        "escaped: a backslash starts one of \\\\ \\\" \\r \\n \\t \\0 \\xNN; write the text "
+        "in single quotes so that YAML leaves the backslashes alone");
+    return std::nullopt;
+  }
+  return literal(std::move(*bytes));
+}
+
+std::optional<BytesSpec> load_hex(YamlReader& reader, const YAML::Node& node) {
+  const auto text = reader.text(node, "hex");
+  if (!text) return std::nullopt;
+  std::string digits;
+  for (const char c : *text) {
+    if (c == ' ') continue;
+    digits += c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
+  }
+  std::optional<std::string> bytes = codec::base16_decode(digits);
+  if (!bytes) {
+    reader.complain(node,
+                    "hex: \"" + *text + "\" must be pairs of hexadecimal digits, e.g. \"00 ff\"");
+    return std::nullopt;
+  }
+  return literal(std::move(*bytes));
+}
+
+std::optional<BytesSpec> load_repeat(YamlReader& reader, const YAML::Node& node) {
+  const auto unit = load_bytes(reader, YamlReader::member(node, "repeat"), "repeat");
+  const YAML::Node times_node = YamlReader::member(node, "times");
+  if (!times_node.IsDefined()) {
+    reader.complain(node, "repeat needs times, e.g. {repeat: \"x\", times: 1000}");
+    return std::nullopt;
+  }
+  const auto times = reader.integer(times_node, "times", 0, kMaxSize);
+  if (!unit || !times) return std::nullopt;
+  const auto* bytes = std::get_if<LiteralBytes>(&unit->what);
+  if (bytes == nullptr || static_cast<std::int64_t>(bytes->bytes.size()) * *times > kMaxSize) {
+    reader.complain(node, "repeat takes text or bytes, and makes at most 16 MiB");
+    return std::nullopt;
+  }
+  std::string out;
+  for (std::int64_t i = 0; i < *times; ++i) out += bytes->bytes;
+  return literal(std::move(out));
+}
+
+std::optional<std::vector<BytesSpec>> load_list(YamlReader& reader, const YAML::Node& node,
+                                                std::string_view what) {
+  if (!node.IsSequence()) {
+    reader.complain(node, std::string(what) + " must be a list");
+    return std::nullopt;
+  }
+  std::vector<BytesSpec> parts;
+  for (const YAML::Node& item : node) {
+    auto part = load_bytes(reader, item, what);
+    if (!part) return std::nullopt;
+    parts.push_back(std::move(*part));
+  }
+  return parts;
+}
+
+// {key: name, append: bytes}, and the body of {name: .., append: ..}.
+std::optional<BytesSpec> load_named_key(YamlReader& reader, const YAML::Node& name_node,
+                                        const YAML::Node& append_node) {
+  const auto name = reader.text(name_node, "key name");
+  if (!name) return std::nullopt;
+  if (name->empty()) {
+    reader.complain(name_node,
+                    "a key name is not empty, as the case's prefix goes before it; the "
+                    "empty key is {exact: \"\"}");
+    return std::nullopt;
+  }
+  KeyBytes key{*name, {}};
+  if (append_node.IsDefined()) {
+    const auto append = load_bytes(reader, append_node, "append");
+    if (!append) return std::nullopt;
+    const auto* bytes = std::get_if<LiteralBytes>(&append->what);
+    if (bytes == nullptr) {
+      reader.complain(append_node, "append takes text or bytes");
+      return std::nullopt;
+    }
+    key.append = bytes->bytes;
+  }
+  return BytesSpec{std::move(key)};
+}
+
+std::string all_bytes() {
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
+  return bytes;
+}
+
+// `companion` belongs to one form of bytes only.
+bool check_companion(YamlReader& reader, const YAML::Node& node, std::string_view form,
+                     std::string_view companion, std::string_view its_form) {
+  const YAML::Node value = YamlReader::member(node, companion);
+  if (!value.IsDefined() || form == its_form || form.empty()) return true;
+  reader.complain(value, std::string(companion) + " goes with " + std::string(its_form) +
+                             " only; join different bytes with {join: [...]}");
+  return false;
+}
+
+std::optional<BytesSpec> load_form(YamlReader& reader, const YAML::Node& node,
+                                   const std::string& form, std::string_view what) {
+  const YAML::Node value = YamlReader::member(node, form);
+  if (form == "escaped") return load_escaped(reader, value);
+  if (form == "hex") return load_hex(reader, value);
+  if (form == "repeat") return load_repeat(reader, node);
+  if (form == "key") return load_named_key(reader, value, YamlReader::member(node, "append"));
+  if (form == "fill_packet" || form == "filled") {
+    const auto excess = reader.integer(value, form, -kMaxExcess, kMaxExcess);
+    if (!excess) return std::nullopt;
+    return BytesSpec{FillBytes{.excess = *excess, .again = form == "filled"}};
+  }
+  if (form == "size") {
+    const auto size = reader.integer(value, "size", 0, kMaxSize);
+    if (!size) return std::nullopt;
+    return literal(patterned_bytes(static_cast<std::size_t>(*size)));
+  }
+  if (form == "all_bytes") {
+    const auto all = reader.boolean(value, "all_bytes");
+    if (all == false) reader.complain(value, "all_bytes must be true; leave it out otherwise");
+    if (!all.value_or(false)) return std::nullopt;
+    return literal(all_bytes());
+  }
+  if (form == "join" || form == "command") {
+    auto parts = load_list(reader, value, form);
+    if (!parts) return std::nullopt;
+    if (form == "join") return BytesSpec{JoinedBytes{std::move(*parts)}};
+    return BytesSpec{CommandBytes{std::move(*parts)}};
+  }
+  reader.complain(node, std::string(what) +
+                            " needs one of escaped, hex, repeat, size, join, command, "
+                            "key, all_bytes, fill_packet or filled");
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string patterned_bytes(std::size_t size) {
+  std::string out;
+  out.reserve(size + 16);
+  for (std::size_t i = 0; out.size() < size; ++i) out += std::to_string(i) + ",";
+  out.resize(size);
+  return out;
+}
+
+std::optional<BytesSpec> load_bytes(YamlReader& reader, const YAML::Node& node,
+                                    std::string_view what) {
+  if (!node.IsMap()) {
+    auto text = reader.text(node, what);
+    if (!text) return std::nullopt;
+    return literal(std::move(*text));
+  }
+  if (!reader.check_map(node, what, fields::kBytes)) return std::nullopt;
+  std::string form;
+  for (const auto& entry : node) {
+    const std::string name = entry.first.Scalar();
+    if (name == "times" || name == "append") continue;
+    if (!form.empty()) {
+      reader.complain(entry.first, std::string(what) + " has both \"" + form + "\" and \"" + name +
+                                       "\"; join them with {join: [...]}");
+      return std::nullopt;
+    }
+    form = name;
+  }
+  if (!check_companion(reader, node, form, "times", "repeat") ||
+      !check_companion(reader, node, form, "append", "key")) {
+    return std::nullopt;
+  }
+  return load_form(reader, node, form, what);
+}
+
+std::optional<BytesSpec> load_key(YamlReader& reader, const YAML::Node& node,
+                                  std::string_view what) {
+  if (!node.IsMap()) return load_named_key(reader, node, YAML::Node(YAML::NodeType::Undefined));
+  if (!reader.check_map(node, what, fields::kKey)) return std::nullopt;
+  const YAML::Node exact = YamlReader::member(node, "exact");
+  const YAML::Node name = YamlReader::member(node, "name");
+  if (exact.IsDefined() == name.IsDefined()) {
+    reader.complain(node,
+                    std::string(what) + " needs either name (with the case's prefix) or exact");
+    return std::nullopt;
+  }
+  const YAML::Node append = YamlReader::member(node, "append");
+  if (exact.IsDefined() && append.IsDefined()) {
+    reader.complain(append, "append goes with name only; join different bytes with {join: [...]}");
+    return std::nullopt;
+  }
+  if (exact.IsDefined()) return load_bytes(reader, exact, what);
+  return load_named_key(reader, name, append);
+}
+
+}  // namespace fencepost::conformance

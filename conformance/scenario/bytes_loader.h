@@ -1,0 +1,23 @@
+// Reads the notations for bytes and keys of a scenario file.
+#pragma once
+
+#include <optional>
+
+#include "conformance/scenario/scenario.h"
+#include "conformance/scenario/yaml_reader.h"
+
+namespace fencepost::conformance {
+
+// Text, or one of {escaped}, {hex}, {repeat, times}, {size}, {join}, {command}, {key, append},
+// {all_bytes}, {fill_packet}, {filled}.
+[[nodiscard]] std::optional<BytesSpec> load_bytes(YamlReader& reader, const YAML::Node& node,
+                                                  std::string_view what);
+
+// A symbolic name, or {name, append} or {exact: bytes}.
+[[nodiscard]] std::optional<BytesSpec> load_key(YamlReader& reader, const YAML::Node& node,
+                                                std::string_view what);
+
+// The bytes of a pattern of this size that no shifted copy of itself equals: a torn value shows.
+[[nodiscard]] std::string patterned_bytes(std::size_t size);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,325 @@
+#include "conformance/scenario/expectation_loader.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "conformance/scenario/bytes_loader.h"
+#include "conformance/scenario/scenario_fields.h"
+#include "conformance/scenario/timestamp_expression.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using codec::DialectId;
+using codec::ReplyKind;
+
+constexpr std::string_view kReplyForms =
+    "a reply is ok, not-applied, missing, error, none or disconnect, or one of {value: ...}, "
+    "{count: 1}, {error: name}, {bytes: ...}, {documented: ..., deployed: ...}, {any_of: [...]}, "
+    "{open: {name: ...}}";
+
+using Outcomes = std::vector<Outcome>;
+
+std::optional<Outcomes> load_outcomes(YamlReader& reader, const YAML::Node& node);
+
+std::optional<Outcomes> load_plain_outcome(YamlReader& reader, const YAML::Node& node) {
+  const auto word = reader.text(node, "reply");
+  if (!word) return std::nullopt;
+  if (*word == "ok") return Outcomes{{PlainReply{ReplyKind::kOk}}};
+  if (*word == "not-applied") return Outcomes{{PlainReply{ReplyKind::kNotApplied}}};
+  if (*word == "missing") return Outcomes{{PlainReply{ReplyKind::kMissing}}};
+  if (*word == "error") return Outcomes{{AnyError{}}};
+  if (*word == "none") return Outcomes{{NoReply{}}};
+  if (*word == "disconnect") return Outcomes{{Disconnection{}}};
+  reader.complain(node, "\"" + *word + "\" is no reply: " + std::string(kReplyForms));
+  return std::nullopt;
+}
+
+std::optional<Outcomes> load_error_outcome(YamlReader& reader, const YAML::Node& node) {
+  const auto name = reader.text(node, "error");
+  if (!name) return std::nullopt;
+  const auto code = codec::error_named(*name);
+  if (!code) {
+    std::vector<std::string_view> names;
+    for (const codec::ErrorCode known : codec::kErrorCodes) names.push_back(codec::name(known));
+    const std::string guess = nearest(*name, names);
+    std::string list;
+    for (const std::string_view known : names)
+      list += (list.empty() ? "" : ", ") + std::string(known);
+    reader.complain(
+        node, "there is no error \"" + *name + "\"" +
+                  (guess.empty() ? "; there are: " + list : "; did you mean \"" + guess + "\"?"));
+    return std::nullopt;
+  }
+  return Outcomes{{ErrorReply{*code}}};
+}
+
+// {documented: x, deployed: y}
+std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, const YAML::Node& node) {
+  Outcomes all;
+  if (node.size() > codec::kDialects.size()) {
+    reader.complain(node, "beside documented and deployed there is no other reply");
+    return std::nullopt;
+  }
+  for (const DialectId id : codec::kDialects) {
+    const YAML::Node branch = YamlReader::member(node, codec::dialect(id).name);
+    if (!branch.IsDefined()) {
+      reader.complain(node, "documented and deployed go together: give both");
+      return std::nullopt;
+    }
+    auto outcomes = load_outcomes(reader, branch);
+    if (!outcomes) return std::nullopt;
+    for (Outcome& outcome : *outcomes) {
+      if (outcome.only_in) {
+        reader.complain(branch, "documented and deployed must not stand in one another");
+        return std::nullopt;
+      }
+      outcome.only_in = id;
+      all.push_back(std::move(outcome));
+    }
+  }
+  return all;
+}
+
+std::optional<Outcomes> load_any_of(YamlReader& reader, const YAML::Node& node) {
+  if (!node.IsSequence() || node.size() < 2) {
+    reader.complain(node, "any_of must be a list of at least two replies");
+    return std::nullopt;
+  }
+  Outcomes all;
+  for (const YAML::Node& item : node) {
+    auto outcomes = load_outcomes(reader, item);
+    if (!outcomes) return std::nullopt;
+    std::move(outcomes->begin(), outcomes->end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+// {open: {name: reply, ...}}
+std::optional<Outcomes> load_open(YamlReader& reader, const YAML::Node& node) {
+  if (!node.IsMap() || node.size() < 2) {
+    reader.complain(node, "open must be a mapping of at least two names to replies");
+    return std::nullopt;
+  }
+  if (!reader.check_names(node, "open")) return std::nullopt;
+  Outcomes all;
+  for (const auto& entry : node) {
+    auto outcomes = load_outcomes(reader, entry.second);
+    if (!outcomes) return std::nullopt;
+    for (Outcome& outcome : *outcomes) {
+      outcome.name = entry.first.Scalar();
+      all.push_back(std::move(outcome));
+    }
+  }
+  return all;
+}
+
+std::optional<Outcomes> load_outcomes(YamlReader& reader, const YAML::Node& node) {
+  if (!node.IsMap()) return load_plain_outcome(reader, node);
+  if (!reader.check_map(node, "reply", fields::kReply)) return std::nullopt;
+  if (YamlReader::member(node, "documented").IsDefined() ||
+      YamlReader::member(node, "deployed").IsDefined()) {
+    return load_dialect_outcomes(reader, node);
+  }
+  if (node.size() != 1) {
+    reader.complain(node, std::string(kReplyForms));
+    return std::nullopt;
+  }
+  const std::string form = node.begin()->first.Scalar();
+  const YAML::Node value = node.begin()->second;
+  if (form == "error") return load_error_outcome(reader, value);
+  if (form == "any_of") return load_any_of(reader, value);
+  if (form == "open") {
+    reader.complain(node, "open stands directly under reply, not inside another reply");
+    return std::nullopt;
+  }
+  if (form == "count") {
+    const auto count = reader.integer(value, "count", 0, std::numeric_limits<std::int64_t>::max());
+    if (!count) return std::nullopt;
+    return Outcomes{{CountReply{*count}}};
+  }
+  auto bytes = load_bytes(reader, value, form);
+  if (!bytes) return std::nullopt;
+  if (form == "value") return Outcomes{{ValueReply{std::move(*bytes)}}};
+  return Outcomes{{ExactBytes{std::move(*bytes)}}};
+}
+
+// A name saved by an earlier step.
+bool check_saved_name(YamlReader& reader, const YAML::Node& node, const std::string& name,
+                      const KnownNames& known) {
+  if (known.timestamps.contains(name)) return true;
+  reader.complain(node, "no earlier step saves a timestamp as \"" + name +
+                            "\"; add ts: {save: " + name + "} to the step that receives it");
+  return false;
+}
+
+void load_properties(YamlReader& reader, const YAML::Node& node, Expectation& out) {
+  if (!reader.check_names(node, "properties")) return;
+  for (const auto& entry : node) {
+    const auto value = reader.text(entry.second, "the value of a user property");
+    if (value) out.user_properties[entry.first.Scalar()] = *value;
+  }
+}
+
+// The mapping under `reply: {open: ...}`, or nothing defined.
+YAML::Node open_of(const YAML::Node& reply) {
+  if (!reply.IsMap() || reply.size() != 1) return YAML::Node(YAML::NodeType::Undefined);
+  return YamlReader::member(reply, "open");
+}
+
+// What is said of a reply needs one.
+bool check_reply_possible(YamlReader& reader, const YAML::Node& node, const Expectation& expect) {
+  if (expect.outcomes.empty()) return true;
+  const bool possible =
+      std::any_of(expect.outcomes.begin(), expect.outcomes.end(), [](const Outcome& outcome) {
+        return !std::holds_alternative<NoReply>(outcome.what) &&
+               !std::holds_alternative<Disconnection>(outcome.what);
+      });
+  if (possible) return true;
+  for (const auto& entry : node) {
+    const std::string key = entry.first.Scalar();
+    if (key == "reply" || key == "cites") continue;
+    reader.complain(entry.first, key + " needs a reply, and this step expects none; remove it");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, const YAML::Node& node,
+                                                   KnownNames& known) {
+  TimestampCheck check;
+  if (!node.IsMap()) {
+    const auto word = reader.text(node, "ts");
+    if (!word) return std::nullopt;
+    check.absent = *word == "absent";
+    check.present = *word == "present";
+    if (check.absent || check.present) return check;
+    reader.complain(node,
+                    "ts must be absent, present, or {save: name, equals: name, "
+                    "greater_than: [names]}, not \"" +
+                        *word + "\"");
+    return std::nullopt;
+  }
+  if (!reader.check_map(node, "ts", fields::kTimestampCheck)) return std::nullopt;
+  check.present = true;
+  if (const YAML::Node equals = YamlReader::member(node, "equals"); equals.IsDefined()) {
+    check.equals = reader.text(equals, "equals");
+    if (!check.equals || !check_saved_name(reader, equals, *check.equals, known)) {
+      return std::nullopt;
+    }
+  }
+  if (const YAML::Node list = YamlReader::member(node, "greater_than"); list.IsDefined()) {
+    bool good = true;
+    reader.for_each_text(
+        list, "greater_than", [&](const std::string& name, const YAML::Node& item) {
+          check.greater_than.push_back(name);
+          good = (name == "sent" || check_saved_name(reader, item, name, known)) && good;
+        });
+    if (!good) return std::nullopt;
+  }
+  if (const YAML::Node save = YamlReader::member(node, "save"); save.IsDefined()) {
+    check.save = reader.text(save, "save");
+    if (check.save == "now" || check.save == "sent" || check.save == kSkewLimit) {
+      reader.complain(save,
+                      *check.save + " is taken; choose another name to save the timestamp as");
+      return std::nullopt;
+    }
+    if (check.save && !is_name(*check.save)) {
+      reader.complain(save, "\"" + *check.save +
+                                "\" cannot be named in a timestamp; use letters, "
+                                "digits, _ and -, and begin with a letter");
+      return std::nullopt;
+    }
+    if (check.save) known.timestamps.insert(*check.save);
+  }
+  return check;
+}
+
+std::optional<TimePoint> load_time_point(YamlReader& reader, const YAML::Node& node,
+                                         const KnownNames& known, std::string_view what) {
+  const auto text = reader.text(node, what);
+  if (!text) return std::nullopt;
+  const std::size_t plus = text->find(" + ");
+  TimePoint point;
+  point.mark = text->substr(0, plus);
+  if (point.mark.ends_with(".reply")) {
+    point.after_reply = true;
+    point.mark.resize(point.mark.size() - 6);
+  }
+  const auto offset = plus == std::string::npos
+                          ? std::optional(std::chrono::milliseconds{0})
+                          : parse_duration(std::string_view(*text).substr(plus + 3));
+  if (!offset || !is_name(point.mark)) {
+    reader.complain(node, std::string(what) + " must look like `t1 + 900ms` or `t1.reply + 250ms`");
+    return std::nullopt;
+  }
+  if (!known.marks.contains(point.mark)) {
+    reader.complain(node, "no earlier step has mark: " + point.mark);
+    return std::nullopt;
+  }
+  point.offset = *offset;
+  return point;
+}
+
+std::string load_citation(YamlReader& reader, const YAML::Node& node, const KnownNames& known) {
+  const auto id = reader.text(node, "cites");
+  if (!id) return {};
+  if (!known.requirements.contains(*id)) {
+    reader.complain(node, "cites: " + *id + " is not among the requirements of this case");
+  }
+  return *id;
+}
+
+std::optional<Expectation> load_expectation(YamlReader& reader, const YAML::Node& node,
+                                            KnownNames& known) {
+  Expectation out;
+  if (!node.IsMap()) {
+    auto outcomes = load_outcomes(reader, node);
+    if (!outcomes) return std::nullopt;
+    out.outcomes = std::move(*outcomes);
+    return out;
+  }
+  for (const auto& entry : node) {
+    const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    if (std::find(fields::kReply.begin(), fields::kReply.end(), key) == fields::kReply.end())
+      continue;
+    reader.complain(entry.first,
+                    "expect has no key \"" + key + "\"; write reply: {" + key + ": ...}");
+    return std::nullopt;
+  }
+  if (!reader.check_map(node, "expect", fields::kExpect)) return std::nullopt;
+  if (const YAML::Node reply = YamlReader::member(node, "reply"); reply.IsDefined()) {
+    const YAML::Node open = open_of(reply);
+    auto outcomes = open.IsDefined() ? load_open(reader, open) : load_outcomes(reader, reply);
+    if (!outcomes) return std::nullopt;
+    out.outcomes = std::move(*outcomes);
+    out.open = open.IsDefined();
+  }
+  if (!check_reply_possible(reader, node, out)) return std::nullopt;
+  if (const YAML::Node ts = YamlReader::member(node, "ts"); ts.IsDefined()) {
+    out.timestamp = load_timestamp_check(reader, ts, known);
+  }
+  if (const YAML::Node properties = YamlReader::member(node, "properties");
+      properties.IsDefined()) {
+    load_properties(reader, properties, out);
+  }
+  if (const YAML::Node type = YamlReader::member(node, "content_type"); type.IsDefined()) {
+    out.content_type = reader.text(type, "content_type");
+  }
+  if (const YAML::Node format = YamlReader::member(node, "payload_format"); format.IsDefined()) {
+    const auto number = reader.integer(format, "payload_format", 0, 1);
+    if (number) out.payload_format = static_cast<int>(*number);
+  }
+  if (const YAML::Node before = YamlReader::member(node, "before"); before.IsDefined()) {
+    out.before = load_time_point(reader, before, known, "before");
+  }
+  if (const YAML::Node cites = YamlReader::member(node, "cites"); cites.IsDefined()) {
+    out.cites = load_citation(reader, cites, known);
+  }
+  return out;
+}
+
+}  // namespace fencepost::conformance

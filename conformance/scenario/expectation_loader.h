@@ -1,0 +1,38 @@
+// Reads what a scenario expects: replies, timestamps, properties.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "conformance/scenario/scenario.h"
+#include "conformance/scenario/yaml_reader.h"
+
+namespace fencepost::conformance {
+
+// Names that earlier steps of the case have introduced.
+struct KnownNames {
+  std::set<std::string> timestamps;    // saved with ts: {save: ...}
+  std::set<std::string> marks;         // set with mark: ...
+  std::set<std::string> requirements;  // that the case cites
+};
+
+[[nodiscard]] std::optional<Expectation> load_expectation(YamlReader& reader,
+                                                          const YAML::Node& node,
+                                                          KnownNames& known);
+
+// `absent`, `present`, or {save, equals, greater_than}.
+[[nodiscard]] std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader,
+                                                                 const YAML::Node& node,
+                                                                 KnownNames& known);
+
+// `t1 + 900ms` or `t1.reply + 250ms`.
+[[nodiscard]] std::optional<TimePoint> load_time_point(YamlReader& reader, const YAML::Node& node,
+                                                       const KnownNames& known,
+                                                       std::string_view what);
+
+// One of the requirements that the case cites.
+[[nodiscard]] std::string load_citation(YamlReader& reader, const YAML::Node& node,
+                                        const KnownNames& known);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,72 @@
+#include "conformance/scenario/library.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr const char* kCatalogueName = "requirements.yaml";
+
+bool is_catalogue(const SourceFile& file) {
+  return std::filesystem::path(file.name).filename() == kCatalogueName;
+}
+
+}  // namespace
+
+Library load_library(const std::vector<SourceFile>& files, std::vector<LoadError>& errors) {
+  Library library;
+  auto catalogue = std::find_if(files.begin(), files.end(), is_catalogue);
+  if (catalogue != files.end()) {
+    library.catalogue = Catalogue::load(*catalogue, errors);
+  } else {
+    const auto& built_in = built_in_files();
+    catalogue = std::find_if(built_in.begin(), built_in.end(), is_catalogue);
+    if (catalogue != built_in.end()) library.catalogue = Catalogue::load(*catalogue, errors);
+  }
+  const std::set<std::string> ids = library.catalogue.ids();
+  for (const SourceFile& file : files) {
+    if (is_catalogue(file)) continue;
+    for (Case& test_case : load_scenario(file, ids, errors)) {
+      library.cases.push_back(std::move(test_case));
+    }
+  }
+  check_unique_ids(library.cases, errors);
+  return library;
+}
+
+Result<SourceFile, std::string> read_file(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  if (!stream) {
+    return fail("cannot read " + path.string() + ": " +
+                std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+  }
+  return SourceFile{path.string(), content.str()};
+}
+
+Result<std::vector<SourceFile>, std::string> read_files(const std::filesystem::path& path) {
+  std::error_code failed;
+  std::vector<std::filesystem::path> paths;
+  if (std::filesystem::is_directory(path, failed)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path, failed)) {
+      if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+  } else {
+    paths.push_back(path);
+  }
+  std::vector<SourceFile> files;
+  for (const std::filesystem::path& entry : paths) {
+    auto file = read_file(entry);
+    if (!file) return fail(file.error());
+    files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+}  // namespace fencepost::conformance

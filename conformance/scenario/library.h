@@ -1,0 +1,36 @@
+// The scenarios and requirements: those built into the program, or a folder of one's own.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "conformance/scenario/requirement.h"
+#include "conformance/scenario/scenario.h"
+#include "conformance/scenario/scenario_loader.h"
+
+namespace fencepost::conformance {
+
+// Generated from scenarios/ when the program is built; requirements.yaml is among them.
+[[nodiscard]] const std::vector<SourceFile>& built_in_files();
+
+struct Library {
+  Catalogue catalogue;
+  std::vector<Case> cases;
+};
+
+// Loads the cases of `files`; requirements.yaml among them replaces the built-in catalogue. All
+// complaints are appended to `errors`.
+[[nodiscard]] Library load_library(const std::vector<SourceFile>& files,
+                                   std::vector<LoadError>& errors);
+
+// The YAML files at `path`: itself, or those below it when it is a folder. The error says which
+// cannot be read.
+[[nodiscard]] Result<std::vector<SourceFile>, std::string> read_files(
+    const std::filesystem::path& path);
+
+// The content of one file.
+[[nodiscard]] Result<SourceFile, std::string> read_file(const std::filesystem::path& path);
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,31 @@
+// Where a case comes from and how it failed there, in its file: the member `recorded` of a case,
+// which scenarios/FORMAT.md describes. Whatever saves cases writes it with text_of(), so that
+// `fencepost replay` can tell a case that is fixed from one that fails otherwise.
+//
+//   file += text_of({.by = "explore", .when = utc_now(), .signature = signature(result)}, 4);
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "conformance/scenario/scenario.h"
+#include "conformance/scenario/yaml_reader.h"
+
+namespace fencepost::conformance {
+
+// Complains of what is wrong; then there is nothing. `requirements`: the ids that may be named.
+[[nodiscard]] std::optional<Recorded> load_recorded(YamlReader& reader, const YAML::Node& node,
+                                                    const std::set<std::string>& requirements);
+
+// The lines of the member, each with its end, the first with `indent` blanks before it. What a peer
+// may have sent is made printable, and put on one line; the endpoint loses its password. Reading
+// them gives the same again, but for what was changed so.
+[[nodiscard]] std::string text_of(const Recorded& recorded, std::size_t indent);
+
+// What a failure is described with, as it may stand in a file: printable, on one line, not endless.
+[[nodiscard]] std::string recorded_words(std::string_view text);
+
+}  // namespace fencepost::conformance

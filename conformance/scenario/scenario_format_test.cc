@@ -1,0 +1,193 @@
+// Keeps the manual (scenarios/FORMAT.md) and the JSON Schema (scenarios/scenario.schema.json) equal
+// to the loader.
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "conformance/scenario/scenario_fields.h"
+#include "conformance/scenario/scenario_fixture.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using codec::Divergence;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// --- the manual ----------------------------------------------------------------------------------
+
+// The YAML blocks of scenarios/FORMAT.md.
+std::vector<std::string> blocks_of_the_manual() {
+  std::ifstream file(FENCEPOST_SOURCE_DIR "/scenarios/FORMAT.md");
+  std::vector<std::string> out;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "```yaml") out.emplace_back();
+    inside = line.starts_with("```") ? line == "```yaml" : inside;
+    if (inside && !line.starts_with("```")) out.back() += line + "\n";
+  }
+  return out;
+}
+
+bool is_case(const std::string& block) { return block.starts_with("- id: "); }
+
+// With the requirements that there are.
+Loaded load_manual(const std::string& text) {
+  std::set<std::string> requirements;
+  const YAML::Node all = YAML::LoadFile(FENCEPOST_SOURCE_DIR "/scenarios/requirements.yaml");
+  for (const YAML::Node& node : all["requirements"]) requirements.insert(node["id"].Scalar());
+  Loaded loaded;
+  loaded.cases = load_scenario({"FORMAT.md", text}, requirements, loaded.errors);
+  return loaded;
+}
+
+TEST(ScenarioManual, HasAnExampleThatLoads) {
+  const std::vector<std::string> blocks = blocks_of_the_manual();
+  ASSERT_FALSE(blocks.empty());
+  const Loaded loaded = load_manual(blocks.front());
+  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_EQ(loaded.cases.size(), 1U);
+}
+
+TEST(ScenarioManual, HasStepsThatLoad) {
+  const std::vector<std::string> blocks = blocks_of_the_manual();
+  ASSERT_GE(blocks.size(), 2U);
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    if (is_case(blocks[i])) continue;
+    const Loaded loaded = load(file_with("    clients: {a: {}, b: {}}\n", indented(blocks[i], 6)));
+    EXPECT_THAT(loaded.complaints(), IsEmpty()) << blocks[i];
+  }
+}
+
+TEST(ScenarioManual, HasAFamilyThatLoads) {
+  const std::vector<std::string> blocks = blocks_of_the_manual();
+  const auto family = std::find_if(blocks.begin(), blocks.end(), is_case);
+  ASSERT_NE(family, blocks.end());
+  const Loaded loaded = load_manual("area: test\ncases:\n" + indented(*family, 2));
+  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_EQ(loaded.cases.size(), 4U);
+}
+
+// --- the JSON Schema -----------------------------------------------------------------------------
+
+const nlohmann::json& schema() {
+  static const nlohmann::json parsed = [] {
+    std::ifstream file(FENCEPOST_SOURCE_DIR "/scenarios/scenario.schema.json");
+    return nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  }();
+  return parsed;
+}
+
+std::set<std::string> to_set(std::span<const std::string_view> names) {
+  return {names.begin(), names.end()};
+}
+
+std::set<std::string> keys_of(const nlohmann::json& object) {
+  std::set<std::string> out;
+  for (const auto& item : object.items()) out.insert(item.key());
+  return out;
+}
+
+TEST(ScenarioSchema, HasThePropertiesOfTheLoader) {
+  ASSERT_FALSE(schema().is_discarded());
+  const struct {
+    std::string_view pointer;
+    std::span<const std::string_view> fields;
+  } kTable[] = {
+      {"", fields::kFile},
+      {"/definitions/case", fields::kCase},
+      {"/definitions/recorded", fields::kRecorded},
+      {"/definitions/client", fields::kClient},
+      {"/definitions/step", fields::kStep},
+      {"/definitions/request", fields::kRequest},
+      {"/definitions/expectMapping", fields::kExpect},
+      {"/definitions/replyMapping", fields::kReply},
+      {"/definitions/timestampCheckMapping", fields::kTimestampCheck},
+      {"/definitions/bytesMapping", fields::kBytes},
+      {"/definitions/keyMapping", fields::kKey},
+      {"/definitions/literalTimestampMapping", fields::kLiteralTimestamp},
+      {"/definitions/notification", fields::kNotification},
+      {"/definitions/silenceMapping", fields::kSilence},
+      {"/definitions/waitMapping", fields::kWait},
+      {"/definitions/subscribe", fields::kSubscribe},
+      {"/definitions/fillQuota", fields::kFillQuota},
+      {"/definitions/writeMany", fields::kWriteMany},
+  };
+  for (const auto& row : kTable) {
+    const nlohmann::json::json_pointer pointer{std::string(row.pointer)};
+    ASSERT_TRUE(schema().contains(pointer)) << row.pointer;
+    const nlohmann::json& mapping = schema().at(pointer);
+    EXPECT_EQ(keys_of(mapping.at("properties")), to_set(row.fields)) << row.pointer;
+    EXPECT_EQ(mapping.at("additionalProperties"), false) << row.pointer;
+  }
+}
+
+// A mapping that no row above names would escape the comparison.
+TEST(ScenarioSchema, ClosesAsManyMappingsAsTheLoader) {
+  ASSERT_FALSE(schema().is_discarded());
+  std::size_t closed = 1;
+  for (const auto& definition : schema().at("definitions")) {
+    if (definition.contains("additionalProperties")) ++closed;
+  }
+  EXPECT_EQ(closed, 18U);
+}
+
+TEST(ScenarioSchema, HasWhatAValueOfAnAxisMaySay) {
+  ASSERT_FALSE(schema().is_discarded());
+  const nlohmann::json& properties = schema().at("definitions")["axisValue"]["properties"];
+  EXPECT_EQ(keys_of(properties), to_set(fields::kAxisValue));
+}
+
+TEST(ScenarioSchema, HasTheClosedListsOfTheCode) {
+  ASSERT_FALSE(schema().is_discarded());
+  std::set<std::string> errors;
+  for (const codec::ErrorCode code : codec::kErrorCodes) errors.emplace(codec::name(code));
+  std::set<std::string> divergences;
+  for (const Divergence divergence : codec::kDivergences)
+    divergences.emplace(codec::name(divergence));
+  const nlohmann::json& definitions = schema().at("definitions");
+  EXPECT_EQ(definitions["errorName"]["enum"].get<std::set<std::string>>(), errors);
+  const nlohmann::json& of_case = definitions["case"]["properties"];
+  EXPECT_EQ(of_case["divergence"]["items"]["enum"].get<std::set<std::string>>(), divergences);
+  EXPECT_EQ(definitions["capability"]["enum"].get<std::set<std::string>>(),
+            to_set(fields::kCapabilities));
+  EXPECT_EQ(definitions["recorded"]["properties"]["by"]["enum"].get<std::set<std::string>>(),
+            to_set(fields::kRecordedBy));
+}
+
+TEST(ScenarioSchema, HasTheActionsOfTheLoader) {
+  ASSERT_FALSE(schema().is_discarded());
+  std::set<std::string> actions;
+  for (const auto& one : schema().at("definitions")["step"]["oneOf"]) {
+    actions.insert(one.at("required").at(0).get<std::string>());
+  }
+  EXPECT_EQ(actions, to_set(fields::kActions));
+  actions.insert({"expect", "note"});
+  EXPECT_EQ(actions, to_set(fields::kStep));
+}
+
+// The words for a reply are no list in the code, so each is loaded.
+TEST(ScenarioSchema, HasTheWordsForAReply) {
+  ASSERT_FALSE(schema().is_discarded());
+  const nlohmann::json& words = schema().at("definitions")["replyWord"]["enum"];
+  ASSERT_EQ(words.size(), 6U);
+  for (const auto& word : words) {
+    const std::string text = word.get<std::string>();
+    const Loaded loaded = load(in_steps("- {get: k, expect: " + text + "}"));
+    for (const LoadError& error : loaded.errors) {
+      EXPECT_THAT(error.text, HasSubstr("divergence")) << text;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fencepost::conformance

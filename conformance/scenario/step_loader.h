@@ -1,0 +1,18 @@
+// Reads the clients and steps of a case. Private to the scenario loader.
+#pragma once
+
+#include "conformance/scenario/scenario.h"
+#include "conformance/scenario/yaml_reader.h"
+
+namespace fencepost::conformance {
+
+// `node`: the case's `clients`, which may be undefined: then it has one client, "a".
+void load_clients(YamlReader& reader, const YAML::Node& node, Case& test_case);
+
+// `node`: the case's `steps`. Its requirements and clients must have been read before.
+void load_steps(YamlReader& reader, const YAML::Node& node, Case& test_case);
+
+// A note is for readers of the file only, but it is text.
+void check_note(YamlReader& reader, const YAML::Node& map);
+
+}  // namespace fencepost::conformance

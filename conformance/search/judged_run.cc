@@ -1,0 +1,330 @@
+#include "conformance/search/judged_run.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "codec/reply.h"
+#include "codec/topics.h"
+#include "conformance/run/clean_up.h"
+#include "workload/rendering.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using workload::Kind;
+using workload::Operation;
+
+constexpr milliseconds kLongestShortened{60'000};
+
+// A message and when it came.
+struct Arrived {
+  codec::Message message;
+  store::Instant at{};
+};
+
+struct Connection {
+  std::unique_ptr<endpoint::Client> client;
+  std::string id;
+  std::string response_topic;
+  std::deque<Arrived> notifications;
+  bool ended = false;
+};
+
+class Run {
+ public:
+  Run(endpoint::Session& session, const workload::Trace& trace, const JudgedRunOptions& options)
+      : session_(session),
+        trace_(trace),
+        options_(options),
+        oracle_(options.oracle),
+        start_ms_(session.clock().wall_ms()) {
+    for (const std::string& key : workload::keys()) keys_.push_back(options.keys_begin_with + key);
+  }
+
+  JudgedRun run() {
+    for (at_ = 0; at_ < trace_.size() && !is_over(); ++at_) step(trace_[at_]);
+    if (!is_over()) close();
+    out_.observed = oracle_.observed();
+    remove_what_was_written();
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] bool is_over() const { return out_.rejection || out_.lost; }
+
+  [[nodiscard]] store::Instant now() {
+    return {.wall_ms = session_.clock().wall_ms(), .steady = session_.clock().now()};
+  }
+
+  void step(const Operation& operation) {
+    if (workload::is_request(operation.kind)) {
+      request(operation);
+      return;
+    }
+    if (operation.kind == Kind::kWait) wait(operation);
+    if (operation.kind == Kind::kDisconnect) end(operation.client);
+  }
+
+  void wait(const Operation& operation) {
+    microseconds time = milliseconds{operation.by_ms};
+    if (options_.short_expiry) {
+      const microseconds enough = *options_.short_expiry + options_.oracle.expiry_slack;
+      time = std::min(time, enough + milliseconds{50});
+    }
+    session_.clock().wait_until(session_.clock().now() + time);
+    take_all();
+  }
+
+  void end(std::size_t client) {
+    std::unique_ptr<Connection>& connection = connections_.at(client);
+    if (connection == nullptr) return;
+    take_all();
+    connection->client->disconnect();
+    oracle_.disconnected(connection->id, now());
+    connection.reset();
+  }
+
+  Connection* connect(std::size_t client) {
+    std::unique_ptr<Connection>& connection = connections_.at(client);
+    if (connection != nullptr) return connection.get();
+    const std::string id = fmt::format("{}{}", options_.clients_begin_with, client);
+    auto connected = session_.connect({.client_id = id});
+    if (!connected) {
+      out_.lost = connected.error();
+      return nullptr;
+    }
+    auto made = std::make_unique<Connection>();
+    made->client = std::move(*connected);
+    made->id = id;
+    made->response_topic = codec::recommended_response_topic(id);
+    for (const std::string& filter : {made->response_topic, codec::notification_filter(id)}) {
+      if (const auto subscribed = made->client->subscribe(filter); !subscribed) {
+        out_.lost = subscribed.error();
+        return nullptr;
+      }
+    }
+    connection = std::move(made);
+    return connection.get();
+  }
+
+  // ---- A request
+
+  void request(const Operation& operation) {
+    Connection* connection = connect(operation.client);
+    if (connection == nullptr) return;
+    codec::Message message = message_of(operation, *connection);
+    const store::Instant sent = now();
+    if (const auto published = connection->client->publish(message); !published) {
+      out_.lost = published.error();
+      return;
+    }
+    ++out_.requests;
+    const std::optional<Arrived> reply = receive_reply(*connection, message);
+    if (out_.lost) return;
+    // A registration changes no key: what is told before its reply is told by the rules before it.
+    if (is_registration(message)) take_all();
+    const Judgement judgement = oracle_.judge({.client_id = connection->id,
+                                               .request = message,
+                                               .reply = reply ? &reply->message : nullptr,
+                                               .sent = sent,
+                                               .received = reply ? reply->at : now()});
+    if (reply) learn(operation, message, reply->message);
+    take(judgement, message, reply);
+    // The notifications that came before the reply, and those that should have.
+    for (std::size_t client = 0; client < connections_.size(); ++client) hand_over(client);
+    if (!is_over() && reply) take(oracle_.missing(connection->id, sent), message, reply);
+  }
+
+  static bool is_registration(const codec::Message& message) {
+    return codec::verb_of(message.payload) == codec::Verb::kKeynotify;
+  }
+
+  void take(const Judgement& judgement, const codec::Message& request,
+            const std::optional<Arrived>& reply) {
+    if (judgement.answer == Answer::kUndecidable) ++out_.undecidable;
+    if (judgement.answer != Answer::kRejected || is_over()) return;
+    out_.rejection = Rejection{.operation = std::min(at_, trace_.size() - 1),
+                               .judgement = judgement,
+                               .request = request,
+                               .reply = reply ? std::optional(reply->message) : std::nullopt};
+  }
+
+  codec::Message message_of(const Operation& operation, const Connection& connection) {
+    codec::Message out;
+    out.topic = codec::kRequestTopic;
+    out.response_topic = connection.response_topic;
+    out.correlation_data = fmt::format("{:016x}", ++correlation_);
+    if (operation.kind == Kind::kRawPayload) {
+      out.payload = with_own_key(operation.value);
+    } else {
+      codec::Command command = workload::command_of(operation, keys_.at(operation.key));
+      if (options_.short_expiry && command.expires_after && command.expires_after->count() > 0 &&
+          *command.expires_after < kLongestShortened) {
+        command.expires_after = *options_.short_expiry;
+      }
+      out.payload = codec::encode(command);
+      written_.insert_or_assign(keys_.at(operation.key), true);
+    }
+    add_stamp(out, codec::kTimestampProperty, operation, operation.timestamp);
+    add_stamp(out, codec::kTokenProperty, operation, operation.token);
+    return out;
+  }
+
+  // A payload that is a request is one for a key of this run.
+  std::string with_own_key(const std::string& payload) {
+    const auto frame = codec::decode_command(payload);
+    if (!frame || frame->count < 2 || frame->count > codec::CommandFrame::kStored ||
+        frame->arguments[1].empty()) {
+      return payload;
+    }
+    const std::string key = options_.keys_begin_with + std::string(frame->arguments[1]);
+    std::vector<std::string_view> arguments(
+        frame->arguments.begin(),
+        frame->arguments.begin() + static_cast<std::ptrdiff_t>(frame->count));
+    arguments[1] = key;
+    written_.insert_or_assign(key, true);
+    return codec::encode_command(arguments);
+  }
+
+  void add_stamp(codec::Message& out, std::string_view property, const Operation& operation,
+                 const workload::Stamp& stamp) {
+    const std::string& key = keys_.at(workload::key_of(stamp, operation));
+    workload::Bases bases{.now_ms = session_.clock().wall_ms(), .start_ms = start_ms_};
+    if (const auto known = versions_.find(key); known != versions_.end()) {
+      bases.version = &known->second;
+    }
+    if (const auto known = tokens_.find(key); known != tokens_.end()) bases.token = &known->second;
+    workload::resolve(stamp, bases, offered_);
+    if (offered_.form == workload::Offered::Form::kAbsent) return;
+    std::string text;
+    workload::append_text(text, stamp, offered_);
+    out.user_properties.emplace_back(property, std::move(text));
+  }
+
+  // What later timestamps relate to.
+  void learn(const Operation& operation, const codec::Message& request,
+             const codec::Message& reply) {
+    if (operation.kind != Kind::kSet || reply.payload != "+OK\r\n") return;
+    const std::string& key = keys_.at(operation.key);
+    if (const std::string* text = reply.property(codec::kTimestampProperty)) {
+      if (const auto version = hlc::parse(*text)) versions_.insert_or_assign(key, *version);
+    }
+    if (const std::string* text = request.property(codec::kTokenProperty)) {
+      if (const auto token = hlc::parse(*text)) tokens_.insert_or_assign(key, *token);
+    }
+  }
+
+  // ---- What arrives
+
+  std::optional<Arrived> receive_reply(Connection& connection, const codec::Message& request) {
+    const endpoint::Duration deadline = session_.clock().now() + options_.timeout;
+    while (true) {
+      const endpoint::Duration left = deadline - session_.clock().now();
+      if (left.count() <= 0) return std::nullopt;
+      auto event = connection.client->receive(left);
+      if (!event) return std::nullopt;
+      if (std::holds_alternative<endpoint::Disconnected>(event->what)) {
+        out_.lost = endpoint::Error{.kind = endpoint::ErrorKind::kLost,
+                                    .text = "the connection of a client ended"};
+        return std::nullopt;
+      }
+      auto* received = std::get_if<endpoint::MessageReceived>(&event->what);
+      if (received == nullptr) return std::nullopt;  // refused
+      Arrived arrived{std::move(received->message), now()};
+      if (arrived.message.topic == connection.response_topic ||
+          arrived.message.correlation_data == request.correlation_data) {
+        if (arrived.message.duplicate &&
+            arrived.message.correlation_data != request.correlation_data)
+          continue;
+        return arrived;
+      }
+      connection.notifications.push_back(std::move(arrived));
+    }
+  }
+
+  void take_all() {
+    for (std::size_t client = 0; client < connections_.size(); ++client) hand_over(client);
+  }
+
+  // Gives the oracle what has come for a client.
+  void hand_over(std::size_t client) {
+    Connection* connection = connections_.at(client).get();
+    if (connection == nullptr || is_over()) return;
+    while (auto event = connection->client->receive(endpoint::Duration{0})) {
+      auto* received = std::get_if<endpoint::MessageReceived>(&event->what);
+      if (received == nullptr) break;
+      connection->notifications.push_back({std::move(received->message), now()});
+    }
+    while (!connection->notifications.empty() && !is_over()) {
+      const Arrived arrived = std::move(connection->notifications.front());
+      connection->notifications.pop_front();
+      if (arrived.message.duplicate) continue;
+      take(oracle_.notified(connection->id, arrived.message, arrived.at), arrived.message, arrived);
+    }
+  }
+
+  // A last request of each client: no notification can hide behind its reply.
+  void close() {
+    at_ = trace_.size();
+    for (std::size_t client = 0; client < connections_.size() && !is_over(); ++client) {
+      if (connections_.at(client) == nullptr) continue;
+      for (std::size_t key = 0; key < keys_.size() && !is_over(); ++key) {
+        if (!written_.contains(keys_[key])) continue;
+        request({.kind = Kind::kGet,
+                 .client = static_cast<std::uint8_t>(client),
+                 .key = static_cast<std::uint8_t>(key)});
+      }
+    }
+  }
+
+  void remove_what_was_written() {
+    if (out_.lost) return;
+    for (std::unique_ptr<Connection>& connection : connections_) {
+      if (connection != nullptr) connection->client->disconnect();
+      connection.reset();
+    }
+    if (!options_.short_expiry || written_.empty()) return;  // a store that is thrown away
+    WrittenKeys written{.client_id = options_.clients_begin_with + "z",
+                        .timeout = options_.timeout};
+    hlc::Timestamp newest{.wall_ms = start_ms_, .counter = 0, .node = "~"};
+    for (const auto& [key, token] : tokens_)
+      newest.wall_ms = std::max(newest.wall_ms, token.wall_ms);
+    newest.counter = UINT32_MAX;
+    written.token = hlc::format(newest, hlc::Padding::kNone);
+    for (const auto& [key, yes] : written_) written.keys.push_back(key);
+    remove_keys(session_, written);
+  }
+
+  endpoint::Session& session_;
+  const workload::Trace& trace_;
+  const JudgedRunOptions& options_;
+  Oracle oracle_;
+  std::uint64_t start_ms_;
+  std::vector<std::string> keys_;
+  std::array<std::unique_ptr<Connection>, workload::kClients> connections_{};
+  std::map<std::string, hlc::Timestamp> versions_;  // the last that a SET returned
+  std::map<std::string, hlc::Timestamp> tokens_;    // the last that a SET offered and had taken
+  std::map<std::string, bool> written_;
+  workload::Offered offered_;
+  std::size_t correlation_ = 0;
+  std::size_t at_ = 0;
+  JudgedRun out_;
+};
+
+}  // namespace
+
+JudgedRun run_judged(endpoint::Session& session, const workload::Trace& trace,
+                     const JudgedRunOptions& options) {
+  return Run(session, trace, options).run();
+}
+
+}  // namespace fencepost::conformance

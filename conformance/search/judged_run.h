@@ -1,0 +1,51 @@
+// Runs a trace against any store, one request after the other, and lets the oracle judge what comes
+// back. Nothing is known beforehand of what the store will answer: timestamps and tokens relate to
+// what it has answered so far.
+//
+//   JudgedRun run = run_judged(*session, trace, {.keys_begin_with = "mine/1/"});
+//   if (run.rejection) report(*run.rejection);
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "codec/message.h"
+#include "conformance/judge/oracle.h"
+#include "endpoint/endpoint.h"
+#include "workload/operation.h"
+
+namespace fencepost::conformance {
+
+struct JudgedRunOptions {
+  OracleOptions oracle{.starts_empty = true, .limited = false};
+  std::string keys_begin_with{};          // so that the keys are those of this run alone
+  std::string clients_begin_with{};       // and so are the ids of its clients
+  endpoint::Duration timeout{3'000'000};  // of a reply
+  // Where time has to be waited for: a PX below a minute becomes this one, and a wait as long as it
+  // takes until that is over. Nothing: times are those of the trace.
+  std::optional<std::chrono::milliseconds> short_expiry{};
+};
+
+struct Rejection {
+  std::size_t operation = 0;  // of the trace
+  Judgement judgement{};
+  codec::Message request{};  // the one that was judged last
+  std::optional<codec::Message> reply{};
+};
+
+struct JudgedRun {
+  std::size_t requests = 0;
+  std::size_t undecidable = 0;
+  std::optional<Rejection> rejection{};  // the first: the run ends there
+  std::optional<endpoint::Error> lost{};
+  std::map<std::string, std::string> observed{};  // what is open: see Oracle::observed()
+};
+
+// Removes afterwards the keys that it has written, as far as the store lets it.
+[[nodiscard]] JudgedRun run_judged(endpoint::Session& session, const workload::Trace& trace,
+                                   const JudgedRunOptions& options);
+
+}  // namespace fencepost::conformance

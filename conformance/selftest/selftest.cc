@@ -1,0 +1,319 @@
+#include "conformance/selftest/selftest.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "conformance/run/preflight.h"
+#include "conformance/selftest/canary.h"
+#include "reference_store/authorization.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::chrono::microseconds since(steady_clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - start);
+}
+
+bool cites(const Case& test_case, const store::Fault& fault) {
+  return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
+                     [&](const std::string& id) {
+                       return std::find(fault.requirements.begin(), fault.requirements.end(), id) !=
+                              fault.requirements.end();
+                     });
+}
+
+codec::Profile profile_of(codec::DialectId dialect) {
+  return dialect == codec::DialectId::kDocumented ? codec::Profile::kDocumented
+                                                  : codec::Profile::kDeployed;
+}
+
+std::string title(const store::Fault* fault, codec::DialectId dialect) {
+  const std::string_view spoken = codec::dialect(dialect).name;
+  if (fault == nullptr) return fmt::format("reference ({})", spoken);
+  return fmt::format("{}-{} ({})", fault->id, fault->name, spoken);
+}
+
+// Every store in every dialect, one after the other on a few threads.
+class Selftest {
+ public:
+  Selftest(const std::vector<Case>& cases, const Catalogue& catalogue, const OpenSubject& open,
+           const SelftestOptions& options, const std::atomic<bool>& stop,
+           const SelftestProgress& progress)
+      : cases_(cases),
+        catalogue_(catalogue),
+        open_(open),
+        options_(options),
+        stop_(stop),
+        progress_(progress) {
+    for (const Case& test_case : cases_) pointers_.push_back(&test_case);
+  }
+
+  SelftestResult run() {
+    const auto start = steady_clock::now();
+    plan();
+    std::vector<std::thread> threads;
+    std::atomic<std::size_t> next{0};
+    for (std::size_t i = 0; i < std::max<std::size_t>(options_.jobs, 1); ++i) {
+      threads.emplace_back([&] {
+        for (std::size_t at = next++; at < work_.size() && !stop_; at = next++) do_one(work_[at]);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    SelftestResult result;
+    result.cases = pointers_;
+    for (Work& work : work_) sort_in(work, result);
+    result.has_canaries = !options_.over_the_wire;
+    result.interrupted = stop_;
+    result.duration = since(start);
+    return result;
+  }
+
+ private:
+  struct Work {
+    const store::Fault* fault = nullptr;
+    codec::DialectId dialect = codec::DialectId::kDeployed;
+    bool canaries = false;
+    bool done = false;
+    SubjectResult result{};
+    std::size_t planted = 0;
+    std::vector<CanarySurvivor> survivors{};
+  };
+
+  void plan() {
+    for (const codec::DialectId dialect : options_.dialects) {
+      work_.push_back({.fault = nullptr, .dialect = dialect});
+      // What they say does not depend on the way that requests take.
+      if (options_.over_the_wire) continue;
+      work_.push_back({.fault = nullptr, .dialect = dialect, .canaries = true});
+    }
+    for (const store::Fault& fault : store::faults()) {
+      if (!selected(fault) || !can_be_met(fault, options_.over_the_wire)) continue;
+      for (const codec::DialectId dialect : options_.dialects) {
+        work_.push_back({.fault = &fault, .dialect = dialect});
+      }
+    }
+  }
+
+  [[nodiscard]] bool selected(const store::Fault& fault) const {
+    return options_.only.empty() ||
+           std::any_of(options_.only.begin(), options_.only.end(),
+                       [&](const std::string& glob) { return matches(glob, fault); });
+  }
+
+  void do_one(Work& work) {
+    const std::string what = title(work.fault, work.dialect);
+    if (work.canaries) {
+      run_canaries(work);
+    } else {
+      run_subject(work);
+    }
+    work.done = true;
+    const std::lock_guard lock(mutex_);
+    progress_(++done_, work_.size(), work.canaries ? "canaries, " + what : what);
+  }
+
+  [[nodiscard]] SuiteOptions suite_options(codec::DialectId dialect,
+                                           const endpoint::Endpoint& endpoint) const {
+    SuiteOptions out;
+    out.settings = {.profile = profile_of(dialect),
+                    .run_id = "selftest",
+                    .seed = options_.seed,
+                    .quota = endpoint.capabilities().quota};
+    out.jobs = options_.cases_at_once;
+    out.at_work = options_.cases_at_work;
+    return out;
+  }
+
+  void run_subject(Work& work) {
+    SubjectResult& out = work.result;
+    out.fault = work.fault;
+    out.dialect = work.dialect;
+    const auto start = steady_clock::now();
+    auto subject = open_(work.fault, work.dialect, options_.seed);
+    if (!subject) {
+      out.error = subject.error();
+      return;
+    }
+    SuiteOptions options = suite_options(work.dialect, *subject->endpoint);
+    // Against a store that does not answer all cases wait, and none is at work.
+    if (work.fault != nullptr && work.fault->kind == store::FaultKind::kNull) options.at_work = 0;
+    if (is_benign(work.fault) && !adapt(*subject->endpoint, options, out)) return;
+    const SuiteResult suite = run_suite(
+        *subject->endpoint, cases_for(work.fault), catalogue_, options, stop_,
+        [&](const CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
+          const bool kills = work.fault != nullptr && result.verdict == Verdict::kFailed &&
+                             cites(*result.test_case, *work.fault);
+          if (!kills || out.first_killer != nullptr) return;
+          out.time_to_kill = since(start);
+          out.first_killer = result.test_case;
+        });
+    for (const CaseResult& result : suite.cases) record(result, out);
+    out.duration = since(start);
+  }
+
+  static bool is_benign(const store::Fault* fault) {
+    return fault != nullptr && fault->kind == store::FaultKind::kBenign;
+  }
+
+  [[nodiscard]] std::vector<const Case*> cases_for(const store::Fault* fault) const {
+    if (!options_.over_the_wire || fault == nullptr || fault->kind != store::FaultKind::kFault) {
+      return pointers_;
+    }
+    std::vector<const Case*> out;
+    for (const Case* test_case : pointers_) {
+      if (cites(*test_case, *fault)) out.push_back(test_case);
+    }
+    return out;
+  }
+
+  // A store that is right may have a clock of its own, and mix the dialects.
+  static bool adapt(endpoint::Endpoint& endpoint, SuiteOptions& settings, SubjectResult& out) {
+    const auto checked = preflight(endpoint, settings.settings.run_id);
+    if (!checked) {
+      out.error = "preflight: " + checked.error().text;
+      return false;
+    }
+    apply_preflight(*checked, settings);
+    settings.settings.profile = codec::Profile::kAuto;
+    return true;
+  }
+
+  static void record(const CaseResult& result, SubjectResult& out) {
+    const Case* test_case = result.test_case;
+    switch (result.verdict) {
+      case Verdict::kPassed:
+        ++out.passed;
+        if (out.fault != nullptr && out.fault->kind == store::FaultKind::kNull) {
+          out.passes.push_back(test_case);
+        }
+        return;
+      case Verdict::kFailed: {
+        const bool kills = out.fault != nullptr && cites(*test_case, *out.fault);
+        (kills ? out.killers : out.bystanders).push_back(test_case);
+        return;
+      }
+      case Verdict::kSkipped:
+        out.skipped.push_back(test_case);
+        return;
+      case Verdict::kExpectedFailure:
+      case Verdict::kInconclusive:
+      case Verdict::kLost:
+      case Verdict::kNotRun:
+        out.inconclusive.push_back(test_case);
+        return;
+    }
+  }
+
+  // A canary is red when it does not pass. Cases that the endpoint skips plant none.
+  void run_canaries(Work& work) {
+    auto subject = open_(nullptr, work.dialect, options_.seed);
+    if (!subject) {
+      work.result.error = subject.error();
+      return;
+    }
+    for (const Case& test_case : cases_) {
+      const std::vector<Canary> canaries = make_canaries(test_case);
+      std::vector<const Case*> copies;
+      for (const Canary& canary : canaries) copies.push_back(&canary.test_case);
+      const SuiteResult suite = run_suite(*subject->endpoint, copies, catalogue_,
+                                          suite_options(work.dialect, *subject->endpoint), stop_,
+                                          [](const CaseResult&, std::size_t, std::size_t) {});
+      for (std::size_t i = 0; i < canaries.size(); ++i) {
+        const Verdict verdict = suite.cases[i].verdict;
+        if (verdict == Verdict::kSkipped || verdict == Verdict::kNotRun) continue;
+        ++work.planted;
+        if (verdict != Verdict::kPassed) continue;
+        work.survivors.push_back(
+            {.test_case = &test_case, .what = canaries[i].what, .dialect = work.dialect});
+      }
+    }
+  }
+
+  static void sort_in(Work& work, SelftestResult& out) {
+    if (!work.done) return;
+    if (work.canaries) {
+      out.canaries += work.planted;
+      out.canary_survivors.insert(out.canary_survivors.end(), work.survivors.begin(),
+                                  work.survivors.end());
+      if (!work.result.error.empty()) out.references.push_back(std::move(work.result));
+      return;
+    }
+    if (work.fault == nullptr) {
+      out.references.push_back(std::move(work.result));
+      return;
+    }
+    switch (work.fault->kind) {
+      case store::FaultKind::kFault:
+        out.faults.push_back(std::move(work.result));
+        return;
+      case store::FaultKind::kBenign:
+        out.benign.push_back(std::move(work.result));
+        return;
+      case store::FaultKind::kNull:
+        out.nulls.push_back(std::move(work.result));
+        return;
+    }
+  }
+
+  const std::vector<Case>& cases_;
+  std::vector<const Case*> pointers_;
+  const Catalogue& catalogue_;
+  const OpenSubject& open_;
+  const SelftestOptions& options_;
+  const std::atomic<bool>& stop_;
+  const SelftestProgress& progress_;
+  std::vector<Work> work_;
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+};
+
+}  // namespace
+
+bool is_excusable(const store::Fault& fault, bool over_the_wire) {
+  return fault.needs == store::FaultNeeds::kConcurrency ||
+         (fault.needs == store::FaultNeeds::kMeeting && over_the_wire);
+}
+
+bool can_be_met(const store::Fault& fault, bool over_the_wire) {
+  return fault.needs !=
+         (over_the_wire ? store::FaultNeeds::kDirect : store::FaultNeeds::kTransport);
+}
+
+bool matches(const std::string& glob, const store::Fault& fault) {
+  return store::glob_matches(glob, fault.id) || store::glob_matches(glob, fault.name);
+}
+
+bool SubjectResult::as_it_should_be() const {
+  if (!error.empty()) return false;
+  if (fault != nullptr && fault->kind == store::FaultKind::kFault) return !killers.empty();
+  if (fault != nullptr && fault->kind == store::FaultKind::kNull) return passes.empty();
+  const bool decided = fault != nullptr || inconclusive.empty();
+  return killers.empty() && bystanders.empty() && decided;
+}
+
+bool SelftestResult::proved() const {
+  const auto good = [this](const SubjectResult& subject) {
+    const bool excused = subject.fault != nullptr && is_excusable(*subject.fault, !has_canaries);
+    return subject.as_it_should_be() || (excused && subject.error.empty());
+  };
+  const auto all_good = [&](const std::vector<SubjectResult>& subjects) {
+    return std::all_of(subjects.begin(), subjects.end(), good);
+  };
+  return !interrupted && !references.empty() && canary_survivors.empty() &&
+         (canaries > 0 || !has_canaries) && all_good(references) && all_good(faults) &&
+         all_good(benign) && all_good(nulls);
+}
+
+SelftestResult run_selftest(const std::vector<Case>& cases, const Catalogue& catalogue,
+                            const OpenSubject& open, const SelftestOptions& options,
+                            const std::atomic<bool>& stop, const SelftestProgress& progress) {
+  return Selftest(cases, catalogue, open, options, stop, progress).run();
+}
+
+}  // namespace fencepost::conformance

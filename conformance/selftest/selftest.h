@@ -1,0 +1,114 @@
+// The suite proves itself: right stores pass, wrong ones are caught, wrong expectations turn red.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codec/dialect.h"
+#include "conformance/run/suite.h"
+#include "conformance/scenario/requirement.h"
+#include "conformance/scenario/scenario.h"
+#include "endpoint/endpoint.h"
+#include "reference_store/faults/fault.h"
+
+namespace fencepost::conformance {
+
+// An endpoint with a store of this kind, and whatever serves it.
+struct Subject {
+  std::shared_ptr<void> server{};  // outlives the endpoint
+  std::unique_ptr<endpoint::Endpoint> endpoint;
+};
+
+// Opens the correct store (`fault` null) or a faulty one. The error is for people.
+using OpenSubject = std::function<Result<Subject, std::string>(
+    const store::Fault* fault, codec::DialectId dialect, std::uint64_t seed)>;
+
+struct SelftestOptions {
+  std::vector<codec::DialectId> dialects{codec::DialectId::kDeployed,
+                                         codec::DialectId::kDocumented};
+  std::vector<std::string> only{};  // globs of fault ids or names; empty: all
+  std::size_t jobs = 1;             // subjects at once
+  // The stores are behind brokers. Each fault is then met by the cases alone that cite what it
+  // breaks; faults of the transport are met nowhere else.
+  bool over_the_wire = false;
+  std::size_t cases_at_once = 1;  // of one subject
+  std::size_t cases_at_work = 0;  // see SuiteOptions::at_work
+  std::uint64_t seed = 1;
+};
+
+// May the cases miss this fault, and the suite be proved all the same? Over the wire nobody can
+// make requests meet.
+[[nodiscard]] bool is_excusable(const store::Fault& fault, bool over_the_wire);
+
+// Can the store be met on an endpoint of this kind?
+[[nodiscard]] bool can_be_met(const store::Fault& fault, bool over_the_wire);
+
+// Does the glob match the id or the name?
+[[nodiscard]] bool matches(const std::string& glob, const store::Fault& fault);
+
+// What the cases say of one store in one dialect.
+struct SubjectResult {
+  const store::Fault* fault = nullptr;  // null: the correct store
+  codec::DialectId dialect = codec::DialectId::kDeployed;
+  std::string error{};  // why it could not be run at all; empty when it was
+  std::size_t passed = 0;
+  std::vector<const Case*> passes{};        // kNull: the cases that it passes
+  std::vector<const Case*> killers{};       // failed, and cite a requirement that the fault breaks
+  std::vector<const Case*> bystanders{};    // failed, and cite none of them
+  std::vector<const Case*> inconclusive{};  // decided nothing
+  std::vector<const Case*> skipped{};
+  std::chrono::microseconds duration{0};
+  std::chrono::microseconds time_to_kill{0};  // until the first killer had failed
+  const Case* first_killer = nullptr;         // that one; null when there is none
+
+  // Did the suite say the right thing? The correct store: nothing failed, nothing is inconclusive.
+  // A benign one: nothing failed. A fault: a case that cites a broken requirement failed. A null
+  // store: no case passed.
+  [[nodiscard]] bool as_it_should_be() const;
+};
+
+// A wrong expectation that did not turn red.
+struct CanarySurvivor {
+  const Case* test_case = nullptr;
+  std::string what;
+  codec::DialectId dialect = codec::DialectId::kDeployed;
+};
+
+struct SelftestResult {
+  std::vector<const Case*> cases;  // that every store was run with
+  std::vector<SubjectResult> references;
+  std::vector<SubjectResult> faults;
+  std::vector<SubjectResult> benign;
+  std::vector<SubjectResult> nulls;
+  bool has_canaries = false;  // were they to be planted?
+  std::size_t canaries = 0;   // planted, over all dialects
+  std::vector<CanarySurvivor> canary_survivors;
+  std::chrono::microseconds duration{0};
+  bool interrupted = false;
+
+  // Everything as it should be, apart from what is excusable.
+  [[nodiscard]] bool proved() const;
+};
+
+// Is told what was finished: how many of how many, and what it was.
+using SelftestProgress =
+    std::function<void(std::size_t done, std::size_t total, const std::string& what)>;
+
+// Runs the cases against every store, and the canaries against the correct one. `stop` ends it
+// early: what was finished is in the result.
+[[nodiscard]] SelftestResult run_selftest(const std::vector<Case>& cases,
+                                          const Catalogue& catalogue, const OpenSubject& open,
+                                          const SelftestOptions& options,
+                                          const std::atomic<bool>& stop,
+                                          const SelftestProgress& progress);
+
+// The result as JSON (docs/selftest.schema.json): scores, survivors and the kill matrix, which says
+// for each fault and case whether the case failed and cites what the fault breaks.
+[[nodiscard]] std::string selftest_json(const SelftestResult& result, std::uint64_t seed);
+
+}  // namespace fencepost::conformance

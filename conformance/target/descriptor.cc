@@ -1,0 +1,255 @@
+#include "conformance/target/descriptor.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "conformance/scenario/yaml_reader.h"
+#include "conformance/target/descriptor_fields.h"
+#include "endpoint/packet_size.h"
+#include "endpoint/url.h"
+
+namespace fencepost::conformance {
+namespace {
+
+namespace fields = descriptor_fields;
+
+constexpr std::int64_t kMostKeys = 100'000;       // that a case fills in reasonable time
+constexpr std::int64_t kLeastPacketSize = 1'024;  // a request without value has some 300 bytes
+constexpr std::size_t kLongestKeyPrefix = 64;
+
+// Letters that mean nothing in a pattern of keys, as the prefix goes into rules of access.
+bool is_key_prefix(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/";
+  return !text.empty() && text.size() <= kLongestKeyPrefix &&
+         text.find_first_not_of(kAllowed) == std::string_view::npos && text.front() != '/' &&
+         text.back() != '/';
+}
+
+class DescriptorLoader {
+ public:
+  DescriptorLoader(const SourceFile& file, std::vector<LoadError>& errors)
+      : reader_(file.name, errors, YamlReader::Content::kSecret),
+        content_(file.content),
+        directory_(std::filesystem::path(file.name).parent_path()) {}
+
+  std::optional<Descriptor> load() {
+    const auto root = reader_.parse(content_);
+    if (!root || !reader_.check_map(*root, "the descriptor", fields::kDescriptor, {"url"})) {
+      return std::nullopt;
+    }
+    root_ = *root;
+    load_url(YamlReader::member(root_, "url"));
+    with("profile", [this](const YAML::Node& node) { load_profile(node); });
+    with("timeout", [this](const YAML::Node& node) {
+      out_.mqtt.timeout = reader_.duration(node, "timeout").value_or(std::chrono::seconds{3});
+    });
+    with("tls", [this](const YAML::Node& node) { load_tls(node); });
+    with("roles", [this](const YAML::Node& node) { load_roles(node); });
+    with("key_prefix", [this](const YAML::Node& node) { load_key_prefix(node); });
+    with("capabilities", [this](const YAML::Node& node) { load_capabilities(node); });
+    with("clock_tolerance", [this](const YAML::Node& node) {
+      out_.clock_tolerance = reader_.duration(node, "clock_tolerance");
+    });
+    with("hooks", [this](const YAML::Node& node) { load_hooks(node); });
+    with("note", [this](const YAML::Node& node) { (void)reader_.text(node, "note"); });
+    return std::move(out_);
+  }
+
+ private:
+  template <typename Use>
+  void with(std::string_view key, const Use& use) {
+    if (const auto node = YamlReader::member(root_, key); node.IsDefined()) use(node);
+  }
+
+  void load_url(const YAML::Node& node) {
+    const auto text = reader_.text(node, "url");
+    if (!text) return;
+    out_.url = *text;
+    const auto url = endpoint::parse_url(*text);
+    if (!url) {
+      reader_.complain(node, url.error());
+      return;
+    }
+    has_user_ = !url->user.empty();
+    const bool ours =
+        url->scheme == endpoint::Scheme::kEmbedded || url->scheme == endpoint::Scheme::kInProcess;
+    const auto refuse = [&](std::string_view key, const std::string& why) {
+      with(key, [&](const YAML::Node& member) {
+        reader_.complain(member, std::string(key) + " " + why);
+      });
+    };
+    for (const std::string_view key : {"tls", "roles", "capabilities", "hooks"}) {
+      if (ours) refuse(key, "cannot be chosen for " + *text + ", which brings its own; remove it");
+    }
+    if (url->scheme == endpoint::Scheme::kMqtt) {
+      refuse("tls", "is not used by mqtt:// URLs; write mqtts://, or remove it");
+    }
+  }
+
+  void load_profile(const YAML::Node& node) {
+    const auto word = reader_.text(node, "profile");
+    if (!word) return;
+    out_.profile = codec::profile_named(*word);
+    if (!out_.profile) {
+      reader_.complain(node, "profile must be auto, documented or deployed, not \"" + *word + "\"");
+    }
+  }
+
+  void load_tls(const YAML::Node& node) {
+    if (!reader_.check_map(node, "tls", fields::kTls)) return;
+    out_.mqtt.ca = path(YamlReader::member(node, "ca"), "ca");
+    load_certificate(node, out_.mqtt.certificate, out_.mqtt.key);
+  }
+
+  void load_certificate(const YAML::Node& map, std::filesystem::path& certificate,
+                        std::filesystem::path& key) {
+    certificate = path(YamlReader::member(map, "certificate"), "certificate");
+    key = path(YamlReader::member(map, "key"), "key");
+    if (!key.empty() && certificate.empty()) {
+      reader_.complain(map, "a key needs its certificate");
+    }
+  }
+
+  std::filesystem::path path(const YAML::Node& node, std::string_view what) {
+    if (!node.IsDefined()) return {};
+    const auto text = reader_.text(node, what);
+    if (!text) return {};
+    std::filesystem::path full = directory_ / *text;
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(full, failed)) {
+      // Somebody may have put the key itself there.
+      reader_.complain(
+          node,
+          std::string(what) + ": there is no such file; it must be a path, relative to this file");
+    }
+    return full;
+  }
+
+  void load_roles(const YAML::Node& node) {
+    if (!reader_.check_names(node, "roles")) return;
+    for (const auto& entry : node) {
+      const std::string name = entry.first.Scalar();
+      auto credentials = load_role(name, entry.second);
+      if (!credentials) continue;
+      if (name != kDefaultRole) {
+        out_.mqtt.roles[name] = std::move(*credentials);
+        out_.mqtt.capabilities.roles.push_back(name);
+        continue;
+      }
+      if (has_user_) {
+        reader_.complain(entry.first, "the url names a user already; remove it there or here");
+      }
+      out_.mqtt.credentials = std::move(*credentials);
+    }
+  }
+
+  std::optional<endpoint::Credentials> load_role(const std::string& name, const YAML::Node& node) {
+    if (!reader_.check_map(node, "role", fields::kRole)) return std::nullopt;
+    endpoint::Credentials out;
+    const YAML::Node user = YamlReader::member(node, "user");
+    const YAML::Node password = YamlReader::member(node, "password");
+    const YAML::Node variable = YamlReader::member(node, "password_env");
+    if (user.IsDefined()) out.user = reader_.text(user, "user").value_or("");
+    load_certificate(node, out.certificate, out.key);
+    if (!user.IsDefined() && !YamlReader::member(node, "certificate").IsDefined()) {
+      reader_.complain(node, "a role needs a user, a certificate or both");
+    }
+    if (!user.IsDefined() && (password.IsDefined() || variable.IsDefined())) {
+      reader_.complain(node, "a password needs its user");
+    }
+    if (password.IsDefined() && variable.IsDefined()) {
+      reader_.complain(variable, "there is a password already; remove it, or password_env");
+    } else if (password.IsDefined()) {
+      out.password = reader_.text(password, "password").value_or("");
+    } else if (variable.IsDefined()) {
+      out.password = environment(name, variable);
+    }
+    return out;
+  }
+
+  std::string environment(const std::string& role, const YAML::Node& node) {
+    const auto variable = reader_.text(node, "password_env");
+    if (!variable) return {};
+    const char* value =
+        std::getenv(variable->c_str());  // NOLINT(concurrency-mt-unsafe): no threads
+    if (value == nullptr) {
+      // Somebody may have put the password itself there.
+      reader_.complain(node, "password_env: there is no environment variable of this name");
+      return {};
+    }
+    out_.password_variables[role] = *variable;
+    return value;
+  }
+
+  void load_key_prefix(const YAML::Node& node) {
+    const auto text = reader_.text(node, "key_prefix");
+    if (!text) return;
+    if (!is_key_prefix(*text)) {
+      reader_.complain(node, "key_prefix \"" + *text +
+                                 "\" must be at most 64 letters, digits, dots, dashes, "
+                                 "underscores and slashes, without a slash at its ends");
+      return;
+    }
+    out_.mqtt.capabilities.key_prefix = *text;
+  }
+
+  void load_capabilities(const YAML::Node& node) {
+    if (!reader_.check_map(node, "capabilities", fields::kCapabilities)) return;
+    const auto number = [&](const char* key, std::int64_t least,
+                            std::int64_t most) -> std::optional<std::int64_t> {
+      const YAML::Node member = YamlReader::member(node, key);
+      return member.IsDefined() ? reader_.integer(member, key, least, most) : std::nullopt;
+    };
+    if (const auto quota = number("quota", 1, kMostKeys)) {
+      out_.mqtt.capabilities.quota = static_cast<std::size_t>(*quota);
+    }
+    constexpr auto kMost = static_cast<std::int64_t>(endpoint::kMaxPacketSize);
+    if (const auto size = number("max_packet_size", kLeastPacketSize, kMost)) {
+      out_.mqtt.capabilities.max_packet_size = static_cast<std::uint32_t>(*size);
+    }
+  }
+
+  void load_hooks(const YAML::Node& node) {
+    if (!reader_.check_map(node, "hooks", fields::kHooks, {"restart"})) return;
+    const YAML::Node command = YamlReader::member(node, "restart");
+    Hook hook{.command = reader_.text(command, "restart").value_or(""), .directory = directory_};
+    if (hook.command.empty()) reader_.complain(command, "restart must be a command");
+    if (const auto timeout = YamlReader::member(node, "timeout"); timeout.IsDefined()) {
+      hook.timeout = reader_.duration(timeout, "timeout").value_or(hook.timeout);
+    }
+    out_.mqtt.capabilities.restart = true;
+    out_.mqtt.restart_timeout = hook.timeout;
+    out_.restart = std::move(hook);
+  }
+
+  YamlReader reader_;
+  const std::string& content_;
+  std::filesystem::path directory_;
+  YAML::Node root_;
+  Descriptor out_;
+  bool has_user_ = false;  // in the URL
+};
+
+}  // namespace
+
+std::vector<std::string> secrets_of(const Descriptor& descriptor) {
+  std::vector<std::string> out = endpoint::passwords_in(descriptor.url);
+  for (const auto& [role, credentials] : descriptor.mqtt.roles) {
+    if (!credentials.password.empty()) out.push_back(credentials.password);
+  }
+  if (!descriptor.mqtt.credentials.password.empty()) {
+    out.push_back(descriptor.mqtt.credentials.password);
+  }
+  return out;
+}
+
+std::optional<Descriptor> load_descriptor(const SourceFile& file, std::vector<LoadError>& errors) {
+  const std::size_t before = errors.size();
+  auto descriptor = DescriptorLoader(file, errors).load();
+  if (errors.size() > before) return std::nullopt;
+  return descriptor;
+}
+
+}  // namespace fencepost::conformance

@@ -1,0 +1,43 @@
+// A descriptor: a YAML file that says of an endpoint what its URL cannot. docs/DESCRIPTORS.md has
+// the format, docs/descriptor.schema.json the same for editors.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "conformance/judge/judge.h"
+#include "conformance/scenario/scenario_loader.h"
+#include "conformance/target/hook.h"
+#include "endpoint/mqtt.h"
+
+namespace fencepost::conformance {
+
+// The role whose credentials every client uses that names no other.
+inline constexpr const char* kDefaultRole = "default";
+
+struct Descriptor {
+  std::string url = "embedded";
+  // TLS files, credentials, capabilities; host and port come from the URL.
+  endpoint::MqttOptions mqtt{};
+  std::optional<codec::Profile> profile{};  // that it is to be judged by
+  // How far the store's clock may be from this machine's; more is an error of the set-up.
+  std::optional<std::chrono::milliseconds> clock_tolerance{};
+  std::optional<Hook> restart{};  // restarts its broker
+  // The environment variables that passwords came from, by role.
+  std::map<std::string, std::string> password_variables{};
+};
+
+// Every password that the suite has from here.
+[[nodiscard]] std::vector<std::string> secrets_of(const Descriptor& descriptor);
+
+// Reads a descriptor; complaints are appended to `errors`, and quote nothing that could be a
+// password or a key. Relative paths are relative to the
+// descriptor, and hooks run where it lies. Passwords that it names by environment variable are
+// looked up.
+[[nodiscard]] std::optional<Descriptor> load_descriptor(const SourceFile& file,
+                                                        std::vector<LoadError>& errors);
+
+}  // namespace fencepost::conformance

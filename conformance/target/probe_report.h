@@ -1,0 +1,26 @@
+// What a probe has found, as a descriptor and as text for people.
+#pragma once
+
+#include <string>
+
+#include "conformance/scenario/requirement.h"
+#include "conformance/target/descriptor.h"
+#include "conformance/target/probe.h"
+
+namespace fencepost::conformance {
+
+struct ProbeContext {
+  const Descriptor& given;  // what the endpoint was probed with
+  const Catalogue& catalogue;
+  std::string endpoint;  // URL without password
+  std::string when;      // ISO 8601, UTC
+};
+
+// A descriptor that load_descriptor() takes, with comments that say what was measured and what is
+// left to fill in. No password goes into it: roles name environment variables.
+[[nodiscard]] std::string to_descriptor(const Findings& findings, const ProbeContext& context);
+
+// The same for the console.
+[[nodiscard]] std::string to_summary(const Findings& findings, const ProbeContext& context);
+
+}  // namespace fencepost::conformance

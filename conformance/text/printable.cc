@@ -1,0 +1,93 @@
+#include "conformance/text/printable.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr std::string_view kEllipsis = "…";
+
+// The bytes of the character at the beginning of `text`, when it is one that XML 1.0 can hold and
+// its UTF-8 is right; 0 when not.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) {
+    return (byte(0) >= 0x20 && byte(0) != 0x7f) || text[0] == '\n' || text[0] == '\t' ? 1 : 0;
+  }
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
+  std::uint32_t code = byte(0) & (0xffU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80U) return 0;
+    code = (code << 6U) | (byte(i) & 0x3fU);
+  }
+  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  const bool legal =
+      code >= kLeast[length] && code <= 0x10ffff && !surrogate && code != 0xfffe && code != 0xffff;
+  return legal ? length : 0;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    if (length > 0) {
+      out += text.substr(0, length);
+    } else {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+std::string one_line(std::string_view text) {
+  std::string out = printable(text);
+  std::replace(out.begin(), out.end(), '\n', ' ');
+  std::replace(out.begin(), out.end(), '\t', ' ');
+  return out;
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  FENCEPOST_CHECK(most >= kEllipsis.size());
+  if (text.size() <= most) return std::string(text);
+  std::size_t end = most - kEllipsis.size();
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
+  return std::string(text.substr(0, end)) + std::string(kEllipsis);
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kSpecial = " '\"$*?[]&;()<>|\\~#`!{}\t\n";
+  if (!text.empty() && text.find_first_of(kSpecial) == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string without_secrets(std::string text, std::vector<std::string> secrets) {
+  constexpr std::string_view kStars = "***";
+  // The longest first: one secret may be a part of another.
+  std::sort(secrets.begin(), secrets.end(),
+            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  for (const std::string& secret : secrets) {
+    if (secret.empty()) continue;
+    for (std::size_t at = text.find(secret); at != std::string::npos;
+         at = text.find(secret, at + kStars.size())) {
+      text.replace(at, secret.size(), kStars);
+    }
+  }
+  return text;
+}
+
+}  // namespace fencepost::conformance

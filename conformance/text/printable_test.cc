@@ -1,0 +1,61 @@
+#include "conformance/text/printable.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace fencepost::conformance {
+namespace {
+
+TEST(Printable, KeepsWhatXmlCanHoldAndNamesOtherBytes) {
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(printable("\x01\x1f\x7f\r"), "\\x01\\x1f\\x7f\\x0d");
+  EXPECT_EQ(printable("\t\n <&\"'"), "\t\n <&\"'");
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(Printable, KeepsRightUtf8Only) {
+  for (const char* good : {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+                           "\xef\xbf\xbd", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(printable(good), good);
+  }
+  // Lone, overlong, surrogate, beyond Unicode, cut, and the two that XML leaves out.
+  EXPECT_EQ(printable("\x80"), "\\x80");
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");
+  EXPECT_EQ(printable("\xc1\xbf"), "\\xc1\\xbf");
+  EXPECT_EQ(printable("\xe0\x9f\xbf"), "\\xe0\\x9f\\xbf");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_EQ(printable("\xf0\x8f\xbf\xbf"), "\\xf0\\x8f\\xbf\\xbf");
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable("\xf5\x80\x80\x80"), "\\xf5\\x80\\x80\\x80");
+  EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");
+  EXPECT_EQ(printable("\xe2\x82z"), "\\xe2\\x82z");
+  EXPECT_EQ(printable("\xef\xbf\xbe\xef\xbf\xbf"), "\\xef\\xbf\\xbe\\xef\\xbf\\xbf");
+}
+
+TEST(Printable, MakesOneLine) { EXPECT_EQ(one_line("a\nb\tc\r"), "a b c\\x0d"); }
+
+TEST(Printable, CutsBetweenCharacters) {
+  EXPECT_EQ(shortened("abcdef", 6), "abcdef");
+  EXPECT_EQ(shortened("abcdefg", 6), "abc…");
+  EXPECT_EQ(shortened("ab\xc3\xa9xyz", 6), "ab…");
+  EXPECT_EQ(shortened("\xc3\xa9\xc3\xa9\xc3\xa9", 5), "\xc3\xa9…");
+  EXPECT_EQ(shortened("abcdef", 3), "…");
+}
+
+TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(shell_word("set.nx-1"), "set.nx-1");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("set.*"), "'set.*'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+}
+
+TEST(WithoutSecrets, HasStarsInTheirPlace) {
+  EXPECT_EQ(without_secrets("a pw, b pw", {"pw"}), "a ***, b ***");
+  EXPECT_EQ(without_secrets("password", {"pass", "password", ""}), "***");
+  EXPECT_EQ(without_secrets("****", {"*"}), "************");
+  EXPECT_EQ(without_secrets("text", {}), "text");
+}
+
+}  // namespace
+}  // namespace fencepost::conformance

@@ -1,0 +1,73 @@
+#include "conformance/text/text_wrap.h"
+
+#include <algorithm>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace fencepost::conformance {
+namespace {
+
+constexpr std::size_t kLeastWidth = 60;
+constexpr std::size_t kMostWidth = 140;
+constexpr std::size_t kFileWidth = 100;
+
+// Appends one line of the text, broken where it must be; returns the column it ends in.
+std::size_t append_line(std::string& out, std::string_view line, std::size_t column,
+                        const WrapOptions& options) {
+  bool begun = false;  // is there a word on this line of output?
+  while (!line.empty()) {
+    const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t end = std::min(line.find(' ', blanks), line.size());
+    const std::string_view word = line.substr(blanks, end - blanks);
+    if (!word.empty() && begun && column + blanks + columns(word) > options.width) {
+      out += "\n" + std::string(options.indent, ' ');
+      column = options.indent;
+    } else if (!word.empty()) {
+      out.append(blanks, ' ');
+      column += blanks;
+    }
+    out += word;
+    column += columns(word);
+    begun = begun || !word.empty();
+    line.remove_prefix(end);
+  }
+  return column;
+}
+
+}  // namespace
+
+std::string wrap(std::string_view text, const WrapOptions& options) {
+  std::string out;
+  std::size_t column = options.first;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    append_line(out, text.substr(0, end), column, options);
+    if (end == std::string_view::npos) return out;
+    out += "\n" + std::string(options.indent, ' ');
+    column = options.indent;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+  }));
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  const std::size_t taken = columns(text);
+  return std::string(text) + std::string(taken < width ? width - taken : 0, ' ');
+}
+
+std::size_t terminal_width(std::FILE* stream) {
+  winsize size{};
+  if (isatty(fileno(stream)) != 1 || ioctl(fileno(stream), TIOCGWINSZ, &size) != 0) {
+    return kFileWidth;
+  }
+  if (size.ws_col == 0) return kFileWidth;
+  return std::clamp<std::size_t>(size.ws_col, kLeastWidth, kMostWidth);
+}
+
+}  // namespace fencepost::conformance
