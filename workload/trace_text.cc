@@ -32,7 +32,7 @@ std::string text_of(const Stamp& stamp) {
   return text;
 }
 
-std::string quoted(std::string_view bytes) { return '"' + escape(bytes) + '"'; }
+std::string quoted_value(std::string_view bytes) { return '"' + escape(bytes) + '"'; }
 
 // Takes text from the front of a line.
 class Scanner {
@@ -235,7 +235,7 @@ std::string to_text(const Operation& operation) {
     text += "raw";
   }
   if (kind == Kind::kSet || kind == Kind::kVdel || kind == Kind::kRawPayload) {
-    text += " " + quoted(operation.value);
+    text += " " + quoted_value(operation.value);
   }
   if (operation.condition == codec::Condition::kIfAbsent) text += " NX";
   if (operation.condition == codec::Condition::kIfAbsentOrEqual) text += " NEX";
