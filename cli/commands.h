@@ -65,13 +65,17 @@ struct FuzzLiveOptions {
 [[nodiscard]] ExitCode fuzz_live(const FuzzLiveOptions& options);
 
 struct ExploreCommandOptions {
-  std::string endpoint{};        // empty: the descriptor's, or embedded
-  std::string descriptor{};      // a file
-  std::string profile{};         // empty: the descriptor's, or auto
-  std::string max_time = "60s";  // a duration
-  std::size_t max_examples = 0;  // 0: as many as there is time for
+  std::string endpoint{};                // empty: the descriptor's, or embedded
+  std::string descriptor{};              // a file
+  std::string profile{};                 // empty: the descriptor's, or auto
+  std::string max_time = "60s";          // a duration
+  std::size_t max_examples = 0;          // 0: as many as there is time for
+  std::optional<std::size_t> example{};  // this workload of the seed and no other
   std::size_t max_operations = 40;
-  std::size_t jobs = 0;  // 0: a sensible number
+  std::size_t stop_after = 1;         // counter-examples, each of another requirement
+  std::vector<std::string> ignore{};  // globs of "REQUIREMENT" or "REQUIREMENT: because"
+  std::vector<std::string> replay{};  // saved workloads, or folders of them: nothing else is run
+  std::size_t jobs = 0;               // 0: a sensible number
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
   std::string save = "explore-findings";  // a folder, made when there is something to save

@@ -45,13 +45,6 @@ std::string command_line(const Reproduce& options, const std::string& profile,
   return out + " --scenarios " + shell_word(file);
 }
 
-// "ft" of FT-LOWER-1
-std::string area_of(const std::string& requirement) {
-  std::string out = requirement.substr(0, requirement.find('-'));
-  for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 std::string title_of(const Difference& difference, const Catalogue& catalogue) {
   std::string out;
   for (const LiveStep& step : difference.plan.steps) {
@@ -62,6 +55,12 @@ std::string title_of(const Difference& difference, const Catalogue& catalogue) {
 }
 
 }  // namespace
+
+std::string area_of(const std::string& requirement) {
+  std::string out = requirement.substr(0, requirement.find('-'));
+  for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
 
 bool save(Difference& difference, DifferenceReport& report) {
   const std::string text = scenario_text(difference.plan, {.id = "x", .title = "x"});

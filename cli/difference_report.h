@@ -28,6 +28,9 @@ struct DifferenceReport {
   Reproduce reproduce;
 };
 
+// "ft" of FT-LOWER-1
+[[nodiscard]] std::string area_of(const std::string& requirement);
+
 // Gives the difference its name and saves it. False after a complaint.
 [[nodiscard]] bool save(Difference& difference, DifferenceReport& report);
 

@@ -263,11 +263,14 @@ void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) 
   CLI::App* command = app.add_subcommand(
       "explore",
       "Random workloads against any store, judged by an oracle that follows what it answers; a "
-      "counter-example is shrunk and saved as a scenario (docs/EXPLORE.md)");
+      "counter-example is shrunk and saved so that it fails again (docs/EXPLORE.md)\n"
+      "Exit codes: 0 no rule is broken, 1 one is, 2 usage, 3 endpoint unreachable or lost, 4 a "
+      "rejection was seen once\nand never again, 130 interrupted");
   command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
   command->add_option("--descriptor", options.descriptor, "As of certify");
   command->add_option("--profile", options.profile, "As of certify");
-  command->add_option("--max-time", options.max_time, "How long it looks, e.g. 5m (default: 60s)");
+  command->add_option("--max-time", options.max_time,
+                      "How long it looks, and makes what it finds smaller, e.g. 5m (default: 60s)");
   command
       ->add_option("--max-examples", options.max_examples,
                    "End after so many workloads (default: when the time is over)")
@@ -279,8 +282,20 @@ void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) 
   command->add_option("--seed", options.seed,
                       "Of everything random (default: a new one, printed): the same seed makes the "
                       "same workloads");
+  command->add_option("--example", options.example, "Run this workload of the seed and no other")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--stop-after", options.stop_after,
+                   "End when so many requirements are known to be broken (default: 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--ignore", options.ignore,
+                      "Do not count rejections with this requirement, e.g. 'FT-*', or with this "
+                      "line\n'REQUIREMENT: because', which may be a glob, too (repeatable)");
   command->add_option("--save", options.save,
-                      "Folder for the scenario of a counter-example (default: explore-findings)");
+                      "Folder for what fails again (default: explore-findings)");
+  command->add_option("--replay", options.replay,
+                      "Run what was saved as *.trace again and nothing else: a file or a folder "
+                      "(repeatable)");
   command->add_option("-j,--jobs", options.jobs, "Workloads at once (default: as of certify)");
   command
       ->add_option("--timeout-scale", options.timeout_scale,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -111,25 +112,45 @@ class Explorer {
         options_(options),
         stop_(stop),
         progress_(progress),
-        started_(SteadyClock::now()) {}
+        started_(SteadyClock::now()),
+        examples_(options.first_example - 1) {}
 
   ExploreResult run() {
-    {
-      std::vector<std::jthread> workers;
-      for (std::size_t i = 1; i < options_.jobs; ++i) workers.emplace_back([&] { work(); });
-      work();
+    while (!is_over() && result_.found.size() < options_.stop_after) {
+      search();
+      if (!failing_) break;
+      Counterexample found = shrink();
+      confirm(found);
+      looking_again_ = false;
+      found_rules_.insert(found.rejection().judgement.requirement);
+      examples_ = found.example;  // later ones were given up when this one had failed
+      result_.found.push_back(std::move(found));
+      failing_.reset();
     }
-    if (failing_) shrink();
     result_.interrupted = stop_;
     tell("");
     return std::move(result_);
+  }
+
+  Result<std::vector<JudgedRun>, endpoint::Error> rerun(const Trace& trace, std::size_t runs) {
+    std::vector<JudgedRun> out;
+    for (std::optional<JudgedRun>& run : judge_all(
+             std::vector(runs, trace), [this] { return stop_.load(); }, false)) {
+      if (run && !run->lost && !run->stopped) out.push_back(std::move(*run));
+    }
+    if (result_.lost) return fail(*result_.lost);
+    return out;
   }
 
  private:
   [[nodiscard]] milliseconds elapsed() const {
     return std::chrono::duration_cast<milliseconds>(SteadyClock::now() - started_);
   }
-  [[nodiscard]] bool is_over() const { return stop_ || over_ || elapsed() >= options_.max_time; }
+  [[nodiscard]] bool is_over() const { return stop_ || lost_ || elapsed() >= options_.max_time; }
+  [[nodiscard]] bool ignores(const Judgement& judgement) const {
+    return found_rules_.contains(judgement.requirement) ||
+           (options_.ignores && options_.ignores(judgement));
+  }
 
   void tell(const std::string& doing) {
     const std::lock_guard lock(mutex_);
@@ -138,34 +159,48 @@ class Explorer {
     progress_(result_.progress);
   }
 
+  // ---- The search
+
+  void search() {
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 1; i < options_.jobs; ++i) workers.emplace_back([&] { work(); });
+    work();
+  }
+
   void work() {
-    while (!is_over()) {
+    while (!is_over() && first_failing_ == kNone) {
       const std::size_t example = ++examples_;
-      if (options_.max_examples != 0 && example > options_.max_examples) return;
+      const bool enough =
+          options_.max_examples != 0 && example >= options_.first_example + options_.max_examples;
+      if (enough) return;
       const Trace trace = shrinkable_of(options_.seed, example, options_.max_operations).value();
-      const auto run = judge(trace);
-      if (!run) return;
-      const std::lock_guard lock(mutex_);
-      ++result_.progress.examples;
-      if (run->lost) {
-        ++result_.progress.cut_short;
-      } else if (result_.observed.size() < run->observed.size()) {
-        result_.observed.insert(run->observed.begin(), run->observed.end());
-      }
-      // Of several that fail at the same time the first counts.
-      if (run->rejection && (!failing_ || example < *failing_)) {
-        failing_ = example;
-        rejection_ = *run->rejection;
-        found_after_ = elapsed();
-        over_ = true;
-      }
-      result_.progress.elapsed = elapsed();
-      progress_(result_.progress);
+      // Those before one that fails are finished: of several, the first counts.
+      auto run = judge(trace, [&] { return is_over() || first_failing_ < example; });
+      if (run && !run->stopped) note(example, *run);
     }
   }
 
-  // Nothing when the endpoint is lost.
-  std::optional<JudgedRun> judge(const Trace& trace) {
+  void note(std::size_t example, JudgedRun& run) {
+    const std::lock_guard lock(mutex_);
+    ++result_.progress.examples;
+    if (run.lost) {
+      ++result_.progress.cut_short;
+    } else if (result_.observed.size() < run.observed.size()) {
+      result_.observed.insert(run.observed.begin(), run.observed.end());
+    }
+    if (run.rejection && example < first_failing_) {
+      first_failing_ = example;
+      failing_ = std::move(run);
+      found_after_ = elapsed();
+    }
+    result_.progress.elapsed = elapsed();
+    progress_(result_.progress);
+  }
+
+  // ---- A run
+
+  // Nothing when the endpoint is lost. `stop` is asked by any thread.
+  std::optional<JudgedRun> judge(const Trace& trace, const std::function<bool()>& stop) {
     auto session = endpoint_.open_session();
     if (!session) {
       lose(session.error());
@@ -176,11 +211,17 @@ class Explorer {
     judged.keys_begin_with =
         fmt::format("{}/{}/x{}/", endpoint_.capabilities().key_prefix, options_.run_id, number);
     judged.clients_begin_with = fmt::format("fp-{}-x{}-", options_.run_id, number);
+    judged.stop = stop;
+    // Of the search, too, where what is seen may never come again.
+    judged.keeps_packets =
+        judged.keeps_packets || looking_again_ || endpoint_.capabilities().transport;
+    judged.is_known = [this](const Judgement& judgement) { return ignores(judgement); };
     JudgedRun run = run_judged(**session, trace, judged);
     {
       const std::lock_guard lock(mutex_);
       result_.progress.requests += run.requests;
       result_.progress.undecidable += run.undecidable;
+      result_.progress.ignored += run.known;
     }
     if (run.lost) {
       if (const auto there = endpoint_.check_reachable(kReachable); !there) {
@@ -191,48 +232,91 @@ class Explorer {
     return run;
   }
 
+  // Several traces at once. With `first`, what follows one that is rejected is given up.
+  std::vector<std::optional<JudgedRun>> judge_all(const std::vector<Trace>& all,
+                                                  const std::function<bool()>& stop, bool first) {
+    std::vector<std::optional<JudgedRun>> out(all.size());
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> rejected{kNone};
+    const auto work = [&] {
+      while (true) {
+        const std::size_t at = next++;
+        const auto is_needless = [&, at] { return stop() || (first && rejected < at); };
+        if (at >= all.size() || is_needless()) return;
+        out[at] = judge(all[at], is_needless);
+        if (!out[at] || !out[at]->rejection) continue;
+        std::size_t before = rejected;
+        while (at < before && !rejected.compare_exchange_weak(before, at)) {
+        }
+      }
+    };
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 1; i < std::min(options_.jobs, all.size()); ++i) {
+      workers.emplace_back(work);
+    }
+    work();
+    workers.clear();
+    return out;
+  }
+
   void lose(const endpoint::Error& error) {
     const std::lock_guard lock(mutex_);
     if (!result_.lost) result_.lost = error;
-    over_ = true;
+    lost_ = true;
   }
 
-  // Takes the first smaller trace that fails and begins anew, until none does.
-  void shrink() {
+  // ---- A counter-example
+
+  // Takes the first smaller trace that fails and begins again, until none does.
+  Counterexample shrink() {
     tell("making the trace smaller");
-    rc::Shrinkable<Trace> smallest =
-        shrinkable_of(options_.seed, *failing_, options_.max_operations);
-    Counterexample found{.rejection = rejection_,
-                         .example = *failing_,
+    looking_again_ = true;
+    const std::size_t example = first_failing_.exchange(kNone);
+    rc::Shrinkable<Trace> smallest = shrinkable_of(options_.seed, example, options_.max_operations);
+    Counterexample found{.trace = smallest.value(),
+                         .run = std::move(*failing_),
+                         .example = example,
                          .operations_at_first = smallest.value().size(),
                          .found_after = found_after_};
-    found.trace = smallest.value();
-    found.first = found.trace;
-    bool smaller = true;
-    while (smaller && !stop_ && !result_.lost && found.shrink_runs < kMostShrinkRuns) {
-      smaller = false;
-      auto candidates = smallest.shrinks();
-      while (auto candidate = candidates.next()) {
-        if (stop_ || result_.lost || ++found.shrink_runs > kMostShrinkRuns) break;
-        const Trace trace = candidate->value();
-        const auto run = judge(trace);
-        if (!run || !run->rejection) continue;
-        found.trace = trace;
-        found.rejection = *run->rejection;
-        smallest = std::move(*candidate);
-        smaller = true;
-        break;
-      }
-    }
+    while (auto smaller = smaller_of(smallest, found)) smallest = std::move(*smaller);
     simplify(found);
-    tell("running it again");
-    for (std::size_t i = 0; i < kConfirmations && !stop_ && !result_.lost; ++i) {
-      const auto run = judge(found.trace);
-      if (!run || run->lost) continue;
-      ++found.runs;
-      if (run->rejection) ++found.failed;
+    found.is_smallest = !is_over() && found.shrink_runs < kMostShrinkRuns;
+    return found;
+  }
+
+  std::optional<rc::Shrinkable<Trace>> smaller_of(const rc::Shrinkable<Trace>& failing,
+                                                  Counterexample& found) {
+    auto candidates = failing.shrinks();
+    while (true) {
+      std::vector<rc::Shrinkable<Trace>> some;
+      std::vector<Trace> traces;
+      while (some.size() < options_.jobs) {
+        auto candidate = candidates.next();
+        if (!candidate) break;
+        traces.push_back(candidate->value());
+        some.push_back(std::move(*candidate));
+      }
+      if (some.empty()) return std::nullopt;
+      const auto at = first_rejected(traces, found);
+      if (at) return std::move(some[*at]);
+      if (is_over() || found.shrink_runs >= kMostShrinkRuns) return std::nullopt;
     }
-    result_.found = std::move(found);
+  }
+
+  // Which of them is rejected, and becomes the counter-example.
+  std::optional<std::size_t> first_rejected(const std::vector<Trace>& traces,
+                                            Counterexample& found) {
+    auto runs = judge_all(
+        traces, [this] { return is_over(); }, true);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!runs[i]) continue;
+      ++found.shrink_runs;
+      if (!runs[i]->rejection) continue;
+      found.trace = traces[i];
+      found.run = std::move(*runs[i]);
+      return i;
+    }
+    return std::nullopt;
   }
 
   // Operations that are more usual, as long as the trace fails: what RapidCheck cannot know.
@@ -257,32 +341,44 @@ class Explorer {
     };
     for (std::size_t i = 0; i < found.trace.size(); ++i) {
       for (const Change change : kSimpler) {
-        if (stop_ || result_.lost || found.shrink_runs > kMostShrinkRuns) return;
+        if (is_over() || found.shrink_runs >= kMostShrinkRuns) return;
         Trace simpler = found.trace;
         change(simpler[i]);
         simpler[i] = workload::normalized(simpler[i]);
-        if (simpler == found.trace) continue;
-        ++found.shrink_runs;
-        const auto run = judge(simpler);
-        if (!run || !run->rejection) continue;
-        found.trace = std::move(simpler);
-        found.rejection = *run->rejection;
+        if (simpler != found.trace) (void)first_rejected({simpler}, found);
       }
     }
   }
+
+  void confirm(Counterexample& found) {
+    tell("running it again");
+    const SteadyClock::time_point end = SteadyClock::now() + kConfirmTime;
+    const auto stop = [&] { return stop_ || lost_ || SteadyClock::now() >= end; };
+    for (auto& run : judge_all(std::vector(kConfirmations, found.trace), stop, false)) {
+      if (!run || run->lost || run->stopped) continue;
+      ++found.runs;
+      if (!run->rejection) continue;
+      ++found.failed;
+      found.run = std::move(*run);
+    }
+  }
+
+  static constexpr std::size_t kNone = SIZE_MAX;
 
   endpoint::Endpoint& endpoint_;
   const ExploreOptions& options_;
   const std::atomic<bool>& stop_;
   const std::function<void(const ExploreProgress&)>& progress_;
   SteadyClock::time_point started_;
-  std::atomic<std::size_t> examples_{0};
+  bool looking_again_ = false;         // at a counter-example. Neither changes while
+  std::set<std::string> found_rules_;  // anything runs.
+  std::atomic<std::size_t> examples_;
   std::atomic<std::size_t> runs_{0};
-  std::atomic<bool> over_{false};
+  std::atomic<std::size_t> first_failing_{kNone};
+  std::atomic<bool> lost_{false};
   std::mutex mutex_;  // of what follows
   ExploreResult result_;
-  std::optional<std::size_t> failing_;
-  Rejection rejection_;
+  std::optional<JudgedRun> failing_;
   milliseconds found_after_{0};
 };
 
@@ -296,6 +392,15 @@ ExploreResult explore(endpoint::Endpoint& endpoint, const ExploreOptions& option
                       const std::atomic<bool>& stop,
                       const std::function<void(const ExploreProgress&)>& progress) {
   return Explorer(endpoint, options, stop, progress).run();
+}
+
+Result<std::vector<JudgedRun>, endpoint::Error> rerun(endpoint::Endpoint& endpoint,
+                                                      const workload::Trace& trace,
+                                                      std::size_t runs,
+                                                      const ExploreOptions& options,
+                                                      const std::atomic<bool>& stop) {
+  const std::function<void(const ExploreProgress&)> quietly = [](const ExploreProgress&) {};
+  return Explorer(endpoint, options, stop, quietly).rerun(trace, runs);
 }
 
 }  // namespace fencepost::conformance

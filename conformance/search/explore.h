@@ -2,7 +2,7 @@
 // them smaller; each runs with keys and clients of its own.
 //
 //   ExploreResult result = explore(endpoint, {.seed = 1, .max_time = 60s}, stop, progress);
-//   if (result.found) print(result.found->trace);
+//   for (const Counterexample& found : result.found) print(found.trace);
 //
 // Which traces there are follows from the seed alone; which of them is first to fail may depend on
 // the store.
@@ -16,7 +16,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "base/result.h"
 #include "conformance/search/judged_run.h"
 #include "endpoint/endpoint.h"
 #include "workload/operation.h"
@@ -27,23 +29,34 @@ struct ExploreOptions {
   JudgedRunOptions judged{};  // but for the prefixes of keys and clients, which are made here
   std::string run_id{};       // in every key and client id
   std::uint64_t seed = 0;
-  std::size_t max_examples = 0;  // 0: as many as there is time for
+  std::size_t first_example = 1;  // the first trace that is run; numbers begin with 1
+  std::size_t max_examples = 0;   // 0: as many as there is time for
+  // Of searching and of making what was found smaller. What has been found then is run a few times
+  // more, for at most kConfirmTime.
   std::chrono::milliseconds max_time{60'000};
   std::size_t jobs = 1;             // traces at once
   std::size_t max_operations = 40;  // of a trace
+  std::size_t stop_after = 1;       // counter-examples, each of another requirement
+  // Rejections that do not count, e.g. because they are known; the search goes on. Empty: none.
+  // Called by several threads at once.
+  std::function<bool(const Judgement&)> ignores{};
 };
+
+inline constexpr std::chrono::milliseconds kConfirmTime{10'000};
 
 // A trace of which the oracle rejects something.
 struct Counterexample {
   workload::Trace trace{};
-  workload::Trace first{};  // as it was found
-  Rejection rejection{};
+  JudgedRun run{};                      // one that was rejected, with its packets
   std::size_t example = 0;              // from 1: which one it was
   std::size_t operations_at_first = 0;  // before it was made smaller
   std::size_t runs = 0;                 // of the smallest, to know how often it fails
   std::size_t failed = 0;               // of these; 0: it was seen once
   std::size_t shrink_runs = 0;
+  bool is_smallest = false;  // there was time to try everything that is smaller
   std::chrono::milliseconds found_after{0};
+
+  [[nodiscard]] const Rejection& rejection() const { return *run.rejection; }
 };
 
 struct ExploreProgress {
@@ -51,13 +64,14 @@ struct ExploreProgress {
   std::size_t examples = 0;
   std::size_t requests = 0;     // operations that were answered
   std::size_t undecidable = 0;  // of these
+  std::size_t ignored = 0;      // rejections
   std::size_t cut_short = 0;    // examples during which a connection ended
   std::string doing{};          // empty while it searches
 };
 
 struct ExploreResult {
   ExploreProgress progress{};
-  std::optional<Counterexample> found{};
+  std::vector<Counterexample> found{};
   std::map<std::string, std::string> observed{};  // what is open: see Oracle::observed()
   std::optional<endpoint::Error> lost{};          // the endpoint is gone
   bool interrupted = false;
@@ -67,10 +81,19 @@ struct ExploreResult {
 [[nodiscard]] workload::Trace example_of(std::uint64_t seed, std::size_t example,
                                          std::size_t max_operations);
 
-// Ends with the first counter-example, when there is no time left, or when `stop` says so. Calls
-// `progress` now and then, from any thread, one at a time.
+// Ends when there are enough counter-examples, no time is left, or `stop` says so. Calls `progress`
+// now and then, from any thread, one at a time.
 [[nodiscard]] ExploreResult explore(endpoint::Endpoint& endpoint, const ExploreOptions& options,
                                     const std::atomic<bool>& stop,
                                     const std::function<void(const ExploreProgress&)>& progress);
+
+// Runs one trace as explore() does, `runs` times, each with keys of its own and as many at once as
+// options.jobs allows. Returns those that came to an end or were rejected; the error when the
+// endpoint is lost.
+[[nodiscard]] Result<std::vector<JudgedRun>, endpoint::Error> rerun(endpoint::Endpoint& endpoint,
+                                                                    const workload::Trace& trace,
+                                                                    std::size_t runs,
+                                                                    const ExploreOptions& options,
+                                                                    const std::atomic<bool>& stop);
 
 }  // namespace fencepost::conformance

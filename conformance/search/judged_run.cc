@@ -59,7 +59,12 @@ class Run {
   }
 
  private:
-  [[nodiscard]] bool is_over() const { return out_.rejection || out_.lost; }
+  [[nodiscard]] bool is_over() {
+    if (!out_.stopped && options_.stop) out_.stopped = options_.stop();
+    return out_.stopped || has_ended();
+  }
+  // There is nothing more to judge.
+  [[nodiscard]] bool has_ended() const { return out_.rejection || out_.lost; }
 
   [[nodiscard]] store::Instant now() {
     return {.wall_ms = session_.clock().wall_ms(), .steady = session_.clock().now()};
@@ -89,7 +94,9 @@ class Run {
     if (connection == nullptr) return;
     take_all();
     connection->client->disconnect();
-    oracle_.disconnected(connection->id, now());
+    const store::Instant ended = now();
+    oracle_.disconnected(connection->id, ended);
+    keep(Packet::Kind::kDisconnected, connection->id, ended, {});
     connection.reset();
   }
 
@@ -137,11 +144,18 @@ class Run {
                                                .reply = reply ? &reply->message : nullptr,
                                                .sent = sent,
                                                .received = reply ? reply->at : now()});
+    keep(Packet::Kind::kRequest, connection->id, sent, message);
+    if (reply) keep(Packet::Kind::kReceived, connection->id, reply->at, reply->message);
     if (reply) learn(operation, message, reply->message);
     take(judgement, message, reply);
     // The notifications that came before the reply, and those that should have.
     for (std::size_t client = 0; client < connections_.size(); ++client) hand_over(client);
-    if (!is_over() && reply) take(oracle_.missing(connection->id, sent), message, reply);
+    if (!has_ended() && reply) take(oracle_.missing(connection->id, sent), message, reply);
+  }
+
+  void keep(Packet::Kind kind, const std::string& client_id, const store::Instant& at,
+            const codec::Message& message) {
+    if (options_.keeps_packets) out_.packets.push_back({kind, client_id, at, message});
   }
 
   static bool is_registration(const codec::Message& message) {
@@ -151,7 +165,11 @@ class Run {
   void take(const Judgement& judgement, const codec::Message& request,
             const std::optional<Arrived>& reply) {
     if (judgement.answer == Answer::kUndecidable) ++out_.undecidable;
-    if (judgement.answer != Answer::kRejected || is_over()) return;
+    if (judgement.answer != Answer::kRejected || has_ended()) return;
+    if (options_.is_known && options_.is_known(judgement)) {
+      ++out_.known;
+      return;
+    }
     out_.rejection = Rejection{.operation = std::min(at_, trace_.size() - 1),
                                .judgement = judgement,
                                .request = request,
@@ -258,16 +276,17 @@ class Run {
   // Gives the oracle what has come for a client.
   void hand_over(std::size_t client) {
     Connection* connection = connections_.at(client).get();
-    if (connection == nullptr || is_over()) return;
+    if (connection == nullptr || has_ended()) return;
     while (auto event = connection->client->receive(endpoint::Duration{0})) {
       auto* received = std::get_if<endpoint::MessageReceived>(&event->what);
       if (received == nullptr) break;
       connection->notifications.push_back({std::move(received->message), now()});
     }
-    while (!connection->notifications.empty() && !is_over()) {
+    while (!connection->notifications.empty() && !has_ended()) {
       const Arrived arrived = std::move(connection->notifications.front());
       connection->notifications.pop_front();
       if (arrived.message.duplicate) continue;
+      keep(Packet::Kind::kReceived, connection->id, arrived.at, arrived.message);
       take(oracle_.notified(connection->id, arrived.message, arrived.at), arrived.message, arrived);
     }
   }

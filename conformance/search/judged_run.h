@@ -8,9 +8,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "codec/message.h"
 #include "conformance/judge/oracle.h"
@@ -27,6 +29,11 @@ struct JudgedRunOptions {
   // Where time has to be waited for: a PX below a minute becomes this one, and a wait as long as it
   // takes until that is over. Nothing: times are those of the trace.
   std::optional<std::chrono::milliseconds> short_expiry{};
+  // Asked before each operation: true ends the run there. Empty: nothing does.
+  std::function<bool()> stop{};
+  // Rejections that are known: they are counted, and the run goes on. Empty: none is.
+  std::function<bool(const Judgement&)> is_known{};
+  bool keeps_packets = false;  // fills JudgedRun::packets
 };
 
 struct Rejection {
@@ -36,12 +43,24 @@ struct Rejection {
   std::optional<codec::Message> reply{};
 };
 
+// What went over the wire, as the run saw it.
+struct Packet {
+  enum class Kind { kRequest, kReceived, kDisconnected };
+  Kind kind = Kind::kRequest;
+  std::string client_id{};
+  store::Instant at{};
+  codec::Message message{};  // empty of kDisconnected
+};
+
 struct JudgedRun {
   std::size_t requests = 0;
   std::size_t undecidable = 0;
+  std::size_t known = 0;                 // rejections that options.is_known
   std::optional<Rejection> rejection{};  // the first: the run ends there
   std::optional<endpoint::Error> lost{};
+  bool stopped = false;                           // by options.stop, before its end
   std::map<std::string, std::string> observed{};  // what is open: see Oracle::observed()
+  std::vector<Packet> packets{};                  // in the order in which they were judged
 };
 
 // Removes afterwards the keys that it has written, as far as the store lets it.
