@@ -136,6 +136,50 @@ class Explore(unittest.TestCase):
                 self.assertEqual(fixed.returncode, 0, fixed.stdout + fixed.stderr)
                 self.assertIn("fixed", fixed.stdout)
 
+    def test_what_no_scenario_can_say_is_saved_as_the_workload(self):
+        wrong = "inproc:?fault=H14&seed=1"
+        save = self.folder / "with a blank"
+        done = run("explore", "--endpoint", wrong, "--max-time", "60s", "--seed", "1", "--save", save)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        files = list(save.iterdir())
+        self.assertEqual([file.suffix for file in files], [".trace"], done.stdout)
+        # A reader sees which timestamp was refused.
+        self.assertRegex(done.stdout, r"  sent .*  __ts=\d+:\d+:")
+        # Both commands that it prints work as they are.
+        for name in ("replay", "again"):
+            command = re.search(rf"^  {name} +(.*)$", done.stdout, re.MULTILINE)[1]
+            shown = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=HANG, check=False,
+                                   cwd=self.folder)
+            self.assertEqual(shown.returncode, 1, shown.stdout + shown.stderr)
+            self.assertIn("REJECTED  SET-OK-1", shown.stdout)
+        again = run("explore", "--endpoint", wrong, "--replay", save)
+        self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
+        self.assertIn("still rejected, 5 times of 5", again.stdout)
+        right = run("explore", "--endpoint", "inproc:", "--replay", save)
+        self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
+        self.assertIn("accepted, 5 times of 5", right.stdout)
+
+    def test_known_rejections_are_ignored(self):
+        arguments = ["explore", "--endpoint", "inproc:?fault=S01&seed=1", "--max-examples", "300", "--seed", "1", "-q"]
+        ignored = run(*arguments, "--ignore", "*", cwd=self.folder)
+        self.assertEqual(ignored.returncode, 0, ignored.stdout + ignored.stderr)
+        self.assertRegex(ignored.stdout, r"300 workloads .*  [1-9]\d* ignored")
+        two = run(*arguments, "--stop-after", "2", cwd=self.folder)
+        self.assertEqual(two.returncode, 1, two.stdout + two.stderr)
+        rules = re.findall(r"^REJECTED  (\S+): ", two.stdout, re.MULTILINE)
+        self.assertEqual(len(set(rules)), len(rules), two.stdout)
+        third = run(*arguments, *(word for rule in rules for word in ("--ignore", rule)), cwd=self.folder)
+        self.assertNotIn(f"REJECTED  {rules[0]}:", third.stdout)
+
+    def test_files_to_replay_that_cannot_be_read(self):
+        (self.folder / "wrong.trace").write_text("# a comment\nc0 SET\n", encoding="utf-8")
+        wrong = run("explore", "--endpoint", "inproc:", "--replay", "wrong.trace", cwd=self.folder)
+        self.assertEqual(wrong.returncode, 2, wrong.stdout)
+        self.assertIn("wrong.trace: line 2: expected a key", wrong.stderr)
+        (self.folder / "empty").mkdir()
+        for missing in ("none.trace", "empty"):
+            self.assertEqual(run("explore", "--endpoint", "inproc:", "--replay", missing, cwd=self.folder).returncode, 2)
+
     def test_jitter_breaks_no_rule(self):
         done = run("explore", "--endpoint", "embedded?response-jitter=50ms", "--max-time", "5s", "--seed", "2")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -17,7 +17,7 @@ std::string to_text(const SavedWorkload& saved) {
   std::string out;
   if (!saved.requirement.empty()) out += std::string(kRequirement) + saved.requirement + "\n";
   for (const std::string& comment : saved.comments) {
-    out += "# " + one_line(printable(comment)) + "\n";
+    out += comment.empty() ? "#\n" : "# " + one_line(printable(comment)) + "\n";
   }
   return out + workload::to_text(saved.trace);
 }
@@ -28,7 +28,7 @@ Result<SavedWorkload, std::string> parse_saved_workload(std::string_view text) {
   SavedWorkload out{.trace = std::move(*trace)};
   while (!text.empty() && text.front() == '#') {
     const std::string_view line = text.substr(0, text.find('\n'));
-    if (line.substr(0, kRequirement.size()) == kRequirement) {
+    if (out.requirement.empty() && line.substr(0, kRequirement.size()) == kRequirement) {
       out.requirement = line.substr(kRequirement.size());
     }
     text.remove_prefix(std::min(line.size() + 1, text.size()));

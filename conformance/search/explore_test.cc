@@ -1,0 +1,154 @@
+// explore() against stores in this process: it ends in time, finds again what it has found, and
+// passes over what it shall ignore.
+
+#include "conformance/search/explore.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "endpoint/in_process.h"
+#include "reference_store/faults/fault.h"
+#include "reference_store/service.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::atomic<bool> kNeverStop{false};
+const std::function<void(const ExploreProgress&)> kQuietly = [](const ExploreProgress&) {};
+
+std::unique_ptr<endpoint::Endpoint> faulty(std::string_view id) {
+  const store::Fault* fault = store::find_fault(id);
+  endpoint::InProcessOptions options;
+  options.make_store = [fault](const store::ServiceOptions& service) {
+    return fault->make(service, 1);
+  };
+  return endpoint::make_in_process_endpoint(std::move(options));
+}
+
+ExploreOptions in_process_options() {
+  ExploreOptions options{.run_id = "t", .seed = 1, .max_examples = 2'000, .jobs = 2};
+  options.judged.oracle.clock = {.low_ms = -1, .high_ms = 1};
+  return options;
+}
+
+TEST(Explore, FindsTheSameCounterexampleAgainByItsNumber) {
+  const auto endpoint = faulty("S01");
+  ExploreOptions options = in_process_options();
+  const ExploreResult first = explore(*endpoint, options, kNeverStop, kQuietly);
+  ASSERT_EQ(first.found.size(), 1U);
+  EXPECT_EQ(first.found.front().failed, first.found.front().runs);
+  EXPECT_TRUE(first.found.front().is_smallest);
+  options.first_example = first.found.front().example;
+  options.max_examples = 1;
+  const ExploreResult again = explore(*endpoint, options, kNeverStop, kQuietly);
+  ASSERT_EQ(again.found.size(), 1U);
+  EXPECT_EQ(workload::to_text(again.found.front().trace),
+            workload::to_text(first.found.front().trace));
+}
+
+TEST(Explore, KeepsThePacketsOfACounterexample) {
+  const auto endpoint = faulty("S01");
+  const ExploreResult result = explore(*endpoint, in_process_options(), kNeverStop, kQuietly);
+  ASSERT_EQ(result.found.size(), 1U);
+  const JudgedRun& run = result.found.front().run;
+  ASSERT_FALSE(run.packets.empty());
+  const Packet& last = run.packets.back();
+  EXPECT_EQ(last.kind, Packet::Kind::kReceived);
+  EXPECT_EQ(last.message.payload, run.rejection->reply->payload);
+}
+
+TEST(Explore, GoesOnAfterWhatItIgnores) {
+  const auto endpoint = faulty("S01");
+  ExploreOptions options = in_process_options();
+  options.ignores = [](const Judgement&) { return true; };
+  const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
+  EXPECT_TRUE(result.found.empty());
+  EXPECT_GT(result.progress.ignored, 0U);
+  EXPECT_EQ(result.progress.examples, options.max_examples);
+}
+
+TEST(Explore, FindsSeveralRequirementsEachOnce) {
+  const auto endpoint = faulty("H21");
+  ExploreOptions options = in_process_options();
+  options.stop_after = 2;
+  const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
+  ASSERT_EQ(result.found.size(), 2U);
+  EXPECT_NE(result.found[0].rejection().judgement.requirement,
+            result.found[1].rejection().judgement.requirement);
+}
+
+// A store that takes so long for each request.
+class Slow final : public store::Handler {
+ public:
+  Slow(std::unique_ptr<store::Handler> store, std::chrono::milliseconds delay)
+      : store_(std::move(store)), delay_(delay) {}
+
+  [[nodiscard]] bool serves(std::string_view topic) const override { return store_->serves(topic); }
+  store::Handling handle(const store::Caller& caller, const codec::Message& request,
+                         const store::Instant& now, std::vector<store::Delivery>& out) override {
+    std::this_thread::sleep_for(delay_);
+    return store_->handle(caller, request, now, out);
+  }
+  void expire(const store::Instant& now, std::vector<store::Delivery>& out) override {
+    store_->expire(now, out);
+  }
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
+    return store_->next_expiry();
+  }
+  void disconnect(std::string_view client_id) override { store_->disconnect(client_id); }
+
+ private:
+  std::unique_ptr<store::Handler> store_;
+  std::chrono::milliseconds delay_;
+};
+
+// Workloads of hundreds of operations, each of which takes longer than the whole search may, so
+// that neither the first of them nor those that are smaller can end in time.
+TEST(Explore, EndsInTimeInTheMiddleOfWorkloads) {
+  endpoint::InProcessOptions slow;
+  slow.make_store = [](const store::ServiceOptions& service) {
+    return std::make_unique<Slow>(std::make_unique<store::Service>(service), 100ms);
+  };
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(slow));
+  ExploreOptions options = in_process_options();
+  options.max_time = 50ms;
+  options.max_operations = 200;
+  const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
+  EXPECT_TRUE(result.found.empty());
+  EXPECT_LE(result.progress.requests, options.jobs);
+}
+
+TEST(Explore, EndsInTimeWhileItMakesACounterexampleSmaller) {
+  const store::Fault* fault = store::find_fault("S01");
+  std::atomic<std::chrono::milliseconds> delay{0ms};
+  endpoint::InProcessOptions slow;
+  slow.make_store = [&](const store::ServiceOptions& service) {
+    return std::make_unique<Slow>(fault->make(service, 1), delay.load());
+  };
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(slow));
+  ExploreOptions options = in_process_options();
+  options.max_time = 2s;
+  const ExploreResult result =
+      explore(*endpoint, options, kNeverStop, [&](const ExploreProgress& progress) {
+        if (!progress.doing.empty()) delay = 100ms;  // all that is tried now takes minutes
+      });
+  ASSERT_EQ(result.found.size(), 1U);
+  EXPECT_FALSE(result.found.front().is_smallest);
+  EXPECT_LT(result.found.front().shrink_runs, 100U);
+}
+
+}  // namespace
+}  // namespace fencepost::conformance
