@@ -13,7 +13,7 @@
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 // Not the run's id, which the endpoint gets to see.
@@ -22,12 +22,12 @@ std::string unguessable_word() {
   return fmt::format("fencepost-{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
 }
 
-Github github_of(const CertifyOptions& options) {
-  return {!options.no_github, variable_of_this_process};
+report::Github github_of(const CertifyOptions& options) {
+  return {!options.no_github, report::variable_of_this_process};
 }
 
 // "2/5" -> shard 2 of 5.
-bool parse_shard(const std::string& text, Selection& selection) {
+bool parse_shard(const std::string& text, run::Selection& selection) {
   if (text.empty()) return true;
   const char* end = text.data() + text.size();
   const auto [slash, code] = std::from_chars(text.data(), end, selection.shard);
@@ -42,22 +42,23 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   std::string out = options.program + " certify";
   if (!options.endpoint.empty()) {
     // Passwords do not go into reports.
-    out += " --endpoint " + shell_word(endpoint::redacted(options.endpoint));
+    out += " --endpoint " + text::shell_word(endpoint::redacted(options.endpoint));
   }
-  if (!options.descriptor.empty()) out += " --descriptor " + shell_word(options.descriptor);
-  if (!options.scenarios.empty()) out += " --scenarios " + shell_word(options.scenarios);
+  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
+  if (!options.scenarios.empty()) out += " --scenarios " + text::shell_word(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.strict) out += " --strict";
-  if (!options.baseline.file.empty()) out += " --baseline " + shell_word(options.baseline.file);
+  if (!options.baseline.file.empty())
+    out += " --baseline " + text::shell_word(options.baseline.file);
   return out + fmt::format(" --seed {}", seed);
 }
 
-bool write_reports(const CertifyOptions& options, const SuiteResult& result,
-                   const Catalogue& catalogue, const ReportContext& context) {
+bool write_reports(const CertifyOptions& options, const run::SuiteResult& result,
+                   const scenario::Catalogue& catalogue, const report::ReportContext& context) {
   if (options.document != nullptr) *options.document = to_json(result, catalogue, context);
-  const auto written = conformance::write_reports(options.reports, result, catalogue, context);
+  const auto written = report::write_reports(options.reports, result, catalogue, context);
   if (!written) complain(written.error());
-  const Github github = github_of(options);
+  const report::Github github = github_of(options);
   fmt::print("{}", github.annotations(result, catalogue, context));
   const auto told = github.write_files(result, catalogue, context);
   if (!told) complain(told.error());
@@ -72,12 +73,12 @@ std::string shown_url(const std::string& text) {
 
 // Everything that a run needs, made from the options.
 struct Plan {
-  Library library;
-  std::vector<const Case*> cases;
-  Descriptor descriptor;
-  SuiteOptions suite;
-  ReportContext context;
-  RunBaseline baseline;
+  scenario::Library library;
+  std::vector<const scenario::Case*> cases;
+  target::Descriptor descriptor;
+  run::SuiteOptions suite;
+  report::ReportContext context;
+  baseline::RunBaseline baseline;
 };
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
@@ -96,13 +97,14 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
              " must look like 2/5, the first number between 1 and the second");
     return std::nullopt;
   }
-  if (const auto writable = check_writable(options.reports); !writable) {
+  if (const auto writable = report::check_writable(options.reports); !writable) {
     complain(writable.error());
     return std::nullopt;
   }
   auto library = open_library(options.scenarios);
   if (!library) return std::nullopt;
-  auto baseline = RunBaseline::open(options.baseline, options.selection, *library, utc_today());
+  auto baseline = baseline::RunBaseline::open(options.baseline, options.selection, *library,
+                                              baseline::utc_today());
   if (!baseline) {
     complain(baseline.error());
     return std::nullopt;
@@ -133,20 +135,21 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
 }
 
 // A run that could not begin: all cases are "not run", and the reports say why.
-ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
-                   ExitCode code) {
-  SuiteResult result;
-  result.endpoint_lost = code == ExitCode::kUnreachable;
-  for (const Case* test_case : plan.cases) {
+run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
+                        run::ExitCode code) {
+  run::SuiteResult result;
+  result.endpoint_lost = code == run::ExitCode::kUnreachable;
+  for (const scenario::Case* test_case : plan.cases) {
     result.cases.push_back({.test_case = test_case, .position = test_case->position});
   }
   result.summary.not_run = result.cases.size();
   plan.context.stopped_because = reason;
-  return write_reports(options, result, plan.library.catalogue, plan.context) ? code
-                                                                              : ExitCode::kInternal;
+  return write_reports(options, result, plan.library.catalogue, plan.context)
+             ? code
+             : run::ExitCode::kInternal;
 }
 
-ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
+run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
   plan.context.endpoint = endpoint.url();
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
   if (!ready) {
@@ -158,21 +161,21 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   plan.context.preflight = *ready;
 
   std::FILE* stream = options.progress_only ? stderr : stdout;
-  ConsoleOptions console_settings = console_options(stream);
+  report::ConsoleOptions console_settings = report::console_options(stream);
   console_settings.quiet = options.quiet;
   console_settings.trace = options.trace;
   console_settings.progress_only = options.progress_only;
-  Console console(stream, console_settings);
-  const Github github = github_of(options);
+  report::Console console(stream, console_settings);
+  const report::Github github = github_of(options);
   const std::string word = unguessable_word();
   fmt::print("{}", github.pause_commands(word));
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.at_work);
-  const RunBaseline& known = plan.baseline;
-  SuiteResult result =
+  const baseline::RunBaseline& known = plan.baseline;
+  run::SuiteResult result =
       run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
-                [&](const CaseResult& entry, std::size_t done, std::size_t total) {
-                  const CaseResult expected{.test_case = entry.test_case,
-                                            .verdict = Verdict::kExpectedFailure};
+                [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
+                  const run::CaseResult expected{.test_case = entry.test_case,
+                                                 .verdict = run::Verdict::kExpectedFailure};
                   console.progress(known.expects(entry) ? expected : entry, done, total);
                 });
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
@@ -191,29 +194,29 @@ ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint&
   }
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
-  if (!written) return ExitCode::kInternal;
+  if (!written) return run::ExitCode::kInternal;
   return known.trouble().value_or(exit_code(result));
 }
 
 }  // namespace
 
-ExitCode certify(CertifyOptions options) {
+run::ExitCode certify(CertifyOptions options) {
   auto plan = make_plan(options);
-  if (!plan) return ExitCode::kUsage;
+  if (!plan) return run::ExitCode::kUsage;
   fmt::print(stderr, "{}", github_of(options).masks(secrets_of(plan->descriptor)));
   if (plan->cases.empty()) {
     complain(fmt::format("no case selected; there are {}: see fencepost list cases",
                          plan->library.cases.size()));
-    return not_begun(options, *plan, "no case selected", ExitCode::kNothingSelected);
+    return not_begun(options, *plan, "no case selected", run::ExitCode::kNothingSelected);
   }
   stop_on_signals();
   auto target = open_judged_by(plan->suite.settings.profile, plan->descriptor);
   if (!target) {
-    const ExitCode code = exit_code(target.error());
-    if (code == ExitCode::kUsage) return code;
+    const run::ExitCode code = exit_code(target.error());
+    if (code == run::ExitCode::kUsage) return code;
     return not_begun(options, *plan, target.error().text, code);
   }
   return run_plan(options, *plan, *target->endpoint);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -14,7 +14,7 @@
 #include "conformance/scenario/library.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 enum class SideKind { kReport, kDescriptor, kUrl };
@@ -25,7 +25,7 @@ struct Side {
   std::string argument;
   SideKind kind = SideKind::kReport;
   std::string name{};  // for people; without password
-  std::optional<Report> report{};
+  std::optional<report::Report> report{};
 };
 
 void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
@@ -47,7 +47,7 @@ Side classify(const char* letter, const std::string& argument) {
 }
 
 // What is no file may be a URL that was mistyped.
-bool read(Side& side, const Library& library) {
+bool read(Side& side, const scenario::Library& library) {
   std::error_code failed;
   if (!std::filesystem::exists(side.argument, failed)) {
     const auto url = endpoint::parse_url(side.argument);
@@ -55,7 +55,7 @@ bool read(Side& side, const Library& library) {
                          url ? "" : url.error()));
     return false;
   }
-  auto report = read_report(side.argument, library);
+  auto report = report::read_report(side.argument, library);
   if (report) {
     side.report = std::move(*report);
     return true;
@@ -66,7 +66,7 @@ bool read(Side& side, const Library& library) {
   return false;
 }
 
-bool selects_all(const Selection& selection) {
+bool selects_all(const run::Selection& selection) {
   return selection.run.empty() && selection.skip.empty() && selection.tags.empty() &&
          selection.requirements.empty();
 }
@@ -87,7 +87,7 @@ CertifyOptions run_options(const DiffOptions& options, const Side& side, const S
   run.progress_only = true;
   if (!options.profile.empty()) run.profile = options.profile;
   if (other.kind != SideKind::kReport) return run;
-  const ReportContext& context = other.report->context;
+  const report::ReportContext& context = other.report->context;
   run.strict = run.strict || context.strict;
   if (options.profile.empty()) run.profile = name(context.profile);
   if (!run.seed) run.seed = context.seed;
@@ -96,41 +96,43 @@ CertifyOptions run_options(const DiffOptions& options, const Side& side, const S
 }
 
 // Runs an endpoint. What is not kConformant ends the comparison with that exit code.
-ExitCode run(Side& side, CertifyOptions options, const Library& library) {
+run::ExitCode run(Side& side, CertifyOptions options, const scenario::Library& library) {
   fmt::print(stderr, "running {}: {}\n", side.letter, side.name);
   std::string document;
   options.document = &document;
-  const ExitCode code = certify(options);
-  const bool over =
-      code == ExitCode::kUsage || code == ExitCode::kInternal || code == ExitCode::kNothingSelected;
+  const run::ExitCode code = certify(options);
+  const bool over = code == run::ExitCode::kUsage || code == run::ExitCode::kInternal ||
+                    code == run::ExitCode::kNothingSelected;
   if (over) return code;
-  auto report = read_report(SourceFile{side.name, document}, library);
+  auto report = report::read_report(scenario::SourceFile{side.name, document}, library);
   if (!report) {
     complain(report.error());
-    return ExitCode::kInternal;
+    return run::ExitCode::kInternal;
   }
-  if (report->result.interrupted) return ExitCode::kInterrupted;
+  if (report->result.interrupted) return run::ExitCode::kInterrupted;
   // Nothing has run where there is no verdict at all: certify has said why.
   const bool not_begun =
       report->result.endpoint_lost && report->result.summary.not_run == report->result.cases.size();
-  if (not_begun) return ExitCode::kUnreachable;
+  if (not_begun) return run::ExitCode::kUnreachable;
   side.report = std::move(*report);
-  return ExitCode::kConformant;
+  return run::ExitCode::kConformant;
 }
 
-ExitCode show(const DiffOptions& options, const Side& a, const Side& b, const Library& library) {
-  const Comparison found = compare(*a.report, *b.report, library.catalogue);
-  const DiffSubject subject{a.name, b.name, *a.report, *b.report, library.catalogue};
+run::ExitCode show(const DiffOptions& options, const Side& a, const Side& b,
+                   const scenario::Library& library) {
+  const report::Comparison found = compare(*a.report, *b.report, library.catalogue);
+  const report::DiffSubject subject{a.name, b.name, *a.report, *b.report, library.catalogue};
   if (options.quiet) {
     fmt::print("{}\n", diff_verdict(found));
   } else {
-    fmt::print("{}", diff_text(found, subject, console_options(stdout).colour));
+    fmt::print("{}", diff_text(found, subject, report::console_options(stdout).colour));
   }
   std::fflush(stdout);
   if (!options.json.empty()) {
-    if (const auto written = write_file(options.json, diff_json(found, subject)); !written) {
+    if (const auto written = report::write_file(options.json, diff_json(found, subject));
+        !written) {
       complain(written.error());
-      return ExitCode::kInternal;
+      return run::ExitCode::kInternal;
     }
   }
   return exit_code(found);
@@ -138,25 +140,26 @@ ExitCode show(const DiffOptions& options, const Side& a, const Side& b, const Li
 
 }  // namespace
 
-ExitCode diff(const DiffOptions& given) {
+run::ExitCode diff(const DiffOptions& given) {
   DiffOptions options = given;
-  if (const auto writable = check_writable(ReportFiles{.json = options.json}); !writable) {
+  if (const auto writable = report::check_writable(report::ReportFiles{.json = options.json});
+      !writable) {
     complain(writable.error());
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   const auto library = open_library(options.scenarios);
-  if (!library) return ExitCode::kUsage;
+  if (!library) return run::ExitCode::kUsage;
   Side a = classify("A", options.a);
   Side b = classify("B", options.b);
   const bool reports = a.kind == SideKind::kReport || b.kind == SideKind::kReport;
   if (!reports && !options.seed) options.seed = std::random_device()();
   for (Side* side : {&a, &b}) {
-    if (side->kind == SideKind::kReport && !read(*side, *library)) return ExitCode::kUsage;
+    if (side->kind == SideKind::kReport && !read(*side, *library)) return run::ExitCode::kUsage;
   }
   for (auto [side, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     if (side->kind == SideKind::kReport) continue;
-    const ExitCode code = run(*side, run_options(options, *side, *other), *library);
-    if (code != ExitCode::kConformant) return code;
+    const run::ExitCode code = run(*side, run_options(options, *side, *other), *library);
+    if (code != run::ExitCode::kConformant) return code;
   }
   for (Side* side : {&a, &b}) {
     if (!selects_all(options.selection)) {
@@ -166,4 +169,4 @@ ExitCode diff(const DiffOptions& given) {
   return show(options, a, b, *library);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

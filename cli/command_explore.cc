@@ -30,7 +30,7 @@
 #include "reference_store/authorization.h"
 #include "workload/trace_text.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 using std::chrono::milliseconds;
@@ -43,7 +43,7 @@ constexpr std::size_t kShownPayload = 200;
 
 double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000.0; }
 
-std::string describe(const ExploreProgress& progress) {
+std::string describe(const search::ExploreProgress& progress) {
   const double took = std::max(seconds(progress.elapsed), 0.001);
   std::string out =
       fmt::format("{:.0f} s  {} workloads  {} operations ({:.0f}/s)  {} undecidable",
@@ -60,8 +60,8 @@ std::string describe(const ExploreProgress& progress) {
 struct Run {
   const ExploreCommandOptions& options;
   DifferenceReport report;
-  ExploreOptions explore;
-  LiveFuzzOptions confirm;  // how the scenario of a counter-example is run
+  search::ExploreOptions explore;
+  search::LiveFuzzOptions confirm;  // how the scenario of a counter-example is run
 };
 
 // ---- What people see
@@ -76,30 +76,31 @@ std::string in_one_line(const codec::Message& message) {
 }
 
 // What went over the wire, a line a packet. Clients are numbered as in the workload.
-std::vector<std::string> lines_of(const std::vector<Packet>& packets) {
+std::vector<std::string> lines_of(const std::vector<search::Packet>& packets) {
   std::vector<std::string> out;
-  for (const Packet& packet : packets) {
+  for (const search::Packet& packet : packets) {
     const auto time = packet.at.steady - packets.front().at.steady;
     const std::string client = "c" + packet.client_id.substr(packet.client_id.rfind('-') + 1);
-    if (packet.kind == Packet::Kind::kDisconnected) {
-      out.push_back(to_line({.time = time, .client = client, .summary = "disconnected"}));
+    if (packet.kind == search::Packet::Kind::kDisconnected) {
+      out.push_back(run::to_line({.time = time, .client = client, .summary = "disconnected"}));
       continue;
     }
-    const Direction direction =
-        packet.kind == Packet::Kind::kRequest ? Direction::kSent : Direction::kReceived;
+    const run::Direction direction = packet.kind == search::Packet::Kind::kRequest
+                                         ? run::Direction::kSent
+                                         : run::Direction::kReceived;
     out.push_back(to_line(make_entry(time, client, direction, packet.message)));
   }
   return out;
 }
 
-std::string heading(const Judgement& judgement, const Catalogue& catalogue) {
-  const Requirement* rule = catalogue.find(judgement.requirement);
+std::string heading(const judge::Judgement& judgement, const scenario::Catalogue& catalogue) {
+  const scenario::Requirement* rule = catalogue.find(judgement.requirement);
   return fmt::format("{}: {}", judgement.requirement, rule == nullptr ? "" : rule->text);
 }
 
-void print_rejection(const JudgedRun& run, const workload::Trace& trace, bool all_packets,
-                     const Catalogue& catalogue) {
-  const Rejection& rejection = *run.rejection;
+void print_rejection(const search::JudgedRun& run, const workload::Trace& trace, bool all_packets,
+                     const scenario::Catalogue& catalogue) {
+  const search::Rejection& rejection = *run.rejection;
   fmt::print("\nREJECTED  {}\n", heading(rejection.judgement, catalogue));
   fmt::print("  because   {}\n", rejection.judgement.because);
   fmt::print("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
@@ -119,9 +120,9 @@ void print_rejection(const JudgedRun& run, const workload::Trace& trace, bool al
 // `fencepost explore` with the options that decide which requests are sent, and how they are
 // judged.
 std::string command_line(const ExploreCommandOptions& options) {
-  std::string out = shell_word(options.program) + " explore";
+  std::string out = text::shell_word(options.program) + " explore";
   const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) out += fmt::format(" {} {}", option, shell_word(value));
+    if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));
   };
   add("--endpoint", options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint));
   add("--descriptor", options.descriptor);
@@ -133,16 +134,16 @@ std::string command_line(const ExploreCommandOptions& options) {
   return out;
 }
 
-std::string again(const Counterexample& found, const Run& run) {
+std::string again(const search::Counterexample& found, const Run& run) {
   std::string out = fmt::format("{} --seed {} --example {}", command_line(run.options),
                                 run.explore.seed, found.example);
-  if (run.explore.max_operations != ExploreOptions{}.max_operations) {
+  if (run.explore.max_operations != search::ExploreOptions{}.max_operations) {
     out += fmt::format(" --max-operations {}", run.explore.max_operations);
   }
   return out;
 }
 
-void print(const Counterexample& found, const Run& run) {
+void print(const search::Counterexample& found, const Run& run) {
   print_rejection(found.run, found.trace, run.options.trace, run.report.catalogue);
   fmt::print(
       "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk from {} with {} "
@@ -158,42 +159,42 @@ void print(const Counterexample& found, const Run& run) {
 // ---- What is saved
 
 // The workload itself, which the oracle judges again. False after a complaint.
-bool save_workload(const Counterexample& found, const Run& run) {
-  const Judgement& judgement = found.rejection().judgement;
-  SavedWorkload saved{
+bool save_workload(const search::Counterexample& found, const Run& run) {
+  const judge::Judgement& judgement = found.rejection().judgement;
+  search::SavedWorkload saved{
       .requirement = judgement.requirement,
       .comments = {heading(judgement, run.report.catalogue), "because " + judgement.because,
                    fmt::format("found by fencepost explore {} at {}, {}; seed {}, workload {}",
-                               suite_version(), run.report.context.endpoint,
+                               report::suite_version(), run.report.context.endpoint,
                                run.report.context.started, run.explore.seed, found.example),
                    fmt::format("failed {} times of {}", found.failed, found.runs), "",
                    "The packets of one of these runs:"},
       .trace = found.trace};
   for (std::string& line : lines_of(found.run.packets)) saved.comments.push_back(std::move(line));
-  const std::string id =
-      fmt::format("explore.{}.{:08x}{}", area_of(judgement.requirement),
-                  stable_hash(workload::to_text(found.trace)) & 0xffffffffU, kWorkloadExtension);
+  const std::string id = fmt::format("explore.{}.{:08x}{}", area_of(judgement.requirement),
+                                     stable_hash(workload::to_text(found.trace)) & 0xffffffffU,
+                                     search::kWorkloadExtension);
   const std::filesystem::path folder =
       std::filesystem::path(run.options.save) / (found.failed == 0 ? "seen-once" : "");
   std::error_code trouble;
   std::filesystem::create_directories(folder, trouble);
   const std::string file = (folder / id).lexically_normal().string();
-  const auto written = write_file(file, to_text(saved));
+  const auto written = report::write_file(file, to_text(saved));
   if (!written) {
     complain(written.error());
     return false;
   }
   fmt::print("  saved     {}\n", file);
-  fmt::print("  replay    {} --replay {}\n", command_line(run.options), shell_word(file));
+  fmt::print("  replay    {} --replay {}\n", command_line(run.options), text::shell_word(file));
   return true;
 }
 
 // As a scenario that fails by itself, or, where a scenario cannot say it, as the workload.
-bool save(const Counterexample& found, endpoint::Endpoint& endpoint, Run& run) {
-  LiveOptions live = run.confirm.live;
+bool save(const search::Counterexample& found, endpoint::Endpoint& endpoint, Run& run) {
+  search::LiveOptions live = run.confirm.live;
   live.max_operations = found.trace.size() + 1;
-  const LivePlan plan = plan_live(found.trace, live);
-  std::optional<Difference> difference;
+  const search::LivePlan plan = plan_live(found.trace, live);
+  std::optional<search::Difference> difference;
   if (found.failed > 0 && plan.requests() > 0) {
     run.confirm.suite.settings.run_id = random_run_id();
     difference = look_into(endpoint, run.report.catalogue, run.confirm, plan, stop_flag());
@@ -201,54 +202,55 @@ bool save(const Counterexample& found, endpoint::Endpoint& endpoint, Run& run) {
   if (!difference || difference->seen_once()) return save_workload(found, run);
   difference->found_after = found.found_after;
   const bool saved = save(*difference, run.report);
-  ConsoleOptions settings = console_options(stdout);
+  report::ConsoleOptions settings = report::console_options(stdout);
   settings.trace = run.options.trace;
-  Console console(stdout, settings);
+  report::Console console(stdout, settings);
   print(*difference, console, run.report);
   return saved;
 }
 
 // ---- The search
 
-ExitCode report(const ExploreResult& result, endpoint::Endpoint& endpoint, Run& run) {
+run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& endpoint, Run& run) {
   bool saved = true;
   bool proved = false;
-  for (const Counterexample& found : result.found) {
+  for (const search::Counterexample& found : result.found) {
     print(found, run);
     saved = save(found, endpoint, run) && saved;
     proved = proved || found.failed > 0;
   }
   fmt::print("\n{}\n", describe(result.progress));
   for (const auto& [point, outcome] : result.observed) fmt::print("  {}: {}\n", point, outcome);
-  if (!saved) return ExitCode::kInternal;
+  if (!saved) return run::ExitCode::kInternal;
   if (proved) {
     fmt::print("the store breaks a rule\n");
-    return ExitCode::kFailed;
+    return run::ExitCode::kFailed;
   }
   if (result.lost) {
     complain("the endpoint was lost during the run: " + result.lost->text);
-    return ExitCode::kUnreachable;
+    return run::ExitCode::kUnreachable;
   }
   if (result.interrupted) {
     fmt::print("interrupted\n");
-    return ExitCode::kInterrupted;
+    return run::ExitCode::kInterrupted;
   }
   if (!result.found.empty()) {
     fmt::print("seen once, and not again: nothing is proved\n");
-    return ExitCode::kInconclusive;
+    return run::ExitCode::kInconclusive;
   }
-  if (result.progress.requests == 0) return ExitCode::kInconclusive;
+  if (result.progress.requests == 0) return run::ExitCode::kInconclusive;
   fmt::print("no rule is broken\n");
-  return ExitCode::kConformant;
+  return run::ExitCode::kConformant;
 }
 
-ExitCode search(endpoint::Endpoint& endpoint, Run& run) {
-  fmt::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n", suite_version(),
-             endpoint.url(), run.explore.jobs, run.explore.seed, run.options.max_time);
+run::ExitCode search(endpoint::Endpoint& endpoint, Run& run) {
+  fmt::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n",
+             report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
+             run.options.max_time);
   std::fflush(stdout);
-  ProgressLine line(console_options(stdout).live, run.options.quiet);
-  const ExploreResult result =
-      explore(endpoint, run.explore, stop_flag(), [&](const ExploreProgress& progress) {
+  report::ProgressLine line(report::console_options(stdout).live, run.options.quiet);
+  const search::ExploreResult result =
+      explore(endpoint, run.explore, stop_flag(), [&](const search::ExploreProgress& progress) {
         line.show(progress.elapsed, [&] { return describe(progress); });
       });
   line.clear();
@@ -259,7 +261,7 @@ ExitCode search(endpoint::Endpoint& endpoint, Run& run) {
 
 struct Replayable {
   std::string file;
-  SavedWorkload saved;
+  search::SavedWorkload saved;
 };
 
 // The files at a path: itself, or all workloads below a folder, sorted. Complains of what is wrong.
@@ -269,14 +271,15 @@ bool read_workloads(const std::string& path, std::vector<Replayable>& out) {
   if (std::filesystem::is_directory(path, trouble)) {
     files.clear();
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path, trouble)) {
-      if (entry.path().extension() == kWorkloadExtension) files.push_back(entry.path().string());
+      if (entry.path().extension() == search::kWorkloadExtension)
+        files.push_back(entry.path().string());
     }
     std::sort(files.begin(), files.end());
   }
   bool good = true;
   for (const std::string& file : files) {
-    const auto text = read_file(file);
-    auto saved = text ? parse_saved_workload(text->content) : fail(text.error());
+    const auto text = scenario::read_file(file);
+    auto saved = text ? search::parse_saved_workload(text->content) : fail(text.error());
     if (saved) {
       out.push_back({file, std::move(*saved)});
     } else {
@@ -289,7 +292,7 @@ bool read_workloads(const std::string& path, std::vector<Replayable>& out) {
 }
 
 // Runs each again. 0 none is rejected, 1 one is, 3 the endpoint is lost, 4 one could not be run.
-ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& endpoint, Run& run) {
+run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& endpoint, Run& run) {
   std::size_t failing = 0;
   std::size_t not_run = 0;
   run.explore.judged.keeps_packets = true;
@@ -297,12 +300,12 @@ ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& endpoint
     const auto runs = rerun(endpoint, each.saved.trace, kReplays, run.explore, stop_flag());
     if (!runs) {
       complain("the endpoint was lost during the run: " + runs.error().text);
-      return ExitCode::kUnreachable;
+      return run::ExitCode::kUnreachable;
     }
     const auto rejected = std::count_if(runs->begin(), runs->end(),
-                                        [](const JudgedRun& one) { return one.rejection; });
+                                        [](const search::JudgedRun& one) { return one.rejection; });
     const auto shown = std::find_if(runs->begin(), runs->end(),
-                                    [](const JudgedRun& one) { return one.rejection; });
+                                    [](const search::JudgedRun& one) { return one.rejection; });
     if (shown != runs->end()) {
       print_rejection(*shown, each.saved.trace, run.options.trace, run.report.catalogue);
       ++failing;
@@ -320,16 +323,16 @@ ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& endpoint
                each.saved.requirement.empty() ? "" : "; recorded: " + each.saved.requirement);
   }
   fmt::print("{} workloads: {} rejected\n", all.size(), failing);
-  if (failing > 0) return ExitCode::kFailed;
-  if (stop_flag()) return ExitCode::kInterrupted;
-  return not_run > 0 ? ExitCode::kInconclusive : ExitCode::kConformant;
+  if (failing > 0) return run::ExitCode::kFailed;
+  if (stop_flag()) return run::ExitCode::kInterrupted;
+  return not_run > 0 ? run::ExitCode::kInconclusive : run::ExitCode::kConformant;
 }
 
 // ---- Everything
 
-ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor,
-                const std::vector<Replayable>& saved, Run& run) {
-  SuiteOptions& suite = run.confirm.suite;
+run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& descriptor,
+                     const std::vector<Replayable>& saved, Run& run) {
+  run::SuiteOptions& suite = run.confirm.suite;
   const auto ready = prepare(endpoint, descriptor, run.options.jobs, suite);
   if (!ready) {
     complain(ready.error().reason);
@@ -339,14 +342,14 @@ ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor,
   const endpoint::Capabilities& offers = endpoint.capabilities();
   run.report.context.endpoint = endpoint.url();
   run.confirm.live = live_options(ready->round_trip_p50, 0);
-  JudgedRunOptions& judged = run.explore.judged;
+  search::JudgedRunOptions& judged = run.explore.judged;
   judged.oracle.clock = suite.settings.clock_bounds;
   judged.oracle.limited = !offers.thrown_away && offers.transport;
   judged.timeout = std::chrono::duration_cast<endpoint::Duration>(
       std::chrono::duration<double>(kReplyTimeout * run.options.timeout_scale));
   if (offers.transport) judged.short_expiry = run.confirm.live.short_expiry;
   run.explore.jobs = std::min(suite.jobs, kMostJobs);
-  run.explore.ignores = [&options = run.options](const Judgement& judgement) {
+  run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     const std::string all = judgement.requirement + ": " + judgement.because;
     return std::any_of(options.ignore.begin(), options.ignore.end(), [&](const std::string& glob) {
       return store::glob_matches(glob, judgement.requirement) || store::glob_matches(glob, all);
@@ -357,27 +360,27 @@ ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor,
 
 }  // namespace
 
-ExitCode explore(const ExploreCommandOptions& options) {
-  const auto time = parse_duration(options.max_time);
+run::ExitCode explore(const ExploreCommandOptions& options) {
+  const auto time = scenario::parse_duration(options.max_time);
   if (!time || time->count() == 0) {
     complain("--max-time " + options.max_time + " must be a duration such as 90s or 5m");
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   std::vector<Replayable> saved;
   for (const std::string& path : options.replay) {
-    if (!read_workloads(path, saved)) return ExitCode::kUsage;
+    if (!read_workloads(path, saved)) return run::ExitCode::kUsage;
   }
   const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
-  if (!descriptor) return ExitCode::kUsage;
+  if (!descriptor) return run::ExitCode::kUsage;
   const auto profile = options.profile.empty()
                            ? std::optional(descriptor->profile.value_or(codec::Profile::kAuto))
                            : codec::profile_named(options.profile);
   if (!profile) {
     complain("--profile " + options.profile + " is not one of auto, documented, deployed");
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   const auto library = open_library({});
-  if (!library) return ExitCode::kUsage;
+  if (!library) return run::ExitCode::kUsage;
   std::random_device device;
   const std::uint64_t seed = options.seed.value_or(device());
   Run run{.options = options,
@@ -410,4 +413,4 @@ ExitCode explore(const ExploreCommandOptions& options) {
   return run_on(*target->endpoint, *descriptor, saved, run);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -23,7 +23,7 @@
 #include "endpoint/rate_limit.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 using std::chrono::milliseconds;
@@ -33,7 +33,7 @@ constexpr double kRateOfOneTrace = 50;
 
 double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000.0; }
 
-std::string describe(const LiveFuzzProgress& progress) {
+std::string describe(const search::LiveFuzzProgress& progress) {
   const double took = std::max(seconds(progress.elapsed), 0.001);
   return fmt::format(
       "{:.0f} s  {} traces  {} requests ({:.0f}/s)  model: {} edges, {} pairs of outcomes, {} "
@@ -48,15 +48,15 @@ std::string describe(const LiveFuzzProgress& progress) {
 struct Run {
   const FuzzLiveOptions& options;
   DifferenceReport report;
-  LiveFuzzOptions fuzz;
+  search::LiveFuzzOptions fuzz;
 };
 
-ExitCode report(LiveFuzzResult& result, Run& run) {
-  ConsoleOptions settings = console_options(stdout);
+run::ExitCode report(search::LiveFuzzResult& result, Run& run) {
+  report::ConsoleOptions settings = report::console_options(stdout);
   settings.trace = run.options.trace;
-  Console console(stdout, settings);
+  report::Console console(stdout, settings);
   bool saved = true;
-  for (Difference& difference : result.differences) {
+  for (search::Difference& difference : result.differences) {
     saved = save(difference, run.report) && saved;
     print(difference, console, run.report);
   }
@@ -66,15 +66,15 @@ ExitCode report(LiveFuzzResult& result, Run& run) {
   } else if (result.interrupted) {
     fmt::print("interrupted\n");
   }
-  const ExitCode code = exit_code(result);
-  if (code == ExitCode::kConformant) fmt::print("no difference\n");
-  if (code == ExitCode::kInconclusive) fmt::print("no difference for sure\n");
-  if (code == ExitCode::kFailed) fmt::print("the store differs from the model\n");
-  return saved ? code : ExitCode::kInternal;
+  const run::ExitCode code = exit_code(result);
+  if (code == run::ExitCode::kConformant) fmt::print("no difference\n");
+  if (code == run::ExitCode::kInconclusive) fmt::print("no difference for sure\n");
+  if (code == run::ExitCode::kFailed) fmt::print("the store differs from the model\n");
+  return saved ? code : run::ExitCode::kInternal;
 }
 
-ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor, Run& run) {
-  SuiteOptions& suite = run.fuzz.suite;
+run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& descriptor, Run& run) {
+  run::SuiteOptions& suite = run.fuzz.suite;
   const auto ready = prepare(endpoint, descriptor, run.options.jobs, suite);
   if (!ready) {
     complain(ready.error().reason);
@@ -92,13 +92,13 @@ ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor, Run&
     suite.at_work = std::min(suite.at_work, most);
   }
   fmt::print("fencepost fuzz-live {}  endpoint {}  profile {}  {} at once  seed {}  time {}\n",
-             suite_version(), endpoint.url(), name(run.report.context.profile), suite.jobs,
+             report::suite_version(), endpoint.url(), name(run.report.context.profile), suite.jobs,
              run.report.context.seed, run.options.time);
   std::fflush(stdout);
-  ProgressLine line(console_options(stdout).live, run.options.quiet);
-  LiveFuzzResult result =
+  report::ProgressLine line(report::console_options(stdout).live, run.options.quiet);
+  search::LiveFuzzResult result =
       run_live_fuzz(limited ? *limited : endpoint, run.report.catalogue, run.fuzz, stop_flag(),
-                    [&](const LiveFuzzProgress& progress) {
+                    [&](const search::LiveFuzzProgress& progress) {
                       line.show(progress.elapsed, [&] { return describe(progress); });
                     });
   line.clear();
@@ -107,23 +107,23 @@ ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor, Run&
 
 }  // namespace
 
-ExitCode fuzz_live(const FuzzLiveOptions& options) {
-  const auto time = parse_duration(options.time);
+run::ExitCode fuzz_live(const FuzzLiveOptions& options) {
+  const auto time = scenario::parse_duration(options.time);
   if (!time || time->count() == 0) {
     complain("--time " + options.time + " must be a duration such as 90s or 5m");
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
-  if (!descriptor) return ExitCode::kUsage;
+  if (!descriptor) return run::ExitCode::kUsage;
   const auto profile = options.profile.empty()
                            ? std::optional(descriptor->profile.value_or(codec::Profile::kAuto))
                            : codec::profile_named(options.profile);
   if (!profile) {
     complain("--profile " + options.profile + " is not one of auto, documented, deployed");
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   const auto library = open_library({});
-  if (!library) return ExitCode::kUsage;
+  if (!library) return run::ExitCode::kUsage;
   std::random_device device;
   const std::uint64_t seed = options.seed.value_or(device());
   Run run{.options = options,
@@ -149,4 +149,4 @@ ExitCode fuzz_live(const FuzzLiveOptions& options) {
   return run_on(*target->endpoint, *descriptor, run);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

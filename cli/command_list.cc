@@ -16,12 +16,12 @@
 #include "conformance/text/text_wrap.h"
 #include "reference_store/faults/fault.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json to_json(const Case& test_case, const Catalogue& catalogue) {
+ordered_json to_json(const scenario::Case& test_case, const scenario::Catalogue& catalogue) {
   return {{"id", test_case.id},
           {"area", test_case.area},
           {"title", test_case.title},
@@ -41,39 +41,40 @@ std::string certify_command(const std::string& scenarios) {
   return "fencepost certify --scenarios '" + quoted + "'";
 }
 
-bool is_catalogue(const SourceFile& file) {
+bool is_catalogue(const scenario::SourceFile& file) {
   return std::filesystem::path(file.name).filename() == "requirements.yaml";
 }
 
 // A family as a whole; false when there is none of this id.
-bool explain_family(const std::string& id, const Library& library) {
-  std::vector<const Case*> members;
-  for (const Case& test_case : library.cases) {
+bool explain_family(const std::string& id, const scenario::Library& library) {
+  std::vector<const scenario::Case*> members;
+  for (const scenario::Case& test_case : library.cases) {
     if (test_case.family == id) members.push_back(&test_case);
   }
   if (members.empty()) return false;
-  const Position& at = members.front()->position;
+  const scenario::Position& at = members.front()->position;
   fmt::print("{}  (a family of {} cases, {}:{})\n\n", id, members.size(), at.file, at.line);
-  for (const Case* member : members) fmt::print("    {:<52} {}\n", member->id, member->title);
+  for (const scenario::Case* member : members)
+    fmt::print("    {:<52} {}\n", member->id, member->title);
   fmt::print("\n  run it with: fencepost certify --run '{}.*'\n", id);
   return true;
 }
 
 }  // namespace
 
-std::optional<Library> open_library(const std::string& scenarios) {
-  std::vector<SourceFile> files = built_in_files();
+std::optional<scenario::Library> open_library(const std::string& scenarios) {
+  std::vector<scenario::SourceFile> files = scenario::built_in_files();
   if (!scenarios.empty()) {
-    auto read = read_files(scenarios);
+    auto read = scenario::read_files(scenarios);
     if (!read) {
       fmt::print(stderr, "fencepost: {}\n", read.error());
       return std::nullopt;
     }
     files = std::move(*read);
   }
-  std::vector<LoadError> errors;
-  Library library = load_library(files, errors);
-  for (const LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
+  std::vector<scenario::LoadError> errors;
+  scenario::Library library = load_library(files, errors);
+  for (const scenario::LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
   if (!errors.empty()) {
     fmt::print(
         stderr,
@@ -85,9 +86,9 @@ std::optional<Library> open_library(const std::string& scenarios) {
 }
 
 // What cases may need of an endpoint; needs no scenarios.
-ExitCode list_capabilities(bool json) {
+run::ExitCode list_capabilities(bool json) {
   ordered_json out = ordered_json::array();
-  for (const Capability& row : all_capabilities()) {
+  for (const run::Capability& row : run::all_capabilities()) {
     if (json) {
       out.push_back({{"name", row.name}, {"meaning", row.meaning}, {"provide", row.provide}});
     } else {
@@ -95,11 +96,11 @@ ExitCode list_capabilities(bool json) {
     }
   }
   if (json) fmt::print("{}\n", out.dump(1));
-  return ExitCode::kConformant;
+  return run::ExitCode::kConformant;
 }
 
 // The stores that are wrong or unusual on purpose; needs no scenarios.
-ExitCode list_faults(bool json) {
+run::ExitCode list_faults(bool json) {
   ordered_json out = ordered_json::array();
   for (const store::Fault& fault : store::faults()) {
     if (json) {
@@ -114,7 +115,7 @@ ExitCode list_faults(bool json) {
     }
   }
   if (json) fmt::print("{}\n", out.dump(1));
-  return ExitCode::kConformant;
+  return run::ExitCode::kConformant;
 }
 
 void explain_fault(const store::Fault& fault) {
@@ -129,23 +130,23 @@ void explain_fault(const store::Fault& fault) {
       fault.name, fault.name);
 }
 
-ExitCode list(const ListOptions& options) {
+run::ExitCode list(const ListOptions& options) {
   if (options.what == "capabilities") return list_capabilities(options.json);
   if (options.what == "faults") return list_faults(options.json);
   const auto library = open_library(options.scenarios);
-  if (!library) return ExitCode::kUsage;
+  if (!library) return run::ExitCode::kUsage;
   ordered_json out = ordered_json::array();
   if (options.what == "requirements") {
-    for (const Requirement& requirement : library->catalogue.all()) {
+    for (const scenario::Requirement& requirement : library->catalogue.all()) {
       if (options.json) {
-        out.push_back(requirement_json(requirement));
+        out.push_back(matrix::requirement_json(requirement));
       } else {
         fmt::print("{:<24} {:<7} {:<7} {}\n", requirement.id, name(requirement.level),
                    requirement.binds, requirement.text);
       }
     }
   } else {
-    for (const Case& test_case : library->cases) {
+    for (const scenario::Case& test_case : library->cases) {
       if (options.json) {
         out.push_back(to_json(test_case, library->catalogue));
       } else {
@@ -154,67 +155,69 @@ ExitCode list(const ListOptions& options) {
     }
   }
   if (options.json) fmt::print("{}\n", out.dump(1));
-  return ExitCode::kConformant;
+  return run::ExitCode::kConformant;
 }
 
-ExitCode explain(const std::string& id, const std::string& scenarios) {
+run::ExitCode explain(const std::string& id, const std::string& scenarios) {
   const auto library = open_library(scenarios);
-  if (!library) return ExitCode::kUsage;
-  const ExplainOptions how{.width = terminal_width(stdout),
-                           .colour = console_options(stdout).colour,
-                           .certify = certify_command(scenarios)};
-  if (const Requirement* requirement = library->catalogue.find(id)) {
+  if (!library) return run::ExitCode::kUsage;
+  const matrix::ExplainOptions how{.width = text::terminal_width(stdout),
+                                   .colour = report::console_options(stdout).colour,
+                                   .certify = certify_command(scenarios)};
+  if (const scenario::Requirement* requirement = library->catalogue.find(id)) {
     fmt::print("{}", explain_requirement(*requirement, *library, how));
-    return ExitCode::kConformant;
+    return run::ExitCode::kConformant;
   }
-  const auto found = std::find_if(library->cases.begin(), library->cases.end(),
-                                  [&](const Case& test_case) { return test_case.id == id; });
+  const auto found =
+      std::find_if(library->cases.begin(), library->cases.end(),
+                   [&](const scenario::Case& test_case) { return test_case.id == id; });
   if (found != library->cases.end()) {
     fmt::print("{}", explain_case(*found, *library, how));
-    return ExitCode::kConformant;
+    return run::ExitCode::kConformant;
   }
-  if (explain_family(id, *library)) return ExitCode::kConformant;
+  if (explain_family(id, *library)) return run::ExitCode::kConformant;
   if (const store::Fault* fault = store::find_fault(id)) {
     explain_fault(*fault);
-    return ExitCode::kConformant;
+    return run::ExitCode::kConformant;
   }
   std::vector<std::string_view> known;
-  for (const Requirement& requirement : library->catalogue.all()) known.push_back(requirement.id);
-  for (const Case& test_case : library->cases) known.push_back(test_case.id);
-  const std::string guess = nearest(id, known);
+  for (const scenario::Requirement& requirement : library->catalogue.all())
+    known.push_back(requirement.id);
+  for (const scenario::Case& test_case : library->cases) known.push_back(test_case.id);
+  const std::string guess = scenario::nearest(id, known);
   fmt::print(stderr, "fencepost: there is no requirement, no case and no fault {}{}\n", id,
              guess.empty() ? "; see fencepost list" : "; did you mean " + guess + "?");
-  return ExitCode::kUsage;
+  return run::ExitCode::kUsage;
 }
 
-ExitCode lint(const std::vector<std::string>& paths) {
-  std::vector<SourceFile> files;
-  if (paths.empty()) files = built_in_files();
+run::ExitCode lint(const std::vector<std::string>& paths) {
+  std::vector<scenario::SourceFile> files;
+  if (paths.empty()) files = scenario::built_in_files();
   for (const std::string& path : paths) {
-    auto read = read_files(path);
+    auto read = scenario::read_files(path);
     if (!read) {
       fmt::print(stderr, "fencepost: {}\n", read.error());
-      return ExitCode::kUsage;
+      return run::ExitCode::kUsage;
     }
     files.insert(files.end(), read->begin(), read->end());
   }
-  std::vector<LoadError> errors;
-  const Library library = load_library(files, errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library library = load_library(files, errors);
   // Only a library with a catalogue of its own is a whole one, whose rules all need cases.
-  std::vector<LoadError> warnings;
+  std::vector<scenario::LoadError> warnings;
   if (errors.empty() && std::any_of(files.begin(), files.end(), is_catalogue)) {
-    CoverageProblems problems = check_coverage(make_matrix(library));
+    matrix::CoverageProblems problems = check_coverage(matrix::make_matrix(library));
     errors = std::move(problems.errors);
     warnings = std::move(problems.warnings);
   }
-  for (const LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
-  for (const LoadError& warning : warnings) {
+  for (const scenario::LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
+  for (const scenario::LoadError& warning : warnings) {
     fmt::print(stderr, "{}:{}: warning: {}\n", warning.position.file, warning.position.line,
                warning.text);
   }
   fmt::print("{} files, {} cases, {} requirements, {} errors, {} warnings\n", files.size(),
              library.cases.size(), library.catalogue.all().size(), errors.size(), warnings.size());
-  return errors.empty() ? ExitCode::kConformant : ExitCode::kUsage;
+  return errors.empty() ? run::ExitCode::kConformant : run::ExitCode::kUsage;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -10,7 +10,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/text/text_wrap.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 bool complain(const std::string& text) {
@@ -19,11 +19,11 @@ bool complain(const std::string& text) {
 }
 
 // Adds what the report at `path` found, if there is a path. False after a complaint.
-bool read_report(const std::string& path, Matrix& matrix) {
+bool read_report(const std::string& path, matrix::Matrix& matrix) {
   if (path.empty()) return true;
-  const auto file = read_file(path);
+  const auto file = scenario::read_file(path);
   if (!file) return complain(file.error());
-  auto findings = read_findings(file->content);
+  auto findings = matrix::read_findings(file->content);
   if (!findings)
     return complain(fmt::format("cannot use the report {}: {}", path, findings.error()));
   add_findings(matrix, std::move(*findings));
@@ -39,36 +39,37 @@ bool write(const std::string& path, const std::string& content) {
     fmt::print("{}", content);
     return true;
   }
-  const auto written = write_file(path, content);
+  const auto written = report::write_file(path, content);
   return written || complain(written.error());
 }
 
 }  // namespace
 
-ExitCode matrix(const MatrixOptions& options) {
+run::ExitCode matrix(const MatrixOptions& options) {
   const auto library = open_library(options.scenarios);
-  if (!library) return ExitCode::kUsage;
-  Matrix matrix = make_matrix(*library);
-  if (!read_report(options.report, matrix)) return ExitCode::kUsage;
+  if (!library) return run::ExitCode::kUsage;
+  matrix::Matrix matrix = matrix::make_matrix(*library);
+  if (!read_report(options.report, matrix)) return run::ExitCode::kUsage;
 
   struct Output {
     const std::string& path;
-    std::string (*render)(const Matrix&);
+    std::string (*render)(const matrix::Matrix&);
   };
   bool to_console = true;
-  for (const Output& output : {Output{options.json, matrix_json}, Output{options.html, matrix_html},
-                               Output{options.markdown, matrix_markdown}}) {
+  for (const Output& output :
+       {Output{options.json, matrix::matrix_json}, Output{options.html, matrix::matrix_html},
+        Output{options.markdown, matrix::matrix_markdown}}) {
     if (output.path.empty()) continue;
     to_console = to_console && output.path != "-";
-    if (!write(output.path, output.render(matrix))) return ExitCode::kUsage;
+    if (!write(output.path, output.render(matrix))) return run::ExitCode::kUsage;
   }
   if (to_console) {
-    fmt::print("{}", matrix_text(matrix, {.width = terminal_width(stdout),
-                                          .colour = console_options(stdout).colour,
+    fmt::print("{}", matrix_text(matrix, {.width = text::terminal_width(stdout),
+                                          .colour = report::console_options(stdout).colour,
                                           .full = options.full}));
   }
-  const bool complete = matrix.gaps(Level::kMust).empty();
-  return complete ? ExitCode::kConformant : ExitCode::kFailed;
+  const bool complete = matrix.gaps(scenario::Level::kMust).empty();
+  return complete ? run::ExitCode::kConformant : run::ExitCode::kFailed;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

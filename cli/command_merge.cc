@@ -8,19 +8,19 @@
 #include "conformance/report/report_read.h"
 #include "conformance/scenario/library.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
 
-void print_parts(const Report& merged) {
-  const ReportContext& context = merged.context;
-  fmt::print("fencepost merge {}  endpoint {}  profile {}  {} reports, {} cases\n", suite_version(),
-             context.endpoint, name(context.profile), context.parts.size(),
+void print_parts(const report::Report& merged) {
+  const report::ReportContext& context = merged.context;
+  fmt::print("fencepost merge {}  endpoint {}  profile {}  {} reports, {} cases\n",
+             report::suite_version(), context.endpoint, name(context.profile), context.parts.size(),
              merged.result.cases.size());
   std::size_t width = 0;
-  for (const ReportPart& part : context.parts) width = std::max(width, part.file.size());
-  for (const ReportPart& part : context.parts) {
+  for (const report::ReportPart& part : context.parts) width = std::max(width, part.file.size());
+  for (const report::ReportPart& part : context.parts) {
     fmt::print("  shard {:<3} {:<{}}  started {}  {:7.2f} s  exit code {}  seed {}\n", part.shard,
                part.file, width, part.started, static_cast<double>(part.duration.count()) / 1e6,
                part.exit_code, part.seed);
@@ -29,17 +29,17 @@ void print_parts(const Report& merged) {
 
 }  // namespace
 
-ExitCode merge(const MergeOptions& options) {
-  if (const auto writable = check_writable(options.reports); !writable) {
+run::ExitCode merge(const MergeOptions& options) {
+  if (const auto writable = report::check_writable(options.reports); !writable) {
     complain(writable.error());
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   const auto library = open_library(options.scenarios);
-  if (!library) return ExitCode::kUsage;
-  std::vector<Report> reports;
+  if (!library) return run::ExitCode::kUsage;
+  std::vector<report::Report> reports;
   bool bad = false;
   for (const std::string& path : options.files) {
-    auto report = read_report(path, *library);
+    auto report = report::read_report(path, *library);
     if (report) {
       reports.push_back(std::move(*report));
     } else {
@@ -47,22 +47,23 @@ ExitCode merge(const MergeOptions& options) {
       bad = true;
     }
   }
-  if (bad) return ExitCode::kUsage;
+  if (bad) return run::ExitCode::kUsage;
   const auto merged = merge_reports(reports, *library);
   if (!merged) {
     complain(merged.error());
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   if (!options.quiet) print_parts(*merged);
-  ConsoleOptions console_settings = console_options(stdout);
+  report::ConsoleOptions console_settings = report::console_options(stdout);
   console_settings.quiet = options.quiet;
   console_settings.trace = options.trace;
-  Console(stdout, console_settings).end(merged->result, library->catalogue, merged->context);
+  report::Console(stdout, console_settings)
+      .end(merged->result, library->catalogue, merged->context);
   const auto written =
       write_reports(options.reports, merged->result, library->catalogue, merged->context);
   if (written) return exit_code(merged->result);
   complain(written.error());
-  return ExitCode::kInternal;
+  return run::ExitCode::kInternal;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -13,10 +13,10 @@
 #include "conformance/target/probe_report.h"
 #include "conformance/target/target.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
-ProbeSettings settings_of(const ProbeOptions& options, const endpoint::Endpoint& endpoint) {
+target::ProbeSettings settings_of(const ProbeOptions& options, const endpoint::Endpoint& endpoint) {
   std::random_device device;
   return {.run = {.run_id = random_run_id(),
                   .seed = options.seed.value_or(device()),
@@ -27,32 +27,32 @@ ProbeSettings settings_of(const ProbeOptions& options, const endpoint::Endpoint&
 
 // The summary and the descriptor; where the descriptor goes to standard output, the summary makes
 // way.
-ExitCode report(const ProbeOptions& options, const Findings& findings,
-                const ProbeContext& context) {
+run::ExitCode report(const ProbeOptions& options, const target::Findings& findings,
+                     const target::ProbeContext& context) {
   const std::string descriptor = to_descriptor(findings, context);
   fmt::print(options.out.empty() ? stderr : stdout, "{}", to_summary(findings, context));
   if (options.out.empty()) {
     fmt::print("{}", descriptor);
-    return ExitCode::kConformant;
+    return run::ExitCode::kConformant;
   }
-  if (const auto written = write_file(options.out, descriptor); !written) {
+  if (const auto written = report::write_file(options.out, descriptor); !written) {
     complain(written.error());
-    return ExitCode::kInternal;
+    return run::ExitCode::kInternal;
   }
   fmt::print("written        {}: fencepost certify --descriptor {}\n", options.out, options.out);
-  return ExitCode::kConformant;
+  return run::ExitCode::kConformant;
 }
 
 }  // namespace
 
-ExitCode probe(const ProbeOptions& options) {
+run::ExitCode probe(const ProbeOptions& options) {
   const auto library = open_library(options.scenarios);
   const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
-  if (!library || !descriptor) return ExitCode::kUsage;
+  if (!library || !descriptor) return run::ExitCode::kUsage;
   if (!options.out.empty()) {
-    if (const auto writable = check_writable(options.out); !writable) {
+    if (const auto writable = report::check_writable(options.out); !writable) {
       complain(writable.error());
-      return ExitCode::kUsage;
+      return run::ExitCode::kUsage;
     }
   }
   stop_on_signals();
@@ -66,15 +66,15 @@ ExitCode probe(const ProbeOptions& options) {
     complain(describe(findings.error(), endpoint.url()));
     if (!findings.error().hint.empty())
       fmt::print(stderr, "           {}\n", findings.error().hint);
-    return ExitCode::kUnreachable;
+    return run::ExitCode::kUnreachable;
   }
   if (findings->cases.endpoint_lost) {
     complain("the endpoint was lost: " + findings->cases.lost_message);
-    return ExitCode::kUnreachable;
+    return run::ExitCode::kUnreachable;
   }
   if (findings->cases.interrupted) {
     complain("interrupted; no descriptor is written");
-    return ExitCode::kInterrupted;
+    return run::ExitCode::kInterrupted;
   }
   return report(options, *findings,
                 {.given = *descriptor,
@@ -83,4 +83,4 @@ ExitCode probe(const ProbeOptions& options) {
                  .when = utc_now()});
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -14,57 +14,58 @@
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 // Every new message is judged together with all before it; so not after each one.
 constexpr std::chrono::seconds kJudgeInterval{1};
 
-ExitCode from_pcap(const RecordOptions& options) {
-  const auto capture = read_pcap({.file = options.pcap, .port = options.port});
+run::ExitCode from_pcap(const RecordOptions& options) {
+  const auto capture = record::read_pcap({.file = options.pcap, .port = options.port});
   if (!capture) {
     complain(capture.error());
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   FlagWatcher watcher;
   return write_recording(*capture, options.out, watcher);
 }
 
-ExitCode from_log(const RecordOptions& options) {
-  const auto file = read_file(options.from);
+run::ExitCode from_log(const RecordOptions& options) {
+  const auto file = scenario::read_file(options.from);
   if (!file) {
     complain(file.error());
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
-  const auto capture = read_capture_log(file->content);
+  const auto capture = record::read_capture_log(file->content);
   if (!capture) {
     complain(options.from + ": " + capture.error());
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   FlagWatcher watcher;
   return write_recording(*capture, options.out, watcher);
 }
 
-ExitCode exit_code(const endpoint::Error& error) {
-  return error.kind == endpoint::ErrorKind::kInvalid ? ExitCode::kUsage : ExitCode::kUnreachable;
+run::ExitCode exit_code_of(const endpoint::Error& error) {
+  return error.kind == endpoint::ErrorKind::kInvalid ? run::ExitCode::kUsage
+                                                     : run::ExitCode::kUnreachable;
 }
 
-ExitCode from_endpoint(const RecordOptions& options) {
+run::ExitCode from_endpoint(const RecordOptions& options) {
   std::optional<std::chrono::milliseconds> time;
   if (!options.time.empty()) {
-    time = parse_duration(options.time);
+    time = scenario::parse_duration(options.time);
     if (!time || time->count() == 0) {
       complain("--time " + options.time + " must be a duration such as 90s or 5m");
-      return ExitCode::kUsage;
+      return run::ExitCode::kUsage;
     }
   }
   const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
-  if (!descriptor) return ExitCode::kUsage;
+  if (!descriptor) return run::ExitCode::kUsage;
   if (!descriptor->url.starts_with("mqtt")) {
     complain(
         "nobody else uses that endpoint; to record what clients of a reference store do: "
         "fencepost serve --record FILE");
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   const auto target = open_target(*descriptor, codec::DialectId::kDeployed);
   if (!target) {
@@ -74,7 +75,7 @@ ExitCode from_endpoint(const RecordOptions& options) {
   stop_on_signals();
   FlagWatcher watcher;
   std::chrono::steady_clock::time_point judged;
-  const auto result = capture_live(
+  const auto result = record::capture_live(
       *target->endpoint,
       {.client_id = "fencepost-record-" + random_run_id(),
        .filters = options.subscribe,
@@ -84,7 +85,7 @@ ExitCode from_endpoint(const RecordOptions& options) {
         fmt::print("fencepost: recording at {}\n", target->endpoint->url());
         std::fflush(stdout);
       },
-      [&](const Capture& capture) {
+      [&](const record::Capture& capture) {
         const auto now = std::chrono::steady_clock::now();
         if (now - judged < kJudgeInterval) return;
         judged = now;
@@ -92,30 +93,30 @@ ExitCode from_endpoint(const RecordOptions& options) {
       });
   if (!result) {
     complain(fmt::format("cannot record at {}: {}", target->endpoint->url(), result.error().text));
-    return exit_code(result.error());
+    return exit_code_of(result.error());
   }
-  const ExitCode code = write_recording(result->capture, options.out, watcher);
+  const run::ExitCode code = write_recording(result->capture, options.out, watcher);
   if (!result->lost) return code;
   complain("the endpoint was lost: " + result->lost->text);
-  return code == ExitCode::kInternal ? code : ExitCode::kUnreachable;
+  return code == run::ExitCode::kInternal ? code : run::ExitCode::kUnreachable;
 }
 
 }  // namespace
 
-ExitCode record(const RecordOptions& options) {
+run::ExitCode record(const RecordOptions& options) {
   const bool endpoint = !options.endpoint.empty() || !options.descriptor.empty();
   const int ways =
       (endpoint ? 1 : 0) + (options.pcap.empty() ? 0 : 1) + (options.from.empty() ? 0 : 1);
   if (ways != 1) {
     complain("say what is recorded: one of --endpoint (or --descriptor), --pcap and --from");
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
-  if (const auto writable = check_writable(options.out); !writable) {
+  if (const auto writable = report::check_writable(options.out); !writable) {
     complain(writable.error());
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   if (!options.pcap.empty()) return from_pcap(options);
   return options.from.empty() ? from_endpoint(options) : from_log(options);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -21,7 +21,7 @@
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 constexpr const char* kRed = "31";
@@ -33,21 +33,21 @@ struct Look {
   std::string_view sign;
   const char* colour;
 };
-Look look_of(Replayed outcome) {
+Look look_of(replay::Replayed outcome) {
   switch (outcome) {
-    case Replayed::kFixed:
-    case Replayed::kPasses:
+    case replay::Replayed::kFixed:
+    case replay::Replayed::kPasses:
       return {"✓", kGreen};
-    case Replayed::kInconclusive:
+    case replay::Replayed::kInconclusive:
       return {"?", kYellow};
-    case Replayed::kSkipped:
+    case replay::Replayed::kSkipped:
       return {"-", kDim};
-    case Replayed::kNotRun:
+    case replay::Replayed::kNotRun:
       return {"·", kYellow};
-    case Replayed::kStillFailing:
-    case Replayed::kChanged:
-    case Replayed::kFails:
-    case Replayed::kFlaky:
+    case replay::Replayed::kStillFailing:
+    case replay::Replayed::kChanged:
+    case replay::Replayed::kFails:
+    case replay::Replayed::kFlaky:
       break;
   }
   return {"✗", kRed};
@@ -56,17 +56,17 @@ Look look_of(Replayed outcome) {
 // ---- What is to be run
 
 // The files at these paths, each once. Complaints go to `errors`.
-std::vector<SourceFile> read_all(const std::vector<std::string>& paths,
-                                 std::vector<std::string>& errors) {
-  std::vector<SourceFile> out;
+std::vector<scenario::SourceFile> read_all(const std::vector<std::string>& paths,
+                                           std::vector<std::string>& errors) {
+  std::vector<scenario::SourceFile> out;
   std::set<std::filesystem::path> seen;
   for (const std::string& path : paths) {
-    auto files = read_files(path);
+    auto files = scenario::read_files(path);
     if (!files) {
       errors.push_back(std::move(files.error()));
       continue;
     }
-    for (SourceFile& file : *files) {
+    for (scenario::SourceFile& file : *files) {
       std::error_code unknown;
       const auto place = std::filesystem::weakly_canonical(file.name, unknown);
       if (seen.insert(unknown ? std::filesystem::path(file.name) : place).second) {
@@ -78,31 +78,31 @@ std::vector<SourceFile> read_all(const std::vector<std::string>& paths,
 }
 
 struct Saved {
-  Catalogue catalogue;
-  std::vector<SourceFile> files;  // with cases; no file with an error is among them
-  std::vector<Case> cases;
+  scenario::Catalogue catalogue;
+  std::vector<scenario::SourceFile> files;  // with cases; no file with an error is among them
+  std::vector<scenario::Case> cases;
 };
 
-bool is_catalogue(const SourceFile& file) {
+bool is_catalogue(const scenario::SourceFile& file) {
   return std::filesystem::path(file.name).filename() == "requirements.yaml";
 }
 
 // Ids are unique within a file alone: the same case may have been saved in two folders.
-Saved load_all(std::vector<SourceFile> files, std::vector<std::string>& complaints) {
-  std::vector<LoadError> errors;
+Saved load_all(std::vector<scenario::SourceFile> files, std::vector<std::string>& complaints) {
+  std::vector<scenario::LoadError> errors;
   const auto first_case = std::stable_partition(files.begin(), files.end(), is_catalogue);
   Saved out;
   out.catalogue = load_library({files.begin(), first_case}, errors).catalogue;
   const std::set<std::string> ids = out.catalogue.ids();
   for (auto file = first_case; file != files.end(); ++file) {
     const std::size_t before = errors.size();
-    std::vector<Case> cases = load_scenario(*file, ids, errors);
+    std::vector<scenario::Case> cases = load_scenario(*file, ids, errors);
     check_unique_ids(cases, errors);
     if (errors.size() > before) continue;
-    for (Case& test_case : cases) out.cases.push_back(std::move(test_case));
+    for (scenario::Case& test_case : cases) out.cases.push_back(std::move(test_case));
     out.files.push_back(std::move(*file));
   }
-  for (const LoadError& error : errors) complaints.push_back(describe(error));
+  for (const scenario::LoadError& error : errors) complaints.push_back(describe(error));
   return out;
 }
 
@@ -112,16 +112,17 @@ Saved load_all(std::vector<SourceFile> files, std::vector<std::string>& complain
 struct Session {
   const ReplayOptions& options;
   Saved saved;
-  ReportContext context;
-  SuiteOptions suite{};
-  ReplayRun run{};
+  report::ReportContext context;
+  run::SuiteOptions suite{};
+  replay::ReplayRun run{};
 };
 
 // Cases of the same id have the same keys: they run in different rounds.
-std::vector<std::vector<const Case*>> rounds_of(const std::vector<Case>& cases) {
-  std::vector<std::vector<const Case*>> out;
+std::vector<std::vector<const scenario::Case*>> rounds_of(
+    const std::vector<scenario::Case>& cases) {
+  std::vector<std::vector<const scenario::Case*>> out;
   std::map<std::string, std::size_t> seen;
-  for (const Case& test_case : cases) {
+  for (const scenario::Case& test_case : cases) {
     const std::size_t round = seen[test_case.id]++;
     if (round == out.size()) out.emplace_back();
     out[round].push_back(&test_case);
@@ -131,17 +132,17 @@ std::vector<std::vector<const Case*>> rounds_of(const std::vector<Case>& cases) 
 
 // What the suite says of an endpoint that mixes two forms, it says of any case that saw one. Here a
 // case stands for itself.
-CaseResult judged_alone(CaseResult result, const Catalogue& catalogue) {
-  SuiteResult alone;
+run::CaseResult judged_alone(run::CaseResult result, const scenario::Catalogue& catalogue) {
+  run::SuiteResult alone;
   alone.cases.push_back(std::move(result));
-  summarize(alone, catalogue, /*strict=*/true);
+  run::summarize(alone, catalogue, /*strict=*/true);
   return std::move(alone.cases.front());
 }
 
 // Collects what the rounds say of each case.
 class Rounds {
  public:
-  Rounds(endpoint::Endpoint& endpoint, Session& session, Console& console)
+  Rounds(endpoint::Endpoint& endpoint, Session& session, report::Console& console)
       : endpoint_(endpoint),
         session_(session),
         console_(console),
@@ -155,8 +156,8 @@ class Rounds {
       ++suite_.settings.seed;
     }
     session_.run.interrupted = stop_flag();
-    for (const Case& test_case : session_.saved.cases) {
-      session_.run.cases.push_back(classify(test_case, std::move(results_[&test_case])));
+    for (const scenario::Case& test_case : session_.saved.cases) {
+      session_.run.cases.push_back(replay::classify(test_case, std::move(results_[&test_case])));
     }
     for (const auto& [divergence, seen] : forms_) {
       if (seen.size() > 1) session_.run.mixed_forms.emplace_back(codec::name(divergence));
@@ -164,43 +165,44 @@ class Rounds {
   }
 
  private:
-  void run_round(const std::vector<const Case*>& cases) {
+  void run_round(const std::vector<const scenario::Case*>& cases) {
     if (session_.run.endpoint_lost || stop_flag()) {
-      for (const Case* test_case : cases) {
+      for (const scenario::Case* test_case : cases) {
         results_[test_case].push_back({.test_case = test_case, .position = test_case->position});
       }
       return;
     }
-    SuiteResult ran = run_suite(endpoint_, cases, session_.saved.catalogue, suite_, stop_flag(),
-                                [&](const CaseResult& result, std::size_t, std::size_t) {
-                                  console_.progress(result, ++done_, total_);
-                                });
+    run::SuiteResult ran =
+        run_suite(endpoint_, cases, session_.saved.catalogue, suite_, stop_flag(),
+                  [&](const run::CaseResult& result, std::size_t, std::size_t) {
+                    console_.progress(result, ++done_, total_);
+                  });
     for (const auto& [divergence, seen] : ran.forms) {
       forms_[divergence].insert(seen.begin(), seen.end());
     }
     session_.run.endpoint_lost = ran.endpoint_lost;
     session_.run.lost_message = ran.lost_message;
-    for (CaseResult& result : ran.cases) {
-      const Case* of = result.test_case;
+    for (run::CaseResult& result : ran.cases) {
+      const scenario::Case* of = result.test_case;
       results_[of].push_back(judged_alone(std::move(result), session_.saved.catalogue));
     }
   }
 
   endpoint::Endpoint& endpoint_;
   Session& session_;
-  Console& console_;
-  SuiteOptions suite_;
+  report::Console& console_;
+  run::SuiteOptions suite_;
   std::size_t total_;
   std::size_t done_ = 0;
-  std::map<const Case*, std::vector<CaseResult>> results_;
+  std::map<const scenario::Case*, std::vector<run::CaseResult>> results_;
   std::map<codec::Divergence, std::set<codec::DialectId>> forms_;
 };
 
 // ---- Healing
 
 // Writes the file anew, unless it is no longer what was run.
-Result<void, std::string> replace_file(const SourceFile& file, const std::string& text) {
-  const auto now = read_file(file.name);
+Result<void, std::string> replace_file(const scenario::SourceFile& file, const std::string& text) {
+  const auto now = scenario::read_file(file.name);
   if (!now) return fail(now.error());
   if (now->content != file.content) return fail(std::string("the file has changed meanwhile"));
   std::error_code failed;
@@ -212,7 +214,7 @@ Result<void, std::string> replace_file(const SourceFile& file, const std::string
   if (failed || (mode & writable) == perms::none) return fail(std::string("the file is read-only"));
   // Beside the file, so that it is renamed, and removed if it cannot be.
   const std::filesystem::path beside = place.string() + ".healing-" + random_run_id();
-  auto written = write_file(beside.string(), text);
+  auto written = report::write_file(beside.string(), text);
   if (written) {
     std::filesystem::permissions(beside, mode, failed);
     if (!failed) std::filesystem::rename(beside, place, failed);
@@ -224,26 +226,28 @@ Result<void, std::string> replace_file(const SourceFile& file, const std::string
   return written;
 }
 
-std::string what_changed(const Replay& replay) {
-  return replay.outcome == Replayed::kFixed
+std::string what_changed(const replay::Replay& replay) {
+  return replay.outcome == replay::Replayed::kFixed
              ? "fixed: it must pass from now on"
-             : "changed: it has now " + quoted_signature(signature(replay.result));
+             : "changed: it has now " + run::quoted_signature(signature(replay.result));
 }
 
-void heal_file(const SourceFile& file, Session& session) {
+void heal_file(const scenario::SourceFile& file, Session& session) {
   const std::set<std::string> requirements = session.saved.catalogue.ids();
-  SourceFile better = file;
+  scenario::SourceFile better = file;
   std::vector<std::string> healed_here;
-  const auto place_of = [](const Case& test_case) {
+  const auto place_of = [](const scenario::Case& test_case) {
     return fmt::format("{}:{} {}", test_case.position.file, test_case.position.line, test_case.id);
   };
-  for (const Replay& replay : session.run.cases) {
-    const Case& test_case = *replay.test_case;
+  for (const replay::Replay& replay : session.run.cases) {
+    const scenario::Case& test_case = *replay.test_case;
     const bool concerns = test_case.position.file == file.name && test_case.recorded &&
-                          test_case.recorded->failed() && replay.outcome != Replayed::kStillFailing;
+                          test_case.recorded->failed() &&
+                          replay.outcome != replay::Replayed::kStillFailing;
     if (!concerns) continue;
-    auto text = healed(replay).and_then(
-        [&](const Recorded& to) { return heal(better, test_case.id, to, requirements); });
+    auto text = healed(replay).and_then([&](const scenario::Recorded& to) {
+      return replay::heal(better, test_case.id, to, requirements);
+    });
     if (text) {
       better.content = std::move(*text);
       healed_here.push_back(place_of(test_case) + ": " + what_changed(replay));
@@ -264,16 +268,16 @@ void heal_file(const SourceFile& file, Session& session) {
 
 class Printer {
  public:
-  Printer(Session& session, ConsoleOptions look, Console& console)
+  Printer(Session& session, report::ConsoleOptions look, report::Console& console)
       : session_(session), look_(look), console_(console) {}
 
   void begin() const {
     if (session_.options.quiet) return;
-    const ReportContext& context = session_.context;
+    const report::ReportContext& context = session_.context;
     const std::size_t cases = session_.saved.cases.size();
     const std::size_t files = session_.saved.files.size();
     fmt::print("{} {}  endpoint {}  profile {}  {} case{} of {} file{}, {} at once  seed {}{}\n",
-               coloured("1", "fencepost replay"), suite_version(), context.endpoint,
+               coloured("1", "fencepost replay"), report::suite_version(), context.endpoint,
                name(context.profile), cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
                session_.suite.jobs, context.seed,
                session_.options.runs > 1 ? fmt::format("  {} runs", session_.options.runs) : "");
@@ -283,7 +287,7 @@ class Printer {
   void end() {
     if (look_.live && !session_.options.quiet) fmt::print("\r\033[K");
     if (!session_.options.quiet) print_list();
-    for (const Replay& replay : session_.run.cases) explain(replay);
+    for (const replay::Replay& replay : session_.run.cases) explain(replay);
     for (const std::string& line : session_.run.healed) fmt::print("healed {}\n", line);
     for (const std::string& line : session_.run.not_healed) fmt::print("not healed {}\n", line);
     for (const std::string& form : session_.run.mixed_forms) {
@@ -301,27 +305,28 @@ class Printer {
   }
 
   // Behind the place of a case.
-  [[nodiscard]] static std::string remark(const Replay& replay) {
-    if (replay.outcome == Replayed::kFlaky) {
+  [[nodiscard]] static std::string remark(const replay::Replay& replay) {
+    if (replay.outcome == replay::Replayed::kFlaky) {
       return fmt::format("failed {} times of {}", replay.failed, replay.runs);
     }
     const bool has_verdict = is_failure(replay.outcome) || replay.result.message.empty();
-    return has_verdict ? replay.test_case->title : one_line(printable(replay.result.message));
+    return has_verdict ? replay.test_case->title
+                       : text::one_line(text::printable(replay.result.message));
   }
 
   void print_list() const {
     fmt::print("\n");
-    for (const Replay& replay : session_.run.cases) {
+    for (const replay::Replay& replay : session_.run.cases) {
       const Look look = look_of(replay.outcome);
-      const Position& at = replay.test_case->position;
+      const scenario::Position& at = replay.test_case->position;
       fmt::print("  {} {:<13}  {}:{}  {}  {}\n", coloured(look.colour, look.sign),
                  name(replay.outcome), at.file, at.line, replay.test_case->id,
                  coloured(kDim, remark(replay)));
     }
   }
 
-  void explain(const Replay& replay) {
-    if (!is_failure(replay.outcome) && replay.outcome != Replayed::kInconclusive) return;
+  void explain(const replay::Replay& replay) {
+    if (!is_failure(replay.outcome) && replay.outcome != replay::Replayed::kInconclusive) return;
     console_.failure(replay.result, session_.saved.catalogue, context_of(replay));
     if (is_failure(replay.outcome)) {
       fmt::print("  outcome   {}\n", coloured(kRed, name(replay.outcome)));
@@ -330,31 +335,31 @@ class Printer {
       fmt::print("  runs      failed {} times of {}{}\n", replay.failed, replay.runs,
                  replay.always_alike ? "" : ", not always alike");
     }
-    const std::optional<Recorded>& recorded = replay.test_case->recorded;
+    const std::optional<scenario::Recorded>& recorded = replay.test_case->recorded;
     if (!recorded || !recorded->failed()) return;
-    fmt::print(
-        "  recorded  {}{}\n",
-        recorded->signature.empty() ? recorded->requirement : quoted_signature(recorded->signature),
-        recorded->when.empty() ? "" : " on " + recorded->when);
+    fmt::print("  recorded  {}{}\n",
+               recorded->signature.empty() ? recorded->requirement
+                                           : run::quoted_signature(recorded->signature),
+               recorded->when.empty() ? "" : " on " + recorded->when);
   }
 
   // With the command that runs this case alone.
-  [[nodiscard]] const ReportContext& context_of(const Replay& replay) {
-    const Case& test_case = *replay.test_case;
+  [[nodiscard]] const report::ReportContext& context_of(const replay::Replay& replay) {
+    const scenario::Case& test_case = *replay.test_case;
     session_.context.commands[test_case.id] =
         fmt::format("{} --scenarios {} --seed {}", session_.context.command,
-                    shell_word(test_case.position.file), session_.context.seed);
+                    text::shell_word(test_case.position.file), session_.context.seed);
     return session_.context;
   }
 
   void print_verdict() const {
     fmt::print("\n{}\n", summary(session_.run));
-    const ExitCode code = exit_code(session_.run);
-    if (code == ExitCode::kConformant) {
+    const run::ExitCode code = exit_code(session_.run);
+    if (code == run::ExitCode::kConformant) {
       fmt::print("{}\n", coloured(kGreen, "nothing of this fails"));
-    } else if (code == ExitCode::kInconclusive) {
+    } else if (code == run::ExitCode::kInconclusive) {
       fmt::print("{}\n", coloured(kYellow, "no failure, but not everything could be decided"));
-    } else if (code == ExitCode::kUsage) {
+    } else if (code == run::ExitCode::kUsage) {
       fmt::print("{}\n",
                  coloured(kRed, "not everything was run: files that cannot be loaded, see above"));
     }
@@ -362,8 +367,8 @@ class Printer {
   }
 
   Session& session_;
-  ConsoleOptions look_;
-  Console& console_;
+  report::ConsoleOptions look_;
+  report::Console& console_;
 };
 
 // ---- Reports
@@ -375,16 +380,16 @@ bool write_reports(Session& session) {
     written = written && result.has_value();
   };
   if (!session.options.json.empty()) {
-    note(write_file(session.options.json, to_json(session.run, session.context)));
+    note(report::write_file(session.options.json, to_json(session.run, session.context)));
   }
   if (!session.options.junit.empty()) {
-    SuiteResult result;
-    for (const Replay& replay : session.run.cases) result.cases.push_back(replay.result);
-    summarize(result, session.saved.catalogue, /*strict=*/true);
+    run::SuiteResult result;
+    for (const replay::Replay& replay : session.run.cases) result.cases.push_back(replay.result);
+    run::summarize(result, session.saved.catalogue, /*strict=*/true);
     result.endpoint_lost = session.run.endpoint_lost;
     result.interrupted = session.run.interrupted;
-    note(write_file(session.options.junit,
-                    to_junit(result, session.saved.catalogue, session.context)));
+    note(report::write_file(session.options.junit,
+                            to_junit(result, session.saved.catalogue, session.context)));
   }
   return written;
 }
@@ -393,26 +398,27 @@ bool write_reports(Session& session) {
 std::string command_line(const ReplayOptions& options, codec::Profile profile) {
   std::string out = options.program + " certify";
   if (!options.endpoint.empty()) {
-    out += " --endpoint " + shell_word(endpoint::redacted(options.endpoint));
+    out += " --endpoint " + text::shell_word(endpoint::redacted(options.endpoint));
   }
-  if (!options.descriptor.empty()) out += " --descriptor " + shell_word(options.descriptor);
+  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
   if (profile != codec::Profile::kAuto) out += fmt::format(" --profile {}", name(profile));
   return out + " --strict";
 }
 
 // All cases are "not run", and the reports say why.
-ExitCode not_begun(Session& session, const std::string& reason, ExitCode code) {
+run::ExitCode not_begun(Session& session, const std::string& reason, run::ExitCode code) {
   session.context.stopped_because = reason;
-  for (const Case& test_case : session.saved.cases) {
-    CaseResult result{.test_case = &test_case, .position = test_case.position};
+  for (const scenario::Case& test_case : session.saved.cases) {
+    run::CaseResult result{.test_case = &test_case, .position = test_case.position};
     result.message = reason;
-    session.run.cases.push_back(classify(test_case, {std::move(result)}));
+    session.run.cases.push_back(replay::classify(test_case, {std::move(result)}));
   }
   session.run.not_begun = code;
-  return write_reports(session) ? exit_code(session.run) : ExitCode::kInternal;
+  return write_reports(session) ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
-ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor, Session& session) {
+run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& descriptor,
+                     Session& session) {
   session.context.endpoint = endpoint.url();
   const auto ready = prepare(endpoint, descriptor, session.options.jobs, session.suite);
   if (!ready) {
@@ -421,10 +427,10 @@ ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor, Sess
     return not_begun(session, ready.error().reason, ready.error().code);
   }
   session.context.preflight = *ready;
-  ConsoleOptions look = console_options(stdout);
+  report::ConsoleOptions look = report::console_options(stdout);
   look.quiet = session.options.quiet;
   look.trace = session.options.trace;
-  Console console(stdout, look);
+  report::Console console(stdout, look);
   Printer printer(session, look, console);
   printer.begin();
   Rounds(endpoint, session, console).run();
@@ -435,14 +441,14 @@ ExitCode run_on(endpoint::Endpoint& endpoint, const Descriptor& descriptor, Sess
     session.context.stopped_because = "interrupted";
   }
   if (session.options.heal) {
-    for (const SourceFile& file : session.saved.files) heal_file(file, session);
+    for (const scenario::SourceFile& file : session.saved.files) heal_file(file, session);
   }
   printer.end();
-  return write_reports(session) ? exit_code(session.run) : ExitCode::kInternal;
+  return write_reports(session) ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
 std::optional<codec::Profile> profile_of(const ReplayOptions& options,
-                                         const Descriptor& descriptor) {
+                                         const target::Descriptor& descriptor) {
   if (options.profile.empty()) return descriptor.profile.value_or(codec::Profile::kAuto);
   const auto profile = codec::profile_named(options.profile);
   if (!profile) {
@@ -454,7 +460,7 @@ std::optional<codec::Profile> profile_of(const ReplayOptions& options,
 bool can_write(const ReplayOptions& options) {
   for (const std::string& path : {options.json, options.junit}) {
     if (path.empty()) continue;
-    if (const auto writable = check_writable(path); !writable) {
+    if (const auto writable = report::check_writable(path); !writable) {
       complain(writable.error());
       return false;
     }
@@ -464,11 +470,11 @@ bool can_write(const ReplayOptions& options) {
 
 }  // namespace
 
-ExitCode replay(const ReplayOptions& options) {
+run::ExitCode replay(const ReplayOptions& options) {
   const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
-  if (!descriptor) return ExitCode::kUsage;
+  if (!descriptor) return run::ExitCode::kUsage;
   const auto profile = profile_of(options, *descriptor);
-  if (!profile || !can_write(options)) return ExitCode::kUsage;
+  if (!profile || !can_write(options)) return run::ExitCode::kUsage;
   std::random_device device;
   const std::uint64_t seed = options.seed.value_or(device());
   const auto url = endpoint::parse_url(descriptor->url);
@@ -488,7 +494,8 @@ ExitCode replay(const ReplayOptions& options) {
     const bool broken = !session.run.load_errors.empty();
     complain(broken ? "no file could be loaded; scenarios/FORMAT.md describes the format"
                     : "there is no case in these files and folders");
-    return not_begun(session, "no case", broken ? ExitCode::kUsage : ExitCode::kNothingSelected);
+    return not_begun(session, "no case",
+                     broken ? run::ExitCode::kUsage : run::ExitCode::kNothingSelected);
   }
   session.suite.strict = true;
   session.suite.settings = {.profile = *profile,
@@ -498,10 +505,10 @@ ExitCode replay(const ReplayOptions& options) {
   stop_on_signals();
   const auto target = open_judged_by(*profile, *descriptor);
   if (!target) {
-    const ExitCode code = exit_code(target.error());
-    return code == ExitCode::kUsage ? code : not_begun(session, target.error().text, code);
+    const run::ExitCode code = exit_code(target.error());
+    return code == run::ExitCode::kUsage ? code : not_begun(session, target.error().text, code);
   }
   return run_on(*target->endpoint, *descriptor, session);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

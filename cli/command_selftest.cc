@@ -18,20 +18,20 @@
 #include "conformance/target/descriptor.h"
 #include "conformance/target/target.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 // Opens reference endpoints with the stores that are asked for: `scheme` is "embedded" or
 // "inproc:".
-OpenSubject opener(const std::string& scheme) {
+selftest::OpenSubject opener(const std::string& scheme) {
   return [scheme](const store::Fault* fault, codec::DialectId dialect,
-                  std::uint64_t seed) -> Result<Subject, std::string> {
-    Descriptor descriptor;
+                  std::uint64_t seed) -> Result<selftest::Subject, std::string> {
+    target::Descriptor descriptor;
     descriptor.url = fmt::format("{}?dialect={}", scheme, codec::dialect(dialect).name);
     if (fault != nullptr) descriptor.url += fmt::format("&fault={}&seed={}", fault->id, seed);
     auto target = open_target(descriptor, dialect);
     if (!target) return fail(target.error().text);
-    Subject subject;
+    selftest::Subject subject;
     subject.endpoint = std::move(target->endpoint);
     subject.server = std::make_shared<decltype(target->brokers)>(std::move(target->brokers));
     return subject;
@@ -41,31 +41,31 @@ OpenSubject opener(const std::string& scheme) {
 // Does any fault have such an id or name?
 bool matches_one(const std::string& glob) {
   return std::any_of(store::faults().begin(), store::faults().end(),
-                     [&](const store::Fault& fault) { return matches(glob, fault); });
+                     [&](const store::Fault& fault) { return selftest::matches(glob, fault); });
 }
 
 }  // namespace
 
-ExitCode selftest(const SelftestCommand& command) {
+run::ExitCode selftest(const SelftestCommand& command) {
   const auto library = open_library({});
-  if (!library) return ExitCode::kUsage;
+  if (!library) return run::ExitCode::kUsage;
   if (command.endpoint != "inproc:" && command.endpoint != "embedded") {
     complain("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
-  if (const auto writable = check_writable({.json = command.json, .html = command.html});
+  if (const auto writable = report::check_writable({.json = command.json, .html = command.html});
       !writable) {
     complain(writable.error());
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   for (const std::string& glob : command.only) {
     if (matches_one(glob)) continue;
     complain("--fault " + glob + ": no such fault; `fencepost list faults` has all of them");
-    return ExitCode::kNothingSelected;
+    return run::ExitCode::kNothingSelected;
   }
   const bool embedded = command.endpoint == "embedded";
   stop_on_signals();
-  SelftestOptions options;
+  selftest::SelftestOptions options;
   options.only = command.only;
   options.seed = command.seed;
   // Brokers have the machine to themselves one after the other: cases judge by the time of replies.
@@ -75,11 +75,11 @@ ExitCode selftest(const SelftestCommand& command) {
     options.cases_at_once = kReferenceAtOnce.jobs;
     options.cases_at_work = kReferenceAtOnce.at_work;
   }
-  fmt::print("fencepost selftest {}  endpoint {}  {} cases  seed {}\n", suite_version(),
+  fmt::print("fencepost selftest {}  endpoint {}  {} cases  seed {}\n", report::suite_version(),
              command.endpoint, library->cases.size(), command.seed);
   std::fflush(stdout);
   const bool live = isatty(STDOUT_FILENO) == 1;
-  const SelftestResult result =
+  const selftest::SelftestResult result =
       run_selftest(library->cases, library->catalogue, opener(command.endpoint), options,
                    stop_flag(), [&](std::size_t done, std::size_t total, const std::string& what) {
                      if (live) fmt::print("\r\033[K  {}/{} {}", done, total, what);
@@ -87,17 +87,17 @@ ExitCode selftest(const SelftestCommand& command) {
                    });
   if (live) fmt::print("\r\033[K");
   fmt::print("{}", selftest_text(result));
-  for (const auto& [path, render] :
-       {std::pair{&command.json, &selftest_json}, std::pair{&command.html, &selftest_html}}) {
+  for (const auto& [path, render] : {std::pair{&command.json, &selftest::selftest_json},
+                                     std::pair{&command.html, &selftest::selftest_html}}) {
     if (path->empty()) continue;
-    const auto written = write_file(*path, render(result, command.seed));
+    const auto written = report::write_file(*path, render(result, command.seed));
     if (!written) {
       complain(written.error());
-      return ExitCode::kInternal;
+      return run::ExitCode::kInternal;
     }
   }
-  if (result.interrupted) return ExitCode::kInterrupted;
-  return result.proved() ? ExitCode::kConformant : ExitCode::kFailed;
+  if (result.interrupted) return run::ExitCode::kInterrupted;
+  return result.proved() ? run::ExitCode::kConformant : run::ExitCode::kFailed;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

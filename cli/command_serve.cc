@@ -22,14 +22,14 @@
 #include "endpoint/socket.h"
 #include "reference_store/authorization.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 constexpr timespec kWatchInterval{.tv_sec = 0, .tv_nsec = 200'000'000};
 
 // The content of the authorization file, checked; nothing after a complaint.
 std::optional<std::string> read_authorization(const std::string& path) {
-  const auto file = read_file(path);
+  const auto file = scenario::read_file(path);
   if (!file) {
     complain(file.error());
     return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<endpoint::Conditions> read_conditions(const ServeOptions& options)
   for (const auto& [name, text] : {std::pair{"clock-offset", &options.clock_offset},
                                    {"response-delay", &options.response_delay},
                                    {"response-jitter", &options.response_jitter}}) {
-    if (const auto wrong = set_condition(name, *text, out)) {
+    if (const auto wrong = target::set_condition(name, *text, out)) {
       complain("--" + *wrong);
       return std::nullopt;
     }
@@ -63,7 +63,7 @@ std::optional<const store::Fault*> read_fault(const ServeOptions& options) {
     complain("--fault and --null: a broker serves one store");
     return std::nullopt;
   }
-  const auto fault = fault_named(options.fault.empty() ? options.null : options.fault);
+  const auto fault = target::fault_named(options.fault.empty() ? options.null : options.fault);
   if (!fault) {
     complain(fault.error());
     return std::nullopt;
@@ -103,11 +103,11 @@ class Recording {
   }
 
   // Writes the scenario file and removes the log.
-  [[nodiscard]] ExitCode end() {
+  [[nodiscard]] run::ExitCode end() {
     (void)read();
-    const ExitCode code = write_recording(log_.capture(), path_, watcher_);
+    const run::ExitCode code = write_recording(log_.capture(), path_, watcher_);
     std::error_code failed;
-    const bool whole = code == ExitCode::kConformant || code == ExitCode::kFailed;
+    const bool whole = code == run::ExitCode::kConformant || code == run::ExitCode::kFailed;
     if (whole) std::filesystem::remove(log_path_, failed);
     return code;
   }
@@ -137,32 +137,33 @@ class Recording {
   std::string path_;
   std::string log_path_;
   std::streamoff position_ = 0;
-  CaptureLog log_;
+  record::CaptureLog log_;
   FlagWatcher watcher_;
 };
 
-ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals, Recording* recording) {
+run::ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals,
+                    Recording* recording) {
   while (broker.running()) {
     const int signal = sigtimedwait(&signals, nullptr, &kWatchInterval);
     if (signal == SIGINT || signal == SIGTERM) {
       broker.stop();
       fmt::print("fencepost: stopped\n");
-      return recording == nullptr ? ExitCode::kConformant : recording->end();
+      return recording == nullptr ? run::ExitCode::kConformant : recording->end();
     }
     if (recording != nullptr) recording->look();
   }
   if (recording != nullptr) (void)recording->end();
   complain("the broker ended by itself; run again with -v to see its log");
-  return ExitCode::kUnreachable;
+  return run::ExitCode::kUnreachable;
 }
 
 }  // namespace
 
-ExitCode serve(const ServeOptions& options) {
+run::ExitCode serve(const ServeOptions& options) {
   const auto dialect = codec::dialect_named(options.profile);
   if (!dialect) {
     complain("--profile " + options.profile + " is neither documented nor deployed");
-    return ExitCode::kUsage;
+    return run::ExitCode::kUsage;
   }
   endpoint::BrokerOptions broker_options{.port = options.port,
                                          .dialect = *dialect,
@@ -172,26 +173,26 @@ ExitCode serve(const ServeOptions& options) {
                                          .forward_log = options.verbose};
   if (!options.authorization.empty()) {
     auto content = read_authorization(options.authorization);
-    if (!content) return ExitCode::kUsage;
+    if (!content) return run::ExitCode::kUsage;
     broker_options.authorization_json = std::move(*content);
   }
   const auto conditions = read_conditions(options);
-  if (!conditions) return ExitCode::kUsage;
+  if (!conditions) return run::ExitCode::kUsage;
   broker_options.conditions = *conditions;
   const auto fault = read_fault(options);
-  if (!fault) return ExitCode::kUsage;
+  if (!fault) return run::ExitCode::kUsage;
   if (*fault != nullptr) {
     broker_options.fault = (*fault)->id;
     broker_options.seed = options.seed;
   }
   std::optional<Recording> recording;
   if (!options.record.empty()) {
-    if (const auto writable = check_writable(options.record); !writable) {
+    if (const auto writable = report::check_writable(options.record); !writable) {
       complain(writable.error());
-      return ExitCode::kUsage;
+      return run::ExitCode::kUsage;
     }
     recording = Recording::begin(options.record);
-    if (!recording) return ExitCode::kUsage;
+    if (!recording) return run::ExitCode::kUsage;
     broker_options.record = recording->log_path();
   }
   // Signals are waited for, not handled: blocked before the broker starts so that none is missed.
@@ -205,8 +206,8 @@ ExitCode serve(const ServeOptions& options) {
     if (recording) recording->discard();
     const bool in_use = broker.error().kind == endpoint::StartErrorKind::kPortInUse;
     complain(broker.error().text + (in_use ? "; choose another one with --port" : ""));
-    return broker.error().kind == endpoint::StartErrorKind::kFailed ? ExitCode::kInternal
-                                                                    : ExitCode::kUsage;
+    return broker.error().kind == endpoint::StartErrorKind::kFailed ? run::ExitCode::kInternal
+                                                                    : run::ExitCode::kUsage;
   }
   fmt::print("fencepost: state store ({} dialect) ready at mqtt://127.0.0.1:{}\n", options.profile,
              (*broker)->port());
@@ -219,4 +220,4 @@ ExitCode serve(const ServeOptions& options) {
   return watch(**broker, signals, recording ? &*recording : nullptr);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

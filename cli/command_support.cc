@@ -16,7 +16,7 @@
 
 #include "conformance/scenario/library.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 // Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
@@ -35,13 +35,13 @@ void request_stop(int signal) {
   if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
 }
 
-std::string_view headline(PreflightErrorKind kind) {
+std::string_view headline(run::PreflightErrorKind kind) {
   switch (kind) {
-    case PreflightErrorKind::kNoBroker:
+    case run::PreflightErrorKind::kNoBroker:
       return "no broker";
-    case PreflightErrorKind::kNoStore:
+    case run::PreflightErrorKind::kNoStore:
       return "a broker, but no state store";
-    case PreflightErrorKind::kNotAllowed:
+    case run::PreflightErrorKind::kNotAllowed:
       return "not allowed";
   }
   return "unknown";
@@ -51,17 +51,17 @@ std::string_view headline(PreflightErrorKind kind) {
 
 void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
 
-std::optional<Descriptor> read_descriptor(const EndpointChoice& choice) {
-  Descriptor descriptor;
+std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) {
+  target::Descriptor descriptor;
   if (!choice.descriptor.empty()) {
-    const auto file = read_file(choice.descriptor);
+    const auto file = scenario::read_file(choice.descriptor);
     if (!file) {
       complain(file.error());
       return std::nullopt;
     }
-    std::vector<LoadError> errors;
-    auto loaded = load_descriptor(*file, errors);
-    for (const LoadError& error : errors) complain(describe(error));
+    std::vector<scenario::LoadError> errors;
+    auto loaded = target::load_descriptor(*file, errors);
+    for (const scenario::LoadError& error : errors) complain(describe(error));
     if (!loaded) return std::nullopt;
     descriptor = std::move(*loaded);
   }
@@ -69,7 +69,8 @@ std::optional<Descriptor> read_descriptor(const EndpointChoice& choice) {
   return descriptor;
 }
 
-Result<Target, TargetError> open_judged_by(codec::Profile profile, const Descriptor& descriptor) {
+Result<target::Target, target::TargetError> open_judged_by(codec::Profile profile,
+                                                           const target::Descriptor& descriptor) {
   auto target =
       open_target(descriptor, profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
                                                                      : codec::DialectId::kDeployed);
@@ -77,15 +78,16 @@ Result<Target, TargetError> open_judged_by(codec::Profile profile, const Descrip
   return target;
 }
 
-ExitCode exit_code(const TargetError& error) {
-  return error.kind == TargetErrorKind::kUsage ? ExitCode::kUsage : ExitCode::kUnreachable;
+run::ExitCode exit_code(const target::TargetError& error) {
+  return error.kind == target::TargetErrorKind::kUsage ? run::ExitCode::kUsage
+                                                       : run::ExitCode::kUnreachable;
 }
 
-std::string describe(const PreflightError& error, const std::string& url) {
+std::string describe(const run::PreflightError& error, const std::string& url) {
   return fmt::format("{} at {}: {}", headline(error.kind), url, error.text);
 }
 
-std::string contradiction(const Descriptor& descriptor, const PreflightReport& seen) {
+std::string contradiction(const target::Descriptor& descriptor, const run::PreflightReport& seen) {
   const auto& size = descriptor.mqtt.capabilities.max_packet_size;
   if (size && seen.packet_limit && *size != *seen.packet_limit) {
     return fmt::format(
@@ -104,7 +106,8 @@ std::string contradiction(const Descriptor& descriptor, const PreflightReport& s
   return {};
 }
 
-endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint, const PreflightReport& seen) {
+endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint,
+                                  const run::PreflightReport& seen) {
   endpoint::Capabilities offered = endpoint.capabilities();
   if (!offered.max_packet_size) offered.max_packet_size = seen.packet_limit;
   return offered;
@@ -126,10 +129,11 @@ Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
   return all_at_work(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-Result<PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
-                                          const Descriptor& descriptor, std::size_t jobs,
-                                          SuiteOptions& suite) {
-  const auto checked = preflight(endpoint, suite.settings.run_id, suite.settings.timeout_scale);
+Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
+                                               const target::Descriptor& descriptor,
+                                               std::size_t jobs, run::SuiteOptions& suite) {
+  const auto checked =
+      run::preflight(endpoint, suite.settings.run_id, suite.settings.timeout_scale);
   if (!checked) {
     return fail(NotReady{.reason = describe(checked.error(), endpoint.url()),
                          .hint = checked.error().hint});
@@ -139,7 +143,7 @@ Result<PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
   suite.settings.key_prefix = endpoint.capabilities().key_prefix;
   suite.offered = offered_by(endpoint, *checked);
   if (std::string wrong = contradiction(descriptor, *checked); !wrong.empty()) {
-    return fail(NotReady{.reason = std::move(wrong), .hint = {}, .code = ExitCode::kUsage});
+    return fail(NotReady{.reason = std::move(wrong), .hint = {}, .code = run::ExitCode::kUsage});
   }
   const Concurrency at_once = concurrency(jobs, endpoint, checked->round_trip_p50);
   suite.jobs = at_once.jobs;
@@ -167,4 +171,4 @@ std::string random_run_id() {
   return fmt::format("{:08x}", device());
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

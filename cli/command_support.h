@@ -11,7 +11,7 @@
 #include "conformance/target/target.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 
 // To standard error, with the program's name in front.
 void complain(const std::string& text);
@@ -24,23 +24,24 @@ struct EndpointChoice {
 
 // The descriptor, with the URL in the place of its own when there is one. Complains and returns
 // nothing when the file cannot be read or is not right.
-[[nodiscard]] std::optional<Descriptor> read_descriptor(const EndpointChoice& choice);
+[[nodiscard]] std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice);
 
 // Opens what the descriptor names; a reference store of our own speaks the dialect that it is
 // judged by. Complains when that fails.
-[[nodiscard]] Result<Target, TargetError> open_judged_by(codec::Profile profile,
-                                                         const Descriptor& descriptor);
-[[nodiscard]] ExitCode exit_code(const TargetError& error);
+[[nodiscard]] Result<target::Target, target::TargetError> open_judged_by(
+    codec::Profile profile, const target::Descriptor& descriptor);
+[[nodiscard]] run::ExitCode exit_code(const target::TargetError& error);
 
 // "no broker at mqtt://host:1883: cannot connect ..."
-[[nodiscard]] std::string describe(const PreflightError& error, const std::string& url);
+[[nodiscard]] std::string describe(const run::PreflightError& error, const std::string& url);
 
 // Where the endpoint is not what its descriptor says, in a sentence; empty when it is.
-[[nodiscard]] std::string contradiction(const Descriptor& descriptor, const PreflightReport& seen);
+[[nodiscard]] std::string contradiction(const target::Descriptor& descriptor,
+                                        const run::PreflightReport& seen);
 
 // What the endpoint offers, with the limit of packets that its broker has announced.
 [[nodiscard]] endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint,
-                                                const PreflightReport& seen);
+                                                const run::PreflightReport& seen);
 
 // How many cases at once, unless the user says: fewer where a small quota is shared by all.
 struct Concurrency {
@@ -58,14 +59,15 @@ inline constexpr Concurrency kReferenceAtOnce{.jobs = 256, .at_work = 16};
 struct NotReady {
   std::string reason;
   std::string hint;  // what to do; may be empty
-  ExitCode code = ExitCode::kUnreachable;
+  run::ExitCode code = run::ExitCode::kUnreachable;
 };
 
 // The questions before a run; what they tell goes into `suite`, whose settings name the run and the
 // factor of time limits. `jobs`: what the user asks for, or 0.
-[[nodiscard]] Result<PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
-                                                        const Descriptor& descriptor,
-                                                        std::size_t jobs, SuiteOptions& suite);
+[[nodiscard]] Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
+                                                             const target::Descriptor& descriptor,
+                                                             std::size_t jobs,
+                                                             run::SuiteOptions& suite);
 
 // SIGINT and SIGTERM set the flag from now on; the second one ends the program at once.
 void stop_on_signals();
@@ -77,4 +79,4 @@ void stop_on_signals();
 // Eight random hexadecimal digits, which tell the keys and clients of one run from those of others.
 [[nodiscard]] std::string random_run_id();
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

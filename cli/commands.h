@@ -10,8 +10,9 @@
 #include "conformance/baseline/run_baseline.h"
 #include "conformance/report/report_files.h"
 #include "conformance/run/suite.h"
+#include "conformance/scenario/library.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 
 struct CertifyOptions {
   std::string endpoint{};    // empty: the descriptor's, or embedded
@@ -19,13 +20,13 @@ struct CertifyOptions {
   std::string scenarios{};   // a folder instead of the built-in cases
   std::string profile{};     // empty: the descriptor's, or auto
   bool strict = false;
-  Selection selection{};
+  run::Selection selection{};
   std::string shard{};   // K/N
   std::size_t jobs = 0;  // 0: a sensible number
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
-  ReportFiles reports{};
-  BaselineOptions baseline{};
+  report::ReportFiles reports{};
+  baseline::BaselineOptions baseline{};
   bool trace = false;
   bool quiet = false;
   bool progress_only = false;       // no results on standard output; progress on standard error
@@ -34,16 +35,16 @@ struct CertifyOptions {
   std::string program =
       "fencepost";  // how it was called, for the command that reproduces a failure
 };
-[[nodiscard]] ExitCode certify(CertifyOptions options);
+[[nodiscard]] run::ExitCode certify(CertifyOptions options);
 
 struct MergeOptions {
   std::vector<std::string> files{};  // JSON reports of the shards of one run
   std::string scenarios{};
-  ReportFiles reports{};
+  report::ReportFiles reports{};
   bool trace = false;
   bool quiet = false;
 };
-[[nodiscard]] ExitCode merge(const MergeOptions& options);
+[[nodiscard]] run::ExitCode merge(const MergeOptions& options);
 
 struct FuzzLiveOptions {
   std::string endpoint{};    // empty: the descriptor's, or embedded
@@ -62,7 +63,7 @@ struct FuzzLiveOptions {
   std::string program = "fencepost";
 };
 // Fuzzes a live store with the naive model as its oracle. See live_fuzz.h.
-[[nodiscard]] ExitCode fuzz_live(const FuzzLiveOptions& options);
+[[nodiscard]] run::ExitCode fuzz_live(const FuzzLiveOptions& options);
 
 struct ExploreCommandOptions {
   std::string endpoint{};                // empty: the descriptor's, or embedded
@@ -84,7 +85,7 @@ struct ExploreCommandOptions {
   std::string program = "fencepost";
 };
 // Random workloads, judged by the oracle. See explore.h.
-[[nodiscard]] ExitCode explore(const ExploreCommandOptions& options);
+[[nodiscard]] run::ExitCode explore(const ExploreCommandOptions& options);
 
 struct ReplayOptions {
   std::vector<std::string> paths{};  // scenario files, or folders of them
@@ -103,7 +104,7 @@ struct ReplayOptions {
   std::string program = "fencepost";
 };
 // Runs saved cases again: is what they have recorded still so? See replay.h.
-[[nodiscard]] ExitCode replay(const ReplayOptions& options);
+[[nodiscard]] run::ExitCode replay(const ReplayOptions& options);
 
 // Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
 // selection holds for the endpoint that it is compared with, unless an option says otherwise.
@@ -112,7 +113,7 @@ struct DiffOptions {
   std::string b;
   std::string profile{};
   bool strict = false;
-  Selection selection{};  // of the cases that are compared
+  run::Selection selection{};  // of the cases that are compared
   std::size_t jobs = 0;
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
@@ -121,7 +122,7 @@ struct DiffOptions {
   bool quiet = false;  // the last line only
   std::string program = "fencepost";
 };
-[[nodiscard]] ExitCode diff(const DiffOptions& options);
+[[nodiscard]] run::ExitCode diff(const DiffOptions& options);
 
 struct ProbeOptions {
   std::string endpoint{};       // empty: the descriptor's, or embedded
@@ -133,7 +134,7 @@ struct ProbeOptions {
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
 };
-[[nodiscard]] ExitCode probe(const ProbeOptions& options);
+[[nodiscard]] run::ExitCode probe(const ProbeOptions& options);
 
 struct ServeOptions {
   std::uint16_t port = 1883;
@@ -151,7 +152,7 @@ struct ServeOptions {
   bool open_routing = false;
   bool verbose = false;
 };
-[[nodiscard]] ExitCode serve(const ServeOptions& options);
+[[nodiscard]] run::ExitCode serve(const ServeOptions& options);
 
 // Exactly one of endpoint or descriptor, pcap, and from says what is recorded.
 struct RecordOptions {
@@ -165,14 +166,14 @@ struct RecordOptions {
   std::string from{};                    // the log of `serve --record`
 };
 // Makes scenarios of what other clients ask a store. See capture_scenario.h.
-[[nodiscard]] ExitCode record(const RecordOptions& options);
+[[nodiscard]] run::ExitCode record(const RecordOptions& options);
 
 struct ListOptions {
   std::string what = "cases";  // or requirements, or capabilities
   std::string scenarios{};
   bool json = false;
 };
-[[nodiscard]] ExitCode list(const ListOptions& options);
+[[nodiscard]] run::ExitCode list(const ListOptions& options);
 
 struct MatrixOptions {
   std::string scenarios{};
@@ -182,12 +183,12 @@ struct MatrixOptions {
   std::string markdown{};
   bool full = false;  // every requirement with its cases
 };
-[[nodiscard]] ExitCode matrix(const MatrixOptions& options);
+[[nodiscard]] run::ExitCode matrix(const MatrixOptions& options);
 
-[[nodiscard]] ExitCode explain(const std::string& id, const std::string& scenarios);
+[[nodiscard]] run::ExitCode explain(const std::string& id, const std::string& scenarios);
 
 // Checks scenario files; without paths those built in.
-[[nodiscard]] ExitCode lint(const std::vector<std::string>& paths);
+[[nodiscard]] run::ExitCode lint(const std::vector<std::string>& paths);
 
 struct SelftestCommand {
   std::vector<std::string> only{};   // globs of faults
@@ -197,9 +198,9 @@ struct SelftestCommand {
   std::uint64_t seed = 1;
 };
 // Are the cases able to fail? See selftest.h.
-[[nodiscard]] ExitCode selftest(const SelftestCommand& command);
+[[nodiscard]] run::ExitCode selftest(const SelftestCommand& command);
 
 // The library that `scenarios` names (empty: the built-in one). Complaints go to standard error.
-[[nodiscard]] std::optional<struct Library> open_library(const std::string& scenarios);
+[[nodiscard]] std::optional<scenario::Library> open_library(const std::string& scenarios);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -20,7 +20,7 @@
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 using std::chrono::milliseconds;
@@ -38,19 +38,19 @@ std::string command_line(const Reproduce& options, const std::string& profile,
                          const std::string& file) {
   std::string out = options.program + " certify";
   if (!options.endpoint.empty()) {
-    out += " --endpoint " + shell_word(endpoint::redacted(options.endpoint));
+    out += " --endpoint " + text::shell_word(endpoint::redacted(options.endpoint));
   }
-  if (!options.descriptor.empty()) out += " --descriptor " + shell_word(options.descriptor);
+  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
   if (profile != "auto") out += " --profile " + profile;
-  return out + " --scenarios " + shell_word(file);
+  return out + " --scenarios " + text::shell_word(file);
 }
 
-std::string title_of(const Difference& difference, const Catalogue& catalogue) {
+std::string title_of(const search::Difference& difference, const scenario::Catalogue& catalogue) {
   std::string out;
-  for (const LiveStep& step : difference.plan.steps) {
+  for (const search::LiveStep& step : difference.plan.steps) {
     out += (out.empty() ? "" : ", ") + name_of(step);
   }
-  const Requirement* rule = catalogue.find(difference.result.requirement);
+  const scenario::Requirement* rule = catalogue.find(difference.result.requirement);
   return fmt::format("{}: {}", out, rule == nullptr ? difference.result.requirement : rule->text);
 }
 
@@ -62,7 +62,7 @@ std::string area_of(const std::string& requirement) {
   return out;
 }
 
-bool save(Difference& difference, DifferenceReport& report) {
+bool save(search::Difference& difference, DifferenceReport& report) {
   const std::string text = scenario_text(difference.plan, {.id = "x", .title = "x"});
   const std::string id =
       fmt::format("{}.{}.{:08x}", report.found_by, area_of(difference.result.requirement),
@@ -70,22 +70,22 @@ bool save(Difference& difference, DifferenceReport& report) {
   const std::filesystem::path folder =
       std::filesystem::path(report.folder) / (difference.seen_once() ? "seen-once" : "");
   const std::string file = (folder / (id + ".yaml")).lexically_normal().string();
-  const CaseResult& result = difference.result;
-  Recorded recorded{.by = report.found_by,
-                    .when = report.context.started,
-                    .endpoint = report.context.endpoint,
-                    .seed = report.context.seed};
+  const run::CaseResult& result = difference.result;
+  scenario::Recorded recorded{.by = report.found_by,
+                              .when = report.context.started,
+                              .endpoint = report.context.endpoint,
+                              .seed = report.context.seed};
   std::string note = fmt::format("It failed {} times of {}.", difference.failed, difference.runs);
   if (difference.seen_once()) {
     // What was never seen again is nothing that could be fixed.
     note = fmt::format("Seen once, and not in {} further runs: {}", difference.runs,
-                       recorded_words(signature(result)));
+                       scenario::recorded_words(signature(result)));
   } else {
-    recorded = with_failure(std::move(recorded), result);
+    recorded = replay::with_failure(std::move(recorded), result);
   }
   write_as(difference,
            {.id = id,
-            .title = one_line(printable(title_of(difference, report.catalogue))),
+            .title = text::one_line(text::printable(title_of(difference, report.catalogue))),
             .note = note,
             .recorded = std::move(recorded),
             .area = report.found_by},
@@ -94,14 +94,15 @@ bool save(Difference& difference, DifferenceReport& report) {
       command_line(report.reproduce, std::string(name(report.context.profile)), file);
   std::error_code trouble;
   std::filesystem::create_directories(folder, trouble);
-  const auto written = write_file(file, difference.text);
+  const auto written = report::write_file(file, difference.text);
   if (!written) complain(written.error());
   return written.has_value();
 }
 
-void print(const Difference& difference, Console& console, const DifferenceReport& report) {
+void print(const search::Difference& difference, report::Console& console,
+           const DifferenceReport& report) {
   console.failure(difference.result, report.catalogue, report.context);
-  const ScenarioSize size = size_of(difference.plan);
+  const search::ScenarioSize size = size_of(difference.plan);
   fmt::print("  found     after {:.1f} s; {} steps{}, shrunk from {} in {:.1f} s with {} runs\n",
              seconds(difference.found_after), size.steps,
              size.starts_with_version ? " (one makes the version that tokens relate to)" : "",
@@ -115,12 +116,12 @@ void print(const Difference& difference, Console& console, const DifferenceRepor
   std::fflush(stdout);
 }
 
-LiveOptions live_options(endpoint::Duration round_trip, double rate) {
-  LiveOptions out;
+search::LiveOptions live_options(endpoint::Duration round_trip, double rate) {
+  search::LiveOptions out;
   const auto way = std::chrono::ceil<milliseconds>(round_trip * kRoundTripsOfExpiry);
   out.short_expiry = std::max(kShortestExpiry, (way + milliseconds{99}) / 100 * 100);
   if (rate > 0 && rate < kRateOfShortExpiry) out.short_expiry.reset();
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -11,7 +11,7 @@
 #include "conformance/search/live_plan.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 
 // What the command that runs a saved scenario again consists of; empty: not said.
 struct Reproduce {
@@ -23,8 +23,8 @@ struct Reproduce {
 struct DifferenceReport {
   std::string found_by;  // "fuzz-live" or "explore": what ids begin with
   std::string folder;    // for the files, made when it is needed
-  const Catalogue& catalogue;
-  ReportContext context;
+  const scenario::Catalogue& catalogue;
+  report::ReportContext context;
   Reproduce reproduce;
 };
 
@@ -32,13 +32,14 @@ struct DifferenceReport {
 [[nodiscard]] std::string area_of(const std::string& requirement);
 
 // Gives the difference its name and saves it. False after a complaint.
-[[nodiscard]] bool save(Difference& difference, DifferenceReport& report);
+[[nodiscard]] bool save(search::Difference& difference, DifferenceReport& report);
 
 // Rule, bytes, packets, how it was found and where it was saved, to standard output.
-void print(const Difference& difference, Console& console, const DifferenceReport& report);
+void print(const search::Difference& difference, report::Console& console,
+           const DifferenceReport& report);
 
 // What can be sent to a store whose replies take `round_trip`, at `rate` requests a second (0: no
 // limit): how soon a key may expire.
-[[nodiscard]] LiveOptions live_options(endpoint::Duration round_trip, double rate);
+[[nodiscard]] search::LiveOptions live_options(endpoint::Duration round_trip, double rate);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

@@ -14,12 +14,12 @@
 #include "conformance/report/report.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
-using Action = std::function<ExitCode()>;
+using Action = std::function<run::ExitCode()>;
 
-void add_selection(CLI::App& command, Selection& selection) {
+void add_selection(CLI::App& command, run::Selection& selection) {
   command.add_option("--run", selection.run, "Only cases whose id matches this glob (repeatable)");
   command.add_option("--skip", selection.skip,
                      "Not the cases whose id matches this glob (repeatable)");
@@ -29,7 +29,7 @@ void add_selection(CLI::App& command, Selection& selection) {
 }
 
 // The reports that a command writes of its results.
-void add_reports(CLI::App& command, ReportFiles& files) {
+void add_reports(CLI::App& command, report::ReportFiles& files) {
   command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
   command.add_option("--json", files.json,
                      "Write a JSON report to this file (schema: docs/report.schema.json)");
@@ -419,7 +419,7 @@ int refuse(const CLI::App& app, const CLI::ParseError& error,
   const int code = app.exit(error, out, complaint);
   fmt::print("{}", out.str());
   fmt::print(stderr, "{}", without_passwords(complaint.str(), arguments));
-  return code == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  return code == 0 ? 0 : static_cast<int>(run::ExitCode::kUsage);
 }
 
 void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
@@ -447,7 +447,7 @@ int run(int argc, char** argv) {
       "2 usage, descriptor, baseline or scenario error, "
       "3 endpoint unreachable or lost,\n4 inconclusive, 5 no case selected, 70 internal error, "
       "130 interrupted"};
-  app.set_version_flag("--version", std::string("fencepost ") + suite_version());
+  app.set_version_flag("--version", std::string("fencepost ") + report::suite_version());
   app.require_subcommand(1);
   CertifyOptions certify_options;
   MergeOptions merge_options;
@@ -488,19 +488,19 @@ int run(int argc, char** argv) {
   }
   if (const auto complaint = misplaced_url(app)) {
     fmt::print(stderr, "fencepost: {}\n", *complaint);
-    return static_cast<int>(ExitCode::kUsage);
+    return static_cast<int>(run::ExitCode::kUsage);
   }
   return static_cast<int>(action());
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli
 
 int main(int argc, char** argv) {
   try {
-    return fencepost::conformance::run(argc, argv);
+    return fencepost::cli::run(argc, argv);
   } catch (const std::exception& error) {
     fmt::print(stderr, "fencepost: internal error: {}\n", error.what());
-    return static_cast<int>(fencepost::conformance::ExitCode::kInternal);
+    return static_cast<int>(fencepost::run::ExitCode::kInternal);
   }
 }

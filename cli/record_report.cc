@@ -9,7 +9,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/scenario_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 namespace {
 
 // More than this is judged only in the end: each look begins at the start of the capture.
@@ -20,16 +20,16 @@ void say(const std::string& text) { fmt::print(stderr, "record: {}\n", text); }
 
 // What we write is what the loader takes; if not, that is a defect of ours.
 bool check(const std::string& path, const std::string& text) {
-  std::vector<LoadError> errors;
-  const Library library = load_library({}, errors);  // without the cases
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library library = load_library({}, errors);  // without the cases
   (void)load_scenario({path, text}, library.catalogue.ids(), errors);
-  for (const LoadError& error : errors) complain(describe(error));
+  for (const scenario::LoadError& error : errors) complain(describe(error));
   return errors.empty();
 }
 
 }  // namespace
 
-void FlagWatcher::look(const Capture& capture) {
+void FlagWatcher::look(const record::Capture& capture) {
   if (capture.events.size() == events_ || capture.events.size() > kMostWatched) return;
   events_ = capture.events.size();
   for (const std::string& text : flagged(capture)) {
@@ -37,27 +37,28 @@ void FlagWatcher::look(const Capture& capture) {
   }
 }
 
-ExitCode write_recording(const Capture& capture, const std::string& path, FlagWatcher& watcher) {
-  const CaptureScenario made = capture_scenario(capture, {});
+run::ExitCode write_recording(const record::Capture& capture, const std::string& path,
+                              FlagWatcher& watcher) {
+  const record::CaptureScenario made = capture_scenario(capture, {});
   for (const std::string& text : made.flagged) {
     if (watcher.said_.insert(text).second) say(text);
   }
   for (const std::string& note : made.notes) say("note: " + note);
-  if (const auto written = write_file(path, made.text); !written) {
+  if (const auto written = report::write_file(path, made.text); !written) {
     complain(written.error());
-    return ExitCode::kInternal;
+    return run::ExitCode::kInternal;
   }
   if (made.cases == 0) {
     say(fmt::format("{} requests were seen, and no case is made of them: {} is empty",
                     made.requests, path));
   } else {
-    if (!check(path, made.text)) return ExitCode::kInternal;
+    if (!check(path, made.text)) return run::ExitCode::kInternal;
     fmt::print("fencepost: {} requests, {} case{}, written to {}\n", made.requests, made.cases,
                made.cases == 1 ? "" : "s", path);
   }
-  if (made.flagged.empty()) return ExitCode::kConformant;
+  if (made.flagged.empty()) return run::ExitCode::kConformant;
   fmt::print("fencepost: {} answers that no right store gives\n", made.flagged.size());
-  return ExitCode::kFailed;
+  return run::ExitCode::kFailed;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

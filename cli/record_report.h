@@ -10,24 +10,24 @@
 #include "conformance/record/capture_scenario.h"
 #include "conformance/run/suite.h"
 
-namespace fencepost::conformance {
+namespace fencepost::cli {
 
 // Says on standard error, while recording goes on, what no right store does: each once.
 class FlagWatcher {
  public:
   // Judges the capture so far, when there is something new in it.
-  void look(const Capture& capture);
+  void look(const record::Capture& capture);
 
  private:
   std::set<std::string> said_;
   std::size_t events_ = 0;
 
-  friend ExitCode write_recording(const Capture& capture, const std::string& path,
-                                  FlagWatcher& watcher);
+  friend run::ExitCode write_recording(const record::Capture& capture, const std::string& path,
+                                       FlagWatcher& watcher);
 };
 
 // Writes the file and says what is in it: kConformant, or kFailed when something is flagged.
-[[nodiscard]] ExitCode write_recording(const Capture& capture, const std::string& path,
-                                       FlagWatcher& watcher);
+[[nodiscard]] run::ExitCode write_recording(const record::Capture& capture, const std::string& path,
+                                            FlagWatcher& watcher);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::cli

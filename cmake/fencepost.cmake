@@ -132,7 +132,7 @@ function(fencepost_sanitizer_runtimes variable)
   set(${variable} "${paths}" PARENT_SCOPE)
 endfunction()
 
-# fencepost_embed(variable FUNCTION f HEADER h FILES a b ...): builds files into the program. `variable` is set to the
+# fencepost_embed(variable FUNCTION room::f HEADER h FILES a b ...): builds files into the program. `variable` is set to the
 # source file that defines `f`, which the header declares; paths are from the root of the repository.
 function(fencepost_embed variable)
   cmake_parse_arguments(ARG "" "FUNCTION;HEADER" "FILES" ${ARGN})

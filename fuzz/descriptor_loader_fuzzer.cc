@@ -11,16 +11,16 @@
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"
 
-using namespace fencepost::conformance;
+using namespace fencepost;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fencepost::fuzz::as_text(data, size));
-  std::vector<LoadError> errors;
-  const auto descriptor = load_descriptor({"file.yaml", text}, errors);
+  std::vector<scenario::LoadError> errors;
+  const auto descriptor = target::load_descriptor({"file.yaml", text}, errors);
   FENCEPOST_CHECK(descriptor.has_value() == errors.empty());
   fencepost::fuzz::check_places(errors, text);
-  std::vector<LoadError> again;
-  const auto twice = load_descriptor({"file.yaml", text}, again);
+  std::vector<scenario::LoadError> again;
+  const auto twice = target::load_descriptor({"file.yaml", text}, again);
   FENCEPOST_CHECK(twice.has_value() == descriptor.has_value() && again.size() == errors.size());
   if (!descriptor) return 0;
   FENCEPOST_CHECK(twice->url == descriptor->url && twice->profile == descriptor->profile);

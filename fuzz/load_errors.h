@@ -11,9 +11,9 @@
 namespace fencepost::fuzz {
 
 // Each has something to say, and a place that is in the text, or just behind its end.
-inline void check_places(const std::vector<conformance::LoadError>& errors, std::string_view text) {
+inline void check_places(const std::vector<scenario::LoadError>& errors, std::string_view text) {
   const auto lines = 1 + std::count(text.begin(), text.end(), '\n');
-  for (const conformance::LoadError& error : errors) {
+  for (const scenario::LoadError& error : errors) {
     FENCEPOST_CHECK(!error.text.empty());
     FENCEPOST_CHECK(error.position.line >= 1 && error.position.line <= lines + 1);
     FENCEPOST_CHECK(error.position.column >= 1);

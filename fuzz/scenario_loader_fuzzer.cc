@@ -13,13 +13,14 @@
 
 namespace {
 
-using namespace fencepost::conformance;
+using namespace fencepost;
 
-std::vector<Case> load(const std::string& text, std::vector<LoadError>& errors) {
-  return load_scenario({"file.yaml", text}, {"R-1", "R-2"}, errors);
+std::vector<scenario::Case> load(const std::string& text,
+                                 std::vector<scenario::LoadError>& errors) {
+  return scenario::load_scenario({"file.yaml", text}, {"R-1", "R-2"}, errors);
 }
 
-bool same(const Case& a, const Case& b) {
+bool same(const scenario::Case& a, const scenario::Case& b) {
   return a.id == b.id && a.title == b.title && a.area == b.area && a.source == b.source &&
          a.requirements == b.requirements && a.requires_ == b.requires_ && a.tags == b.tags &&
          a.divergences == b.divergences && a.steps.size() == b.steps.size() &&
@@ -30,14 +31,14 @@ bool same(const Case& a, const Case& b) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(fencepost::fuzz::as_text(data, size));
-  std::vector<LoadError> errors;
-  const std::vector<Case> cases = load(text, errors);
+  std::vector<scenario::LoadError> errors;
+  const std::vector<scenario::Case> cases = load(text, errors);
   FENCEPOST_CHECK(!cases.empty() || !errors.empty());
   fencepost::fuzz::check_places(errors, text);
-  std::vector<LoadError> again;
-  const std::vector<Case> twice = load(text, again);
+  std::vector<scenario::LoadError> again;
+  const std::vector<scenario::Case> twice = load(text, again);
   FENCEPOST_CHECK(std::equal(cases.begin(), cases.end(), twice.begin(), twice.end(), same));
   FENCEPOST_CHECK(errors.size() == again.size());
-  for (const Case& loaded : cases) FENCEPOST_CHECK(has_positive_check(loaded));
+  for (const scenario::Case& loaded : cases) FENCEPOST_CHECK(has_positive_check(loaded));
   return 0;
 }

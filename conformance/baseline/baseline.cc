@@ -8,19 +8,20 @@
 #include "conformance/run/signature.h"
 #include "reference_store/authorization.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 namespace {
 
 bool expired(const BaselineEntry& entry, const Date& today) {
   return entry.expires && today > *entry.expires;
 }
 
-bool needs_its_entry(const BaselineEntry& entry, const CaseResult& result) {
+bool needs_its_entry(const BaselineEntry& entry, const run::CaseResult& result) {
   switch (entry.list) {
     case BaselineList::kFail:
-      return result.verdict == Verdict::kFailed;
+      return result.verdict == run::Verdict::kFailed;
     case BaselineList::kFlaky:
-      return result.verdict == Verdict::kFailed || result.verdict == Verdict::kInconclusive;
+      return result.verdict == run::Verdict::kFailed ||
+             result.verdict == run::Verdict::kInconclusive;
     case BaselineList::kSkip:
       return true;
   }
@@ -36,7 +37,7 @@ std::string words_of(const BaselineEntry& entry) {
 
 std::string statuses_of(const BaselineEntry& entry) {
   std::string out;
-  for (const Verdict status : entry.statuses) {
+  for (const run::Verdict status : entry.statuses) {
     out += (out.empty() ? "" : ", ") + std::string(name(status));
   }
   return out;
@@ -45,7 +46,7 @@ std::string statuses_of(const BaselineEntry& entry) {
 // Puts one run against one baseline.
 class Application {
  public:
-  Application(const Baseline& baseline, const BaselineRun& run, SuiteResult& result)
+  Application(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result)
       : baseline_(baseline), run_(run), result_(result) {}
 
   void apply() {
@@ -61,8 +62,8 @@ class Application {
   void apply(const BaselineEntry& entry) {
     check_reason(entry);
     const bool out_of_date = check_date(entry);
-    std::vector<CaseResult*> matching;
-    for (CaseResult& result : result_.cases) {
+    std::vector<run::CaseResult*> matching;
+    for (run::CaseResult& result : result_.cases) {
       if (matches(entry, result.test_case->id)) matching.push_back(&result);
     }
     if (matching.empty()) {
@@ -78,7 +79,7 @@ class Application {
     // What the baseline skips was not run, so there is nothing else to judge.
     if (entry.list == BaselineList::kSkip || out_of_date || too_many) return;
     std::set<Finding> findings;
-    for (CaseResult* result : matching) findings.insert(apply(entry, *result));
+    for (run::CaseResult* result : matching) findings.insert(apply(entry, *result));
     if (findings == std::set{Finding::kUndecided}) undecided_.push_back(&entry);
     if (findings == std::set{Finding::kPassed}) not_needed_.push_back(&entry);
   }
@@ -97,11 +98,11 @@ class Application {
     return true;
   }
 
-  bool check_max(const BaselineEntry& entry, const std::vector<CaseResult*>& matching) {
+  bool check_max(const BaselineEntry& entry, const std::vector<run::CaseResult*>& matching) {
     if (!is_glob(entry)) return false;
-    const auto needing = static_cast<std::size_t>(
-        std::count_if(matching.begin(), matching.end(),
-                      [&](const CaseResult* result) { return needs_its_entry(entry, *result); }));
+    const auto needing = static_cast<std::size_t>(std::count_if(
+        matching.begin(), matching.end(),
+        [&](const run::CaseResult* result) { return needs_its_entry(entry, *result); }));
     if (needing <= entry.max.value_or(kDefaultMax)) return false;
     complain(
         entry,
@@ -112,7 +113,7 @@ class Application {
     return true;
   }
 
-  Finding apply(const BaselineEntry& entry, CaseResult& result) {
+  Finding apply(const BaselineEntry& entry, run::CaseResult& result) {
     const Finding finding = judge(entry, result);
     const std::string& id = result.test_case->id;
     if (finding != Finding::kUndecided && finding != Finding::kPassed) {
@@ -120,10 +121,10 @@ class Application {
     }
     switch (finding) {
       case Finding::kAsExpected:
-        if (result.verdict == Verdict::kInconclusive) {
+        if (result.verdict == run::Verdict::kInconclusive) {
           result.baseline = "inconclusive this time: " + result.baseline;
         }
-        result.verdict = Verdict::kExpectedFailure;
+        result.verdict = run::Verdict::kExpectedFailure;
         break;
       case Finding::kUnexpectedPass:
         refuse_pass(entry, result);
@@ -132,10 +133,11 @@ class Application {
         result.signature = signature(result);  // before the message changes
         result.message += fmt::format(
             "; this is not the failure that {} knows: its signature is {}, the entry has {}",
-            place(entry), quoted_signature(result.signature), quoted_signature(entry.signature));
+            place(entry), run::quoted_signature(result.signature),
+            run::quoted_signature(entry.signature));
         complain(entry, fmt::format("{} fails with another signature: if that is the same fault, "
                                     "let the entry have signature: {}",
-                                    id, quoted_signature(result.signature)));
+                                    id, run::quoted_signature(result.signature)));
         break;
       case Finding::kNotAccepted:
         result.signature = signature(result);
@@ -150,11 +152,11 @@ class Application {
     return finding;
   }
 
-  void refuse_pass(const BaselineEntry& entry, CaseResult& result) {
+  void refuse_pass(const BaselineEntry& entry, run::CaseResult& result) {
     const std::string cure =
         is_glob(entry) ? fmt::format("remove the entry, or narrow its glob {}", entry.cases)
                        : "remove the entry";
-    result.verdict = Verdict::kFailed;
+    result.verdict = run::Verdict::kFailed;
     result.unexpected_pass = true;
     result.message = fmt::format("it passes, and the baseline says that it does not: in {}, {}",
                                  place(entry), cure);
@@ -189,7 +191,7 @@ class Application {
 
   const Baseline& baseline_;
   const BaselineRun& run_;
-  SuiteResult& result_;
+  run::SuiteResult& result_;
   std::vector<const BaselineEntry*> not_selected_;
   std::vector<const BaselineEntry*> undecided_;
   std::vector<const BaselineEntry*> not_needed_;
@@ -237,46 +239,47 @@ std::string to_string(const Date& date) {
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
-Finding judge(const BaselineEntry& entry, const CaseResult& result) {
+Finding judge(const BaselineEntry& entry, const run::CaseResult& result) {
   if (entry.list == BaselineList::kSkip) return Finding::kUndecided;
   const bool flaky = entry.list == BaselineList::kFlaky;
   const bool accepted = flaky && entry.statuses.contains(result.verdict);
   switch (result.verdict) {
-    case Verdict::kPassed:
+    case run::Verdict::kPassed:
       return accepted ? Finding::kPassed : Finding::kUnexpectedPass;
-    case Verdict::kInconclusive:
+    case run::Verdict::kInconclusive:
       return accepted ? Finding::kAsExpected : Finding::kUndecided;
-    case Verdict::kFailed:
+    case run::Verdict::kFailed:
       if (flaky && !accepted) return Finding::kNotAccepted;
       return entry.signature.empty() || entry.signature == signature(result)
                  ? Finding::kAsExpected
                  : Finding::kOtherSignature;
-    case Verdict::kExpectedFailure:
-    case Verdict::kSkipped:
-    case Verdict::kLost:
-    case Verdict::kNotRun:
+    case run::Verdict::kExpectedFailure:
+    case run::Verdict::kSkipped:
+    case run::Verdict::kLost:
+    case run::Verdict::kNotRun:
       break;
   }
   return Finding::kUndecided;
 }
 
-std::vector<const Case*> without_skipped(const Baseline& baseline,
-                                         const std::vector<const Case*>& cases) {
-  std::vector<const Case*> out;
-  std::copy_if(cases.begin(), cases.end(), std::back_inserter(out),
-               [&](const Case* test_case) { return !is_skipped(baseline, test_case->id); });
+std::vector<const scenario::Case*> without_skipped(
+    const Baseline& baseline, const std::vector<const scenario::Case*>& cases) {
+  std::vector<const scenario::Case*> out;
+  std::copy_if(
+      cases.begin(), cases.end(), std::back_inserter(out),
+      [&](const scenario::Case* test_case) { return !is_skipped(baseline, test_case->id); });
   return out;
 }
 
-void add_skipped(const Baseline& baseline, const std::vector<const Case*>& cases,
-                 SuiteResult& result) {
-  std::vector<CaseResult> merged;
+void add_skipped(const Baseline& baseline, const std::vector<const scenario::Case*>& cases,
+                 run::SuiteResult& result) {
+  std::vector<run::CaseResult> merged;
   auto next = result.cases.begin();
-  for (const Case* test_case : cases) {
+  for (const scenario::Case* test_case : cases) {
     const BaselineEntry* entry = find(baseline, test_case->id);
     if (entry != nullptr && entry->list == BaselineList::kSkip) {
       merged.push_back({.test_case = test_case,
-                        .verdict = Verdict::kSkipped,
+                        .verdict = run::Verdict::kSkipped,
                         .message = "the baseline says so: " + words_of(*entry),
                         .baseline = words_of(*entry),
                         .position = test_case->position});
@@ -288,14 +291,14 @@ void add_skipped(const Baseline& baseline, const std::vector<const Case*>& cases
   result.cases = std::move(merged);
 }
 
-bool expects(const Baseline& baseline, const BaselineRun& run, const CaseResult& result) {
+bool expects(const Baseline& baseline, const BaselineRun& run, const run::CaseResult& result) {
   const BaselineEntry* entry = find(baseline, result.test_case->id);
   return entry != nullptr && !expired(*entry, run.today) &&
          judge(*entry, result) == Finding::kAsExpected;
 }
 
-void apply(const Baseline& baseline, const BaselineRun& run, SuiteResult& result) {
+void apply(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result) {
   Application(baseline, run, result).apply();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

@@ -22,7 +22,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 
 using Date = std::chrono::year_month_day;
 
@@ -42,10 +42,10 @@ struct BaselineEntry {
   std::string signature{};  // empty: any failure
   std::string reason{};
   std::string ticket{};
-  std::optional<Date> expires{};     // the last day on which it counts, UTC
-  std::optional<std::size_t> max{};  // failing cases that a glob may cover
-  std::set<Verdict> statuses{};      // of a flaky case: passed, failed, inconclusive
-  Position position{};
+  std::optional<Date> expires{};      // the last day on which it counts, UTC
+  std::optional<std::size_t> max{};   // failing cases that a glob may cover
+  std::set<run::Verdict> statuses{};  // of a flaky case: passed, failed, inconclusive
+  scenario::Position position{};
   std::vector<std::string> above{};  // comments, with their #, and empty lines before it
 };
 
@@ -79,16 +79,16 @@ enum class Finding {
   kNotAccepted,     // failed, and the entry of a flaky case does not name that
   kUndecided,       // skipped, lost, not run or inconclusive: tells nothing
 };
-[[nodiscard]] Finding judge(const BaselineEntry& entry, const CaseResult& result);
+[[nodiscard]] Finding judge(const BaselineEntry& entry, const run::CaseResult& result);
 
 // The cases that are to be run: all but those that the baseline says to skip.
-[[nodiscard]] std::vector<const Case*> without_skipped(const Baseline& baseline,
-                                                       const std::vector<const Case*>& cases);
+[[nodiscard]] std::vector<const scenario::Case*> without_skipped(
+    const Baseline& baseline, const std::vector<const scenario::Case*>& cases);
 
 // Puts the others of `cases`, as skipped with their reason, where they belong among the results,
 // which are those of without_skipped(baseline, cases) in that order.
-void add_skipped(const Baseline& baseline, const std::vector<const Case*>& cases,
-                 SuiteResult& result);
+void add_skipped(const Baseline& baseline, const std::vector<const scenario::Case*>& cases,
+                 run::SuiteResult& result);
 
 struct BaselineRun {
   Date today;                // UTC
@@ -97,11 +97,11 @@ struct BaselineRun {
 
 // Would `result`, fresh from the run, become an expected failure? For progress while cases run.
 [[nodiscard]] bool expects(const Baseline& baseline, const BaselineRun& run,
-                           const CaseResult& result);
+                           const run::CaseResult& result);
 
 // Changes the verdicts of `result`, and says what is wrong with the baseline (baseline_complaints:
 // each fails the run) and what is merely of interest (baseline_notes). Afterwards the summary is to
 // be made again.
-void apply(const Baseline& baseline, const BaselineRun& run, SuiteResult& result);
+void apply(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

@@ -7,12 +7,13 @@
 
 #include <fmt/format.h>
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
 constexpr std::array kLists = {BaselineList::kFail, BaselineList::kFlaky, BaselineList::kSkip};
-constexpr std::array kStatuses = {Verdict::kPassed, Verdict::kFailed, Verdict::kInconclusive};
+constexpr std::array kStatuses = {run::Verdict::kPassed, run::Verdict::kFailed,
+                                  run::Verdict::kInconclusive};
 constexpr std::int64_t kMostCases = 100'000;
 
 std::string_view trimmed(std::string_view text) {
@@ -111,7 +112,7 @@ void keep_comments(const std::vector<std::string>& lines, std::vector<Thing> thi
 
 class BaselineLoader {
  public:
-  BaselineLoader(const SourceFile& file, std::vector<LoadError>& errors)
+  BaselineLoader(const scenario::SourceFile& file, std::vector<scenario::LoadError>& errors)
       : file_(file), errors_(errors), reader_(file.name, errors) {}
 
   std::optional<Baseline> load() {
@@ -122,9 +123,10 @@ class BaselineLoader {
                                                               "skip"};
     if (!reader_.check_map(*root, "a baseline", kKeys, {"version"})) return std::nullopt;
     baseline_.file = file_.name;
-    load_version(YamlReader::member(*root, "version"));
-    load_sut(YamlReader::member(*root, "sut"));
-    for (const BaselineList list : kLists) load_list(YamlReader::member(*root, name(list)), list);
+    load_version(scenario::YamlReader::member(*root, "version"));
+    load_sut(scenario::YamlReader::member(*root, "sut"));
+    for (const BaselineList list : kLists)
+      load_list(scenario::YamlReader::member(*root, name(list)), list);
     if (errors_.size() > before) return std::nullopt;
     in_order_of_the_file();
     std::vector<Thing> things;
@@ -181,7 +183,7 @@ class BaselineLoader {
 
   void load_entry(const YAML::Node& node, BaselineList list) {
     if (!check_keys(node, list)) return;
-    const YAML::Node id = YamlReader::member(node, "case");
+    const YAML::Node id = scenario::YamlReader::member(node, "case");
     const auto cases = reader_.text(id, "case");
     if (!cases) return;
     if (!is_case_glob(*cases)) {
@@ -190,21 +192,21 @@ class BaselineLoader {
     BaselineEntry entry{.list = list, .cases = *cases};
     entry.position = reader_.position(node);
     entry.signature = text_of(node, "signature");
-    check_signature(YamlReader::member(node, "signature"), entry.signature);
-    const YAML::Node reason = YamlReader::member(node, "reason");
+    check_signature(scenario::YamlReader::member(node, "signature"), entry.signature);
+    const YAML::Node reason = scenario::YamlReader::member(node, "reason");
     // A missing reason fails the run, whichever way it is missing.
     if (reason.IsDefined() && !reason.IsNull()) {
       entry.reason = std::string(trimmed(text_of(node, "reason")));
     }
     entry.ticket = text_of(node, "ticket");
-    load_expires(YamlReader::member(node, "expires"), entry);
-    load_max(YamlReader::member(node, "max"), entry);
-    load_statuses(YamlReader::member(node, "statuses"), entry);
+    load_expires(scenario::YamlReader::member(node, "expires"), entry);
+    load_max(scenario::YamlReader::member(node, "max"), entry);
+    load_statuses(scenario::YamlReader::member(node, "statuses"), entry);
     baseline_.entries.push_back(std::move(entry));
   }
 
   std::string text_of(const YAML::Node& map, std::string_view key) {
-    const YAML::Node node = YamlReader::member(map, key);
+    const YAML::Node node = scenario::YamlReader::member(map, key);
     return node.IsDefined() ? reader_.text(node, key).value_or("") : "";
   }
 
@@ -242,7 +244,7 @@ class BaselineLoader {
     const std::size_t before = errors_.size();
     reader_.for_each_text(node, "statuses", [&](const std::string& word, const YAML::Node& item) {
       const auto found = std::find_if(kStatuses.begin(), kStatuses.end(),
-                                      [&](Verdict verdict) { return name(verdict) == word; });
+                                      [&](run::Verdict verdict) { return name(verdict) == word; });
       if (found == kStatuses.end()) {
         reader_.complain(item,
                          "statuses may have passed, failed and inconclusive, not \"" + word + "\"");
@@ -266,15 +268,16 @@ class BaselineLoader {
                      });
   }
 
-  const SourceFile& file_;
-  std::vector<LoadError>& errors_;
-  YamlReader reader_;
+  const scenario::SourceFile& file_;
+  std::vector<scenario::LoadError>& errors_;
+  scenario::YamlReader reader_;
   Baseline baseline_;
 };
 
 // --- lists ------------------------------------------------------------------------------------
 
-std::optional<Baseline> load_list(const SourceFile& file, std::vector<LoadError>& errors) {
+std::optional<Baseline> load_list(const scenario::SourceFile& file,
+                                  std::vector<scenario::LoadError>& errors) {
   const std::size_t before = errors.size();
   Baseline baseline = empty_baseline(file.name);
   std::vector<std::string> loose;
@@ -313,7 +316,7 @@ void append_lines(std::string& out, const std::vector<std::string>& lines, const
 std::string scalar(const std::string& text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  const bool plain = !text.empty() && text[0] != '-' && !is_retyped(text) &&
+  const bool plain = !text.empty() && text[0] != '-' && !scenario::is_retyped(text) &&
                      text.find_first_not_of(kPlain) == std::string::npos;
   if (plain) return text;
   YAML::Emitter emitter;
@@ -327,7 +330,7 @@ void append_entry(std::string& out, const BaselineEntry& entry) {
   if (entry.max) out += fmt::format("    max: {}\n", *entry.max);
   if (!entry.statuses.empty()) {
     std::string words;
-    for (const Verdict status : entry.statuses) {
+    for (const run::Verdict status : entry.statuses) {
       words += (words.empty() ? "" : ", ") + std::string(name(status));
     }
     out += "    statuses: [" + words + "]\n";
@@ -382,7 +385,8 @@ std::string to_yaml(const Baseline& baseline) {
 
 }  // namespace
 
-std::optional<Baseline> load_baseline(const SourceFile& file, std::vector<LoadError>& errors) {
+std::optional<Baseline> load_baseline(const scenario::SourceFile& file,
+                                      std::vector<scenario::LoadError>& errors) {
   if (empty_baseline(file.name).text_list) return load_list(file, errors);
   return BaselineLoader(file, errors).load();
 }
@@ -391,8 +395,8 @@ Baseline empty_baseline(const std::string& file) {
   return {.file = file, .text_list = !file.ends_with(".yaml") && !file.ends_with(".yml")};
 }
 
-void check_overlaps(const Baseline& baseline, const std::vector<Case>& cases,
-                    std::vector<LoadError>& errors) {
+void check_overlaps(const Baseline& baseline, const std::vector<scenario::Case>& cases,
+                    std::vector<scenario::LoadError>& errors) {
   std::set<std::pair<const BaselineEntry*, const BaselineEntry*>> told;
   const auto complain = [&](const BaselineEntry& first, const BaselineEntry& second,
                             const std::string& id) {
@@ -401,7 +405,7 @@ void check_overlaps(const Baseline& baseline, const std::vector<Case>& cases,
                       fmt::format("{} is in {} here, and in {} at {} already: keep one of the two",
                                   id, name(second.list), name(first.list), place(first))});
   };
-  for (const Case& test_case : cases) {
+  for (const scenario::Case& test_case : cases) {
     const BaselineEntry* first = nullptr;
     for (const BaselineEntry& entry : baseline.entries) {
       if (!matches(entry, test_case.id)) continue;
@@ -421,4 +425,4 @@ std::string to_text(const Baseline& baseline) {
   return baseline.text_list ? to_list(baseline) : to_yaml(baseline);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

@@ -8,10 +8,10 @@
 
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -21,9 +21,10 @@ using testing::StartsWith;
 
 // The baseline in a file of that text. A test whose text is wrong stops with the complaint.
 Baseline loaded(const std::string& text, const std::string& name = "known.yaml") {
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   auto baseline = load_baseline({name, text}, errors);
-  for (const LoadError& error : errors) std::fprintf(stderr, "%s\n", describe(error).c_str());
+  for (const scenario::LoadError& error : errors)
+    std::fprintf(stderr, "%s\n", describe(error).c_str());
   FENCEPOST_CHECK(baseline.has_value());
   FENCEPOST_CHECK(errors.empty());
   return std::move(*baseline);
@@ -32,15 +33,15 @@ Baseline loaded(const std::string& text, const std::string& name = "known.yaml")
 // The complaints about it.
 std::vector<std::string> complaints(const std::string& text,
                                     const std::string& name = "known.yaml") {
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   EXPECT_FALSE(load_baseline({name, text}, errors).has_value());
   std::vector<std::string> out;
-  for (const LoadError& error : errors) out.push_back(describe(error));
+  for (const scenario::LoadError& error : errors) out.push_back(describe(error));
   return out;
 }
 
-std::vector<Case> cases_of(const std::vector<std::string>& ids) {
-  std::vector<Case> out;
+std::vector<scenario::Case> cases_of(const std::vector<std::string>& ids) {
+  std::vector<scenario::Case> out;
   for (const std::string& id : ids) {
     out.push_back(case_of({.id = id, .steps = "- get: k\n  expect: missing\n"}));
   }
@@ -48,10 +49,10 @@ std::vector<Case> cases_of(const std::vector<std::string>& ids) {
 }
 
 std::vector<std::string> overlaps(const std::string& text, const std::vector<std::string>& ids) {
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   check_overlaps(loaded(text), cases_of(ids), errors);
   std::vector<std::string> out;
-  for (const LoadError& error : errors) out.push_back(describe(error));
+  for (const scenario::LoadError& error : errors) out.push_back(describe(error));
   return out;
 }
 
@@ -92,7 +93,7 @@ TEST(BaselineFile, ReadsEveryMember) {
   EXPECT_EQ(baseline.entries[1].signature, "");
   const BaselineEntry& late = baseline.entries[2];
   EXPECT_EQ(late.list, BaselineList::kFlaky);
-  EXPECT_THAT(late.statuses, ElementsAre(Verdict::kPassed, Verdict::kInconclusive));
+  EXPECT_THAT(late.statuses, ElementsAre(run::Verdict::kPassed, run::Verdict::kInconclusive));
   EXPECT_EQ(to_string(*late.expires), "2028-02-29");
   EXPECT_EQ(place(late), "known.yaml:9");
   EXPECT_EQ(baseline.entries[3].list, BaselineList::kSkip);
@@ -320,4 +321,4 @@ TEST(BaselineList, IsWrittenAsAList) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

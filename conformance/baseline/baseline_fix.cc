@@ -8,16 +8,17 @@
 
 #include "conformance/run/signature.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 namespace {
 
 // Nothing when every case was decided.
-std::string undecided(const Baseline& baseline, const SuiteResult& result) {
+std::string undecided(const Baseline& baseline, const run::SuiteResult& result) {
   if (result.endpoint_lost) return "the endpoint was lost during the run";
   if (result.interrupted) return "the run was interrupted";
-  for (const CaseResult& entry : result.cases) {
-    const bool open = entry.verdict == Verdict::kInconclusive || entry.verdict == Verdict::kLost ||
-                      entry.verdict == Verdict::kNotRun;
+  for (const run::CaseResult& entry : result.cases) {
+    const bool open = entry.verdict == run::Verdict::kInconclusive ||
+                      entry.verdict == run::Verdict::kLost ||
+                      entry.verdict == run::Verdict::kNotRun;
     const BaselineEntry* known = find(baseline, entry.test_case->id);
     if (open && (known == nullptr || judge(*known, entry) != Finding::kAsExpected)) {
       return fmt::format("{} is {}", entry.test_case->id, name(entry.verdict));
@@ -28,18 +29,18 @@ std::string undecided(const Baseline& baseline, const SuiteResult& result) {
 
 class Fix {
  public:
-  Fix(const Baseline& baseline, const SuiteResult& result) : old_(baseline), result_(result) {
+  Fix(const Baseline& baseline, const run::SuiteResult& result) : old_(baseline), result_(result) {
     fixed_.baseline = baseline;
     fixed_.baseline.entries.clear();
   }
 
-  FixedBaseline run(const Catalogue& catalogue, bool strict) {
+  FixedBaseline run(const scenario::Catalogue& catalogue, bool strict) {
     for (const BaselineEntry& entry : old_.entries) take(entry);
     std::vector<std::string>& footer = fixed_.baseline.footer;
     footer.insert(footer.begin(), carried_.begin(), carried_.end());
-    for (const CaseResult& result : result_.cases) {
+    for (const run::CaseResult& result : result_.cases) {
       const bool counts =
-          result.verdict == Verdict::kFailed && !is_warning(result, catalogue, strict);
+          result.verdict == run::Verdict::kFailed && !is_warning(result, catalogue, strict);
       if (!counts || find(old_, result.test_case->id) != nullptr) continue;
       BaselineEntry entry{.cases = result.test_case->id};
       if (!old_.text_list) entry.signature = signature(result);
@@ -55,8 +56,8 @@ class Fix {
   }
 
   void take(const BaselineEntry& entry) {
-    std::vector<const CaseResult*> matching;
-    for (const CaseResult& result : result_.cases) {
+    std::vector<const run::CaseResult*> matching;
+    for (const run::CaseResult& result : result_.cases) {
       if (matches(entry, result.test_case->id)) matching.push_back(&result);
     }
     if (matching.empty()) {
@@ -70,9 +71,10 @@ class Fix {
     }
   }
 
-  void take_failing(const BaselineEntry& entry, const std::vector<const CaseResult*>& matching) {
+  void take_failing(const BaselineEntry& entry,
+                    const std::vector<const run::CaseResult*>& matching) {
     std::map<Finding, std::size_t> found;
-    for (const CaseResult* result : matching) ++found[judge(entry, *result)];
+    for (const run::CaseResult* result : matching) ++found[judge(entry, *result)];
     const std::size_t passing = found[Finding::kUnexpectedPass];
     const std::size_t failing = found[Finding::kAsExpected] + found[Finding::kOtherSignature];
     const bool too_many = is_glob(entry) && failing > entry.max.value_or(kDefaultMax);
@@ -85,8 +87,8 @@ class Fix {
       BaselineEntry updated = entry;
       updated.signature = signature(*matching.front());
       change("changed", entry.cases,
-             fmt::format("signature {} was {}", quoted_signature(updated.signature),
-                         quoted_signature(entry.signature)));
+             fmt::format("signature {} was {}", run::quoted_signature(updated.signature),
+                         run::quoted_signature(entry.signature)));
       keep(std::move(updated));
     } else {
       split(entry, matching);
@@ -94,11 +96,11 @@ class Fix {
   }
 
   // Entries of their own for those that do not pass.
-  void split(const BaselineEntry& entry, const std::vector<const CaseResult*>& matching) {
+  void split(const BaselineEntry& entry, const std::vector<const run::CaseResult*>& matching) {
     std::vector<std::string> above = entry.above;
     std::string ids;
-    for (const CaseResult* result : matching) {
-      if (result->verdict == Verdict::kPassed) continue;
+    for (const run::CaseResult* result : matching) {
+      if (result->verdict == run::Verdict::kPassed) continue;
       BaselineEntry single = entry;
       single.cases = result->test_case->id;
       single.max.reset();
@@ -125,19 +127,20 @@ class Fix {
   }
 
   const Baseline& old_;
-  const SuiteResult& result_;
+  const run::SuiteResult& result_;
   FixedBaseline fixed_;
   std::vector<std::string> carried_;  // comments that wait for the next entry
 };
 
 }  // namespace
 
-Result<FixedBaseline, std::string> fix_baseline(const Baseline& baseline, const SuiteResult& result,
-                                                const Catalogue& catalogue, bool strict) {
+Result<FixedBaseline, std::string> fix_baseline(const Baseline& baseline,
+                                                const run::SuiteResult& result,
+                                                const scenario::Catalogue& catalogue, bool strict) {
   if (std::string reason = undecided(baseline, result); !reason.empty()) {
     return fail(std::move(reason));
   }
   return Fix(baseline, result).run(catalogue, strict);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

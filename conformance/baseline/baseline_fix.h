@@ -9,7 +9,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 
 struct FixedBaseline {
   Baseline baseline;
@@ -24,8 +24,8 @@ struct FixedBaseline {
 // that end in a way of their own. Reasons, tickets and comments are kept. The error says why the
 // run shows too little: cases that were lost, not run or not decided.
 [[nodiscard]] Result<FixedBaseline, std::string> fix_baseline(const Baseline& baseline,
-                                                              const SuiteResult& result,
-                                                              const Catalogue& catalogue,
+                                                              const run::SuiteResult& result,
+                                                              const scenario::Catalogue& catalogue,
                                                               bool strict);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

@@ -9,10 +9,10 @@
 #include "conformance/baseline/baseline_file.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -22,7 +22,7 @@ const std::string kSignature = "R-MUST-1: wrong | got 2";
 
 struct Told {
   std::string id;
-  Verdict verdict = Verdict::kPassed;
+  run::Verdict verdict = run::Verdict::kPassed;
   std::string requirement = "R-MUST-1";
   std::string actual = "2";
 };
@@ -32,25 +32,26 @@ struct Sample {
     cases.reserve(all.size());
     for (const Told& told : all) {
       cases.push_back(case_of({.id = told.id, .requirements = told.requirement, .steps = kSteps}));
-      CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
-      if (told.verdict == Verdict::kFailed) {
+      run::CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
+      if (told.verdict == run::Verdict::kFailed) {
         entry.requirement = told.requirement;
         entry.message = "wrong";
         entry.actual = told.actual;
       }
       result.cases.push_back(std::move(entry));
     }
-    summarize(result, catalogue(), false);
+    run::summarize(result, catalogue(), false);
   }
 
-  std::vector<Case> cases;
-  SuiteResult result;
+  std::vector<scenario::Case> cases;
+  run::SuiteResult result;
 };
 
 Baseline loaded(const std::string& text, const std::string& name) {
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   auto baseline = load_baseline({name, text}, errors);
-  for (const LoadError& error : errors) std::fprintf(stderr, "%s\n", describe(error).c_str());
+  for (const scenario::LoadError& error : errors)
+    std::fprintf(stderr, "%s\n", describe(error).c_str());
   FENCEPOST_CHECK(baseline.has_value());
   return std::move(*baseline);
 }
@@ -79,16 +80,16 @@ TEST(BaselineFix, ChangesNothingThatIsRight) {
                            "'\n    reason: why\n  - case: 'x.*'\n    reason: why\nskip:\n"
                            "  - case: crash\n    reason: why\n";
   const Fixed out = fixed(text, {{"good"},
-                                 {"bad", Verdict::kFailed},
-                                 {"x.1", Verdict::kFailed},
-                                 {"x.2", Verdict::kFailed, "R-MUST-2", "3"},
-                                 {"crash", Verdict::kSkipped}});
+                                 {"bad", run::Verdict::kFailed},
+                                 {"x.1", run::Verdict::kFailed},
+                                 {"x.2", run::Verdict::kFailed, "R-MUST-2", "3"},
+                                 {"crash", run::Verdict::kSkipped}});
   EXPECT_THAT(out.changes, IsEmpty());
   EXPECT_EQ(out.text, text);
 }
 
 TEST(BaselineFix, AddsFailuresWithoutAReason) {
-  const Fixed out = fixed("version: 1\n", {{"good"}, {"bad", Verdict::kFailed}});
+  const Fixed out = fixed("version: 1\n", {{"good"}, {"bad", run::Verdict::kFailed}});
   EXPECT_EQ(out.text, "version: 1\nfail:\n  - case: bad\n    signature: '" + kSignature +
                           "'\n    reason: ''\n");
   EXPECT_THAT(out.changes, ElementsAre("added bad: it fails; its reason is yours to write"));
@@ -96,7 +97,7 @@ TEST(BaselineFix, AddsFailuresWithoutAReason) {
 }
 
 TEST(BaselineFix, AddsWarningsOnlyWhereTheyFailTheRun) {
-  const std::vector<Told> told = {{"odd", Verdict::kFailed, "R-SHOULD-1"}};
+  const std::vector<Told> told = {{"odd", run::Verdict::kFailed, "R-SHOULD-1"}};
   EXPECT_THAT(fixed("version: 1\n", told).changes, IsEmpty());
   EXPECT_THAT(fixed("version: 1\n", told, true).changes, ElementsAre(HasSubstr("added odd")));
   // One that is there already stays.
@@ -120,7 +121,7 @@ TEST(BaselineFix, FollowsTheSignatureAndKeepsTheRest) {
   const Fixed out = fixed(
       "version: 1\nfail:\n  # about it\n  - case: bad\n    signature: old's\n    reason: why\n"
       "    ticket: T-1\n    expires: 2020-01-01\n",
-      {{"bad", Verdict::kFailed}});
+      {{"bad", run::Verdict::kFailed}});
   EXPECT_EQ(out.text, "version: 1\nfail:\n  # about it\n  - case: bad\n    signature: '" +
                           kSignature +
                           "'\n    reason: why\n    ticket: T-1\n    expires: 2020-01-01\n");
@@ -130,10 +131,10 @@ TEST(BaselineFix, FollowsTheSignatureAndKeepsTheRest) {
 TEST(BaselineFix, SplitsAGlobWhoseCasesDoNotAllFailAlike) {
   const Fixed out = fixed("version: 1\nfail:\n  # scan\n  - {case: 'x.*', max: 5, signature: '" +
                               kSignature + "', reason: why, ticket: T-1}\n",
-                          {{"x.1", Verdict::kFailed},
+                          {{"x.1", run::Verdict::kFailed},
                            {"x.2"},
-                           {"x.3", Verdict::kFailed, "R-MUST-1", "3"},
-                           {"x.4", Verdict::kSkipped}});
+                           {"x.3", run::Verdict::kFailed, "R-MUST-1", "3"},
+                           {"x.4", run::Verdict::kSkipped}});
   EXPECT_EQ(out.text, "version: 1\nfail:\n  # scan\n  - case: x.1\n    signature: '" + kSignature +
                           "'\n    reason: why\n    ticket: T-1\n  - case: x.3\n    signature: "
                           "'R-MUST-1: wrong | got 3'\n    reason: why\n    ticket: T-1\n"
@@ -146,7 +147,8 @@ TEST(BaselineFix, SplitsAGlobWhoseCasesDoNotAllFailAlike) {
 // Somebody has to decide whether so much may be hidden.
 TEST(BaselineFix, LeavesAGlobThatCoversTooMuch) {
   const std::string text = "version: 1\nfail:\n  - case: 'x.*'\n    max: 1\n    reason: why\n";
-  const Fixed out = fixed(text, {{"x.1", Verdict::kFailed}, {"x.2", Verdict::kFailed}, {"x.3"}});
+  const Fixed out =
+      fixed(text, {{"x.1", run::Verdict::kFailed}, {"x.2", run::Verdict::kFailed}, {"x.3"}});
   EXPECT_EQ(out.text, text);
   EXPECT_THAT(out.changes, IsEmpty());
 }
@@ -155,8 +157,9 @@ TEST(BaselineFix, LeavesEntriesOfCasesThatTellNothing) {
   const std::string text =
       "version: 1\nfail:\n  - case: cannot\n    signature: s\n    reason: why\nflaky:\n"
       "  - case: f\n    statuses: [passed, inconclusive]\n    reason: why\n";
-  for (const Verdict verdict : {Verdict::kPassed, Verdict::kFailed, Verdict::kInconclusive}) {
-    const Fixed out = fixed(text, {{"cannot", Verdict::kSkipped}, {"f", verdict}});
+  for (const run::Verdict verdict :
+       {run::Verdict::kPassed, run::Verdict::kFailed, run::Verdict::kInconclusive}) {
+    const Fixed out = fixed(text, {{"cannot", run::Verdict::kSkipped}, {"f", verdict}});
     EXPECT_EQ(out.text, text);
     EXPECT_THAT(out.changes, IsEmpty());
   }
@@ -166,7 +169,7 @@ TEST(BaselineFix, KeepsHeadingsOfEntriesThatGo) {
   EXPECT_EQ(fixed("# Header.\nversion: 1\nfail:\n  # Heading.\n\n  # About good.\n"
                   "  - {case: good, reason: r}\n  # About bad.\n  - {case: bad, reason: r}\n"
                   "  # Last.\n\n  # About gone.\n  - {case: gone, reason: r}\n# End.\n",
-                  {{"good"}, {"bad", Verdict::kFailed}})
+                  {{"good"}, {"bad", run::Verdict::kFailed}})
                 .text,
             "# Header.\nversion: 1\nfail:\n  # Heading.\n\n  # About bad.\n  - case: bad\n"
             "    reason: r\n# Last.\n\n# End.\n");
@@ -175,13 +178,14 @@ TEST(BaselineFix, KeepsHeadingsOfEntriesThatGo) {
 TEST(BaselineFix, WritesListsAsLists) {
   const Fixed out =
       fixed("# Known.\na  # why\n# About b.\nb  # why\n",
-            {{"a", Verdict::kFailed}, {"b"}, {"c", Verdict::kFailed}}, false, "known");
+            {{"a", run::Verdict::kFailed}, {"b"}, {"c", run::Verdict::kFailed}}, false, "known");
   EXPECT_EQ(out.text, "# Known.\na  # why\nc\n");
   EXPECT_THAT(out.changes, ElementsAre("removed b: it passes", HasSubstr("added c")));
 }
 
 TEST(BaselineFix, NeedsARunThatDecidesEveryCase) {
-  for (const Verdict verdict : {Verdict::kInconclusive, Verdict::kLost, Verdict::kNotRun}) {
+  for (const run::Verdict verdict :
+       {run::Verdict::kInconclusive, run::Verdict::kLost, run::Verdict::kNotRun}) {
     EXPECT_EQ(refusal("version: 1\n", Sample({{"good"}, {"open", verdict}})),
               "open is " + std::string(name(verdict)));
     EXPECT_NE(refusal("version: 1\nfail: [{case: open, reason: r}]\n", Sample({{"open", verdict}})),
@@ -193,8 +197,8 @@ TEST(BaselineFix, NeedsARunThatDecidesEveryCase) {
   Sample stopped({{"good"}});
   stopped.result.interrupted = true;
   EXPECT_EQ(refusal("version: 1\n", stopped), "the run was interrupted");
-  EXPECT_EQ(refusal("version: 1\n", Sample({{"good"}, {"cannot", Verdict::kSkipped}})), "");
+  EXPECT_EQ(refusal("version: 1\n", Sample({{"good"}, {"cannot", run::Verdict::kSkipped}})), "");
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

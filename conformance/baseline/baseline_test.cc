@@ -10,10 +10,10 @@
 #include "conformance/run/signature.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -31,7 +31,7 @@ Date day(int number) {
 
 struct Told {
   std::string id;
-  Verdict verdict = Verdict::kPassed;
+  run::Verdict verdict = run::Verdict::kPassed;
   std::string requirement = "R-MUST-1";
   std::string actual = "2";
 };
@@ -42,8 +42,8 @@ struct Sample {
     cases.reserve(all.size());
     for (const Told& told : all) {
       cases.push_back(case_of({.id = told.id, .requirements = told.requirement, .steps = kSteps}));
-      CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
-      if (told.verdict == Verdict::kFailed || told.verdict == Verdict::kInconclusive) {
+      run::CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
+      if (told.verdict == run::Verdict::kFailed || told.verdict == run::Verdict::kInconclusive) {
         entry.requirement = told.requirement;
         entry.message = "wrong";
         entry.expected = "1";
@@ -52,11 +52,11 @@ struct Sample {
       }
       result.cases.push_back(std::move(entry));
     }
-    summarize(result, catalogue(), false);
+    run::summarize(result, catalogue(), false);
   }
 
-  std::vector<Case> cases;
-  SuiteResult result;
+  std::vector<scenario::Case> cases;
+  run::SuiteResult result;
 };
 
 Baseline baseline_of(std::vector<BaselineEntry> entries) {
@@ -69,7 +69,7 @@ BaselineEntry fails(const std::string& cases, const std::string& signature = "")
   return {.cases = cases, .signature = signature, .reason = "because", .ticket = "T-1"};
 }
 
-BaselineEntry flaky(const std::string& cases, std::set<Verdict> statuses) {
+BaselineEntry flaky(const std::string& cases, std::set<run::Verdict> statuses) {
   return {.list = BaselineList::kFlaky,
           .cases = cases,
           .reason = "because",
@@ -81,13 +81,13 @@ BaselineEntry skips(const std::string& cases) {
 }
 
 // What the program does after a run.
-SuiteResult applied(const std::vector<Told>& told, const std::vector<BaselineEntry>& entries,
-                    bool whole_suite = true) {
+run::SuiteResult applied(const std::vector<Told>& told, const std::vector<BaselineEntry>& entries,
+                         bool whole_suite = true) {
   static std::deque<Sample> kept;  // results point to the cases of their sample
   kept.emplace_back(told);
-  SuiteResult result = kept.back().result;
+  run::SuiteResult result = kept.back().result;
   apply(baseline_of(entries), {.today = kToday, .whole_suite = whole_suite}, result);
-  summarize(result, catalogue(), false);
+  run::summarize(result, catalogue(), false);
   return result;
 }
 
@@ -95,32 +95,32 @@ SuiteResult applied(const std::vector<Told>& told, const std::vector<BaselineEnt
 
 TEST(Baseline, MakesAnExpectedFailureOfAKnownOne) {
   for (const std::string& signature : {std::string(), kSignature}) {
-    const SuiteResult result =
-        applied({{"good"}, {"bad", Verdict::kFailed}}, {fails("bad", signature)});
-    EXPECT_EQ(result.cases[1].verdict, Verdict::kExpectedFailure);
+    const run::SuiteResult result =
+        applied({{"good"}, {"bad", run::Verdict::kFailed}}, {fails("bad", signature)});
+    EXPECT_EQ(result.cases[1].verdict, run::Verdict::kExpectedFailure);
     EXPECT_EQ(result.cases[1].baseline, "because, T-1");
     EXPECT_EQ(result.summary.expected_failures, 1U);
     EXPECT_EQ(result.summary.passed, 1U);
     EXPECT_EQ(result.summary.failed, 0U);
     EXPECT_THAT(result.baseline_complaints, IsEmpty());
     EXPECT_THAT(result.baseline_notes, IsEmpty());
-    EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+    EXPECT_EQ(exit_code(result), run::ExitCode::kConformant);
   }
 }
 
 TEST(Baseline, LeavesAloneWhatItDoesNotName) {
-  const SuiteResult result =
-      applied({{"known", Verdict::kFailed}, {"new", Verdict::kFailed}}, {fails("known")});
-  EXPECT_EQ(result.cases[1].verdict, Verdict::kFailed);
+  const run::SuiteResult result =
+      applied({{"known", run::Verdict::kFailed}, {"new", run::Verdict::kFailed}}, {fails("known")});
+  EXPECT_EQ(result.cases[1].verdict, run::Verdict::kFailed);
   EXPECT_EQ(result.cases[1].baseline, "");
   EXPECT_EQ(result.cases[1].message, "wrong");
-  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
 TEST(Baseline, RefusesAPassThatItDoesNotExpect) {
-  const SuiteResult result = applied({{"good"}}, {fails("good", kSignature)});
-  const CaseResult& entry = result.cases[0];
-  EXPECT_EQ(entry.verdict, Verdict::kFailed);
+  const run::SuiteResult result = applied({{"good"}}, {fails("good", kSignature)});
+  const run::CaseResult& entry = result.cases[0];
+  EXPECT_EQ(entry.verdict, run::Verdict::kFailed);
   EXPECT_TRUE(entry.unexpected_pass);
   EXPECT_EQ(
       entry.message,
@@ -133,23 +133,24 @@ TEST(Baseline, RefusesAPassThatItDoesNotExpect) {
   EXPECT_EQ(result.summary.failed, 1U);
   EXPECT_THAT(result.baseline_complaints,
               ElementsAre("known.yaml:10: good passes: remove the entry"));
-  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
 // It is the baseline that is wrong, whatever the level of the rule.
 TEST(Baseline, MakesNoWarningOfAPassThatItDoesNotExpect) {
-  const SuiteResult result = applied({{"good", Verdict::kPassed, "R-SHOULD-1"}}, {fails("good")});
+  const run::SuiteResult result =
+      applied({{"good", run::Verdict::kPassed, "R-SHOULD-1"}}, {fails("good")});
   EXPECT_EQ(result.summary.failed, 1U);
   EXPECT_EQ(result.summary.warnings, 0U);
   EXPECT_FALSE(is_warning(result.cases[0], catalogue(), false));
-  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
 TEST(Baseline, KeepsAFailureOfAnotherKind) {
-  const SuiteResult result =
-      applied({{"bad", Verdict::kFailed, "R-MUST-1", "it's 3"}}, {fails("bad", kSignature)});
-  const CaseResult& entry = result.cases[0];
-  EXPECT_EQ(entry.verdict, Verdict::kFailed);
+  const run::SuiteResult result =
+      applied({{"bad", run::Verdict::kFailed, "R-MUST-1", "it's 3"}}, {fails("bad", kSignature)});
+  const run::CaseResult& entry = result.cases[0];
+  EXPECT_EQ(entry.verdict, run::Verdict::kFailed);
   EXPECT_FALSE(entry.unexpected_pass);
   EXPECT_EQ(entry.message,
             "wrong; this is not the failure that known.yaml:10 knows: its signature is "
@@ -161,13 +162,14 @@ TEST(Baseline, KeepsAFailureOfAnotherKind) {
   EXPECT_THAT(result.baseline_complaints,
               ElementsAre(AllOf(StartsWith("known.yaml:10: bad fails with another signature"),
                                 HasSubstr("'R-MUST-1: wrong | want 1 | got it''s 3'"))));
-  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
 TEST(Baseline, TakesTheSignatureBeforeItChangesTheMessage) {
   for (const BaselineEntry& entry :
-       {fails("bad", "other"), flaky("bad", {Verdict::kPassed, Verdict::kInconclusive})}) {
-    Sample run({{"bad", Verdict::kFailed}});
+       {fails("bad", "other"),
+        flaky("bad", {run::Verdict::kPassed, run::Verdict::kInconclusive})}) {
+    Sample run({{"bad", run::Verdict::kFailed}});
     run.result.cases[0].signature.clear();
     apply(baseline_of({entry}), {.today = kToday, .whole_suite = true}, run.result);
     EXPECT_NE(run.result.cases[0].message, "wrong");
@@ -177,149 +179,158 @@ TEST(Baseline, TakesTheSignatureBeforeItChangesTheMessage) {
 
 // A warning alone fails no run; an entry that is out of date does.
 TEST(Baseline, FailsTheRunForAWarningOfAnotherKind) {
-  const SuiteResult result =
-      applied({{"odd", Verdict::kFailed, "R-SHOULD-1"}}, {fails("odd", kSignature)});
+  const run::SuiteResult result =
+      applied({{"odd", run::Verdict::kFailed, "R-SHOULD-1"}}, {fails("odd", kSignature)});
   EXPECT_EQ(result.summary.warnings, 1U);
   EXPECT_THAT(result.baseline_complaints, SizeIs(1));
-  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
 TEST(Baseline, CountsAKnownWarningAsAnExpectedFailure) {
-  const SuiteResult result = applied({{"odd", Verdict::kFailed, "R-SHOULD-1"}}, {fails("odd")});
+  const run::SuiteResult result =
+      applied({{"odd", run::Verdict::kFailed, "R-SHOULD-1"}}, {fails("odd")});
   EXPECT_EQ(result.summary.warnings, 0U);
   EXPECT_EQ(result.summary.expected_failures, 1U);
-  EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kConformant);
 }
 
 // --- entries that are wrong ---------------------------------------------------------------------
 
 TEST(Baseline, ComplainsOfAnEntryThatMatchesNoCase) {
-  for (const BaselineEntry& entry : {fails("gone"), fails("gone.*"), skips("gone"),
-                                     flaky("gone", {Verdict::kPassed, Verdict::kFailed})}) {
-    const SuiteResult result = applied({{"good"}}, {entry});
+  for (const BaselineEntry& entry :
+       {fails("gone"), fails("gone.*"), skips("gone"),
+        flaky("gone", {run::Verdict::kPassed, run::Verdict::kFailed})}) {
+    const run::SuiteResult result = applied({{"good"}}, {entry});
     EXPECT_THAT(result.baseline_complaints,
                 ElementsAre(AllOf(StartsWith("known.yaml:10: gone"),
                                   HasSubstr("matches no case: remove the entry"))));
-    EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+    EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
   }
 }
 
 TEST(Baseline, CannotTellOfCasesThatWereNotSelected) {
-  const SuiteResult result =
+  const run::SuiteResult result =
       applied({{"good"}}, {fails("elsewhere"), fails("elsewhere.too")}, false);
   EXPECT_THAT(result.baseline_complaints, IsEmpty());
   EXPECT_THAT(
       result.baseline_notes,
       ElementsAre("not judged, since this run selects none of their cases: 2 of 2 entries"));
-  EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kConformant);
   // What was selected is judged as ever.
-  EXPECT_EQ(exit_code(applied({{"good"}}, {fails("good")}, false)), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(applied({{"good"}}, {fails("good")}, false)), run::ExitCode::kFailed);
 }
 
 TEST(Baseline, ComplainsOfAnEntryWithoutReason) {
-  for (BaselineEntry entry : {fails("bad"), fails("gone"), flaky("bad", {Verdict::kFailed})}) {
+  for (BaselineEntry entry : {fails("bad"), fails("gone"), flaky("bad", {run::Verdict::kFailed})}) {
     entry.reason.clear();
     entry.ticket.clear();
-    const SuiteResult result = applied({{"bad", Verdict::kFailed}}, {entry}, false);
+    const run::SuiteResult result = applied({{"bad", run::Verdict::kFailed}}, {entry}, false);
     EXPECT_THAT(result.baseline_complaints,
                 ElementsAre("known.yaml:10: " + entry.cases +
                             " has no reason: say why it is in the baseline"));
-    EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+    EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
   }
 }
 
 TEST(Baseline, TakesAFailureWithoutReasonForKnown) {
   BaselineEntry entry = fails("bad");
   entry.reason.clear();
-  const SuiteResult result = applied({{"bad", Verdict::kFailed}}, {entry});
-  EXPECT_EQ(result.cases[0].verdict, Verdict::kExpectedFailure);
+  const run::SuiteResult result = applied({{"bad", run::Verdict::kFailed}}, {entry});
+  EXPECT_EQ(result.cases[0].verdict, run::Verdict::kExpectedFailure);
   EXPECT_EQ(result.cases[0].baseline, "no reason given, T-1");
 }
 
 TEST(Baseline, CountsAnEntryUpToItsLastDay) {
   BaselineEntry entry = fails("bad");
   entry.expires = kToday;
-  EXPECT_EQ(exit_code(applied({{"bad", Verdict::kFailed}}, {entry})), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(applied({{"bad", run::Verdict::kFailed}}, {entry})),
+            run::ExitCode::kConformant);
   entry.expires = day(9);
-  const SuiteResult late = applied({{"bad", Verdict::kFailed}}, {entry});
-  EXPECT_EQ(late.cases[0].verdict, Verdict::kFailed);
+  const run::SuiteResult late = applied({{"bad", run::Verdict::kFailed}}, {entry});
+  EXPECT_EQ(late.cases[0].verdict, run::Verdict::kFailed);
   EXPECT_THAT(late.baseline_complaints,
               ElementsAre(StartsWith("known.yaml:10: the entry for bad expired on 2026-05-09 "
                                      "(today is 2026-05-10): ")));
-  EXPECT_EQ(exit_code(late), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(late), run::ExitCode::kFailed);
 }
 
 TEST(Baseline, ComplainsOfAnExpiredEntryWhateverBecameOfItsCase) {
   for (BaselineEntry entry : {fails("good"), skips("good"), fails("gone"),
-                              flaky("good", {Verdict::kPassed, Verdict::kFailed})}) {
+                              flaky("good", {run::Verdict::kPassed, run::Verdict::kFailed})}) {
     entry.expires = day(9);
-    const SuiteResult result = applied({{"good"}}, {entry}, false);
+    const run::SuiteResult result = applied({{"good"}}, {entry}, false);
     EXPECT_THAT(result.baseline_complaints, ElementsAre(HasSubstr("expired on 2026-05-09")));
-    EXPECT_EQ(result.cases[0].verdict, Verdict::kPassed);
-    EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+    EXPECT_EQ(result.cases[0].verdict, run::Verdict::kPassed);
+    EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
   }
 }
 
 // --- globs --------------------------------------------------------------------------------------
 
-std::vector<Told> many(std::size_t count, Verdict verdict) {
+std::vector<Told> many(std::size_t count, run::Verdict verdict) {
   std::vector<Told> out;
   for (std::size_t i = 0; i < count; ++i) out.push_back({"x." + std::to_string(i), verdict});
   return out;
 }
 
 TEST(Baseline, KnowsEveryFailureThatAGlobMatches) {
-  const SuiteResult result =
-      applied({{"x.a", Verdict::kFailed}, {"z.z"}, {"x.b", Verdict::kFailed}}, {fails("x.*")});
+  const run::SuiteResult result = applied(
+      {{"x.a", run::Verdict::kFailed}, {"z.z"}, {"x.b", run::Verdict::kFailed}}, {fails("x.*")});
   EXPECT_EQ(result.summary.expected_failures, 2U);
-  EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kConformant);
 }
 
 TEST(Baseline, RefusesAPassThatAGlobMatches) {
-  const SuiteResult result = applied({{"x.a", Verdict::kFailed}, {"x.b"}}, {fails("x.*")});
-  EXPECT_EQ(result.cases[0].verdict, Verdict::kExpectedFailure);
+  const run::SuiteResult result =
+      applied({{"x.a", run::Verdict::kFailed}, {"x.b"}}, {fails("x.*")});
+  EXPECT_EQ(result.cases[0].verdict, run::Verdict::kExpectedFailure);
   EXPECT_TRUE(result.cases[1].unexpected_pass);
   EXPECT_THAT(result.baseline_complaints,
               ElementsAre("known.yaml:10: x.b passes: remove the entry, or narrow its glob x.*"));
-  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
 TEST(Baseline, LetsAGlobCoverAsManyFailuresAsItMay) {
   BaselineEntry entry = fails("x.*");
-  EXPECT_EQ(exit_code(applied(many(kDefaultMax, Verdict::kFailed), {entry})),
-            ExitCode::kConformant);
-  const SuiteResult over = applied(many(kDefaultMax + 1, Verdict::kFailed), {entry});
+  EXPECT_EQ(exit_code(applied(many(kDefaultMax, run::Verdict::kFailed), {entry})),
+            run::ExitCode::kConformant);
+  const run::SuiteResult over = applied(many(kDefaultMax + 1, run::Verdict::kFailed), {entry});
   EXPECT_THAT(over.baseline_complaints,
               ElementsAre("known.yaml:10: the glob x.* covers 21 failing cases, and may cover 20 "
                           "when its entry has no max: narrow it, or let it have max: 21"));
   EXPECT_EQ(over.summary.failed, 21U);
-  EXPECT_EQ(exit_code(over), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(over), run::ExitCode::kFailed);
   entry.max = 2;
-  EXPECT_EQ(exit_code(applied(many(2, Verdict::kFailed), {entry})), ExitCode::kConformant);
-  EXPECT_THAT(applied(many(3, Verdict::kFailed), {entry}).baseline_complaints,
+  EXPECT_EQ(exit_code(applied(many(2, run::Verdict::kFailed), {entry})),
+            run::ExitCode::kConformant);
+  EXPECT_THAT(applied(many(3, run::Verdict::kFailed), {entry}).baseline_complaints,
               ElementsAre(HasSubstr("covers 3 failing cases, and may cover 2: narrow it")));
   entry.max = 21;
-  EXPECT_EQ(exit_code(applied(many(21, Verdict::kFailed), {entry})), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(applied(many(21, run::Verdict::kFailed), {entry})),
+            run::ExitCode::kConformant);
 }
 
 TEST(Baseline, LimitsTheGlobsOfTheOtherListsToo) {
-  const std::set<Verdict> all = {Verdict::kPassed, Verdict::kFailed, Verdict::kInconclusive};
-  EXPECT_THAT(applied(many(21, Verdict::kInconclusive), {flaky("x.*", all)}).baseline_complaints,
-              ElementsAre(HasSubstr("covers 21 failing cases")));
-  EXPECT_THAT(applied(many(21, Verdict::kPassed), {flaky("x.*", all)}).baseline_complaints,
+  const std::set<run::Verdict> all = {run::Verdict::kPassed, run::Verdict::kFailed,
+                                      run::Verdict::kInconclusive};
+  EXPECT_THAT(
+      applied(many(21, run::Verdict::kInconclusive), {flaky("x.*", all)}).baseline_complaints,
+      ElementsAre(HasSubstr("covers 21 failing cases")));
+  EXPECT_THAT(applied(many(21, run::Verdict::kPassed), {flaky("x.*", all)}).baseline_complaints,
               IsEmpty());
-  EXPECT_THAT(applied(many(21, Verdict::kSkipped), {skips("x.*")}).baseline_complaints,
+  EXPECT_THAT(applied(many(21, run::Verdict::kSkipped), {skips("x.*")}).baseline_complaints,
               ElementsAre(HasSubstr("covers 21 skipped cases")));
 }
 
 // --- cases that tell nothing --------------------------------------------------------------------
 
 TEST(Baseline, NeitherConfirmsNorComplainsWithoutAVerdict) {
-  for (const Verdict verdict :
-       {Verdict::kSkipped, Verdict::kLost, Verdict::kNotRun, Verdict::kInconclusive}) {
+  for (const run::Verdict verdict : {run::Verdict::kSkipped, run::Verdict::kLost,
+                                     run::Verdict::kNotRun, run::Verdict::kInconclusive}) {
     for (const BaselineEntry& entry :
-         {fails("open", kSignature), flaky("open", {Verdict::kPassed, Verdict::kFailed})}) {
-      const SuiteResult result = applied({{"open", verdict}, {"good"}}, {entry});
+         {fails("open", kSignature),
+          flaky("open", {run::Verdict::kPassed, run::Verdict::kFailed})}) {
+      const run::SuiteResult result = applied({{"open", verdict}, {"good"}}, {entry});
       EXPECT_EQ(result.cases[0].verdict, verdict);
       EXPECT_THAT(result.baseline_complaints, IsEmpty());
       EXPECT_THAT(result.baseline_notes,
@@ -331,54 +342,57 @@ TEST(Baseline, NeitherConfirmsNorComplainsWithoutAVerdict) {
 
 TEST(Baseline, NamesTenEntriesAtMostInANote) {
   std::vector<BaselineEntry> entries;
-  for (const Told& told : many(12, Verdict::kNotRun)) entries.push_back(fails(told.id));
-  EXPECT_THAT(applied(many(12, Verdict::kNotRun), entries).baseline_notes,
+  for (const Told& told : many(12, run::Verdict::kNotRun)) entries.push_back(fails(told.id));
+  EXPECT_THAT(applied(many(12, run::Verdict::kNotRun), entries).baseline_notes,
               ElementsAre(testing::EndsWith("known.yaml:19 (x.9) and 2 more")));
 }
 
 // --- flaky --------------------------------------------------------------------------------------
 
 TEST(Baseline, AcceptsEachStatusOfAFlakyCaseAndCountsItHonestly) {
-  const std::set<Verdict> all = {Verdict::kPassed, Verdict::kFailed, Verdict::kInconclusive};
-  const SuiteResult pass = applied({{"f"}}, {flaky("f", all)});
+  const std::set<run::Verdict> all = {run::Verdict::kPassed, run::Verdict::kFailed,
+                                      run::Verdict::kInconclusive};
+  const run::SuiteResult pass = applied({{"f"}}, {flaky("f", all)});
   EXPECT_EQ(pass.summary.passed, 1U);
   EXPECT_THAT(
       pass.baseline_notes,
       ElementsAre("not needed this time, since their flaky cases passed: known.yaml:10 (f)"));
-  const SuiteResult failure = applied({{"f", Verdict::kFailed}}, {flaky("f", all)});
+  const run::SuiteResult failure = applied({{"f", run::Verdict::kFailed}}, {flaky("f", all)});
   EXPECT_EQ(failure.summary.expected_failures, 1U);
   EXPECT_EQ(failure.summary.passed, 0U);
   EXPECT_EQ(failure.cases[0].baseline, "because");
-  const SuiteResult open = applied({{"f", Verdict::kInconclusive}}, {flaky("f", all)});
+  const run::SuiteResult open = applied({{"f", run::Verdict::kInconclusive}}, {flaky("f", all)});
   EXPECT_EQ(open.summary.expected_failures, 1U);
   EXPECT_EQ(open.summary.inconclusive, 0U);
   EXPECT_EQ(open.cases[0].baseline, "inconclusive this time: because");
-  for (const SuiteResult* result : {&pass, &failure, &open}) {
+  for (const run::SuiteResult* result : {&pass, &failure, &open}) {
     EXPECT_THAT(result->baseline_complaints, IsEmpty());
-    EXPECT_EQ(exit_code(*result), ExitCode::kConformant);
+    EXPECT_EQ(exit_code(*result), run::ExitCode::kConformant);
   }
 }
 
 TEST(Baseline, FailsAFlakyCaseThatEndsInAnotherWay) {
-  const SuiteResult failure =
-      applied({{"f", Verdict::kFailed}}, {flaky("f", {Verdict::kPassed, Verdict::kInconclusive})});
-  EXPECT_EQ(failure.cases[0].verdict, Verdict::kFailed);
+  const run::SuiteResult failure =
+      applied({{"f", run::Verdict::kFailed}},
+              {flaky("f", {run::Verdict::kPassed, run::Verdict::kInconclusive})});
+  EXPECT_EQ(failure.cases[0].verdict, run::Verdict::kFailed);
   EXPECT_EQ(failure.cases[0].message, "wrong; known.yaml:10 accepts passed, inconclusive only");
   EXPECT_EQ(failure.cases[0].signature, kSignature);
   EXPECT_THAT(failure.baseline_complaints, SizeIs(1));
-  EXPECT_EQ(exit_code(failure), ExitCode::kFailed);
-  const SuiteResult pass =
-      applied({{"f"}}, {flaky("f", {Verdict::kFailed, Verdict::kInconclusive})});
+  EXPECT_EQ(exit_code(failure), run::ExitCode::kFailed);
+  const run::SuiteResult pass =
+      applied({{"f"}}, {flaky("f", {run::Verdict::kFailed, run::Verdict::kInconclusive})});
   EXPECT_TRUE(pass.cases[0].unexpected_pass);
-  EXPECT_EQ(exit_code(pass), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(pass), run::ExitCode::kFailed);
 }
 
 TEST(Baseline, ComparesTheSignatureOfAFlakyCaseThatFails) {
-  BaselineEntry entry = flaky("f", {Verdict::kPassed, Verdict::kFailed});
+  BaselineEntry entry = flaky("f", {run::Verdict::kPassed, run::Verdict::kFailed});
   entry.signature = kSignature;
-  EXPECT_EQ(exit_code(applied({{"f", Verdict::kFailed}}, {entry})), ExitCode::kConformant);
-  EXPECT_EQ(exit_code(applied({{"f", Verdict::kFailed, "R-MUST-1", "3"}}, {entry})),
-            ExitCode::kFailed);
+  EXPECT_EQ(exit_code(applied({{"f", run::Verdict::kFailed}}, {entry})),
+            run::ExitCode::kConformant);
+  EXPECT_EQ(exit_code(applied({{"f", run::Verdict::kFailed, "R-MUST-1", "3"}}, {entry})),
+            run::ExitCode::kFailed);
 }
 
 // --- skip ---------------------------------------------------------------------------------------
@@ -386,20 +400,20 @@ TEST(Baseline, ComparesTheSignatureOfAFlakyCaseThatFails) {
 TEST(Baseline, SkipsACaseWithItsReason) {
   Sample run({{"a"}, {"crash.1"}, {"b"}, {"crash.2"}, {"c"}});
   const Baseline baseline = baseline_of({skips("crash.*")});
-  std::vector<const Case*> selected;
-  for (const Case& test_case : run.cases) selected.push_back(&test_case);
-  const std::vector<const Case*> left = without_skipped(baseline, selected);
+  std::vector<const scenario::Case*> selected;
+  for (const scenario::Case& test_case : run.cases) selected.push_back(&test_case);
+  const std::vector<const scenario::Case*> left = without_skipped(baseline, selected);
   EXPECT_THAT(left, ElementsAre(&run.cases[0], &run.cases[2], &run.cases[4]));
-  SuiteResult result;
-  for (const Case* test_case : left) {
-    result.cases.push_back({.test_case = test_case, .verdict = Verdict::kPassed});
+  run::SuiteResult result;
+  for (const scenario::Case* test_case : left) {
+    result.cases.push_back({.test_case = test_case, .verdict = run::Verdict::kPassed});
   }
   add_skipped(baseline, selected, result);
   apply(baseline, {.today = kToday, .whole_suite = true}, result);
-  summarize(result, catalogue(), false);
+  run::summarize(result, catalogue(), false);
   ASSERT_THAT(result.cases, SizeIs(5));
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.cases[i].test_case, &run.cases[i]);
-  EXPECT_EQ(result.cases[1].verdict, Verdict::kSkipped);
+  EXPECT_EQ(result.cases[1].verdict, run::Verdict::kSkipped);
   EXPECT_EQ(result.cases[1].message, "the baseline says so: because, T-1");
   EXPECT_EQ(result.cases[1].baseline, "because, T-1");
   EXPECT_EQ(result.cases[1].position.line, run.cases[1].position.line);
@@ -420,19 +434,19 @@ TEST(Baseline, SkipsStillAfterTheEntryHasExpired) {
 // --- during the run -----------------------------------------------------------------------------
 
 TEST(Baseline, KnowsDuringTheRunWhichFailureIsExpected) {
-  Sample run({{"bad", Verdict::kFailed},
-              {"other", Verdict::kFailed, "R-MUST-1", "3"},
-              {"new", Verdict::kFailed},
-              {"old", Verdict::kFailed},
+  Sample run({{"bad", run::Verdict::kFailed},
+              {"other", run::Verdict::kFailed, "R-MUST-1", "3"},
+              {"new", run::Verdict::kFailed},
+              {"old", run::Verdict::kFailed},
               {"good"},
-              {"late", Verdict::kInconclusive}});
+              {"late", run::Verdict::kInconclusive}});
   BaselineEntry old = fails("old");
   old.expires = day(9);
   const Baseline baseline =
       baseline_of({fails("bad", kSignature), fails("other", kSignature), old, fails("good"),
-                   flaky("late", {Verdict::kPassed, Verdict::kInconclusive})});
+                   flaky("late", {run::Verdict::kPassed, run::Verdict::kInconclusive})});
   std::vector<bool> expected;
-  for (CaseResult& result : run.result.cases) {
+  for (run::CaseResult& result : run.result.cases) {
     result.signature.clear();  // the end of the run makes it
     expected.push_back(expects(baseline, {.today = kToday}, result));
   }
@@ -449,30 +463,31 @@ TEST(Baseline, BlamesNoSecondCaseForFormsThatAreMixed) {
 - set: {key: k, value: "two", options: [NX]}
   expect: not-applied
 )"};
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const char* id : {"one", "two", "three"}) {
     CaseText named = text;
     named.id = id;
     cases.push_back(case_of(named));
   }
-  std::vector<const Case*> pointers;
-  for (const Case& test_case : cases) pointers.push_back(&test_case);
+  std::vector<const scenario::Case*> pointers;
+  for (const scenario::Case& test_case : cases) pointers.push_back(&test_case);
   const auto count = std::make_shared<std::size_t>(0);
   FakeEndpoint endpoint({.behaviour = [count](const Published& request) {
     return Effects{reply(request, (*count)++ % 4 < 2 ? "-1\r\n" : ":-1\r\n")};
   }});
   const std::atomic<bool> stop{false};
-  SuiteResult result = run_suite(endpoint, pointers, catalogue(), {.settings = settings()}, stop,
-                                 [](const auto&, auto, auto) {});
+  run::SuiteResult result =
+      run::run_suite(endpoint, pointers, catalogue(), {.settings = settings()}, stop,
+                     [](const auto&, auto, auto) {});
   ASSERT_EQ(result.summary.failed, 1U);
   const std::string seen = result.cases[0].signature;
   EXPECT_THAT(seen, StartsWith("RESP-INVALID-1: the endpoint mixes both forms of set-not-applied"));
   apply(baseline_of({fails("one", seen)}), {.today = kToday, .whole_suite = true}, result);
-  summarize(result, catalogue(), false);
+  run::summarize(result, catalogue(), false);
   EXPECT_EQ(result.summary.failed, 0U);
   EXPECT_EQ(result.summary.passed, 2U);
-  EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kConformant);
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

@@ -11,16 +11,16 @@
 #include "conformance/baseline/baseline_fix.h"
 #include "conformance/report/report_files.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 namespace {
 
-bool is_whole(const Selection& selection) {
+bool is_whole(const run::Selection& selection) {
   return selection.run.empty() && selection.skip.empty() && selection.tags.empty() &&
          selection.requirements.empty() && selection.shards == 1;
 }
 
 Result<Baseline, std::string> read_baseline(const BaselineOptions& options,
-                                            const Library& library) {
+                                            const scenario::Library& library) {
   std::error_code ignored;
   if (options.fix && !std::filesystem::exists(options.file, ignored)) {
     Baseline fresh = empty_baseline(options.file);
@@ -28,22 +28,23 @@ Result<Baseline, std::string> read_baseline(const BaselineOptions& options,
         "# Known failures. Each entry needs a reason: docs/BASELINES.md has the format.", ""};
     return fresh;
   }
-  const auto file = read_file(options.file);
+  const auto file = scenario::read_file(options.file);
   if (!file) return fail(file.error() + "; --fix-baseline makes a baseline where there is none");
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   auto baseline = load_baseline({options.file, file->content}, errors);
   if (baseline) check_overlaps(*baseline, library.cases, errors);
   if (errors.empty()) return std::move(*baseline);
   std::string text;
-  for (const LoadError& error : errors) text += (text.empty() ? "" : "\n") + describe(error);
+  for (const scenario::LoadError& error : errors)
+    text += (text.empty() ? "" : "\n") + describe(error);
   return fail(std::move(text));
 }
 
 }  // namespace
 
 Result<RunBaseline, std::string> RunBaseline::open(const BaselineOptions& options,
-                                                   const Selection& selection,
-                                                   const Library& library, Date today) {
+                                                   const run::Selection& selection,
+                                                   const scenario::Library& library, Date today) {
   RunBaseline out;
   out.fix_ = options.fix;
   out.run_ = {.today = today, .whole_suite = is_whole(selection)};
@@ -57,7 +58,8 @@ Result<RunBaseline, std::string> RunBaseline::open(const BaselineOptions& option
   if (!baseline) return fail(baseline.error());
   if (options.fix) {
     // Better now than after the run.
-    if (const auto writable = check_writable(ReportFiles{.json = options.file}); !writable) {
+    if (const auto writable = report::check_writable(report::ReportFiles{.json = options.file});
+        !writable) {
       return fail(writable.error());
     }
   }
@@ -65,30 +67,33 @@ Result<RunBaseline, std::string> RunBaseline::open(const BaselineOptions& option
   return out;
 }
 
-std::vector<const Case*> RunBaseline::to_run(const std::vector<const Case*>& cases) const {
+std::vector<const scenario::Case*> RunBaseline::to_run(
+    const std::vector<const scenario::Case*>& cases) const {
   return baseline_ ? without_skipped(*baseline_, cases) : cases;
 }
 
-bool RunBaseline::expects(const CaseResult& result) const {
-  return baseline_ && conformance::expects(*baseline_, run_, result);
+bool RunBaseline::expects(const run::CaseResult& result) const {
+  return baseline_ && baseline::expects(*baseline_, run_, result);
 }
 
-void RunBaseline::settle(const std::vector<const Case*>& selected, const Catalogue& catalogue,
-                         bool strict, SuiteResult& result) {
+void RunBaseline::settle(const std::vector<const scenario::Case*>& selected,
+                         const scenario::Catalogue& catalogue, bool strict,
+                         run::SuiteResult& result) {
   if (!baseline_) return;
   add_skipped(*baseline_, selected, result);
   if (fix_) fix(catalogue, strict, result);
   apply(*baseline_, run_, result);
-  summarize(result, catalogue, strict);
+  run::summarize(result, catalogue, strict);
 }
 
-void RunBaseline::fix(const Catalogue& catalogue, bool strict, const SuiteResult& result) {
+void RunBaseline::fix(const scenario::Catalogue& catalogue, bool strict,
+                      const run::SuiteResult& result) {
   const std::string& file = baseline_->file;
   auto fixed = fix_baseline(*baseline_, result, catalogue, strict);
   if (!fixed) {
     news_ = {fmt::format("{} is not fixed: {}, and only a run that decides every case can tell",
                          file, fixed.error())};
-    trouble_ = ExitCode::kUsage;
+    trouble_ = run::ExitCode::kUsage;
     return;
   }
   std::error_code ignored;
@@ -98,16 +103,16 @@ void RunBaseline::fix(const Catalogue& catalogue, bool strict, const SuiteResult
     return;
   }
   const std::string text = to_text(fixed->baseline);
-  if (const auto written = write_file(file, text); !written) {
+  if (const auto written = report::write_file(file, text); !written) {
     news_ = {written.error()};
-    trouble_ = ExitCode::kInternal;
+    trouble_ = run::ExitCode::kInternal;
     return;
   }
   // The next run is to find a file, even where there is no failure to write down.
   if (!exists) news_.push_back(file + ": a new baseline");
   for (const std::string& change : fixed->changes) news_.push_back(file + ": " + change);
   // Read again for the lines that its entries are on now.
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   auto again = load_baseline({file, text}, errors);
   FENCEPOST_CHECK(again.has_value());
   baseline_ = std::move(*again);
@@ -117,4 +122,4 @@ Date utc_today() {
   return Date{std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())};
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

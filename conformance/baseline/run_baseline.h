@@ -10,7 +10,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/library.h"
 
-namespace fencepost::conformance {
+namespace fencepost::baseline {
 
 struct BaselineOptions {
   std::string file{};  // empty: none
@@ -22,37 +22,39 @@ class RunBaseline {
   // Reads the file. The error is what to tell the user, a line for each complaint: the file cannot
   // be read, says what cannot be meant, or is to be fixed by a run of a part of the suite.
   [[nodiscard]] static Result<RunBaseline, std::string> open(const BaselineOptions& options,
-                                                             const Selection& selection,
-                                                             const Library& library, Date today);
+                                                             const run::Selection& selection,
+                                                             const scenario::Library& library,
+                                                             Date today);
 
   // Those of `cases` that the baseline does not skip.
-  [[nodiscard]] std::vector<const Case*> to_run(const std::vector<const Case*>& cases) const;
+  [[nodiscard]] std::vector<const scenario::Case*> to_run(
+      const std::vector<const scenario::Case*>& cases) const;
 
   // Is this failure of a case one that the baseline knows?
-  [[nodiscard]] bool expects(const CaseResult& result) const;
+  [[nodiscard]] bool expects(const run::CaseResult& result) const;
 
   // Puts what was skipped among the results of `selected`, writes the file anew if asked to, judges
   // the results by it and makes the summary again.
-  void settle(const std::vector<const Case*>& selected, const Catalogue& catalogue, bool strict,
-              SuiteResult& result);
+  void settle(const std::vector<const scenario::Case*>& selected,
+              const scenario::Catalogue& catalogue, bool strict, run::SuiteResult& result);
 
   // What became of the file, line by line; empty when it was not to be fixed.
   [[nodiscard]] const std::vector<std::string>& news() const { return news_; }
   // Of a file that was not fixed although it should: kUsage when the run shows too little,
   // kInternal when it cannot be written.
-  [[nodiscard]] const std::optional<ExitCode>& trouble() const { return trouble_; }
+  [[nodiscard]] const std::optional<run::ExitCode>& trouble() const { return trouble_; }
 
  private:
-  void fix(const Catalogue& catalogue, bool strict, const SuiteResult& result);
+  void fix(const scenario::Catalogue& catalogue, bool strict, const run::SuiteResult& result);
 
   std::optional<Baseline> baseline_;
   bool fix_ = false;
   BaselineRun run_{};
   std::vector<std::string> news_;
-  std::optional<ExitCode> trouble_;
+  std::optional<run::ExitCode> trouble_;
 };
 
 // Today, in UTC.
 [[nodiscard]] Date utc_today();
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::baseline

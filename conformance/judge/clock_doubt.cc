@@ -9,7 +9,7 @@
 #include "codec/reply.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 using codec::ErrorCode;
@@ -23,10 +23,10 @@ Property too_far_ahead(std::optional<ErrorCode> error) {
 }
 
 // The property that has to be refused; nothing when the request may also be carried out.
-Property expected_refusal(const std::vector<Outcome>& outcomes) {
+Property expected_refusal(const std::vector<scenario::Outcome>& outcomes) {
   Property out;
-  for (const Outcome& outcome : outcomes) {
-    const auto* error = std::get_if<ErrorReply>(&outcome.what);
+  for (const scenario::Outcome& outcome : outcomes) {
+    const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what);
     if (error == nullptr) return std::nullopt;
     if (const auto property = too_far_ahead(error->code)) out = property;
   }
@@ -41,7 +41,7 @@ std::optional<hlc::Timestamp> timestamp_in(const codec::Message& message, std::s
 
 }  // namespace
 
-void note_version(const Exchanged& what, StoreClock& clock) {
+void note_version(const JudgedReply& what, StoreClock& clock) {
   const auto version = timestamp_in(what.reply, codec::kTimestampProperty);
   if (!version) return;
   const auto reply = codec::decode_reply(what.reply.payload);
@@ -54,7 +54,7 @@ void note_version(const Exchanged& what, StoreClock& clock) {
   }
 }
 
-std::optional<std::string> doubt_about_clock(const Exchanged& what, const StoreClock& clock) {
+std::optional<std::string> doubt_about_clock(const JudgedReply& what, const StoreClock& clock) {
   const auto reply = codec::decode_reply(what.reply.payload);
   if (!reply) return std::nullopt;
   const bool error = reply->kind == codec::ReplyKind::kError;
@@ -75,4 +75,4 @@ std::optional<std::string> doubt_about_clock(const Exchanged& what, const StoreC
       wall_ms - what.when.sent_ms, refused ? "refused" : "accepted", describe(clock.bounds()));
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

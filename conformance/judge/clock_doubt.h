@@ -10,22 +10,22 @@
 #include "conformance/judge/store_clock.h"
 #include "conformance/scenario/scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 
 // A request, its reply, and what the reply should have been.
-struct Exchanged {
-  const std::vector<Outcome>& expected;
+struct JudgedReply {
+  const std::vector<scenario::Outcome>& expected;
   const codec::Message& request;
   const codec::Message& reply;
-  Exchange when{};
+  Interval when{};
 };
 
 // Takes the version that the reply carries, if any, for what it tells of the store's clock.
-void note_version(const Exchanged& what, StoreClock& clock);
+void note_version(const JudgedReply& what, StoreClock& clock);
 
 // For a reply that is not the expected one: why it proves nothing all the same. Nothing when it is
 // wrong whatever the store's clock is within its bounds.
-[[nodiscard]] std::optional<std::string> doubt_about_clock(const Exchanged& what,
+[[nodiscard]] std::optional<std::string> doubt_about_clock(const JudgedReply& what,
                                                            const StoreClock& clock);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 constexpr std::int64_t kBudgetMs = 3'000;
@@ -190,4 +190,4 @@ std::optional<ClockSource> clock_source_named(std::string_view wanted) {
 
 ClockEstimate estimate_clock(ClockProbe& probe) { return Estimator(probe).run(); }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

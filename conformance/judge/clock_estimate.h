@@ -9,7 +9,7 @@
 
 #include "conformance/judge/store_clock.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 
 // How the bounds were obtained, and so what they rest on.
 enum class ClockSource {
@@ -32,13 +32,13 @@ struct ClockEstimate {
 struct VersionSeen {
   std::int64_t wall_ms = 0;
   std::uint64_t counter = 0;
-  Exchange when{};
+  Interval when{};
 };
 
 // What the store said to a timestamp.
 struct Offered {
   bool refused = false;  // as too far ahead; else it was not
-  Exchange when{};
+  Interval when{};
 };
 
 enum class OfferKind {
@@ -60,4 +60,4 @@ class ClockProbe {
 // versions of the store have been moved ahead of its clock.
 [[nodiscard]] ClockEstimate estimate_clock(ClockProbe& probe);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -8,15 +8,15 @@
 #include "conformance/judge/clock_estimate.h"
 #include "conformance/testing/fake_clock_store.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 using namespace std::chrono_literals;
-using fake::ClockSimulation;
-using fake::ClockStore;
-using fake::holds;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
+using test::ClockSimulation;
+using test::ClockStore;
+using test::holds;
 
 template <typename Time>
 Time between(Time least, Time most) {
@@ -24,8 +24,8 @@ Time between(Time least, Time most) {
 }
 
 // Any right store on any path that is not hopeless.
-ClockStore some_right_store() {
-  ClockStore out;
+test::ClockStore some_right_store() {
+  test::ClockStore out;
   out.offset = between<microseconds>(-24h, 24h);
   out.way_there = between<microseconds>(0us, 120ms);
   out.way_back = between<microseconds>(0us, 120ms);
@@ -37,24 +37,26 @@ ClockStore some_right_store() {
   return out;
 }
 
-microseconds some_start() { return ClockSimulation::kStart + between<microseconds>(0us, 10s); }
+microseconds some_start() {
+  return test::ClockSimulation::kStart + between<microseconds>(0us, 10s);
+}
 
 RC_GTEST_PROP(ClockEstimateProperty, TheTruthLiesBetweenTheBounds, ()) {
-  const ClockStore store = some_right_store();
-  ClockSimulation simulation(store, some_start());
+  const test::ClockStore store = some_right_store();
+  test::ClockSimulation simulation(store, some_start());
   const ClockEstimate estimate = estimate_clock(simulation);
-  RC_ASSERT(holds(estimate.bounds, store.offset));
+  RC_ASSERT(test::holds(estimate.bounds, store.offset));
   RC_ASSERT(estimate.source == ClockSource::kVersions || estimate.source == ClockSource::kRefusals);
   RC_ASSERT(estimate.bounds.low_ms <= estimate.offset_ms);
   RC_ASSERT(estimate.offset_ms <= estimate.bounds.high_ms);
 }
 
 RC_GTEST_PROP(ClockEstimateProperty, TheBoundsAreAsNarrowAsThePathAllows, ()) {
-  ClockStore store = some_right_store();
+  test::ClockStore store = some_right_store();
   store.way_there = store.way_there / 10;
   store.way_back = store.way_back / 10;
   store.jitter = store.jitter / 10;
-  ClockSimulation simulation(store, some_start());
+  test::ClockSimulation simulation(store, some_start());
   const ClockEstimate estimate = estimate_clock(simulation);
   const auto round_trip =
       std::chrono::ceil<milliseconds>(store.way_there + store.way_back + 2 * store.jitter);
@@ -64,9 +66,9 @@ RC_GTEST_PROP(ClockEstimateProperty, TheBoundsAreAsNarrowAsThePathAllows, ()) {
 }
 
 RC_GTEST_PROP(ClockEstimateProperty, VersionsAreMovedOnlyWhereNothingElseTells, ()) {
-  ClockStore store = some_right_store();
+  test::ClockStore store = some_right_store();
   store.condition_first = false;
-  ClockSimulation simulation(store, some_start());
+  test::ClockSimulation simulation(store, some_start());
   const std::int64_t before_ms = simulation.last_version_ms();
   static_cast<void>(estimate_clock(simulation));
   RC_ASSERT(simulation.last_version_ms() <= std::max(before_ms, simulation.clock()));
@@ -75,21 +77,21 @@ RC_GTEST_PROP(ClockEstimateProperty, VersionsAreMovedOnlyWhereNothingElseTells, 
 // Whatever the store does with timestamps that are ahead: while its versions tell the time, they
 // tell it right.
 RC_GTEST_PROP(ClockEstimateProperty, AWrongLimitDeceivesNobody, ()) {
-  ClockStore store = some_right_store();
+  test::ClockStore store = some_right_store();
   store.moved_ahead = 0ms;
   store.own_counter = false;
   store.limit = between<milliseconds>(0ms, 5min);
   if (*rc::gen::arbitrary<bool>()) store.limit.reset();
-  ClockSimulation simulation(store, some_start());
+  test::ClockSimulation simulation(store, some_start());
   const ClockEstimate estimate = estimate_clock(simulation);
   RC_ASSERT(estimate.source == ClockSource::kVersions);
-  RC_ASSERT(holds(estimate.bounds, store.offset));
+  RC_ASSERT(test::holds(estimate.bounds, store.offset));
 }
 
 // What a case concludes from a refusal, or from its absence, is true of every right store.
 RC_GTEST_PROP(StoreClockProperty, NoRightStoreIsCalledWrong, ()) {
-  const ClockStore store = some_right_store();
-  ClockSimulation simulation(store, some_start());
+  const test::ClockStore store = some_right_store();
+  test::ClockSimulation simulation(store, some_start());
   StoreClock clock(estimate_clock(simulation).bounds);
   const auto fuzz = between<milliseconds>(-500ms, 500ms).count();
   for (int i = 0; i < 10; ++i) {
@@ -112,12 +114,12 @@ RC_GTEST_PROP(StoreClockProperty, NoRightStoreIsCalledWrong, ()) {
 
 // And a wrong one is, as soon as its limit is off by more than is unknown of its clock.
 RC_GTEST_PROP(StoreClockProperty, AWrongLimitIsProved, ()) {
-  ClockStore store = some_right_store();
+  test::ClockStore store = some_right_store();
   store.moved_ahead = 0ms;
   store.own_counter = false;
   const bool too_small = *rc::gen::arbitrary<bool>();
   store.limit = too_small ? between<milliseconds>(0ms, 59s) : between<milliseconds>(61s, 5min);
-  ClockSimulation simulation(store, some_start());
+  test::ClockSimulation simulation(store, some_start());
   const StoreClock clock(estimate_clock(simulation).bounds);
   const std::int64_t now_ms = simulation.now_ms();
   constexpr std::int64_t kRoundTripMs = 340;  // twice the longest way with its jitter
@@ -131,4 +133,4 @@ RC_GTEST_PROP(StoreClockProperty, AWrongLimitIsProved, ()) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

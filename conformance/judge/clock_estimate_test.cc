@@ -8,13 +8,13 @@
 
 #include "conformance/testing/fake_clock_store.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 using namespace std::chrono_literals;
-using fake::ClockSimulation;
-using fake::ClockStore;
-using fake::holds;
+using test::ClockSimulation;
+using test::ClockStore;
+using test::holds;
 
 struct Estimated {
   ClockEstimate estimate;
@@ -22,8 +22,8 @@ struct Estimated {
   std::int64_t moved_ms;  // how far the store's versions are ahead of its clock afterwards
   std::chrono::microseconds took;
 };
-Estimated estimated(const ClockStore& store) {
-  ClockSimulation simulation(store);
+Estimated estimated(const test::ClockStore& store) {
+  test::ClockSimulation simulation(store);
   const ClockEstimate estimate = estimate_clock(simulation);
   return {estimate, simulation.offers(), simulation.last_version_ms() - simulation.clock(),
           simulation.elapsed()};
@@ -69,7 +69,7 @@ TEST(ClockEstimate, AsksForRefusalsWhereVersionsAreAheadOfTheClock) {
     for (const auto ahead : {100ms, 30'000ms, 59'999ms, 60'000ms, 600'000ms}) {
       const Estimated result = estimated({.offset = offset, .moved_ahead = ahead});
       EXPECT_EQ(result.estimate.source, ClockSource::kRefusals);
-      EXPECT_TRUE(holds(result.estimate.bounds, offset)) << told(result.estimate);
+      EXPECT_TRUE(test::holds(result.estimate.bounds, offset)) << told(result.estimate);
       EXPECT_LE(result.estimate.bounds.high_ms - result.estimate.bounds.low_ms, 6);
       EXPECT_LE(result.offers, 30);
       // Nothing was moved on their behalf: the versions stand where they stood.
@@ -89,14 +89,14 @@ TEST(ClockEstimate, MovesVersionsOnlyWhereTheConditionIsLookedAtFirst) {
   const Estimated result =
       estimated({.offset = -5min, .moved_ahead = 10s, .condition_first = true});
   EXPECT_EQ(result.estimate.source, ClockSource::kRefusals);
-  EXPECT_TRUE(holds(result.estimate.bounds, -5min));
+  EXPECT_TRUE(test::holds(result.estimate.bounds, -5min));
   EXPECT_LE(result.moved_ms, 60'000);
 }
 
 TEST(ClockEstimate, TrustsNoVersionWhoseCounterSaysThatItIsNoReading) {
   const Estimated result = estimated({.offset = 20s, .own_counter = true});
   EXPECT_EQ(result.estimate.source, ClockSource::kRefusals);
-  EXPECT_TRUE(holds(result.estimate.bounds, 20s));
+  EXPECT_TRUE(test::holds(result.estimate.bounds, 20s));
 }
 
 // The limit of refusals may be wrong, as long as the versions tell the time.
@@ -128,7 +128,7 @@ TEST(ClockEstimate, BoundsOnOneSideAStoreWhoseLimitIsProvedWrong) {
   const ClockEstimate estimate =
       estimated({.offset = 5s, .moved_ahead = 10s, .limit = 90'000ms}).estimate;
   EXPECT_EQ(estimate.source, ClockSource::kVersionBound);
-  EXPECT_TRUE(holds(estimate.bounds, 5s)) << told(estimate);
+  EXPECT_TRUE(test::holds(estimate.bounds, 5s)) << told(estimate);
 }
 
 TEST(ClockEstimate, AssumesWhatTheArticleAsksForWhereNothingTells) {
@@ -137,7 +137,7 @@ TEST(ClockEstimate, AssumesWhatTheArticleAsksForWhereNothingTells) {
 
 TEST(ClockEstimate, KeepsWhatOneVersionTells) {
   const ClockEstimate estimate = estimated({.offset = -10min, .readings = 1}).estimate;
-  EXPECT_TRUE(holds(estimate.bounds, -10min)) << told(estimate);
+  EXPECT_TRUE(test::holds(estimate.bounds, -10min)) << told(estimate);
   EXPECT_EQ(estimate.bounds.high_ms, -599'999);
 }
 
@@ -145,8 +145,8 @@ TEST(ClockEstimate, AllowsForAClockThatShowsWholeSeconds) {
   for (const auto offset : {0ms, 250ms, 999ms, -30'400ms}) {
     const ClockEstimate estimate = estimated({.offset = offset, .unit = 1s}).estimate;
     // It is behind itself by up to a second.
-    EXPECT_TRUE(holds(estimate.bounds, offset)) << told(estimate);
-    EXPECT_TRUE(holds(estimate.bounds, offset - 999ms)) << told(estimate);
+    EXPECT_TRUE(test::holds(estimate.bounds, offset)) << told(estimate);
+    EXPECT_TRUE(test::holds(estimate.bounds, offset - 999ms)) << told(estimate);
   }
 }
 
@@ -154,9 +154,9 @@ TEST(ClockEstimate, EndsInTimeHoweverSlowTheStore) {
   for (const auto way : {1ms, 100ms, 1000ms, 5000ms}) {
     const Estimated result = estimated({.way_there = way, .way_back = way, .moved_ahead = 30s});
     EXPECT_LE(result.took, 3s + 4 * way);
-    EXPECT_TRUE(holds(result.estimate.bounds, 0ms)) << told(result.estimate);
+    EXPECT_TRUE(test::holds(result.estimate.bounds, 0ms)) << told(result.estimate);
   }
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

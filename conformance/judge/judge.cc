@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "codec/reply.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 using codec::DialectId;
@@ -25,29 +25,29 @@ std::string encode(const Reply& reply, const ReplyContext& context, DialectId id
   return out;
 }
 
-std::string resolved(const BytesSpec& spec, const ReplyContext& context) {
+std::string resolved(const scenario::BytesSpec& spec, const ReplyContext& context) {
   if (context.fillings == nullptr) return resolve(spec, context.key_prefix);
   return resolve(spec, context.key_prefix, *context.fillings);
 }
 
 // The payloads that this outcome allows in this dialect; empty for outcomes that are no fixed
 // bytes.
-std::vector<std::string> payloads(const Outcome& outcome, const ReplyContext& context,
+std::vector<std::string> payloads(const scenario::Outcome& outcome, const ReplyContext& context,
                                   DialectId id) {
-  if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
+  if (const auto* plain = std::get_if<scenario::PlainReply>(&outcome.what)) {
     return {encode({.kind = plain->kind}, context, id)};
   }
-  if (const auto* count = std::get_if<CountReply>(&outcome.what)) {
+  if (const auto* count = std::get_if<scenario::CountReply>(&outcome.what)) {
     return {encode({.kind = ReplyKind::kCount, .count = count->count}, context, id)};
   }
-  if (const auto* value = std::get_if<ValueReply>(&outcome.what)) {
+  if (const auto* value = std::get_if<scenario::ValueReply>(&outcome.what)) {
     const std::string bytes = resolved(value->value, context);
     return {encode({.kind = ReplyKind::kValue, .value = bytes}, context, id)};
   }
-  if (const auto* exact = std::get_if<ExactBytes>(&outcome.what)) {
+  if (const auto* exact = std::get_if<scenario::ExactBytes>(&outcome.what)) {
     return {resolved(exact->bytes, context)};
   }
-  if (const auto* error = std::get_if<ErrorReply>(&outcome.what)) {
+  if (const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what)) {
     std::string bytes = encode({.kind = ReplyKind::kError, .error = error->code}, context, id);
     // The article prints its first error without the final CR LF.
     if (id == DialectId::kDocumented) return {bytes, bytes.substr(0, bytes.size() - 2)};
@@ -57,12 +57,13 @@ std::vector<std::string> payloads(const Outcome& outcome, const ReplyContext& co
 }
 
 // Where the dialects spell this outcome differently, if they do.
-std::optional<Divergence> divergence_of(const Outcome& outcome, const ReplyContext& context) {
-  if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
+std::optional<Divergence> divergence_of(const scenario::Outcome& outcome,
+                                        const ReplyContext& context) {
+  if (const auto* plain = std::get_if<scenario::PlainReply>(&outcome.what)) {
     if (plain->kind != ReplyKind::kNotApplied) return std::nullopt;
     return context.verb == Verb::kVdel ? Divergence::kVdelMismatch : Divergence::kSetNotApplied;
   }
-  if (const auto* error = std::get_if<ErrorReply>(&outcome.what)) {
+  if (const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what)) {
     if (error->code == ErrorCode::kTokenLower) return Divergence::kLowerTokenText;
     if (context.verb == Verb::kKeynotify) return Divergence::kKeynotifyError;
   }
@@ -79,16 +80,16 @@ bool is_error(std::string_view payload, DialectId id) {
   return error && error->kind == ReplyKind::kError;
 }
 
-bool matches_in(const Outcome& outcome, std::string_view payload, const ReplyContext& context,
-                DialectId id) {
+bool matches_in(const scenario::Outcome& outcome, std::string_view payload,
+                const ReplyContext& context, DialectId id) {
   if (outcome.only_in && *outcome.only_in != id) return false;
-  if (std::holds_alternative<AnyError>(outcome.what)) return is_error(payload, id);
+  if (std::holds_alternative<scenario::AnyError>(outcome.what)) return is_error(payload, id);
   const std::vector<std::string> allowed = payloads(outcome, context, id);
   return std::find(allowed.begin(), allowed.end(), payload) != allowed.end();
 }
 
-std::string_view label(const Outcome& outcome) {
-  if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
+std::string_view label(const scenario::Outcome& outcome) {
+  if (const auto* plain = std::get_if<scenario::PlainReply>(&outcome.what)) {
     if (plain->kind == ReplyKind::kNotApplied) return " (not applied)";
     if (plain->kind == ReplyKind::kMissing) return " (no such key)";
   }
@@ -101,33 +102,34 @@ void add_unique(std::vector<std::string>& list, std::string text) {
 
 }  // namespace
 
-std::string resolve(const BytesSpec& spec, const std::string& key_prefix,
+std::string resolve(const scenario::BytesSpec& spec, const std::string& key_prefix,
                     const Fillings& fillings) {
-  if (const auto* literal = std::get_if<LiteralBytes>(&spec.what)) return literal->bytes;
-  if (const auto* key = std::get_if<KeyBytes>(&spec.what)) {
+  if (const auto* literal = std::get_if<scenario::LiteralBytes>(&spec.what)) return literal->bytes;
+  if (const auto* key = std::get_if<scenario::KeyBytes>(&spec.what)) {
     return key_prefix + key->name + key->append;
   }
-  if (const auto* fill = std::get_if<FillBytes>(&spec.what)) {
+  if (const auto* fill = std::get_if<scenario::FillBytes>(&spec.what)) {
     const auto found = fillings.find(fill->excess);
     return found == fillings.end() ? std::string() : found->second;
   }
   std::string out;
-  if (const auto* joined = std::get_if<JoinedBytes>(&spec.what)) {
-    for (const BytesSpec& part : joined->parts) out += resolve(part, key_prefix, fillings);
+  if (const auto* joined = std::get_if<scenario::JoinedBytes>(&spec.what)) {
+    for (const scenario::BytesSpec& part : joined->parts)
+      out += resolve(part, key_prefix, fillings);
     return out;
   }
-  const auto& command = std::get<CommandBytes>(spec.what);
+  const auto& command = std::get<scenario::CommandBytes>(spec.what);
   codec::append_array_header(out, command.arguments.size());
-  for (const BytesSpec& argument : command.arguments) {
+  for (const scenario::BytesSpec& argument : command.arguments) {
     codec::append_bulk(out, resolve(argument, key_prefix, fillings));
   }
   return out;
 }
 
-std::optional<ReplyMatch> match_reply(const std::vector<Outcome>& expected,
+std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expected,
                                       std::string_view payload, const ReplyContext& context) {
   const std::vector<DialectId> dialects = codec::dialects_of(context.profile);
-  for (const Outcome& outcome : expected) {
+  for (const scenario::Outcome& outcome : expected) {
     std::vector<DialectId> matching;
     for (const DialectId id : dialects) {
       if (matches_in(outcome, payload, context, id)) matching.push_back(id);
@@ -141,13 +143,14 @@ std::optional<ReplyMatch> match_reply(const std::vector<Outcome>& expected,
   return std::nullopt;
 }
 
-std::string describe(const std::vector<Outcome>& expected, const ReplyContext& context) {
+std::string describe(const std::vector<scenario::Outcome>& expected, const ReplyContext& context) {
   if (expected.empty()) return "any well-formed reply";
   std::vector<std::string> forms;
-  for (const Outcome& outcome : expected) {
-    if (std::holds_alternative<AnyError>(outcome.what)) add_unique(forms, "-ERR <any text>\\r\\n");
-    if (std::holds_alternative<NoReply>(outcome.what)) add_unique(forms, "no reply");
-    if (std::holds_alternative<Disconnection>(outcome.what)) {
+  for (const scenario::Outcome& outcome : expected) {
+    if (std::holds_alternative<scenario::AnyError>(outcome.what))
+      add_unique(forms, "-ERR <any text>\\r\\n");
+    if (std::holds_alternative<scenario::NoReply>(outcome.what)) add_unique(forms, "no reply");
+    if (std::holds_alternative<scenario::Disconnection>(outcome.what)) {
       add_unique(forms, "disconnection by the broker");
     }
     for (const DialectId id : codec::dialects_of(context.profile)) {
@@ -169,4 +172,4 @@ std::string describe_reply(std::string_view payload) {
   return bytes;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -13,20 +13,20 @@
 #include "codec/message.h"
 #include "conformance/scenario/scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 
 // What stands for {fill_packet: N} and {filled: N}, by N.
 using Fillings = std::map<std::int64_t, std::string>;
 
 // The bytes of a spec in a case with this key prefix. A filling that is not there is empty.
-[[nodiscard]] std::string resolve(const BytesSpec& spec, const std::string& key_prefix,
+[[nodiscard]] std::string resolve(const scenario::BytesSpec& spec, const std::string& key_prefix,
                                   const Fillings& fillings = {});
 
 // A place where the dialects differ, and the form that was seen.
 using SeenForm = std::pair<codec::Divergence, codec::DialectId>;
 
 struct ReplyMatch {
-  const Outcome* outcome = nullptr;  // the expected outcome that the reply is
+  const scenario::Outcome* outcome = nullptr;  // the expected outcome that the reply is
   std::optional<SeenForm> form{};
 };
 
@@ -39,15 +39,15 @@ struct ReplyContext {
 
 // The first expected outcome that the payload is, byte for byte, in one of the profile's dialects.
 // Nothing when it is none of them.
-[[nodiscard]] std::optional<ReplyMatch> match_reply(const std::vector<Outcome>& expected,
+[[nodiscard]] std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expected,
                                                     std::string_view payload,
                                                     const ReplyContext& context);
 
 // `:-1\r\n (not applied)`, one or more forms: what people should have seen.
-[[nodiscard]] std::string describe(const std::vector<Outcome>& expected,
+[[nodiscard]] std::string describe(const std::vector<scenario::Outcome>& expected,
                                    const ReplyContext& context);
 
 // The reply in words and bytes, e.g. `not applied: -1\r\n`.
 [[nodiscard]] std::string describe_reply(std::string_view payload);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -10,7 +10,7 @@
 #include "codec/error_code.h"
 #include "codec/reply.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 using codec::DialectId;
@@ -19,24 +19,31 @@ using codec::ErrorCode;
 using codec::ReplyKind;
 using codec::Verb;
 
-BytesSpec literal(std::string bytes) { return {LiteralBytes{std::move(bytes)}}; }
+scenario::BytesSpec literal(std::string bytes) {
+  return {scenario::LiteralBytes{std::move(bytes)}};
+}
 
-Outcome ok() { return {PlainReply{ReplyKind::kOk}}; }
-Outcome not_applied() { return {PlainReply{ReplyKind::kNotApplied}}; }
-Outcome missing() { return {PlainReply{ReplyKind::kMissing}}; }
-Outcome value(std::string bytes) { return {ValueReply{literal(std::move(bytes))}}; }
-Outcome count(std::int64_t number) { return {CountReply{number}}; }
-Outcome error(ErrorCode code) { return {ErrorReply{code}}; }
-Outcome exact(std::string bytes) { return {ExactBytes{literal(std::move(bytes))}}; }
-Outcome any_error() { return {AnyError{}}; }
+scenario::Outcome ok() { return {scenario::PlainReply{ReplyKind::kOk}}; }
+scenario::Outcome not_applied() { return {scenario::PlainReply{ReplyKind::kNotApplied}}; }
+scenario::Outcome missing() { return {scenario::PlainReply{ReplyKind::kMissing}}; }
+scenario::Outcome value(std::string bytes) {
+  return {scenario::ValueReply{literal(std::move(bytes))}};
+}
+scenario::Outcome count(std::int64_t number) { return {scenario::CountReply{number}}; }
+scenario::Outcome error(ErrorCode code) { return {scenario::ErrorReply{code}}; }
+scenario::Outcome exact(std::string bytes) {
+  return {scenario::ExactBytes{literal(std::move(bytes))}};
+}
+scenario::Outcome any_error() { return {scenario::AnyError{}}; }
 
 ReplyContext context(codec::Profile profile, Verb verb = Verb::kSet) {
   return {.verb = verb, .profile = profile, .key_prefix = "p/"};
 }
 
 // "no", "yes", or "yes, " and the form that was seen.
-std::string judged(const Outcome& outcome, std::string_view payload, const ReplyContext& context) {
-  const std::vector<Outcome> expected = {outcome};
+std::string judged(const scenario::Outcome& outcome, std::string_view payload,
+                   const ReplyContext& context) {
+  const std::vector<scenario::Outcome> expected = {outcome};
   const auto match = match_reply(expected, payload, context);
   if (!match) return "no";
   EXPECT_EQ(match->outcome, &expected.front());
@@ -46,7 +53,7 @@ std::string judged(const Outcome& outcome, std::string_view payload, const Reply
 }
 
 struct Row {
-  Outcome outcome;
+  scenario::Outcome outcome;
   std::string payload;
   Verb verb = Verb::kSet;
   std::string in_auto{};
@@ -66,7 +73,7 @@ void check(const std::vector<Row>& table) {
   }
 }
 
-void check_alike(const Outcome& outcome, const std::string& payload, bool matches) {
+void check_alike(const scenario::Outcome& outcome, const std::string& payload, bool matches) {
   const std::string result = matches ? "yes" : "no";
   check({{outcome, payload, Verb::kSet, result, result, result}});
 }
@@ -165,25 +172,25 @@ TEST(JudgeMatch, AcceptsAnyErrorWithoutItsLastTwoBytesOnlyAsDocumented) {
 
 TEST(JudgeMatch, NeverTakesAReplyForSilenceOrADisconnection) {
   for (const std::string payload : {"", "+OK\r\n", "no reply"}) {
-    check_alike({NoReply{}}, payload, false);
-    check_alike({Disconnection{}}, payload, false);
+    check_alike({scenario::NoReply{}}, payload, false);
+    check_alike({scenario::Disconnection{}}, payload, false);
   }
 }
 
 TEST(JudgeMatch, JudgesAnOutcomeOfOneDialectByThatDialectAlone) {
-  Outcome documented = exact("a");
+  scenario::Outcome documented = exact("a");
   documented.only_in = DialectId::kDocumented;
-  Outcome deployed = exact("b");
+  scenario::Outcome deployed = exact("b");
   deployed.only_in = DialectId::kDeployed;
   check({{documented, "a", Verb::kSet, "yes", "yes", "no"},
          {deployed, "b", Verb::kSet, "yes", "no", "yes"}});
-  Outcome refused = not_applied();
+  scenario::Outcome refused = not_applied();
   refused.only_in = DialectId::kDocumented;
   check({{refused, ":-1\r\n", Verb::kSet, "no", "no", "no"}});
 }
 
 TEST(JudgeMatch, ChoosesTheFirstOutcomeThatFits) {
-  const std::vector<Outcome> expected = {ok(), any_error(), error(ErrorCode::kSyntax)};
+  const std::vector<scenario::Outcome> expected = {ok(), any_error(), error(ErrorCode::kSyntax)};
   const auto first = match_reply(expected, "+OK\r\n", context(codec::Profile::kAuto));
   ASSERT_TRUE(first);
   EXPECT_EQ(first->outcome, &expected[0]);
@@ -202,18 +209,18 @@ TEST(JudgeMatch, TakesARequestWithoutAVerbForNoKeynotify) {
 }
 
 TEST(JudgeMatch, PutsTheCasePrefixIntoExpectedKeys) {
-  const Outcome outcome{ValueReply{{KeyBytes{"k", ""}}}};
+  const scenario::Outcome outcome{scenario::ValueReply{{scenario::KeyBytes{"k", ""}}}};
   EXPECT_EQ(judged(outcome, "$3\r\np/k\r\n", context(codec::Profile::kAuto)), "yes");
   EXPECT_EQ(judged(outcome, "$1\r\nk\r\n", context(codec::Profile::kAuto)), "no");
 }
 
 TEST(JudgeDescribe, SaysWhatPeopleShouldHaveSeen) {
   struct Line {
-    std::vector<Outcome> expected;
+    std::vector<scenario::Outcome> expected;
     codec::Profile profile;
     std::string text;
   };
-  Outcome documented = exact("x");
+  scenario::Outcome documented = exact("x");
   documented.only_in = DialectId::kDocumented;
   const std::vector<Line> table = {
       {{}, codec::Profile::kAuto, "any well-formed reply"},
@@ -231,7 +238,7 @@ TEST(JudgeDescribe, SaysWhatPeopleShouldHaveSeen) {
        codec::Profile::kDocumented,
        R"(-ERR syntax error\r\n  or  -ERR syntax error)"},
       {{any_error()}, codec::Profile::kAuto, R"(-ERR <any text>\r\n)"},
-      {{{NoReply{}}, {Disconnection{}}},
+      {{{scenario::NoReply{}}, {scenario::Disconnection{}}},
        codec::Profile::kAuto,
        "no reply  or  disconnection by the broker"},
       {{ok(), ok(), count(0)}, codec::Profile::kAuto, R"(+OK\r\n  or  :0\r\n)"},
@@ -260,21 +267,24 @@ TEST(JudgeDescribe, ShowsAReplyInBytesAndWords) {
 }
 
 TEST(JudgeResolve, MakesBytesOfEverySpec) {
-  const BytesSpec key{KeyBytes{"k", ""}};
-  const BytesSpec long_key{KeyBytes{"k", std::string("\0/", 2)}};
-  const BytesSpec joined{JoinedBytes{{literal("<"), key, literal(">"), {JoinedBytes{}}}}};
+  const scenario::BytesSpec key{scenario::KeyBytes{"k", ""}};
+  const scenario::BytesSpec long_key{scenario::KeyBytes{"k", std::string("\0/", 2)}};
+  const scenario::BytesSpec joined{
+      scenario::JoinedBytes{{literal("<"), key, literal(">"), {scenario::JoinedBytes{}}}}};
   EXPECT_EQ(resolve(literal(std::string("a\0b", 3)), "p/"), std::string("a\0b", 3));
   EXPECT_EQ(resolve(literal(""), "p/"), "");
   EXPECT_EQ(resolve(key, "p/"), "p/k");
   EXPECT_EQ(resolve(long_key, "p/"), std::string("p/k\0/", 5));
   EXPECT_EQ(resolve(joined, "p/"), "<p/k>");
-  EXPECT_EQ(resolve({CommandBytes{{literal("GET"), key}}}, "p/"),
+  EXPECT_EQ(resolve({scenario::CommandBytes{{literal("GET"), key}}}, "p/"),
             "*2\r\n$3\r\nGET\r\n$3\r\np/k\r\n");
-  EXPECT_EQ(resolve({CommandBytes{{joined, literal("")}}}, "p/"),
+  EXPECT_EQ(resolve({scenario::CommandBytes{{joined, literal("")}}}, "p/"),
             "*2\r\n$5\r\n<p/k>\r\n$0\r\n\r\n");
-  EXPECT_EQ(resolve({CommandBytes{}}, "p/"), "*0\r\n");
-  EXPECT_EQ(resolve({JoinedBytes{{{CommandBytes{{literal("x")}}}, literal("!")}}}, "p/"),
-            "*1\r\n$1\r\nx\r\n!");
+  EXPECT_EQ(resolve({scenario::CommandBytes{}}, "p/"), "*0\r\n");
+  EXPECT_EQ(
+      resolve({scenario::JoinedBytes{{{scenario::CommandBytes{{literal("x")}}}, literal("!")}}},
+              "p/"),
+      "*1\r\n$1\r\nx\r\n!");
 }
 
 TEST(JudgeProfile, HasNamesAndDialects) {
@@ -292,4 +302,4 @@ TEST(JudgeProfile, HasNamesAndDialects) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -16,7 +16,7 @@
 #include "conformance/judge/judge.h"
 #include "conformance/judge/oracle_key.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 using codec::ErrorCode;
@@ -39,7 +39,7 @@ Judgement undecidable(std::string_view requirement, std::string because) {
           .because = std::move(because)};
 }
 
-std::string point_of(const Choice& choice) {
+std::string point_of(const OpenPointChoice& choice) {
   std::string out(choice.requirement);
   if (!choice.point.empty()) out += fmt::format(" ({})", choice.point);
   return out;
@@ -132,7 +132,7 @@ struct Fitting {
   bool rule_is_sure = false;
   bool settled = false;         // it fits where nothing is open
   bool knowable = false;        // it fits where nothing is hidden
-  Choice open{};                // what it rests on else
+  OpenPointChoice open{};       // what it rests on else
   std::size_t gone_before = 0;  // branches of states in which the key has expired by now
   std::size_t other_before = 0;
   Change change = Change::kNone;
@@ -232,19 +232,19 @@ struct Oracle::State {
 
   // ---- What is open
 
-  [[nodiscard]] bool contradicts(const Choice& choice) const {
+  [[nodiscard]] bool contradicts(const OpenPointChoice& choice) const {
     if (choice.requirement.empty()) return false;
     const auto seen = observed.find(point_of(choice));
     return seen != observed.end() && seen->second != choice.outcome;
   }
-  [[nodiscard]] bool is_settled(const Choice& choice) const {
+  [[nodiscard]] bool is_settled(const OpenPointChoice& choice) const {
     return choice.requirement.empty() || observed.contains(point_of(choice));
   }
 
   // What all states that are left have in common is so.
   void settle(Keyed& keyed) {
     if (keyed.worlds.empty() || keyed.worlds.front().assumed.empty()) return;
-    for (const Choice& choice : keyed.worlds.front().assumed) {
+    for (const OpenPointChoice& choice : keyed.worlds.front().assumed) {
       const bool common =
           std::all_of(keyed.worlds.begin(), keyed.worlds.end(), [&](const KeyWorld& world) {
             return std::find(world.assumed.begin(), world.assumed.end(), choice) !=
@@ -253,21 +253,23 @@ struct Oracle::State {
       if (common) observed.emplace(point_of(choice), choice.outcome);
     }
     for (KeyWorld& world : keyed.worlds) {
-      std::erase_if(world.assumed, [&](const Choice& choice) { return is_settled(choice); });
+      std::erase_if(world.assumed,
+                    [&](const OpenPointChoice& choice) { return is_settled(choice); });
     }
   }
 
   // ---- Requests
 
-  Judgement judge(const Exchanged& exchanged);
-  std::optional<Judgement> check_envelope(const Exchanged& exchanged, Answered& answered) const;
+  Judgement judge(const Interaction& exchanged);
+  std::optional<Judgement> check_envelope(const Interaction& exchanged, Answered& answered) const;
   std::optional<Judgement> check_form(Verb verb, const Answered& answered);
-  Judgement judge_malformed(const Exchanged& exchanged, ErrorCode error, const Answered& answered);
-  Judgement judge_key(const Exchanged& exchanged, const codec::Command& command,
+  Judgement judge_malformed(const Interaction& exchanged, ErrorCode error,
+                            const Answered& answered);
+  Judgement judge_key(const Interaction& exchanged, const codec::Command& command,
                       const Answered& answered);
-  Judgement judge_registration(const Exchanged& exchanged, const codec::Command& command,
+  Judgement judge_registration(const Interaction& exchanged, const codec::Command& command,
                                const Answered& answered);
-  [[nodiscard]] Asked asked_of(const Exchanged& exchanged, const codec::Command& command) const;
+  [[nodiscard]] Asked asked_of(const Interaction& exchanged, const codec::Command& command) const;
   void look(const KeyWorld& world, bool expires_now, const Asked& asked, const Answered& answered,
             Fitting& fitting);
   void tell_changes(Keyed& keyed, const Asked& asked, const Answered& answered,
@@ -298,7 +300,7 @@ bool fits(const Branch& branch, const Answered& answered) {
 }
 
 // What is open about the spelling of a SET.
-Choice open_form_of(const codec::Command& command, std::string_view payload) {
+OpenPointChoice open_form_of(const codec::Command& command, std::string_view payload) {
   if (command.verb != Verb::kSet || !command.expires_after) return {};
   if (!codec::parse_command(payload, codec::dialect(codec::DialectId::kDocumented))) {
     return {"SET-PX-OPEN-4", {}, {}};
@@ -306,7 +308,7 @@ Choice open_form_of(const codec::Command& command, std::string_view payload) {
   if (command.condition == codec::Condition::kAlways) return {};
   const auto frame = codec::decode_command(payload);
   const bool px_first = frame && frame->count > 3 && frame->arguments[3] == "PX";
-  return px_first ? Choice{"SET-OPTION-OPEN-3", {}, {}} : Choice{};
+  return px_first ? OpenPointChoice{"SET-OPTION-OPEN-3", {}, {}} : OpenPointChoice{};
 }
 
 // The one error that such a payload deserves; nothing where it may be another one.
@@ -367,7 +369,7 @@ bool is_lenient(std::string_view payload, ErrorCode error) {
 }  // namespace
 
 // What every response has. (Req: ENV-*)
-std::optional<Judgement> Oracle::State::check_envelope(const Exchanged& exchanged,
+std::optional<Judgement> Oracle::State::check_envelope(const Interaction& exchanged,
                                                        Answered& answered) const {
   const codec::Message& request = exchanged.request;
   const codec::Message& reply = *exchanged.reply;
@@ -496,7 +498,7 @@ void Oracle::State::tell(Keyed& keyed, std::string_view key_name, const Pending&
   }
 }
 
-Asked Oracle::State::asked_of(const Exchanged& exchanged, const codec::Command& command) const {
+Asked Oracle::State::asked_of(const Interaction& exchanged, const codec::Command& command) const {
   Asked out{.command = command,
             .timestamp = exchanged.request.property(codec::kTimestampProperty),
             .token = exchanged.request.property(codec::kTokenProperty),
@@ -520,7 +522,7 @@ void Oracle::State::look(const KeyWorld& world, bool expires_now, const Asked& a
   for (const Branch& branch : branches) {
     if (contradicts(branch.choice) ||
         std::any_of(branch.next.assumed.begin(), branch.next.assumed.end(),
-                    [&](const Choice& choice) { return contradicts(choice); })) {
+                    [&](const OpenPointChoice& choice) { return contradicts(choice); })) {
       continue;
     }
     if (!branch.unknowable) fitting.expect(branch);
@@ -584,7 +586,7 @@ void Oracle::State::tell_changes(Keyed& keyed, const Asked& asked, const Answere
         .rule = set ? "NTF-SEND-1" : "NTF-SEND-2"});
 }
 
-Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Command& command,
+Judgement Oracle::State::judge_key(const Interaction& exchanged, const codec::Command& command,
                                    const Answered& answered) {
   Keyed& keyed = key(command.key);
   const Asked asked = asked_of(exchanged, command);
@@ -621,7 +623,7 @@ Judgement Oracle::State::judge_key(const Exchanged& exchanged, const codec::Comm
         fitting.rule,
         "whether this client may do that, and how many keys there may be, is not known");
   }
-  const Choice& open = fitting.open;
+  const OpenPointChoice& open = fitting.open;
   return undecidable(
       open.requirement,
       fmt::format("the article leaves open {}: here {}",
@@ -726,7 +728,7 @@ std::optional<Judgement> Oracle::State::judge_expiry(Keyed& keyed, const Told& t
   return undecidable("NTF-EXPIRY-1", "perhaps the key has expired");
 }
 
-Judgement Oracle::State::judge_registration(const Exchanged& exchanged,
+Judgement Oracle::State::judge_registration(const Interaction& exchanged,
                                             const codec::Command& command,
                                             const Answered& answered) {
   Observation& observed_by = observation(key(command.key), exchanged.client_id);
@@ -771,7 +773,7 @@ Judgement Oracle::State::judge_registration(const Exchanged& exchanged,
   return rejected("NTF-STOP-1", shown + "; a right store answers +OK or :0");
 }
 
-Judgement Oracle::State::judge_malformed(const Exchanged& exchanged, ErrorCode error,
+Judgement Oracle::State::judge_malformed(const Interaction& exchanged, ErrorCode error,
                                          const Answered& answered) {
   const std::string_view payload = exchanged.request.payload;
   if (answered.reply.kind != ReplyKind::kError) {
@@ -792,7 +794,7 @@ Judgement Oracle::State::judge_malformed(const Exchanged& exchanged, ErrorCode e
   return undecidable("ERR-ORDER-OPEN-1", "which error it gets is open");
 }
 
-Judgement Oracle::State::judge(const Exchanged& exchanged) {
+Judgement Oracle::State::judge(const Interaction& exchanged) {
   const codec::Message& request = exchanged.request;
   const bool legal = request.qos == 1 && request.response_topic && request.correlation_data &&
                      !codec::response_topic_fault(*request.response_topic);
@@ -826,7 +828,7 @@ Oracle::Oracle(OracleOptions options) : state_(std::make_unique<State>()) {
 }
 Oracle::~Oracle() = default;
 
-Judgement Oracle::judge(const Exchanged& exchanged) { return state_->judge(exchanged); }
+Judgement Oracle::judge(const Interaction& exchanged) { return state_->judge(exchanged); }
 
 Judgement Oracle::notified(std::string_view client_id, const codec::Message& message,
                            const store::Instant& received) {
@@ -947,4 +949,4 @@ std::size_t Oracle::possible_states(std::string_view key) const {
   return found->second.worlds.size();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -30,7 +30,7 @@
 #include "conformance/judge/store_clock.h"
 #include "reference_store/rules.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 
 enum class Answer {
   kAccepted,     // a right store may do this
@@ -57,7 +57,7 @@ struct OracleOptions {
 };
 
 // A request and its reply.
-struct Exchanged {
+struct Interaction {
   std::string_view client_id;
   const codec::Message& request;
   const codec::Message* reply = nullptr;  // null: none came, though there was time for it
@@ -73,7 +73,7 @@ class Oracle {
   Oracle& operator=(const Oracle&) = delete;
 
   // Judges the reply, and follows it: after a rejected one nothing is known of the key any more.
-  Judgement judge(const Exchanged& exchanged);
+  Judgement judge(const Interaction& exchanged);
 
   // A notification has come. It is judged against the changes that are known by now; one that comes
   // before the reply to the request that caused it has to be given after that exchange.
@@ -98,4 +98,4 @@ class Oracle {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

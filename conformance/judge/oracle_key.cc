@@ -8,7 +8,7 @@
 
 #include "codec/dialect.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 using codec::Condition;
@@ -42,22 +42,25 @@ bool is_perhaps_number(std::string_view text) {
          });
 }
 
-std::optional<Choice> doubt_of_node(std::string_view node, bool is_token) {
+std::optional<OpenPointChoice> doubt_of_node(std::string_view node, bool is_token) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-1";
-  if (node.empty()) return Choice{kRule, "an empty node id", {}};
-  if (node.find(':') != std::string_view::npos) return Choice{kRule, "a node id with a colon", {}};
+  if (node.empty()) return OpenPointChoice{kRule, "an empty node id", {}};
+  if (node.find(':') != std::string_view::npos)
+    return OpenPointChoice{kRule, "a node id with a colon", {}};
   // Versions are tokens, so there it is settled. (Req: LOCK-TOKEN-2)
-  if (node == kStoreNode && !is_token) return Choice{kRule, "the node id of the store", {}};
-  if (node.size() > kLongNode) return Choice{kRule, "a long node id", {}};
+  if (node == kStoreNode && !is_token)
+    return OpenPointChoice{kRule, "the node id of the store", {}};
+  if (node.size() > kLongNode) return OpenPointChoice{kRule, "a long node id", {}};
   const bool plain =
       std::all_of(node.begin(), node.end(), [](char c) { return c > ' ' && c <= '~'; });
-  if (!plain) return Choice{kRule, "an unusual node id", {}};
+  if (!plain) return OpenPointChoice{kRule, "an unusual node id", {}};
   return std::nullopt;
 }
 
 // Numbers that may be too great, and besides them perhaps a node id that is open, too: two doubts
 // are a third.
-std::optional<Choice> doubt_of_counter(std::string_view digits, bool is_token, bool odd_node) {
+std::optional<OpenPointChoice> doubt_of_counter(std::string_view digits, bool is_token,
+                                                bool odd_node) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-2";
   constexpr std::array<std::string_view, 4> kBeyond31 = {
       "__ts beyond 31 bits", "__ts beyond 31 bits, unusual node id", "__ft beyond 31 bits",
@@ -68,9 +71,9 @@ std::optional<Choice> doubt_of_counter(std::string_view digits, bool is_token, b
   const std::size_t which = (is_token ? 2U : 0U) + (odd_node ? 1U : 0U);
   std::uint64_t counter = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), counter);
-  if (read.ec != std::errc()) return Choice{kRule, "beyond 64 bits", {}};
-  if (counter > store::kMaxRequestCounter) return Choice{kRule, kBeyond63.at(which), {}};
-  if (counter > kCommonCounter) return Choice{kRule, kBeyond31.at(which), {}};
+  if (read.ec != std::errc()) return OpenPointChoice{kRule, "beyond 64 bits", {}};
+  if (counter > store::kMaxRequestCounter) return OpenPointChoice{kRule, kBeyond63.at(which), {}};
+  if (counter > kCommonCounter) return OpenPointChoice{kRule, kBeyond31.at(which), {}};
   return std::nullopt;
 }
 
@@ -83,7 +86,7 @@ struct Stamp {
   ErrorCode error = ErrorCode::kMalformedTimestamp;
   std::string_view rule = "HLC-PARSE-1";
   std::optional<ErrorCode> far{};  // or refused as this, whatever is open
-  Choice choice{};                 // why it is not sure; its outcome is left empty
+  OpenPointChoice choice{};        // why it is not sure; its outcome is left empty
 };
 
 // `check`: the rule of the store, which says how it would be refused at a reading of its clock.
@@ -149,7 +152,8 @@ class Outcomes {
     return branch;
   }
 
-  Branch& refuse(std::optional<ErrorCode> error, std::string_view rule, Choice choice = {}) {
+  Branch& refuse(std::optional<ErrorCode> error, std::string_view rule,
+                 OpenPointChoice choice = {}) {
     Branch& branch = add(ReplyKind::kError, rule);
     branch.error = error;
     branch.choice = choice;
@@ -159,7 +163,7 @@ class Outcomes {
   // An error that the request deserves, perhaps, or for sure.
   void deserve(const Stamp& stamp) {
     if (!stamp.may_be_refused) return;
-    Choice choice = stamp.choice;
+    OpenPointChoice choice = stamp.choice;
     if (!choice.requirement.empty()) choice.outcome = kRefused;
     refuse(stamp.error, stamp.rule, choice);
     if (stamp.far) refuse(*stamp.far, stamp.rule);
@@ -218,7 +222,7 @@ class Outcomes {
     out_.push_back(std::move(kept));
   }
 
-  void choose(Branch& branch, const Choice& choice) const {
+  void choose(Branch& branch, const OpenPointChoice& choice) const {
     if (!choice.requirement.empty() && branch.choice.requirement.empty()) branch.choice = choice;
   }
 
@@ -230,7 +234,7 @@ class Outcomes {
   const Asked& asked_;
   std::vector<Branch>& out_;
   bool doomed_ = false;  // an error is certain
-  Choice by_node_{};
+  OpenPointChoice by_node_{};
 };
 
 void Outcomes::get() {
@@ -292,7 +296,7 @@ void Outcomes::set() {
   }
   if (holds && !doomed_) apply_set(timestamp, token);
   if (!asked_.open_form.requirement.empty()) {
-    Choice choice = asked_.open_form;
+    OpenPointChoice choice = asked_.open_form;
     choice.outcome = kRefused;
     refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", choice);
   }
@@ -325,13 +329,13 @@ void Outcomes::apply_set(const Stamp& timestamp, const Stamp& token) {
   applied.change = Change::kSet;
   for (const Stamp* stamp : {&timestamp, &token}) {
     if (stamp->choice.requirement.empty()) continue;
-    Choice choice = stamp->choice;
+    OpenPointChoice choice = stamp->choice;
     choice.outcome = kTaken;
     choose(applied, choice);
   }
   choose(applied, by_node_);
   if (!asked_.open_form.requirement.empty()) {
-    Choice choice = asked_.open_form;
+    OpenPointChoice choice = asked_.open_form;
     choice.outcome = kTaken;
     choose(applied, choice);
   }
@@ -499,9 +503,10 @@ void branches_of(const KeyWorld& world, const Asked& asked, std::vector<Branch>&
   }
 }
 
-std::optional<Choice> doubt_of_timestamp(std::string_view text, bool is_token) {
+std::optional<OpenPointChoice> doubt_of_timestamp(std::string_view text, bool is_token) {
   if (text.empty()) {
-    return is_token ? Choice{"FT-OPEN-7", {}, {}} : Choice{"ENV-PROPERTY-OPEN-2", "empty", {}};
+    return is_token ? OpenPointChoice{"FT-OPEN-7", {}, {}}
+                    : OpenPointChoice{"ENV-PROPERTY-OPEN-2", "empty", {}};
   }
   const std::size_t first = text.find(':');
   const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
@@ -511,14 +516,14 @@ std::optional<Choice> doubt_of_timestamp(std::string_view text, bool is_token) {
   if (!is_number(wall) || !is_number(counter)) {
     const bool perhaps = (is_number(wall) || is_perhaps_number(wall)) &&
                          (is_number(counter) || is_perhaps_number(counter));
-    return perhaps ? std::optional(Choice{"HLC-PARSE-OPEN-3", {}, {}}) : std::nullopt;
+    return perhaps ? std::optional(OpenPointChoice{"HLC-PARSE-OPEN-3", {}, {}}) : std::nullopt;
   }
   if (wall.size() > hlc::kMaxDigits || counter.size() > hlc::kMaxDigits) {
-    return Choice{"HLC-PARSE-OPEN-3", "many digits", {}};
+    return OpenPointChoice{"HLC-PARSE-OPEN-3", "many digits", {}};
   }
   const auto node = doubt_of_node(text.substr(second + 1), is_token);
   const auto number = doubt_of_counter(counter, is_token, node.has_value());
   return number ? number : node;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -17,15 +17,15 @@
 #include "hlc/hlc.h"
 #include "reference_store/rules.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 
 // A point that the article leaves open, and what a store does there. Texts of this module.
-struct Choice {
+struct OpenPointChoice {
   std::string_view requirement{};  // empty: nothing is open
   std::string_view point{};        // which, where a requirement leaves several
   std::string_view outcome{};
 
-  friend bool operator==(const Choice&, const Choice&) = default;
+  friend bool operator==(const OpenPointChoice&, const OpenPointChoice&) = default;
 };
 
 // One state that a key may be in.
@@ -42,8 +42,8 @@ struct KeyWorld {
   Expiry expiry = Expiry::kNever;
   std::chrono::microseconds earliest{0};  // kWindow: when it expires, on our steady clock
   std::chrono::microseconds latest{0};
-  bool expired = false;           // it does not exist because its time has passed
-  std::vector<Choice> assumed{};  // what has to be so for the key to be in this state
+  bool expired = false;                    // it does not exist because its time has passed
+  std::vector<OpenPointChoice> assumed{};  // what has to be so for the key to be in this state
 
   friend bool operator==(const KeyWorld&, const KeyWorld&) = default;
 };
@@ -65,8 +65,8 @@ struct Branch {
   std::optional<std::string> value{};       // kValue: nothing means any
   std::int64_t count = 0;                   // kCount
   VersionRule version = VersionRule::kAny;
-  std::string_view rule{};  // the requirement that a store follows which does this
-  Choice choice{};          // what it decides there
+  std::string_view rule{};   // the requirement that a store follows which does this
+  OpenPointChoice choice{};  // what it decides there
   // It cannot be known whether a right store does this, e.g. what its quota is.
   bool unknowable = false;
   Change change = Change::kNone;
@@ -78,7 +78,7 @@ struct Asked {
   codec::Command command{};
   const std::string* timestamp = nullptr;  // `__ts`, null when absent
   const std::string* token = nullptr;      // `__ft`
-  Choice
+  OpenPointChoice
       open_form{};  // it is open whether a SET may be spelled like this; the outcome is left empty
   std::uint64_t wall_low = 0;  // the store's wall clock lies between these
   std::uint64_t wall_high = 0;
@@ -99,6 +99,7 @@ void branches_of(const KeyWorld& world, const Asked& asked, std::vector<Branch>&
 
 // What a text is as a `__ts` or `__ft`, where the article leaves it open; nothing where it does
 // not. (Req: HLC-PARSE-OPEN-1, -2, -3)
-[[nodiscard]] std::optional<Choice> doubt_of_timestamp(std::string_view text, bool is_token);
+[[nodiscard]] std::optional<OpenPointChoice> doubt_of_timestamp(std::string_view text,
+                                                                bool is_token);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -24,7 +24,7 @@
 #include "reference_store/faults/fault.h"
 #include "workload/trace_text.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 namespace {
 
 constexpr std::size_t kTraces = 4'000;
@@ -33,8 +33,9 @@ constexpr std::uint64_t kSeed = 1;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 constexpr std::uint64_t kSeeds = 3;  // of which the median counts
 
-JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId dialect,
-                         const store::Fault* fault, std::chrono::milliseconds clock_offset = {}) {
+search::JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId dialect,
+                                 const store::Fault* fault,
+                                 std::chrono::milliseconds clock_offset = {}) {
   endpoint::InProcessOptions options{.service = {.dialect = dialect}};
   if (fault != nullptr) {
     options.make_store = [fault](const store::ServiceOptions& service) {
@@ -45,7 +46,7 @@ JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId dialect,
   const auto endpoint = endpoint::make_in_process_endpoint(std::move(options));
   auto session = endpoint->open_session();
   EXPECT_TRUE(session);
-  JudgedRunOptions judged;
+  search::JudgedRunOptions judged;
   std::int64_t offset = clock_offset.count();
   if (fault != nullptr && fault->name == "clock-ahead") offset = 55'000;
   if (fault != nullptr && fault->name == "clock-behind") offset = -600'000;
@@ -53,9 +54,9 @@ JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId dialect,
   return run_judged(**session, trace, judged);
 }
 
-std::string describe(const JudgedRun& run, const workload::Trace& trace) {
+std::string describe(const search::JudgedRun& run, const workload::Trace& trace) {
   if (!run.rejection) return {};
-  const Rejection& rejection = *run.rejection;
+  const search::Rejection& rejection = *run.rejection;
   return fmt::format("operation {}: {}: {}\n{} {}\n{}", rejection.operation,
                      rejection.judgement.requirement, rejection.judgement.because,
                      rejection.request.topic, escape(rejection.request.payload),
@@ -66,11 +67,11 @@ void expect_accepted(const store::Fault* store, std::size_t traces) {
   std::size_t requests = 0;
   std::size_t undecidable = 0;
   for (std::uint64_t seed = 1; seed <= traces && !testing::Test::HasFailure(); ++seed) {
-    const workload::Trace trace = example_of(kSeed, seed, kOperations);
+    const workload::Trace trace = search::example_of(kSeed, seed, kOperations);
     const codec::DialectId dialect = codec::kDialects[seed % 2];
     std::chrono::milliseconds offset{0};
     if (store == nullptr) offset = std::chrono::seconds{20} * (static_cast<int>(seed % 7) - 3);
-    const JudgedRun run = run_in_process(trace, dialect, store, offset);
+    const search::JudgedRun run = run_in_process(trace, dialect, store, offset);
     requests += run.requests;
     undecidable += run.undecidable;
     EXPECT_FALSE(run.lost) << run.lost->text;
@@ -143,8 +144,8 @@ bool is_hidden(const store::Fault& fault) {
 std::optional<std::size_t> requests_to_rejection(const store::Fault& fault, std::uint64_t seed) {
   std::size_t requests = 0;
   for (std::size_t example = 1; example <= 10 * kTraces; ++example) {
-    const JudgedRun run = run_in_process(example_of(seed, example, kOperations),
-                                         codec::kDialects[example % 2], &fault);
+    const search::JudgedRun run = run_in_process(search::example_of(seed, example, kOperations),
+                                                 codec::kDialects[example % 2], &fault);
     requests += run.requests;
     if (run.rejection) return requests;
   }
@@ -179,4 +180,4 @@ TEST(OracleProp, RejectsWhatFaultyStoresDo) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 
 std::int64_t wall_of(const hlc::Timestamp& timestamp) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;  // no sum or difference wraps
@@ -22,25 +22,25 @@ std::string describe(const ClockBounds& bounds) {
 
 // Our clock read at least sent_ms and less than received_ms + 1 when the store's read version_ms:
 // both stand for a whole millisecond.
-std::int64_t high_from_version(std::int64_t version_ms, const Exchange& when) {
+std::int64_t high_from_version(std::int64_t version_ms, const Interval& when) {
   return version_ms + 1 - when.sent_ms;
 }
 
-std::int64_t low_from_reading(std::int64_t version_ms, const Exchange& when) {
+std::int64_t low_from_reading(std::int64_t version_ms, const Interval& when) {
   return version_ms - 1 - when.received_ms;
 }
 
 // A refusal says that the store's clock reads at most timestamp - limit - 1, an acceptance that it
 // reads at least timestamp - limit.
-std::int64_t high_from_refusal(std::int64_t timestamp_ms, const Exchange& when) {
+std::int64_t high_from_refusal(std::int64_t timestamp_ms, const Interval& when) {
   return high_from_version(timestamp_ms - kSkewLimitMs - 1, when);
 }
 
-std::int64_t low_from_acceptance(std::int64_t timestamp_ms, const Exchange& when) {
+std::int64_t low_from_acceptance(std::int64_t timestamp_ms, const Interval& when) {
   return low_from_reading(timestamp_ms - kSkewLimitMs, when);
 }
 
-void StoreClock::note_new_version(std::int64_t version_ms, const Exchange& when) {
+void StoreClock::note_new_version(std::int64_t version_ms, const Interval& when) {
   bounds_.high_ms = std::min(bounds_.high_ms, high_from_version(version_ms, when));
   note_version(version_ms);
 }
@@ -66,4 +66,4 @@ bool StoreClock::surely_refuses(std::int64_t timestamp_ms, std::int64_t received
   return timestamp_ms >= first_refused_ms(received_ms);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

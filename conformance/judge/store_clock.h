@@ -16,14 +16,14 @@
 
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::judge {
 
 // More than this ahead of the store's clock is too far. (Req: HLC-SKEW-1, HLC-SKEW-2)
 inline constexpr std::int64_t kSkewLimitMs = 60'000;
 
 // Our clock when a request was sent and when its reply had come: the store has handled it in
 // between.
-struct Exchange {
+struct Interval {
   std::int64_t sent_ms = 0;
   std::int64_t received_ms = 0;
 };
@@ -47,12 +47,12 @@ struct ClockBounds {
 [[nodiscard]] std::string describe(const ClockBounds& bounds);
 
 // What single observations prove. A version is a reading of the store's clock or ahead of it.
-[[nodiscard]] std::int64_t high_from_version(std::int64_t version_ms, const Exchange& when);
+[[nodiscard]] std::int64_t high_from_version(std::int64_t version_ms, const Interval& when);
 // Only for a version that is known to be a reading.
-[[nodiscard]] std::int64_t low_from_reading(std::int64_t version_ms, const Exchange& when);
+[[nodiscard]] std::int64_t low_from_reading(std::int64_t version_ms, const Interval& when);
 // A timestamp was refused as too far ahead, or was not.
-[[nodiscard]] std::int64_t high_from_refusal(std::int64_t timestamp_ms, const Exchange& when);
-[[nodiscard]] std::int64_t low_from_acceptance(std::int64_t timestamp_ms, const Exchange& when);
+[[nodiscard]] std::int64_t high_from_refusal(std::int64_t timestamp_ms, const Interval& when);
+[[nodiscard]] std::int64_t low_from_acceptance(std::int64_t timestamp_ms, const Interval& when);
 
 // What is known while a case runs: the bounds, and the versions that it has seen.
 class StoreClock {
@@ -60,7 +60,7 @@ class StoreClock {
   explicit StoreClock(ClockBounds bounds) : bounds_(bounds) {}
 
   // A SET that was carried out was given this version, which can lower the upper bound.
-  void note_new_version(std::int64_t version_ms, const Exchange& when);
+  void note_new_version(std::int64_t version_ms, const Interval& when);
   // The store has shown this version, new or old: it must take it back, as a fencing token say.
   void note_version(std::int64_t version_ms);
 
@@ -82,4 +82,4 @@ class StoreClock {
   std::int64_t newest_version_ms_ = 0;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::judge

@@ -11,7 +11,7 @@
 #include "codec/dialect.h"
 #include "conformance/text/text_wrap.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 namespace {
 
 constexpr const char* kBold = "1";
@@ -55,16 +55,16 @@ class Page {
 
   // The label stands before the first of several texts only.
   void item(std::string_view label, std::string_view text) {
-    const std::string left = std::string(kIndent, ' ') + padded(label, kLabelWidth);
-    text_at(columns(left), text, left);
+    const std::string left = std::string(kIndent, ' ') + text::padded(label, kLabelWidth);
+    text_at(text::columns(left), text, left);
   }
 
   // A name of `name_width` columns and a text, both on the right.
   void entry(std::string_view label, std::string_view entry_name, std::size_t name_width,
              std::string_view text) {
-    const std::string left = std::string(kIndent, ' ') + padded(label, kLabelWidth) +
-                             padded(entry_name, name_width) + "  ";
-    text_at(columns(left), text, left);
+    const std::string left = std::string(kIndent, ' ') + text::padded(label, kLabelWidth) +
+                             text::padded(entry_name, name_width) + "  ";
+    text_at(text::columns(left), text, left);
   }
 
   void line(std::string_view text = "") { out_ += std::string(text) + "\n"; }
@@ -74,7 +74,7 @@ class Page {
  private:
   void text_at(std::size_t indent, std::string_view text, const std::string& left) {
     out_ += left.empty() ? std::string(indent, ' ') : left;
-    out_ += wrap(text, {.width = options_.width, .indent = indent, .first = indent}) + "\n";
+    out_ += text::wrap(text, {.width = options_.width, .indent = indent, .first = indent}) + "\n";
   }
   [[nodiscard]] std::string coloured(const char* code, const std::string& text) const {
     return options_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
@@ -84,9 +84,10 @@ class Page {
   std::string out_;
 };
 
-std::vector<const Case*> cases_of(const Library& library, const std::string& requirement) {
-  std::vector<const Case*> out;
-  for (const Case& test_case : library.cases) {
+std::vector<const scenario::Case*> cases_of(const scenario::Library& library,
+                                            const std::string& requirement) {
+  std::vector<const scenario::Case*> out;
+  for (const scenario::Case& test_case : library.cases) {
     const auto& ids = test_case.requirements;
     if (std::find(ids.begin(), ids.end(), requirement) != ids.end()) out.push_back(&test_case);
   }
@@ -94,13 +95,14 @@ std::vector<const Case*> cases_of(const Library& library, const std::string& req
 }
 
 // The divergences that all of these cases depend on.
-std::set<codec::Divergence> shared_divergences(const std::vector<const Case*>& cases) {
+std::set<codec::Divergence> shared_divergences(const std::vector<const scenario::Case*>& cases) {
   std::set<codec::Divergence> out;
   if (cases.empty()) return out;
   for (const codec::Divergence divergence : cases.front()->divergences) {
-    const bool shared = std::all_of(cases.begin(), cases.end(), [&](const Case* test_case) {
-      return test_case->divergences.contains(divergence);
-    });
+    const bool shared =
+        std::all_of(cases.begin(), cases.end(), [&](const scenario::Case* test_case) {
+          return test_case->divergences.contains(divergence);
+        });
     if (shared) out.insert(divergence);
   }
   return out;
@@ -117,7 +119,7 @@ void add_divergences(Page& page, const std::set<codec::Divergence>& divergences)
   }
 }
 
-std::string place_of(const Requirement& requirement) {
+std::string place_of(const scenario::Requirement& requirement) {
   if (requirement.documents.empty()) {
     return requirement.section + "; printed in no wording: seen from the deployed service";
   }
@@ -128,11 +130,11 @@ std::string place_of(const Requirement& requirement) {
   return fmt::format("{} ({})", requirement.section, list);
 }
 
-std::string position_text(const Position& position) {
+std::string position_text(const scenario::Position& position) {
   return fmt::format("{}:{}", position.file, position.line);
 }
 
-void add_outcomes(Page& page, const Requirement& requirement) {
+void add_outcomes(Page& page, const scenario::Requirement& requirement) {
   if (!requirement.open) return;
   const bool seen = requirement.untestable.empty();
   page.item("open", seen
@@ -142,21 +144,22 @@ void add_outcomes(Page& page, const Requirement& requirement) {
   for (const std::string& outcome : requirement.outcomes) page.item("", "- " + outcome);
 }
 
-void add_cases(Page& page, const Requirement& requirement, const std::vector<const Case*>& cases) {
+void add_cases(Page& page, const scenario::Requirement& requirement,
+               const std::vector<const scenario::Case*>& cases) {
   page.line();
   if (cases.empty()) {
     if (requirement.untestable.empty()) page.paragraph("no case checks it");
     return;
   }
   page.paragraph(fmt::format("checked by {} case{}", cases.size(), cases.size() == 1 ? "" : "s"));
-  for (const Case* test_case : cases) {
+  for (const scenario::Case* test_case : cases) {
     page.line(fmt::format("    {}", test_case->id));
     page.dim(fmt::format("      {}", test_case->title));
   }
 }
 
 // Open requirement -> the outcomes that the steps of a case name for it.
-void collect_outcomes(const Case& test_case, const RequestStep& request,
+void collect_outcomes(const scenario::Case& test_case, const scenario::RequestStep& request,
                       std::vector<std::pair<std::string, Outcomes>>& out) {
   if (!request.expect.open) return;
   const std::string& id =
@@ -164,7 +167,7 @@ void collect_outcomes(const Case& test_case, const RequestStep& request,
   auto found =
       std::find_if(out.begin(), out.end(), [&](const auto& entry) { return entry.first == id; });
   if (found == out.end()) found = out.insert(out.end(), {id, {}});
-  for (const Outcome& outcome : request.expect.outcomes) {
+  for (const scenario::Outcome& outcome : request.expect.outcomes) {
     Outcomes& names = found->second;
     if (std::find(names.begin(), names.end(), outcome.name) == names.end()) {
       names.push_back(outcome.name);
@@ -172,14 +175,14 @@ void collect_outcomes(const Case& test_case, const RequestStep& request,
   }
 }
 
-std::vector<std::pair<std::string, Outcomes>> outcomes_of(const Case& test_case) {
+std::vector<std::pair<std::string, Outcomes>> outcomes_of(const scenario::Case& test_case) {
   std::vector<std::pair<std::string, Outcomes>> out;
-  for (const Step& step : test_case.steps) {
-    if (const auto* request = std::get_if<RequestStep>(&step.what)) {
+  for (const scenario::Step& step : test_case.steps) {
+    if (const auto* request = std::get_if<scenario::RequestStep>(&step.what)) {
       collect_outcomes(test_case, *request, out);
     }
-    if (const auto* pipeline = std::get_if<PipelineStep>(&step.what)) {
-      for (const RequestStep& request : pipeline->requests) {
+    if (const auto* pipeline = std::get_if<scenario::PipelineStep>(&step.what)) {
+      for (const scenario::RequestStep& request : pipeline->requests) {
         collect_outcomes(test_case, request, out);
       }
     }
@@ -187,12 +190,12 @@ std::vector<std::pair<std::string, Outcomes>> outcomes_of(const Case& test_case)
   return out;
 }
 
-void add_rules(Page& page, const Case& test_case, const Catalogue& catalogue) {
+void add_rules(Page& page, const scenario::Case& test_case, const scenario::Catalogue& catalogue) {
   std::size_t width = 0;
-  for (const std::string& id : test_case.requirements) width = std::max(width, columns(id));
+  for (const std::string& id : test_case.requirements) width = std::max(width, text::columns(id));
   std::string label = "checks";
   for (const std::string& id : test_case.requirements) {
-    const Requirement* requirement = catalogue.find(id);
+    const scenario::Requirement* requirement = catalogue.find(id);
     const std::string text =
         requirement == nullptr
             ? std::string("not in the catalogue")
@@ -202,7 +205,7 @@ void add_rules(Page& page, const Case& test_case, const Catalogue& catalogue) {
 }
 
 // The lines of the case, moved to the left as far as they go.
-void add_source(Page& page, const Case& test_case) {
+void add_source(Page& page, const scenario::Case& test_case) {
   if (test_case.source.empty()) return;
   std::vector<std::string_view> lines;
   std::string_view rest = test_case.source;
@@ -226,9 +229,9 @@ void add_source(Page& page, const Case& test_case) {
 
 }  // namespace
 
-std::string explain_requirement(const Requirement& requirement, const Library& library,
-                                const ExplainOptions& options) {
-  const std::vector<const Case*> cases = cases_of(library, requirement.id);
+std::string explain_requirement(const scenario::Requirement& requirement,
+                                const scenario::Library& library, const ExplainOptions& options) {
+  const std::vector<const scenario::Case*> cases = cases_of(library, requirement.id);
   Page page(options);
   page.title(requirement.id,
              fmt::format("{}, binds the {}", name(requirement.level), requirement.binds));
@@ -255,7 +258,7 @@ std::string explain_requirement(const Requirement& requirement, const Library& l
   return page.take();
 }
 
-std::string explain_case(const Case& test_case, const Library& library,
+std::string explain_case(const scenario::Case& test_case, const scenario::Library& library,
                          const ExplainOptions& options) {
   Page page(options);
   page.title(test_case.id, fmt::format("{}, area {}", name(library.catalogue.level_of(test_case)),
@@ -279,4 +282,4 @@ std::string explain_case(const Case& test_case, const Library& library,
   return page.take();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

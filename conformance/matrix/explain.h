@@ -8,7 +8,7 @@
 #include "conformance/scenario/requirement.h"
 #include "conformance/scenario/scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 
 struct ExplainOptions {
   std::size_t width = 100;  // columns of a line
@@ -17,13 +17,14 @@ struct ExplainOptions {
 };
 
 // The rule, where it stands, its forms and outcomes, how it is observed or why not, and its cases.
-[[nodiscard]] std::string explain_requirement(const Requirement& requirement,
-                                              const Library& library,
+[[nodiscard]] std::string explain_requirement(const scenario::Requirement& requirement,
+                                              const scenario::Library& library,
                                               const ExplainOptions& options);
 
 // What the case checks, what it depends on, the outcomes that it accepts of open points, its lines
 // of YAML, and the command that runs it.
-[[nodiscard]] std::string explain_case(const Case& test_case, const Library& library,
+[[nodiscard]] std::string explain_case(const scenario::Case& test_case,
+                                       const scenario::Library& library,
                                        const ExplainOptions& options);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

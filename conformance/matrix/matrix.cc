@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 namespace {
 
 using nlohmann::json;
@@ -22,7 +22,7 @@ bool is_failure(std::string_view verdict) {
   return verdict == "failed" || verdict == "warning" || verdict == "expected-failure";
 }
 
-bool cites(const Case& test_case, const std::string& requirement) {
+bool cites(const scenario::Case& test_case, const std::string& requirement) {
   const auto& ids = test_case.requirements;
   return std::find(ids.begin(), ids.end(), requirement) != ids.end();
 }
@@ -75,7 +75,7 @@ std::optional<RowFinding> finding_of(const MatrixRow& row, const RunFindings& ru
     const std::string& case_id = entry.first;
     const CaseFinding& finding = entry.second;
     const bool cited = std::any_of(row.cases.begin(), row.cases.end(),
-                                   [&](const Case* own) { return own->id == case_id; });
+                                   [&](const scenario::Case* own) { return own->id == case_id; });
     // A reply in the wrong form is charged to the rule of that form, cited or not.
     const bool charged = is_failure(finding.verdict) && finding.charged == id;
     if (!cited && !charged) continue;
@@ -128,7 +128,7 @@ void MatrixTotals::add(const MatrixRow& row) {
   if (row.covered()) ++covered;
 }
 
-std::vector<const MatrixRow*> Matrix::gaps(std::optional<Level> level) const {
+std::vector<const MatrixRow*> Matrix::gaps(std::optional<scenario::Level> level) const {
   std::vector<const MatrixRow*> out;
   for (const MatrixRow& row : rows) {
     if (level && row.requirement->level != *level) continue;
@@ -137,12 +137,12 @@ std::vector<const MatrixRow*> Matrix::gaps(std::optional<Level> level) const {
   return out;
 }
 
-Matrix make_matrix(const Library& library) {
+Matrix make_matrix(const scenario::Library& library) {
   Matrix out;
   out.library = &library;
-  for (const Requirement& requirement : library.catalogue.all()) {
+  for (const scenario::Requirement& requirement : library.catalogue.all()) {
     MatrixRow row{.requirement = &requirement};
-    for (const Case& test_case : library.cases) {
+    for (const scenario::Case& test_case : library.cases) {
       if (cites(test_case, requirement.id)) row.cases.push_back(&test_case);
     }
     out.totals.add(row);
@@ -150,7 +150,7 @@ Matrix make_matrix(const Library& library) {
     out.rows.push_back(std::move(row));
   }
   out.totals.cases = library.cases.size();
-  for (const Case& test_case : library.cases) {
+  for (const scenario::Case& test_case : library.cases) {
     if (test_case.requirements.empty()) {
       out.cases_without_requirement.push_back(&test_case);
     } else {
@@ -162,7 +162,7 @@ Matrix make_matrix(const Library& library) {
 
 void add_findings(Matrix& matrix, RunFindings findings) {
   std::set<std::string> known;
-  for (const Case& test_case : matrix.library->cases) known.insert(test_case.id);
+  for (const scenario::Case& test_case : matrix.library->cases) known.insert(test_case.id);
   matrix.unknown_cases = 0;
   for (const auto& [id, finding] : findings.cases) {
     if (!known.contains(id)) ++matrix.unknown_cases;
@@ -174,7 +174,7 @@ void add_findings(Matrix& matrix, RunFindings findings) {
 
 std::vector<MatrixSection> sections_of(const Matrix& matrix) {
   std::vector<MatrixSection> out;
-  for (const Section& section : matrix.library->catalogue.sections()) {
+  for (const scenario::Section& section : matrix.library->catalogue.sections()) {
     out.push_back({.title = section.title, .section = &section});
   }
   std::vector<std::set<std::string>> cases(out.size());
@@ -188,7 +188,7 @@ std::vector<MatrixSection> sections_of(const Matrix& matrix) {
     }
     found->rows.push_back(&row);
     found->totals.add(row);
-    for (const Case* test_case : row.cases) {
+    for (const scenario::Case* test_case : row.cases) {
       cases[static_cast<std::size_t>(found - out.begin())].insert(test_case->id);
     }
   }
@@ -198,7 +198,7 @@ std::vector<MatrixSection> sections_of(const Matrix& matrix) {
 
 std::vector<MatrixArea> areas_of(const Matrix& matrix) {
   std::vector<MatrixArea> out;
-  for (const Case& test_case : matrix.library->cases) {
+  for (const scenario::Case& test_case : matrix.library->cases) {
     auto found = std::find_if(out.begin(), out.end(),
                               [&](const MatrixArea& area) { return area.name == test_case.area; });
     if (found == out.end()) found = out.insert(out.end(), {.name = test_case.area});
@@ -211,14 +211,14 @@ std::vector<MatrixArea> areas_of(const Matrix& matrix) {
 CoverageProblems check_coverage(const Matrix& matrix) {
   CoverageProblems out;
   for (const MatrixRow& row : matrix.rows) {
-    const Requirement& requirement = *row.requirement;
+    const scenario::Requirement& requirement = *row.requirement;
     if (!row.testable() && !row.cases.empty()) {
       out.errors.push_back(
           {requirement.position, requirement.id + " is said to be untestable, and the case " +
                                      row.cases.front()->id + " cites it: say how it is observed"});
     }
     if (!row.testable() || row.covered()) continue;
-    const bool must = requirement.level == Level::kMust;
+    const bool must = requirement.level == scenario::Level::kMust;
     auto& list = must ? out.errors : out.warnings;
     list.push_back({requirement.position,
                     requirement.id + " (" + std::string(name(requirement.level)) +
@@ -228,4 +228,4 @@ CoverageProblems check_coverage(const Matrix& matrix) {
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

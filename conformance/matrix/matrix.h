@@ -18,7 +18,7 @@
 #include "conformance/scenario/requirement.h"
 #include "conformance/scenario/scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 
 // What a run says of one case.
 struct CaseFinding {
@@ -53,8 +53,8 @@ struct RowFinding {
 };
 
 struct MatrixRow {
-  const Requirement* requirement = nullptr;
-  std::vector<const Case*> cases{};  // that cite it, in the order of the files
+  const scenario::Requirement* requirement = nullptr;
+  std::vector<const scenario::Case*> cases{};  // that cite it, in the order of the files
   std::optional<RowFinding> finding{};
 
   [[nodiscard]] bool testable() const { return requirement->untestable.empty(); }
@@ -73,21 +73,22 @@ struct MatrixTotals {
 };
 
 struct Matrix {
-  const Library* library = nullptr;
+  const scenario::Library* library = nullptr;
   std::vector<MatrixRow> rows;  // in the order of the catalogue
   MatrixTotals totals;
-  std::map<Level, MatrixTotals> levels;
-  std::vector<const Case*> cases_without_requirement;
+  std::map<scenario::Level, MatrixTotals> levels;
+  std::vector<const scenario::Case*> cases_without_requirement;
   std::optional<RunFindings> run{};
   std::size_t unknown_cases = 0;  // of the run, that the library does not have
   std::size_t absent_cases = 0;   // of the library, that the run does not have
 
   // Rows that are testable and that no case cites; of one level, or of all.
-  [[nodiscard]] std::vector<const MatrixRow*> gaps(std::optional<Level> level = std::nullopt) const;
+  [[nodiscard]] std::vector<const MatrixRow*> gaps(
+      std::optional<scenario::Level> level = std::nullopt) const;
 };
 
 // The library must outlive the matrix.
-[[nodiscard]] Matrix make_matrix(const Library& library);
+[[nodiscard]] Matrix make_matrix(const scenario::Library& library);
 
 // Adds what a run found to each row.
 void add_findings(Matrix& matrix, RunFindings findings);
@@ -96,7 +97,7 @@ void add_findings(Matrix& matrix, RunFindings findings);
 // lists them, then the others.
 struct MatrixSection {
   std::string title;
-  const Section* section = nullptr;  // null when the catalogue does not list it
+  const scenario::Section* section = nullptr;  // null when the catalogue does not list it
   std::vector<const MatrixRow*> rows{};
   MatrixTotals totals{};
 };
@@ -113,9 +114,9 @@ struct MatrixArea {
 // What a whole library must not have: a testable requirement that no case cites (an error when it
 // is a must, a warning otherwise), and an untestable one that a case cites (an error).
 struct CoverageProblems {
-  std::vector<LoadError> errors;
-  std::vector<LoadError> warnings;
+  std::vector<scenario::LoadError> errors;
+  std::vector<scenario::LoadError> warnings;
 };
 [[nodiscard]] CoverageProblems check_coverage(const Matrix& matrix);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

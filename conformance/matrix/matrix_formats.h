@@ -9,10 +9,10 @@
 
 #include "conformance/matrix/matrix.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 
 // All that the catalogue says of a requirement, and where.
-[[nodiscard]] nlohmann::ordered_json requirement_json(const Requirement& requirement);
+[[nodiscard]] nlohmann::ordered_json requirement_json(const scenario::Requirement& requirement);
 
 [[nodiscard]] nlohmann::ordered_json matrix_document(const Matrix& matrix);
 [[nodiscard]] std::string matrix_json(const Matrix& matrix);
@@ -29,4 +29,4 @@ struct MatrixTextOptions {
 };
 [[nodiscard]] std::string matrix_text(const Matrix& matrix, const MatrixTextOptions& options);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

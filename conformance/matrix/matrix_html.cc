@@ -4,16 +4,16 @@
 #include "conformance/page/html_page.h"
 #include "conformance/page/matrix_page.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 
 std::string matrix_html(const Matrix& matrix) {
-  const std::string style = joined_files(matrix_page_files(), ".css");
-  const std::string script = joined_files(matrix_page_files(), ".js");
-  return fill_page(joined_files(matrix_page_files(), ".html"),
-                   {{"policy", html(page_policy(style, script))},
-                    {"style", style},
-                    {"script", script},
-                    {"data", data_island(matrix_document(matrix))}});
+  const std::string style = page::joined_files(page::matrix_page_files(), ".css");
+  const std::string script = page::joined_files(page::matrix_page_files(), ".js");
+  return page::fill_page(page::joined_files(page::matrix_page_files(), ".html"),
+                         {{"policy", page::html(page::page_policy(style, script))},
+                          {"style", style},
+                          {"script", script},
+                          {"data", page::data_island(matrix_document(matrix))}});
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

@@ -3,7 +3,7 @@
 #include "conformance/matrix/matrix_formats.h"
 #include "conformance/report/report.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 namespace {
 
 using nlohmann::ordered_json;
@@ -31,12 +31,12 @@ ordered_json to_json(const MatrixRow& row) {
   ordered_json out = requirement_json(*row.requirement);
   out["testable"] = row.testable();
   out["cases"] = ordered_json::array();
-  for (const Case* test_case : row.cases) out["cases"].push_back(test_case->id);
+  for (const scenario::Case* test_case : row.cases) out["cases"].push_back(test_case->id);
   if (row.finding) out["result"] = to_json(*row.finding);
   return out;
 }
 
-ordered_json to_json(const Case& test_case, const Matrix& matrix) {
+ordered_json to_json(const scenario::Case& test_case, const Matrix& matrix) {
   ordered_json out;
   out["id"] = test_case.id;
   out["area"] = test_case.area;
@@ -85,7 +85,7 @@ ordered_json to_json(const RunFindings& run, const Matrix& matrix) {
 
 }  // namespace
 
-ordered_json requirement_json(const Requirement& requirement) {
+ordered_json requirement_json(const scenario::Requirement& requirement) {
   ordered_json out;
   out["id"] = requirement.id;
   out["level"] = name(requirement.level);
@@ -107,15 +107,16 @@ ordered_json requirement_json(const Requirement& requirement) {
 
 ordered_json matrix_document(const Matrix& matrix) {
   ordered_json out;
-  out["suite_version"] = suite_version();
+  out["suite_version"] = report::suite_version();
   if (matrix.run) out["run"] = to_json(*matrix.run, matrix);
   out["totals"] = to_json(matrix.totals);
   out["cases_without_requirement"] = ordered_json::array();
-  for (const Case* test_case : matrix.cases_without_requirement) {
+  for (const scenario::Case* test_case : matrix.cases_without_requirement) {
     out["cases_without_requirement"].push_back(test_case->id);
   }
   out["levels"] = ordered_json::object();
-  for (const Level level : {Level::kMust, Level::kShould, Level::kMay}) {
+  for (const scenario::Level level :
+       {scenario::Level::kMust, scenario::Level::kShould, scenario::Level::kMay}) {
     const auto found = matrix.levels.find(level);
     out["levels"][std::string(name(level))] =
         to_json(found == matrix.levels.end() ? MatrixTotals{} : found->second);
@@ -131,7 +132,7 @@ ordered_json matrix_document(const Matrix& matrix) {
   out["requirements"] = ordered_json::array();
   for (const MatrixRow& row : matrix.rows) out["requirements"].push_back(to_json(row));
   out["cases"] = ordered_json::array();
-  for (const Case& test_case : matrix.library->cases) {
+  for (const scenario::Case& test_case : matrix.library->cases) {
     out["cases"].push_back(to_json(test_case, matrix));
   }
   return out;
@@ -142,4 +143,4 @@ std::string matrix_json(const Matrix& matrix) {
          "\n";
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

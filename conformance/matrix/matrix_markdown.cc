@@ -8,7 +8,7 @@
 
 #include "conformance/matrix/matrix_formats.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 namespace {
 
 constexpr std::string_view kRegenerate =
@@ -113,13 +113,13 @@ void append_generation(std::string& out, const std::vector<MatrixSection>& secti
   out += "\n";
 }
 
-std::string origin(const Requirement& requirement) {
+std::string origin(const scenario::Requirement& requirement) {
   if (requirement.documents.empty()) return requirement.source;
   return fmt::format("{}", fmt::join(requirement.documents, ", "));
 }
 
 void append_rule(std::string& out, const MatrixRow& row) {
-  const Requirement& requirement = *row.requirement;
+  const scenario::Requirement& requirement = *row.requirement;
   std::string checked =
       fmt::format("{} case{}", row.cases.size(), row.cases.size() == 1 ? "" : "s");
   if (row.cases.empty()) checked = "**none**";
@@ -168,4 +168,4 @@ std::string matrix_markdown(const Matrix& matrix) {
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

@@ -11,7 +11,7 @@
 #include "conformance/matrix/matrix_formats.h"
 #include "conformance/text/text_wrap.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 namespace {
 
 using testing::AllOf;
@@ -64,16 +64,16 @@ cases:
     expect: missing
 )";
 
-Library library_of(const std::string& requirements, const std::string& cases,
-                   std::vector<LoadError>& errors) {
+scenario::Library library_of(const std::string& requirements, const std::string& cases,
+                             std::vector<scenario::LoadError>& errors) {
   return load_library({{"requirements.yaml", requirements}, {"some.yaml", cases}}, errors);
 }
 
-const Library& library() {
-  static const Library loaded = [] {
-    std::vector<LoadError> errors;
-    Library out = library_of(std::string(kSections) + kRules, kCases, errors);
-    for (const LoadError& error : errors) ADD_FAILURE() << describe(error);
+const scenario::Library& library() {
+  static const scenario::Library loaded = [] {
+    std::vector<scenario::LoadError> errors;
+    scenario::Library out = library_of(std::string(kSections) + kRules, kCases, errors);
+    for (const scenario::LoadError& error : errors) ADD_FAILURE() << describe(error);
     return out;
   }();
   return loaded;
@@ -103,17 +103,17 @@ TEST(Matrix, CountsWhatIsCoveredAndWhatCannotBe) {
   EXPECT_EQ(matrix.totals.untestable, 1U);
   EXPECT_EQ(matrix.totals.open, 1U);
   EXPECT_EQ(matrix.totals.cases, 2U);
-  EXPECT_EQ(matrix.levels.at(Level::kMust).testable, 2U);
-  EXPECT_EQ(matrix.levels.at(Level::kMust).cases, 2U);
-  EXPECT_EQ(matrix.levels.at(Level::kShould).covered, 0U);
+  EXPECT_EQ(matrix.levels.at(scenario::Level::kMust).testable, 2U);
+  EXPECT_EQ(matrix.levels.at(scenario::Level::kMust).cases, 2U);
+  EXPECT_EQ(matrix.levels.at(scenario::Level::kShould).covered, 0U);
   EXPECT_THAT(matrix.cases_without_requirement, IsEmpty());
 }
 
 TEST(Matrix, NamesTheGaps) {
   const Matrix matrix = make_matrix(library());
   EXPECT_THAT(ids(matrix.gaps()), ElementsAre("R-SHOULD-1"));
-  EXPECT_THAT(ids(matrix.gaps(Level::kMust)), IsEmpty());
-  EXPECT_THAT(ids(matrix.gaps(Level::kShould)), ElementsAre("R-SHOULD-1"));
+  EXPECT_THAT(ids(matrix.gaps(scenario::Level::kMust)), IsEmpty());
+  EXPECT_THAT(ids(matrix.gaps(scenario::Level::kShould)), ElementsAre("R-SHOULD-1"));
 }
 
 TEST(Matrix, SectionsStandInTheOrderOfTheArticle) {
@@ -129,8 +129,8 @@ TEST(Matrix, SectionsStandInTheOrderOfTheArticle) {
 }
 
 TEST(Matrix, SectionsThatTheCatalogueDoesNotListComeLast) {
-  std::vector<LoadError> errors;
-  const Library plain = library_of(kRules, kCases, errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library plain = library_of(kRules, kCases, errors);
   ASSERT_THAT(errors, IsEmpty());
   const std::vector<MatrixSection> sections = sections_of(make_matrix(plain));
   ASSERT_THAT(sections, SizeIs(2));
@@ -181,8 +181,8 @@ TEST(Coverage, TellsErrorsFromWarnings) {
     if (row.to == "[R-MUST-1, R-SHOULD-1]") {
       cases.replace(cases.find(", cites: R-OPEN-1"), 17, "");
     }
-    std::vector<LoadError> errors;
-    const Library changed = library_of(kRules, cases, errors);
+    std::vector<scenario::LoadError> errors;
+    const scenario::Library changed = library_of(kRules, cases, errors);
     ASSERT_THAT(errors, IsEmpty()) << row.name;
     const CoverageProblems problems = check_coverage(make_matrix(changed));
     ASSERT_THAT(problems.errors, SizeIs(row.errors.size())) << row.name;
@@ -198,12 +198,12 @@ TEST(Coverage, TellsErrorsFromWarnings) {
 }
 
 TEST(Coverage, OfTheBuiltInLibraryIsComplete) {
-  std::vector<LoadError> errors;
-  const Library built_in = load_library(built_in_files(), errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library built_in = load_library(scenario::built_in_files(), errors);
   ASSERT_THAT(errors, IsEmpty());
   const CoverageProblems problems = check_coverage(make_matrix(built_in));
-  for (const LoadError& error : problems.errors) ADD_FAILURE() << describe(error);
-  for (const LoadError& warning : problems.warnings) ADD_FAILURE() << describe(warning);
+  for (const scenario::LoadError& error : problems.errors) ADD_FAILURE() << describe(error);
+  for (const scenario::LoadError& warning : problems.warnings) ADD_FAILURE() << describe(warning);
   EXPECT_THAT(built_in.catalogue.sections(), SizeIs(30));
 }
 
@@ -230,17 +230,17 @@ TEST(CatalogueSections, AreChecked) {
   for (const SectionRow& row : rows) {
     std::string text = std::string(kSections) + kRules;
     text.replace(text.find(row.from), row.from.size(), row.to);
-    std::vector<LoadError> errors;
-    (void)Catalogue::load({"requirements.yaml", text}, errors);
+    std::vector<scenario::LoadError> errors;
+    (void)scenario::Catalogue::load({"requirements.yaml", text}, errors);
     std::string all;
-    for (const LoadError& error : errors) all += describe(error) + "\n";
+    for (const scenario::LoadError& error : errors) all += describe(error) + "\n";
     EXPECT_THAT(all, HasSubstr(row.complaint)) << row.name;
     EXPECT_THAT(all, StartsWith("requirements.yaml:")) << row.name;
   }
 }
 
 TEST(CatalogueSections, KeepHeadingsAndNotes) {
-  const std::vector<Section>& sections = library().catalogue.sections();
+  const std::vector<scenario::Section>& sections = library().catalogue.sections();
   EXPECT_THAT(sections[0].headings,
               ElementsAre(Pair("cs", "Prvni"), Pair("es", "Primero"), Pair("it", "Primo")));
   EXPECT_THAT(sections[1].documents, ElementsAre("preview"));
@@ -304,8 +304,8 @@ TEST(MatrixRun, TellsWhatWasSeenOfAnOpenPoint) {
 std::string verdict_of_two(const std::string& one, const std::string& two) {
   std::string cases = kCases;
   cases.replace(cases.find("[R-MUST-2]"), 10, "[R-MUST-1]");
-  std::vector<LoadError> errors;
-  const Library both = library_of(kRules, cases, errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library both = library_of(kRules, cases, errors);
   FENCEPOST_CHECK(errors.empty());
   Matrix matrix = make_matrix(both);
   auto findings = read_findings(report_of(R"({"id": "some.one", "verdict": ")" + one +
@@ -409,8 +409,8 @@ TEST(MatrixText, SaysWhatIsMissing) {
 TEST(MatrixText, IsIncompleteWithoutACaseForAMust) {
   std::string cases = kCases;
   cases.replace(cases.find("[R-MUST-2]"), 10, "[R-MUST-1]");
-  std::vector<LoadError> errors;
-  const Library changed = library_of(kRules, cases, errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library changed = library_of(kRules, cases, errors);
   const std::string text = matrix_text(make_matrix(changed), {});
   EXPECT_THAT(text, HasSubstr("incomplete: 1 testable must is without a case"));
   EXPECT_THAT(text, Not(HasSubstr("complete: every")));
@@ -468,19 +468,19 @@ TEST(Explain, ACase) {
 }
 
 TEST(Explain, FitsTheTerminal) {
-  std::vector<LoadError> errors;
-  const Library built_in = load_library(built_in_files(), errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library built_in = load_library(scenario::built_in_files(), errors);
   for (const std::size_t width : {60U, 80U, 120U}) {
-    for (const Requirement& requirement : built_in.catalogue.all()) {
+    for (const scenario::Requirement& requirement : built_in.catalogue.all()) {
       std::string_view rest = requirement.text;
-      const std::string text = wrap(rest, {.width = width, .indent = 2, .first = 2});
+      const std::string text = text::wrap(rest, {.width = width, .indent = 2, .first = 2});
       std::size_t begin = 0;
       while (begin < text.size()) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         const std::string line = text.substr(begin, end - begin);
         const std::size_t word = line.find_first_not_of(' ');
         const bool one_word = line.find(' ', std::min(word, line.size())) == std::string::npos;
-        EXPECT_TRUE(columns(line) <= width || one_word) << line;
+        EXPECT_TRUE(text::columns(line) <= width || one_word) << line;
         begin = end + 1;
       }
     }
@@ -490,22 +490,22 @@ TEST(Explain, FitsTheTerminal) {
 // --- wrapping
 
 TEST(Wrap, BreaksAtBlanks) {
-  EXPECT_EQ(wrap("aa bb cc", {.width = 5}), "aa bb\ncc");
-  EXPECT_EQ(wrap("aa bb cc", {.width = 4, .indent = 1}), "aa\n bb\n cc");
-  EXPECT_EQ(wrap("aa bb cc", {.width = 8}), "aa bb cc");
-  EXPECT_EQ(wrap("aa bb", {.width = 6, .indent = 2, .first = 4}), "aa\n  bb");
-  EXPECT_EQ(wrap("aaaaaaaa bb", {.width = 4}), "aaaaaaaa\nbb");
-  EXPECT_EQ(wrap("a\nb c", {.width = 9, .indent = 2}), "a\n  b c");
-  EXPECT_EQ(wrap("", {}), "");
-  EXPECT_EQ(wrap("a  b ", {.width = 9}), "a  b");
+  EXPECT_EQ(text::wrap("aa bb cc", {.width = 5}), "aa bb\ncc");
+  EXPECT_EQ(text::wrap("aa bb cc", {.width = 4, .indent = 1}), "aa\n bb\n cc");
+  EXPECT_EQ(text::wrap("aa bb cc", {.width = 8}), "aa bb cc");
+  EXPECT_EQ(text::wrap("aa bb", {.width = 6, .indent = 2, .first = 4}), "aa\n  bb");
+  EXPECT_EQ(text::wrap("aaaaaaaa bb", {.width = 4}), "aaaaaaaa\nbb");
+  EXPECT_EQ(text::wrap("a\nb c", {.width = 9, .indent = 2}), "a\n  b c");
+  EXPECT_EQ(text::wrap("", {}), "");
+  EXPECT_EQ(text::wrap("a  b ", {.width = 9}), "a  b");
 }
 
 TEST(Wrap, CountsCharactersNotBytes) {
-  EXPECT_EQ(columns("Přehled"), 7U);
-  EXPECT_EQ(wrap("äöü äöü", {.width = 7}), "äöü äöü");
-  EXPECT_EQ(padded("é", 3), "é  ");
-  EXPECT_EQ(padded("abc", 2), "abc");
+  EXPECT_EQ(text::columns("Přehled"), 7U);
+  EXPECT_EQ(text::wrap("äöü äöü", {.width = 7}), "äöü äöü");
+  EXPECT_EQ(text::padded("é", 3), "é  ");
+  EXPECT_EQ(text::padded("abc", 2), "abc");
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

@@ -8,7 +8,7 @@
 #include "conformance/report/report.h"
 #include "conformance/text/text_wrap.h"
 
-namespace fencepost::conformance {
+namespace fencepost::matrix {
 namespace {
 
 constexpr const char* kRed = "31";
@@ -23,7 +23,7 @@ class Writer {
       : matrix_(matrix), options_(options) {}
 
   std::string write() {
-    line(coloured(kBold, fmt::format("fencepost matrix {}", suite_version())));
+    line(coloured(kBold, fmt::format("fencepost matrix {}", report::suite_version())));
     if (matrix_.run) write_run(*matrix_.run);
     write_sections();
     write_areas();
@@ -48,7 +48,8 @@ class Writer {
   void item(const std::string& label, std::string_view text, const char* code = nullptr) {
     constexpr std::size_t kIndent = 4;
     out_ += code == nullptr ? label : coloured(code, label);
-    line(wrap(text, {.width = options_.width, .indent = kIndent, .first = columns(label)}));
+    line(text::wrap(text,
+                    {.width = options_.width, .indent = kIndent, .first = text::columns(label)}));
   }
 
   void write_run(const RunFindings& run) {
@@ -68,17 +69,18 @@ class Writer {
   }
 
   [[nodiscard]] std::string shortened(const std::string& text) const {
-    if (columns(text) <= title_width()) return text;
+    if (text::columns(text) <= title_width()) return text;
     return text.substr(0, title_width() - 3) + "...";  // titles are ASCII
   }
 
   void write_sections() {
-    heading(fmt::format("{}{:>7}{:>10}{:>9}{:>12}{:>6}{:>7}", padded("section", title_width()),
-                        "rules", "testable", "covered", "untestable", "open", "cases"));
+    heading(fmt::format("{}{:>7}{:>10}{:>9}{:>12}{:>6}{:>7}",
+                        text::padded("section", title_width()), "rules", "testable", "covered",
+                        "untestable", "open", "cases"));
     for (const MatrixSection& section : sections_of(matrix_)) {
       const MatrixTotals& totals = section.totals;
       const std::string text = fmt::format("{}{:>7}{:>10}{:>9}{:>12}{:>6}{:>7}",
-                                           padded(shortened(section.title), title_width()),
+                                           text::padded(shortened(section.title), title_width()),
                                            totals.requirements, totals.testable, totals.covered,
                                            totals.untestable, totals.open, totals.cases);
       line(totals.covered < totals.testable ? coloured(kRed, text) : text);
@@ -86,9 +88,9 @@ class Writer {
   }
 
   void write_areas() {
-    heading(fmt::format("{}{:>10}{:>14}", padded("area", 24), "cases", "rules cited"));
+    heading(fmt::format("{}{:>10}{:>14}", text::padded("area", 24), "cases", "rules cited"));
     for (const MatrixArea& area : areas_of(matrix_)) {
-      line(fmt::format("{}{:>10}{:>14}", padded(area.name, 24), area.cases,
+      line(fmt::format("{}{:>10}{:>14}", text::padded(area.name, 24), area.cases,
                        area.requirements.size()));
     }
   }
@@ -101,13 +103,13 @@ class Writer {
   }
 
   void write_row(const MatrixRow& row) {
-    const Requirement& requirement = *row.requirement;
+    const scenario::Requirement& requirement = *row.requirement;
     item(fmt::format("  {} ({}, {}{})  ", requirement.id, name(requirement.level),
                      requirement.binds, requirement.open ? ", open" : ""),
          requirement.text);
     if (!row.testable()) item("    untestable: ", requirement.untestable);
     if (row.finding) item("    the run: ", finding_text(*row.finding));
-    for (const Case* test_case : row.cases) line(coloured(kDim, "    " + test_case->id));
+    for (const scenario::Case* test_case : row.cases) line(coloured(kDim, "    " + test_case->id));
   }
 
   static std::string finding_text(const RowFinding& finding) {
@@ -125,7 +127,7 @@ class Writer {
   void write_untestable() {
     heading(fmt::format("untestable: {}", matrix_.totals.untestable));
     for (const MatrixRow& row : matrix_.rows) {
-      const Requirement& requirement = *row.requirement;
+      const scenario::Requirement& requirement = *row.requirement;
       if (row.testable()) continue;
       item(fmt::format("  {} ({}, {})  ", requirement.id, name(requirement.level),
                        requirement.binds),
@@ -158,8 +160,8 @@ class Writer {
     if (gaps.empty()) return;
     heading(fmt::format("testable, and without a case: {}", gaps.size()));
     for (const MatrixRow* row : gaps) {
-      const Requirement& requirement = *row->requirement;
-      const bool must = requirement.level == Level::kMust;
+      const scenario::Requirement& requirement = *row->requirement;
+      const bool must = requirement.level == scenario::Level::kMust;
       item(fmt::format("  {} ({}) {}:{}  ", requirement.id, name(requirement.level),
                        requirement.position.file, requirement.position.line),
            requirement.text, must ? kRed : kYellow);
@@ -174,7 +176,7 @@ class Writer {
         totals.requirements, totals.testable, totals.covered, totals.untestable, totals.open));
     line(fmt::format("{} cases, {} without a requirement", totals.cases,
                      matrix_.cases_without_requirement.size()));
-    const std::size_t musts = matrix_.gaps(Level::kMust).size();
+    const std::size_t musts = matrix_.gaps(scenario::Level::kMust).size();
     if (musts > 0) {
       line(coloured(kRed, fmt::format("incomplete: {} testable must{} without a case", musts,
                                       musts == 1 ? " is" : "s are")));
@@ -194,4 +196,4 @@ std::string matrix_text(const Matrix& matrix, const MatrixTextOptions& options) 
   return Writer(matrix, options).write();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::matrix

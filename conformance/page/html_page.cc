@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 
-namespace fencepost::conformance {
+namespace fencepost::page {
 namespace {
 
 // 'sha256-...' as a content security policy names a script or style that may be used.
@@ -66,9 +66,9 @@ std::string data_island(const nlohmann::ordered_json& data) {
   return out;
 }
 
-std::string joined_files(const std::vector<SourceFile>& files, std::string_view ending) {
+std::string joined_files(const std::vector<scenario::SourceFile>& files, std::string_view ending) {
   std::string out;
-  for (const SourceFile& file : files) {
+  for (const scenario::SourceFile& file : files) {
     if (file.name.ends_with(ending)) out += file.content;
   }
   FENCEPOST_CHECK(!out.empty());
@@ -96,4 +96,4 @@ std::string fill_page(std::string_view page,
   }
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::page

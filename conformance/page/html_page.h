@@ -11,7 +11,7 @@
 
 #include "conformance/scenario/scenario_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::page {
 
 // Text as it stands between tags, or in a quoted attribute.
 [[nodiscard]] std::string html(std::string_view text);
@@ -21,7 +21,7 @@ namespace fencepost::conformance {
 [[nodiscard]] std::string data_island(const nlohmann::ordered_json& data);
 
 // The content of the files whose names end so, one after the other; there must be one.
-[[nodiscard]] std::string joined_files(const std::vector<SourceFile>& files,
+[[nodiscard]] std::string joined_files(const std::vector<scenario::SourceFile>& files,
                                        std::string_view ending);
 
 // A content security policy: nothing may be loaded from anywhere, and no script or style runs but
@@ -33,4 +33,4 @@ namespace fencepost::conformance {
 [[nodiscard]] std::string fill_page(std::string_view page,
                                     const std::map<std::string_view, std::string>& values);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::page

@@ -6,9 +6,9 @@
 
 #include "conformance/scenario/scenario_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::page {
 
 // Generated when the program is built.
-[[nodiscard]] const std::vector<SourceFile>& matrix_page_files();
+[[nodiscard]] const std::vector<scenario::SourceFile>& matrix_page_files();
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::page

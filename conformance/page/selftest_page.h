@@ -6,10 +6,10 @@
 
 #include "conformance/scenario/scenario_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::page {
 
 // Generated when the program is built. One file is HTML with places for what a run fills in, the
 // CSS and JavaScript files stand in the order in which they are joined.
-[[nodiscard]] const std::vector<SourceFile>& selftest_page_files();
+[[nodiscard]] const std::vector<scenario::SourceFile>& selftest_page_files();
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::page

@@ -1,6 +1,6 @@
 #include "conformance/record/capture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 std::chrono::microseconds time_of(const CapturedEvent& event) {
   return std::visit([](const auto& what) { return what.time; }, event);
@@ -16,4 +16,4 @@ std::string client_of_response_topic(std::string_view topic) {
   return std::string(topic);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

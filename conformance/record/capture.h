@@ -12,7 +12,7 @@
 #include "codec/message.h"
 #include "conformance/judge/store_clock.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 enum class CaptureDirection { kToStore, kToClient };
 
@@ -44,9 +44,9 @@ struct Capture {
   // What was not seen has not happened: replies, notifications.
   bool sees_replies = false;
   bool sees_notifications = false;
-  bool sees_packets = false;           // QoS and flags are those that the client has sent
-  std::optional<ClockBounds> clock{};  // the store's wall clock minus ours, when it is known
-  std::vector<std::string> unknown{};  // for people: what else is not known
+  bool sees_packets = false;                  // QoS and flags are those that the client has sent
+  std::optional<judge::ClockBounds> clock{};  // the store's wall clock minus ours, when it is known
+  std::vector<std::string> unknown{};         // for people: what else is not known
 };
 
 [[nodiscard]] std::chrono::microseconds time_of(const CapturedEvent& event);
@@ -54,4 +54,4 @@ struct Capture {
 // The client that a response topic names, if it is of the form `clients/{id}/...`; else the topic.
 [[nodiscard]] std::string client_of_response_topic(std::string_view topic);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

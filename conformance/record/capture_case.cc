@@ -19,7 +19,7 @@
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/search/trace_scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using codec::ReplyKind;
@@ -46,9 +46,9 @@ bool is_of_protocol(std::string_view name) {
 }
 
 // The step as rules are chosen for it.
-LiveStep step_for_rules(const ReadExchange& read, const codec::Message& request,
-                        const KeyNow& key) {
-  LiveStep step;
+search::LiveStep step_for_rules(const ReadExchange& read, const codec::Message& request,
+                                const KeyNow& key) {
+  search::LiveStep step;
   step.operation.kind = workload::Kind::kRawPayload;
   step.raw.assign(read.arguments.begin(), read.arguments.end());
   if (step.raw.empty()) step.raw.emplace_back();
@@ -132,7 +132,7 @@ class Writer {
   [[nodiscard]] std::string clients_known() const {
     std::vector<std::string> out;
     for (const std::string& id : client_order_) out.push_back(escaped(id));
-    return joined(out);
+    return scenario::joined(out);
   }
 
   [[nodiscard]] std::string head() const {
@@ -147,19 +147,19 @@ class Writer {
       if (key != name) out += fmt::format("  # key {}: {}\n", name, escaped(key));
     }
     for (const std::string& note : out_.notes) out += "  # " + note + "\n";
-    out += fmt::format("  - id: {}\n    title: {}\n", id, single_quoted(options_.title));
+    out += fmt::format("  - id: {}\n    title: {}\n", id, scenario::single_quoted(options_.title));
     if (!flagged_.empty()) {
-      out += "    note: " + single_quoted(joined(flagged_)) + "\n";
+      out += "    note: " + scenario::single_quoted(scenario::joined(flagged_)) + "\n";
     }
     std::vector<std::string_view> requirements = requirements_;
     if (versions_.uses_start() && !has(requirements, "SET-OK-1")) {
       requirements.push_back("SET-OK-1");
     }
-    out += "    requirements: [" + joined(requirements) + "]\n";
+    out += "    requirements: [" + scenario::joined(requirements) + "]\n";
     if (!divergences_.empty()) {
       std::vector<std::string_view> names;
       for (const codec::Divergence divergence : divergences_) names.push_back(name(divergence));
-      out += "    divergence: [" + joined(names) + "]\n";
+      out += "    divergence: [" + scenario::joined(names) + "]\n";
     }
     if (needs_transport_) out += "    requires: [transport]\n";
     std::vector<std::string> clients;
@@ -167,7 +167,7 @@ class Writer {
       const bool observes = observers_.contains(client);
       clients.push_back(clients_.at(client) + (observes ? ": {observes: true}" : ": {}"));
     }
-    return out + "    clients: {" + joined(clients) + "}\n    steps:\n";
+    return out + "    clients: {" + scenario::joined(clients) + "}\n    steps:\n";
   }
 
   static bool has(const std::vector<std::string_view>& list, std::string_view item) {
@@ -208,8 +208,9 @@ class Writer {
       if (beginning.exists) write_existing(key, beginning, ++number);
       for (const std::string& client : beginning.observers) {
         if (!clients_.contains(client) || !capture_.sees_notifications) continue;
-        line(beginnings_, fmt::format("keynotify: {{key: {}{}}}", text_of_key(names_.at(key)),
-                                      client_member(client)));
+        line(beginnings_,
+             fmt::format("keynotify: {{key: {}{}}}", scenario::text_of_key(names_.at(key)),
+                         client_member(client)));
         more(beginnings_, fmt::format("expect: {{reply: ok, cites: {}}}", cite("NTF-RESPONSE-2")));
         keys_[key].observers.insert(client);
         observers_.insert(client);
@@ -224,9 +225,9 @@ class Writer {
     const std::string name = fmt::format("b{}", number);
     now.last_version = name;
     unnamed_.emplace(key, name);
-    std::string request =
-        fmt::format("set: {{key: {}, value: {}", text_of_key(names_.at(key)),
-                    text_of_bytes(beginning.value ? *beginning.value : std::string(kUnknownValue)));
+    std::string request = fmt::format(
+        "set: {{key: {}, value: {}", scenario::text_of_key(names_.at(key)),
+        scenario::text_of_bytes(beginning.value ? *beginning.value : std::string(kUnknownValue)));
     if (beginning.fenced) request += beginning.fenced_high ? ", ft: now" : ", ft: 'now - 240h'";
     line(beginnings_, request + "}");
     more(beginnings_,
@@ -256,7 +257,7 @@ class Writer {
   void flag(const CapturedStep& given) {
     if (given.flagged.empty()) return;
     flagged_.push_back(one_line_of(given.flagged));
-    more(steps_, "note: " + single_quoted(flagged_.back()));
+    more(steps_, "note: " + scenario::single_quoted(flagged_.back()));
   }
 
   static std::string one_line_of(const std::string& text) { return escape(text, text.size()); }
@@ -289,12 +290,12 @@ class Writer {
                                  : item.sent >= key.received + *key.expires_after + slack;
     if (!gone) return;
     const milliseconds wait = *key.expires_after + slack;
-    if (wait > kMaxDuration) {
+    if (wait > scenario::kMaxDuration) {
       out_.notes.push_back(
           "a key expired after more than an hour: this case does not wait so long");
     } else {
-      line(steps_,
-           fmt::format("wait: {{until: {}.reply + {}}}", key.mark, duration_text(wait.count())));
+      line(steps_, fmt::format("wait: {{until: {}.reply + {}}}", key.mark,
+                               scenario::duration_text(wait.count())));
     }
     remove(key, true);
   }
@@ -340,7 +341,7 @@ class Writer {
     return exchange.arguments.size() >= first &&
            std::all_of(exchange.arguments.begin() + static_cast<std::ptrdiff_t>(first),
                        exchange.arguments.end(), [](std::string_view option) {
-                         return std::all_of(option.begin(), option.end(), is_plain_byte);
+                         return std::all_of(option.begin(), option.end(), scenario::is_plain_byte);
                        });
   }
 
@@ -371,7 +372,7 @@ class Writer {
   std::string action(const ReadExchange& exchange, const TimelineItem& item) {
     constexpr std::size_t kWithValue = 3;
     if (exchange.arguments.empty())
-      return "send: {payload: " + text_of_bytes(item.message->payload);
+      return "send: {payload: " + scenario::text_of_bytes(item.message->payload);
     const std::string_view verb = exchange.arguments[0];
     const bool with_value = verb == "SET" || verb == "VDEL";
     const bool known = with_value || verb == "GET" || verb == "DEL" || verb == "KEYNOTIFY";
@@ -381,17 +382,17 @@ class Writer {
     std::transform(out.begin(), out.end(), out.begin(),
                    [](char c) { return static_cast<char>(c - 'A' + 'a'); });
     out += ": {key: " + key_text(exchange.key());
-    if (with_value) out += ", value: " + text_of_bytes(exchange.arguments[2]);
+    if (with_value) out += ", value: " + scenario::text_of_bytes(exchange.arguments[2]);
     std::vector<std::string> options;
     for (std::size_t i = first_option; i < exchange.arguments.size(); ++i) {
       options.push_back(fmt::format("\"{}\"", exchange.arguments[i]));
     }
-    if (!options.empty()) out += ", options: [" + joined(options) + "]";
+    if (!options.empty()) out += ", options: [" + scenario::joined(options) + "]";
     return out;
   }
 
   [[nodiscard]] std::string key_text(std::string_view key) const {
-    return key.empty() ? "{exact: \"\"}" : text_of_key(names_.at(std::string(key)));
+    return key.empty() ? "{exact: \"\"}" : scenario::text_of_key(names_.at(std::string(key)));
   }
 
   [[nodiscard]] std::string sent(const ReadExchange& exchange) const {
@@ -399,9 +400,9 @@ class Writer {
     const bool named = !exchange.key().empty();
     for (std::size_t i = 0; i < exchange.arguments.size(); ++i) {
       arguments.push_back(i == 1 && named ? "{key: " + key_text(exchange.key()) + "}"
-                                          : text_of_bytes(exchange.arguments[i]));
+                                          : scenario::text_of_bytes(exchange.arguments[i]));
     }
-    return "send: {command: [" + joined(arguments) + "]" +
+    return "send: {command: [" + scenario::joined(arguments) + "]" +
            (named ? ", writes: [" + key_text(exchange.key()) + "]" : "");
   }
 
@@ -414,14 +415,15 @@ class Writer {
     if (!message.response_topic) {
       out += ", response_topic: none";
     } else if (codec::response_topic_fault(*message.response_topic)) {
-      out += ", response_topic: " + text_of_bytes(*message.response_topic);
+      out += ", response_topic: " + scenario::text_of_bytes(*message.response_topic);
     }
     if (!message.correlation_data) {
       out += ", correlation: none";
     } else if (message.correlation_data->empty()) {
       out += ", correlation: \"\"";
     }
-    if (message.content_type) out += ", content_type: " + double_quoted(*message.content_type);
+    if (message.content_type)
+      out += ", content_type: " + scenario::double_quoted(*message.content_type);
     if (message.payload_format) out += fmt::format(", payload_format: {}", *message.payload_format);
     if (message.expiry_seconds) out += fmt::format(", expiry: {}", *message.expiry_seconds);
     return out + properties(message);
@@ -434,9 +436,10 @@ class Writer {
       const bool own = name == codec::kTimestampProperty || name == codec::kTokenProperty;
       if (own && &value == message.property(name)) continue;
       if (!is_of_protocol(name)) continue;
-      pairs.push_back(fmt::format("[{}, {}]", double_quoted(name), double_quoted(value)));
+      pairs.push_back(
+          fmt::format("[{}, {}]", scenario::double_quoted(name), scenario::double_quoted(value)));
     }
-    return pairs.empty() ? "" : ", properties: [" + joined(pairs) + "]";
+    return pairs.empty() ? "" : ", properties: [" + scenario::joined(pairs) + "]";
   }
 
   // ---- Expectations
@@ -461,12 +464,12 @@ class Writer {
       }
     }
     if (shows_key(exchange) && key.expires_after && !key.mark.empty() &&
-        *key.expires_after <= kMaxDuration) {
-      members.push_back(
-          fmt::format("before: {} + {}", key.mark, duration_text(key.expires_after->count())));
+        *key.expires_after <= scenario::kMaxDuration) {
+      members.push_back(fmt::format("before: {} + {}", key.mark,
+                                    scenario::duration_text(key.expires_after->count())));
     }
     members.push_back(fmt::format("cites: {}", cited));
-    return "expect: {" + joined(members) + "}";
+    return "expect: {" + scenario::joined(members) + "}";
   }
 
   [[nodiscard]] std::string_view rule(const TimelineItem& item, const ReadExchange& exchange,
@@ -499,7 +502,7 @@ class Writer {
 
   // The word for a reply whose bytes are those of a dialect; else the bytes.
   std::string reply_text(const codec::Message& reply, const ReadExchange& exchange) {
-    std::string bytes = "{bytes: " + text_of_bytes(reply.payload) + "}";
+    std::string bytes = "{bytes: " + scenario::text_of_bytes(reply.payload) + "}";
     if (!exchange.reply || (exchange.answered(ReplyKind::kError) && !exchange.error)) return bytes;
     std::optional<Verb> verb;
     for (const Verb known : codec::kVerbs) {
@@ -524,7 +527,7 @@ class Writer {
                                                 : codec::Divergence::kSetNotApplied);
         return "not-applied";
       case ReplyKind::kValue:
-        return "{value: " + text_of_bytes(typed.value) + "}";
+        return "{value: " + scenario::text_of_bytes(typed.value) + "}";
       case ReplyKind::kMissing:
         return "missing";
       case ReplyKind::kCount:
@@ -579,7 +582,7 @@ class Writer {
     key.last_version = versions_.save(version);
     saved_.emplace(*key.last_version, version);
     std::string out = "{save: " + *key.last_version;
-    if (!less.empty()) out += ", greater_than: [" + joined(less) + "]";
+    if (!less.empty()) out += ", greater_than: [" + scenario::joined(less) + "]";
     return out + "}";
   }
 
@@ -614,11 +617,11 @@ class Writer {
     if (!explained && given.flagged.empty()) {
       return leave_out("no request in this recording caused it");
     }
-    std::string out =
-        fmt::format("notification: {{key: {}{}, operation: {}", text_of_key(names_.at(item.key)),
-                    client_member(item.client_id), sets ? "set" : "delete");
+    std::string out = fmt::format("notification: {{key: {}{}, operation: {}",
+                                  scenario::text_of_key(names_.at(item.key)),
+                                  client_member(item.client_id), sets ? "set" : "delete");
     if (sets) {
-      out += fmt::format(", value: {}, ts: {{equals: {}}}", text_of_bytes(told->value),
+      out += fmt::format(", value: {}, ts: {{equals: {}}}", scenario::text_of_bytes(told->value),
                          *versions_.name_of(*version));
     } else {
       divergences_.insert(codec::Divergence::kDeleteOperation);
@@ -664,4 +667,4 @@ CapturedCase captured_case(const Capture& capture, const std::vector<CapturedSte
   return Writer(capture, steps, options, settings).run();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

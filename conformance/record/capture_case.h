@@ -9,7 +9,7 @@
 #include "conformance/record/capture_scenario.h"
 #include "conformance/record/capture_timeline.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 struct CapturedStep {
   const TimelineItem* item = nullptr;
@@ -33,4 +33,4 @@ struct CaseSettings {
                                          const CaptureOptions& options,
                                          const CaseSettings& settings);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

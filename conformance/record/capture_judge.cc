@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "codec/resp3.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using std::chrono::microseconds;
@@ -25,10 +25,10 @@ class Judge {
  public:
   explicit Judge(const Capture& capture)
       : capture_(capture),
-        oracle_(
-            {.clock = capture.clock.value_or(ClockBounds{}), .starts_empty = capture.from_start}) {}
+        oracle_({.clock = capture.clock.value_or(judge::ClockBounds{}),
+                 .starts_empty = capture.from_start}) {}
 
-  Judgement judge(const TimelineItem& item) {
+  judge::Judgement judge(const TimelineItem& item) {
     switch (item.kind) {
       case Kind::kNotification:
         return oracle_.notified(item.client_id, *item.message, instant(item.received));
@@ -38,38 +38,38 @@ class Judge {
       case Kind::kExchange:
         break;
     }
-    Judgement missing;
+    judge::Judgement missing;
     if (capture_.sees_notifications && item.reply != nullptr && !item.overlaps) {
       missing = oracle_.missing(item.client_id, instant(item.sent));
     }
-    Judgement out = oracle_.judge({.client_id = item.client_id,
-                                   .request = *item.message,
-                                   .reply = item.reply,
-                                   .sent = instant(item.sent),
-                                   .received = instant(item.received)});
+    judge::Judgement out = oracle_.judge({.client_id = item.client_id,
+                                          .request = *item.message,
+                                          .reply = item.reply,
+                                          .sent = instant(item.sent),
+                                          .received = instant(item.received)});
     // Without a reply the oracle knows no more of the key, and that is all that it was asked for.
     if (item.reply_unknown) return {};
-    if (out.answer == Answer::kRejected && item.overlaps) {
-      out.answer = Answer::kUndecidable;
+    if (out.answer == judge::Answer::kRejected && item.overlaps) {
+      out.answer = judge::Answer::kUndecidable;
       out.because = "perhaps only because of the order, which is not known here: " + out.because;
     }
-    return out.answer == Answer::kRejected ? out : worse(missing, out);
+    return out.answer == judge::Answer::kRejected ? out : worse(missing, out);
   }
 
  private:
-  static Judgement worse(const Judgement& missing, const Judgement& other) {
-    return missing.answer == Answer::kRejected ? missing : other;
+  static judge::Judgement worse(const judge::Judgement& missing, const judge::Judgement& other) {
+    return missing.answer == judge::Answer::kRejected ? missing : other;
   }
 
   const Capture& capture_;
-  Oracle oracle_;
+  judge::Oracle oracle_;
 };
 
 }  // namespace
 
-std::vector<Judgement> judge(const Capture& capture, const Timeline& timeline) {
+std::vector<judge::Judgement> judge(const Capture& capture, const Timeline& timeline) {
   Judge judge(capture);
-  std::vector<Judgement> out;
+  std::vector<judge::Judgement> out;
   out.reserve(timeline.items.size());
   for (const TimelineItem& item : timeline.items) out.push_back(judge.judge(item));
   return out;
@@ -88,4 +88,4 @@ std::string describe(const TimelineItem& item) {
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

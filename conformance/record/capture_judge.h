@@ -8,12 +8,12 @@
 #include "conformance/record/capture.h"
 #include "conformance/record/capture_timeline.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 // One for each item of the timeline; that of what cannot be judged is accepted.
-[[nodiscard]] std::vector<Judgement> judge(const Capture& capture, const Timeline& timeline);
+[[nodiscard]] std::vector<judge::Judgement> judge(const Capture& capture, const Timeline& timeline);
 
 // "client a, SET k": escaped, for people.
 [[nodiscard]] std::string describe(const TimelineItem& item);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

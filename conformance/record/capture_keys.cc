@@ -9,7 +9,7 @@
 #include "codec/resp3.h"
 #include "conformance/scenario/scenario_words.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using codec::ErrorCode;
@@ -150,7 +150,7 @@ std::map<std::string, std::string> key_names(const std::vector<const TimelineIte
     if (key.empty() || out.contains(key)) return;
     ++number;
     const bool simple =
-        key.size() <= kLongestName && std::all_of(key.begin(), key.end(), is_plain_byte);
+        key.size() <= kLongestName && std::all_of(key.begin(), key.end(), scenario::is_plain_byte);
     std::string name = simple ? key : fmt::format("k{}", number);
     while (used.contains(name)) name += "-";
     used.insert(name);
@@ -202,4 +202,4 @@ void remove(KeyNow& key, bool expired) {
   key.to_be_told = key.observers;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

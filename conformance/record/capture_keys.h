@@ -15,7 +15,7 @@
 #include "codec/reply.h"
 #include "conformance/record/capture_timeline.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 // A request and its reply, typed.
 struct ReadExchange {
@@ -66,4 +66,4 @@ void follow(KeyNow& key, const TimelineItem& exchange, const ReadExchange& read)
 // The key is gone: removed, or its time has passed.
 void remove(KeyNow& key, bool expired);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "codec/topics.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using endpoint::Error;
@@ -144,4 +144,4 @@ Result<LiveCapture, Error> capture_live(endpoint::Endpoint& endpoint,
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -13,7 +13,7 @@
 #include "conformance/record/capture.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 struct LiveCaptureOptions {
   std::string client_id{};
@@ -34,4 +34,4 @@ struct LiveCapture {
     endpoint::Endpoint& endpoint, const LiveCaptureOptions& options, const std::atomic<bool>& stop,
     const std::function<void()>& ready, const std::function<void(const Capture&)>& watch);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -8,7 +8,7 @@
 
 #include "codec/base16.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using Json = nlohmann::json;
@@ -71,7 +71,7 @@ std::optional<std::string> CaptureLog::add_line(std::string_view line) {
     if (event == "start") {
       if (json.at("version") != kVersion) return "a log of another version";
       const auto offset = json.at("clock_offset_ms").get<std::int64_t>();
-      capture_.clock = ClockBounds{offset - kClockDoubtMs, offset + kClockDoubtMs};
+      capture_.clock = judge::ClockBounds{offset - kClockDoubtMs, offset + kClockDoubtMs};
       // Another store: what the first one held is gone.
       if (++starts_ > 1)
         return "the log has more than one store in it: record each to its own file";
@@ -109,4 +109,4 @@ Result<Capture, std::string> read_capture_log(std::string_view content) {
   return log.capture();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

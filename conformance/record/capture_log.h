@@ -16,7 +16,7 @@
 #include "base/result.h"
 #include "conformance/record/capture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 class CaptureLog {
  public:
@@ -34,4 +34,4 @@ class CaptureLog {
 // Of a whole file. A last line without its end, of a broker that was killed, is left out.
 [[nodiscard]] Result<Capture, std::string> read_capture_log(std::string_view content);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -21,7 +21,7 @@
 #include "codec/topics.h"
 #include "endpoint/socket.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using std::chrono::microseconds;
@@ -400,4 +400,4 @@ Result<Capture, std::string> read_pcap(const PcapOptions& options) {
   return reader.finish();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "conformance/record/capture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 struct PcapOptions {
   std::string file{};
@@ -36,4 +36,4 @@ class PdmlReader {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

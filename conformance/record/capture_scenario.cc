@@ -13,7 +13,7 @@
 #include "conformance/record/capture_keys.h"
 #include "conformance/record/capture_timeline.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using Kind = TimelineItem::Kind;
@@ -33,7 +33,7 @@ std::int64_t clock_offset_ms(const Capture& capture, const Timeline& timeline) {
     const auto version = hlc::parse(*text);
     if (!version) continue;
     const std::int64_t ahead =
-        wall_of(*version) -
+        judge::wall_of(*version) -
         std::chrono::duration_cast<std::chrono::milliseconds>(item.received).count();
     least = std::min(least.value_or(ahead), ahead);
   }
@@ -97,8 +97,8 @@ class Groups {
   std::map<std::string, std::string> versions_;  // the key of each
 };
 
-std::string broken(const Judgement& judgement) {
-  if (judgement.answer != Answer::kRejected) return {};
+std::string broken(const judge::Judgement& judgement) {
+  if (judgement.answer != judge::Answer::kRejected) return {};
   return fmt::format("broke {}: {}", judgement.requirement, judgement.because);
 }
 
@@ -109,7 +109,7 @@ bool is_empty(const std::vector<CapturedStep>& steps) {
 }
 
 std::vector<std::string> flagged_in(const Timeline& timeline,
-                                    const std::vector<Judgement>& judgements) {
+                                    const std::vector<judge::Judgement>& judgements) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < judgements.size(); ++i) {
     const std::string what = broken(judgements[i]);
@@ -138,7 +138,7 @@ std::vector<std::string> notes_of(const Capture& capture, const Timeline& timeli
 
 CaptureScenario capture_scenario(const Capture& capture, const CaptureOptions& options) {
   const Timeline timeline = timeline_of(capture);
-  const std::vector<Judgement> judgements = judge(capture, timeline);
+  const std::vector<judge::Judgement> judgements = judge(capture, timeline);
   CaptureScenario out;
   out.flagged = flagged_in(timeline, judgements);
   out.notes = notes_of(capture, timeline);
@@ -173,4 +173,4 @@ std::vector<std::string> flagged(const Capture& capture) {
   return flagged_in(timeline, judge(capture, timeline));
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -18,7 +18,7 @@
 
 #include "conformance/record/capture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 inline constexpr std::string_view kRecordArea = "record";
 
@@ -42,4 +42,4 @@ struct CaptureScenario {
 // Only what is flagged.
 [[nodiscard]] std::vector<std::string> flagged(const Capture& capture);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -16,7 +16,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/scenario_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using std::chrono::microseconds;
@@ -34,7 +34,7 @@ std::string stamp(milliseconds time, std::string_view node = "client") {
 
 const std::set<std::string>& requirement_ids() {
   static const std::set<std::string> ids = [] {
-    std::vector<LoadError> errors;
+    std::vector<scenario::LoadError> errors;
     return load_library({}, errors).catalogue.ids();
   }();
   return ids;
@@ -97,9 +97,10 @@ class Traffic {
   // What is made of it, which the loader must take.
   CaptureScenario made() {
     CaptureScenario out = capture_scenario(capture, {});
-    std::vector<LoadError> errors;
+    std::vector<scenario::LoadError> errors;
     (void)load_scenario({"recorded.yaml", out.text}, requirement_ids(), errors);
-    for (const LoadError& error : errors) ADD_FAILURE() << describe(error) << "\n" << out.text;
+    for (const scenario::LoadError& error : errors)
+      ADD_FAILURE() << describe(error) << "\n" << out.text;
     return out;
   }
 
@@ -369,4 +370,4 @@ TEST(PdmlReader, RefusesWhatIsNoXml) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

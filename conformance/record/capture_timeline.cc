@@ -11,7 +11,7 @@
 #include "codec/notification.h"
 #include "codec/topics.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using std::chrono::microseconds;
@@ -226,4 +226,4 @@ class Builder {
 
 Timeline timeline_of(const Capture& capture) { return Builder(capture).run(); }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -13,7 +13,7 @@
 
 #include "conformance/record/capture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 struct TimelineItem {
   enum class Kind { kExchange, kNotification, kDisconnection };
@@ -38,4 +38,4 @@ struct Timeline {
 // The pointers in it live as long as the capture.
 [[nodiscard]] Timeline timeline_of(const Capture& capture);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -7,7 +7,7 @@
 
 #include "conformance/scenario/scenario_words.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 namespace {
 
 using std::chrono::microseconds;
@@ -21,7 +21,9 @@ constexpr std::int64_t kLeastFromLimitMs = 100;
 constexpr std::int64_t kSameMs = 2'000;
 constexpr std::int64_t kSecondMs = 1'000;
 
-std::string literal(const std::string& text) { return "{text: " + double_quoted(text) + "}"; }
+std::string literal(const std::string& text) {
+  return "{text: " + scenario::double_quoted(text) + "}";
+}
 
 std::string with_counter(std::string base, const hlc::Timestamp& timestamp) {
   if (timestamp.counter != 0) base += fmt::format(" counter = {}", timestamp.counter);
@@ -34,7 +36,8 @@ std::int64_t rounded_to_seconds(std::int64_t ms) {
 
 // So that the text of a node can stand between quotes.
 bool is_simple(const std::string& node) {
-  return std::all_of(node.begin(), node.end(), [](char c) { return is_plain_byte(c) && c != ' '; });
+  return std::all_of(node.begin(), node.end(),
+                     [](char c) { return scenario::is_plain_byte(c) && c != ' '; });
 }
 
 }  // namespace
@@ -79,10 +82,10 @@ std::optional<std::string> CaptureVersions::far(const std::string& text, std::in
   if (ahead < -kFarthestMs || ahead > kFarthestMs) return literal(text);
   if (ahead <= kMinuteMs - kNearLimitMs) return std::nullopt;
   const std::int64_t over = ahead - kMinuteMs;
-  if (over >= kNearLimitMs) return moved("now", rounded_to_seconds(ahead));
+  if (over >= kNearLimitMs) return scenario::moved("now", rounded_to_seconds(ahead));
   // On which side of the limit it was, the store knows better.
   const std::int64_t distance = std::max(over < 0 ? -over : over, kLeastFromLimitMs);
-  return moved("skew-limit", refused ? distance : -distance);
+  return scenario::moved("skew-limit", refused ? distance : -distance);
 }
 
 std::string CaptureVersions::timestamp(const std::string& text, microseconds time,
@@ -98,9 +101,9 @@ std::string CaptureVersions::timestamp(const std::string& text, microseconds tim
   } else if (ahead >= -kSameMs && ahead <= kSameMs) {
     out = with_counter("now", *timestamp);
   } else {
-    out = with_counter(moved("now", rounded_to_seconds(ahead)), *timestamp);
+    out = with_counter(scenario::moved("now", rounded_to_seconds(ahead)), *timestamp);
   }
-  return out == "now" ? out : single_quoted(out);
+  return out == "now" ? out : scenario::single_quoted(out);
 }
 
 // Between the versions between which it was. Of one clock reading, nodes decide: so the token is
@@ -112,11 +115,11 @@ std::string CaptureVersions::relative_token(const hlc::Timestamp& token, std::in
   if (after == saved_.begin()) {
     uses_start_ = true;
     const std::int64_t back = static_cast<std::int64_t>(tokens_.size()) - rank + 1;
-    return moved(kStartVersion, -back * kSecondMs);
+    return scenario::moved(kStartVersion, -back * kSecondMs);
   }
   const std::string& floor = std::prev(after)->second;
   if (after == saved_.end() && ahead > kSameMs) {
-    return with_counter(moved(floor, rounded_to_seconds(ahead)), token);
+    return with_counter(scenario::moved(floor, rounded_to_seconds(ahead)), token);
   }
   return fmt::format("{} node \"~{:04}\"", floor, rank);
 }
@@ -132,9 +135,10 @@ std::string CaptureVersions::token(const std::string& text, microseconds time, b
     if (special->starts_with('{')) return *special;
     std::string out = with_counter(std::move(*special), *token);
     if (is_simple(token->node)) out += fmt::format(" node \"{}\"", token->node);
-    return single_quoted(out);
+    return scenario::single_quoted(out);
   }
-  return written_.emplace(*token, single_quoted(relative_token(*token, ahead))).first->second;
+  return written_.emplace(*token, scenario::single_quoted(relative_token(*token, ahead)))
+      .first->second;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -14,7 +14,7 @@
 
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::record {
 
 // The version that tokens older than all others are relative to is saved by a step of its own.
 inline constexpr std::string_view kStartVersion = "t0";
@@ -60,4 +60,4 @@ class CaptureVersions {
   bool uses_start_ = false;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::record

@@ -10,7 +10,7 @@
 #include "conformance/run/signature.h"
 #include "conformance/scenario/recorded.h"
 
-namespace fencepost::conformance {
+namespace fencepost::replay {
 namespace {
 
 constexpr std::array kOutcomes = {
@@ -18,17 +18,17 @@ constexpr std::array kOutcomes = {
     Replayed::kPasses,       Replayed::kFails,        Replayed::kFlaky,
     Replayed::kInconclusive, Replayed::kSkipped,      Replayed::kNotRun};
 
-bool has_recorded_failure(const Case& test_case) {
+bool has_recorded_failure(const scenario::Case& test_case) {
   return test_case.recorded && test_case.recorded->failed();
 }
 
-void count(Replay& replay, const std::vector<CaseResult>& results) {
+void count(Replay& replay, const std::vector<run::CaseResult>& results) {
   replay.runs = results.size();
   std::set<std::string> signatures;
-  for (const CaseResult& result : results) {
-    if (result.verdict == Verdict::kPassed) ++replay.passed;
-    if (result.verdict == Verdict::kInconclusive) ++replay.inconclusive;
-    if (result.verdict != Verdict::kFailed) continue;
+  for (const run::CaseResult& result : results) {
+    if (result.verdict == run::Verdict::kPassed) ++replay.passed;
+    if (result.verdict == run::Verdict::kInconclusive) ++replay.inconclusive;
+    if (result.verdict != run::Verdict::kFailed) continue;
     ++replay.failed;
     signatures.insert(signature(result));
   }
@@ -36,9 +36,10 @@ void count(Replay& replay, const std::vector<CaseResult>& results) {
 }
 
 // The first of them with this verdict, if any.
-std::vector<CaseResult>::iterator find(std::vector<CaseResult>& results, Verdict verdict) {
+std::vector<run::CaseResult>::iterator find(std::vector<run::CaseResult>& results,
+                                            run::Verdict verdict) {
   return std::find_if(results.begin(), results.end(),
-                      [&](const CaseResult& result) { return result.verdict == verdict; });
+                      [&](const run::CaseResult& result) { return result.verdict == verdict; });
 }
 
 Replayed outcome_of_failure(const Replay& replay, bool as_recorded) {
@@ -78,66 +79,66 @@ bool is_failure(Replayed outcome) {
          outcome == Replayed::kFails || outcome == Replayed::kFlaky;
 }
 
-bool is_as_recorded(const Recorded& recorded, const CaseResult& failure) {
+bool is_as_recorded(const scenario::Recorded& recorded, const run::CaseResult& failure) {
   if (!recorded.signature.empty()) return recorded.signature == signature(failure);
   return recorded.requirement == failure.requirement;
 }
 
-Replay classify(const Case& test_case, std::vector<CaseResult> results) {
+Replay classify(const scenario::Case& test_case, std::vector<run::CaseResult> results) {
   FENCEPOST_CHECK(!results.empty());
   Replay out{.test_case = &test_case};
   count(out, results);
   auto shown = results.begin();
   if (out.failed > 0) {
     const auto as_recorded = std::find_if(results.begin(), results.end(), [&](const auto& result) {
-      return result.verdict == Verdict::kFailed && has_recorded_failure(test_case) &&
+      return result.verdict == run::Verdict::kFailed && has_recorded_failure(test_case) &&
              is_as_recorded(*test_case.recorded, result);
     });
     out.outcome = outcome_of_failure(out, as_recorded != results.end());
-    shown = as_recorded != results.end() ? as_recorded : find(results, Verdict::kFailed);
+    shown = as_recorded != results.end() ? as_recorded : find(results, run::Verdict::kFailed);
   } else if (out.inconclusive > 0) {
     out.outcome = Replayed::kInconclusive;
-    shown = find(results, Verdict::kInconclusive);
-  } else if (const auto skipped = find(results, Verdict::kSkipped); skipped != results.end()) {
+    shown = find(results, run::Verdict::kInconclusive);
+  } else if (const auto skipped = find(results, run::Verdict::kSkipped); skipped != results.end()) {
     out.outcome = Replayed::kSkipped;
     shown = skipped;
   } else if (out.passed == out.runs) {
     out.outcome = has_recorded_failure(test_case) ? Replayed::kFixed : Replayed::kPasses;
   } else {
-    const auto lost = find(results, Verdict::kLost);
-    shown = lost != results.end() ? lost : find(results, Verdict::kNotRun);
+    const auto lost = find(results, run::Verdict::kLost);
+    shown = lost != results.end() ? lost : find(results, run::Verdict::kNotRun);
     FENCEPOST_CHECK(shown != results.end());
   }
   out.result = std::move(*shown);
   return out;
 }
 
-Recorded with_failure(Recorded recorded, const CaseResult& failure) {
+scenario::Recorded with_failure(scenario::Recorded recorded, const run::CaseResult& failure) {
   recorded.requirement = failure.requirement;
   recorded.signature = signature(failure);
-  recorded.message = recorded_words(failure.message);
-  recorded.expected = recorded_words(failure.expected);
-  recorded.actual = recorded_words(failure.actual);
+  recorded.message = scenario::recorded_words(failure.message);
+  recorded.expected = scenario::recorded_words(failure.expected);
+  recorded.actual = scenario::recorded_words(failure.actual);
   return recorded;
 }
 
-ExitCode exit_code(const ReplayRun& run) {
+run::ExitCode exit_code(const ReplayRun& run) {
   const auto any = [&](auto&& holds) {
     return std::any_of(run.cases.begin(), run.cases.end(),
                        [&](const Replay& replay) { return holds(replay.outcome); });
   };
-  if (!run.load_errors.empty()) return ExitCode::kUsage;
+  if (!run.load_errors.empty()) return run::ExitCode::kUsage;
   if (run.not_begun) return *run.not_begun;
-  if (any(is_failure) || !run.mixed_forms.empty()) return ExitCode::kFailed;
-  if (run.endpoint_lost) return ExitCode::kUnreachable;
-  if (run.interrupted) return ExitCode::kInterrupted;
+  if (any(is_failure) || !run.mixed_forms.empty()) return run::ExitCode::kFailed;
+  if (run.endpoint_lost) return run::ExitCode::kUnreachable;
+  if (run.interrupted) return run::ExitCode::kInterrupted;
   if (!any([](Replayed outcome) { return outcome != Replayed::kSkipped; })) {
-    return ExitCode::kNothingSelected;
+    return run::ExitCode::kNothingSelected;
   }
   const bool undecided = any([](Replayed outcome) {
     return outcome == Replayed::kInconclusive || outcome == Replayed::kNotRun;
   });
-  return undecided ? ExitCode::kInconclusive : ExitCode::kConformant;
+  return undecided ? run::ExitCode::kInconclusive : run::ExitCode::kConformant;
 }
 
 std::string summary(const ReplayRun& run) {
@@ -156,17 +157,18 @@ std::string summary(const ReplayRun& run) {
   return out;
 }
 
-Result<Recorded, std::string> healed(const Replay& replay) {
-  const Case& test_case = *replay.test_case;
+Result<scenario::Recorded, std::string> healed(const Replay& replay) {
+  const scenario::Case& test_case = *replay.test_case;
   FENCEPOST_CHECK(has_recorded_failure(test_case));
-  Recorded out = *test_case.recorded;
-  const Recorded now = with_failure({.by = out.by}, replay.result);
-  const auto heal_member = [&](std::string Recorded::*member) {
+  scenario::Recorded out = *test_case.recorded;
+  const scenario::Recorded now = with_failure({.by = out.by}, replay.result);
+  const auto heal_member = [&](std::string scenario::Recorded::*member) {
     if (!(out.*member).empty()) out.*member = now.*member;
   };
   switch (replay.outcome) {
     case Replayed::kFixed:
-      return Recorded{.by = out.by, .when = out.when, .endpoint = out.endpoint, .seed = out.seed};
+      return scenario::Recorded{
+          .by = out.by, .when = out.when, .endpoint = out.endpoint, .seed = out.seed};
     case Replayed::kStillFailing:
       return fail(std::string("it fails as recorded"));
     case Replayed::kFlaky:
@@ -180,13 +182,13 @@ Result<Recorded, std::string> healed(const Replay& replay) {
     return fail(fmt::format("only {} of {} runs were judged", replay.failed, replay.runs));
   }
   if (!replay.always_alike) return fail(std::string("it fails now like this, now like that"));
-  heal_member(&Recorded::requirement);
-  heal_member(&Recorded::signature);
-  heal_member(&Recorded::message);
-  heal_member(&Recorded::expected);
-  heal_member(&Recorded::actual);
+  heal_member(&scenario::Recorded::requirement);
+  heal_member(&scenario::Recorded::signature);
+  heal_member(&scenario::Recorded::message);
+  heal_member(&scenario::Recorded::expected);
+  heal_member(&scenario::Recorded::actual);
   if (!out.failed()) return fail(std::string("what it broke now has neither rule nor signature"));
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::replay

@@ -21,7 +21,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/scenario_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::replay {
 
 enum class Replayed {
   kFixed,         // recorded as failing, and passes
@@ -40,7 +40,7 @@ enum class Replayed {
 
 // What came of one case.
 struct Replay {
-  const Case* test_case = nullptr;
+  const scenario::Case* test_case = nullptr;
   Replayed outcome = Replayed::kNotRun;
   std::size_t runs = 0;  // how often it was to run
   std::size_t passed = 0;
@@ -49,18 +49,21 @@ struct Replay {
   bool always_alike = true;  // all failures have one signature
   // The run that shows the outcome: a failure that is as recorded rather than another one, a
   // failure rather than a pass.
-  CaseResult result{};
+  run::CaseResult result{};
 };
 
 // Is this the failure that the file tells of? By its signature, or by its requirement where no
 // signature is recorded.
-[[nodiscard]] bool is_as_recorded(const Recorded& recorded, const CaseResult& failure);
+[[nodiscard]] bool is_as_recorded(const scenario::Recorded& recorded,
+                                  const run::CaseResult& failure);
 
 // `results`: of each run of the case, at least one.
-[[nodiscard]] Replay classify(const Case& test_case, std::vector<CaseResult> results);
+[[nodiscard]] Replay classify(const scenario::Case& test_case,
+                              std::vector<run::CaseResult> results);
 
 // How this case failed, added to where it comes from.
-[[nodiscard]] Recorded with_failure(Recorded recorded, const CaseResult& failure);
+[[nodiscard]] scenario::Recorded with_failure(scenario::Recorded recorded,
+                                              const run::CaseResult& failure);
 
 // ---- Everything that was run
 
@@ -73,32 +76,33 @@ struct ReplayRun {
   bool endpoint_lost = false;
   std::string lost_message{};
   bool interrupted = false;
-  std::optional<ExitCode> not_begun{};  // why nothing was run, as far as that is known
-  std::vector<std::string> healed{};    // "file:line id: what was changed"
+  std::optional<run::ExitCode> not_begun{};  // why nothing was run, as far as that is known
+  std::vector<std::string> healed{};         // "file:line id: what was changed"
   std::vector<std::string> not_healed{};
 };
 
 // 2 a file was not loaded, else why nothing was run, 1 a failure, 3 lost, 130 interrupted, 5
 // nothing to judge by, 4 something inconclusive, 0.
-[[nodiscard]] ExitCode exit_code(const ReplayRun& run);
+[[nodiscard]] run::ExitCode exit_code(const ReplayRun& run);
 
 // "3 cases: 1 fixed, 2 still failing"
 [[nodiscard]] std::string summary(const ReplayRun& run);
 
 // docs/REPLAY.md describes it.
-[[nodiscard]] std::string to_json(const ReplayRun& run, const ReportContext& context);
+[[nodiscard]] std::string to_json(const ReplayRun& run, const report::ReportContext& context);
 
 // ---- Healing
 
 // What the file should say from now on of a case with a recorded failure: nothing of a failure when
 // it is fixed, the new one when it has changed. The error says why it stays as it is.
-[[nodiscard]] Result<Recorded, std::string> healed(const Replay& replay);
+[[nodiscard]] Result<scenario::Recorded, std::string> healed(const Replay& replay);
 
 // The text of the file in which `recorded` of this case has the members of `to`: those that say how
 // it failed are replaced or removed, none is added, and all other bytes stay. The error says why
 // that cannot be done.
-[[nodiscard]] Result<std::string, std::string> heal(const SourceFile& file, const std::string& id,
-                                                    const Recorded& to,
+[[nodiscard]] Result<std::string, std::string> heal(const scenario::SourceFile& file,
+                                                    const std::string& id,
+                                                    const scenario::Recorded& to,
                                                     const std::set<std::string>& requirements);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::replay

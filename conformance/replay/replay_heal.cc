@@ -11,7 +11,7 @@
 #include "conformance/scenario/recorded.h"
 #include "conformance/scenario/scenario_words.h"
 
-namespace fencepost::conformance {
+namespace fencepost::replay {
 namespace {
 
 using Edited = Result<std::string, std::string>;
@@ -145,16 +145,17 @@ Edited with_member(const std::string& text, const Member& member, const std::str
   }
   const bool quoted = text[member.value] == '\'' || text[member.value] == '"';
   return text.substr(0, member.value) +
-         (!quoted && is_plain_id(value) ? value : single_quoted(value)) +
+         (!quoted && is_plain_id(value) ? value : scenario::single_quoted(value)) +
          text.substr(member.value_end);
 }
 
 // Does the text say this of the case, and nothing else than before of the others?
-bool says_so(const SourceFile& before, const std::string& text, const std::string& id,
-             const Recorded& to, const std::set<std::string>& requirements) {
-  std::vector<LoadError> errors;
-  const std::vector<Case> old_cases = load_scenario(before, requirements, errors);
-  const std::vector<Case> new_cases = load_scenario({before.name, text}, requirements, errors);
+bool says_so(const scenario::SourceFile& before, const std::string& text, const std::string& id,
+             const scenario::Recorded& to, const std::set<std::string>& requirements) {
+  std::vector<scenario::LoadError> errors;
+  const std::vector<scenario::Case> old_cases = load_scenario(before, requirements, errors);
+  const std::vector<scenario::Case> new_cases =
+      load_scenario({before.name, text}, requirements, errors);
   if (!errors.empty() || old_cases.size() != new_cases.size()) return false;
   for (std::size_t i = 0; i < old_cases.size(); ++i) {
     const auto expected = old_cases[i].id == id ? std::optional(to) : old_cases[i].recorded;
@@ -168,8 +169,8 @@ bool says_so(const SourceFile& before, const std::string& text, const std::strin
 
 }  // namespace
 
-Result<std::string, std::string> heal(const SourceFile& file, const std::string& id,
-                                      const Recorded& to,
+Result<std::string, std::string> heal(const scenario::SourceFile& file, const std::string& id,
+                                      const scenario::Recorded& to,
                                       const std::set<std::string>& requirements) {
   const std::array<std::pair<std::string_view, const std::string&>, 5> members = {
       {{"requirement", to.requirement},
@@ -193,4 +194,4 @@ Result<std::string, std::string> heal(const SourceFile& file, const std::string&
   return text;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::replay

@@ -4,15 +4,15 @@
 #include "conformance/run/signature.h"
 #include "conformance/text/printable.h"
 
-namespace fencepost::conformance {
+namespace fencepost::replay {
 namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json of_recorded(const Recorded& recorded) {
+ordered_json of_recorded(const scenario::Recorded& recorded) {
   ordered_json out = {{"by", recorded.by}};
   const auto add = [&](const char* name, const std::string& text) {
-    if (!text.empty()) out[name] = printable(text);
+    if (!text.empty()) out[name] = text::printable(text);
   };
   add("when", recorded.when);
   add("endpoint", recorded.endpoint);
@@ -25,20 +25,20 @@ ordered_json of_recorded(const Recorded& recorded) {
   return out;
 }
 
-ordered_json of_failure(const CaseResult& result) {
-  return {{"requirement", printable(result.requirement)},
+ordered_json of_failure(const run::CaseResult& result) {
+  return {{"requirement", text::printable(result.requirement)},
           {"signature", signature(result)},
-          {"message", printable(result.message)},
-          {"expected", printable(result.expected)},
-          {"actual", printable(result.actual)},
+          {"message", text::printable(result.message)},
+          {"expected", text::printable(result.expected)},
+          {"actual", text::printable(result.actual)},
           {"step", result.step},
           {"line", result.position.line}};
 }
 
 ordered_json of_case(const Replay& replay) {
-  const Case& test_case = *replay.test_case;
+  const scenario::Case& test_case = *replay.test_case;
   ordered_json out = {{"id", test_case.id},
-                      {"file", printable(test_case.position.file)},
+                      {"file", text::printable(test_case.position.file)},
                       {"line", test_case.position.line},
                       {"title", test_case.title},
                       {"outcome", name(replay.outcome)},
@@ -49,32 +49,32 @@ ordered_json of_case(const Replay& replay) {
   if (is_failure(replay.outcome)) {
     out["failure"] = of_failure(replay.result);
   } else if (!replay.result.message.empty()) {
-    out["reason"] = printable(replay.result.message);
+    out["reason"] = text::printable(replay.result.message);
   }
   return out;
 }
 
 ordered_json texts(const std::vector<std::string>& all) {
   ordered_json out = ordered_json::array();
-  for (const std::string& text : all) out.push_back(printable(text));
+  for (const std::string& text : all) out.push_back(text::printable(text));
   return out;
 }
 
 }  // namespace
 
-std::string to_json(const ReplayRun& run, const ReportContext& context) {
+std::string to_json(const ReplayRun& run, const report::ReportContext& context) {
   ordered_json cases = ordered_json::array();
   for (const Replay& replay : run.cases) cases.push_back(of_case(replay));
   const ordered_json out = {{"format", "fencepost-replay"},
                             {"version", 1},
-                            {"suite_version", suite_version()},
-                            {"endpoint", printable(context.endpoint)},
+                            {"suite_version", report::suite_version()},
+                            {"endpoint", text::printable(context.endpoint)},
                             {"profile", name(context.profile)},
                             {"seed", context.seed},
                             {"started", context.started},
                             {"runs", run.runs},
                             {"exit_code", static_cast<int>(exit_code(run))},
-                            {"stopped_because", printable(context.stopped_because)},
+                            {"stopped_because", text::printable(context.stopped_because)},
                             {"load_errors", texts(run.load_errors)},
                             {"mixed_forms", texts(run.mixed_forms)},
                             {"healed", texts(run.healed)},
@@ -83,4 +83,4 @@ std::string to_json(const ReplayRun& run, const ReportContext& context) {
   return out.dump(1) + "\n";
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::replay

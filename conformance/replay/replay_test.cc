@@ -8,7 +8,7 @@
 
 #include "conformance/scenario/scenario_fixture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::replay {
 namespace {
 
 using testing::HasSubstr;
@@ -16,36 +16,39 @@ using testing::IsEmpty;
 
 constexpr const char* kSignature = "SET-NX-1: wrong | want a | got b";
 
-CaseResult passed() { return {.verdict = Verdict::kPassed}; }
-CaseResult failed(const std::string& actual = "b", const std::string& requirement = "SET-NX-1") {
-  return {.verdict = Verdict::kFailed,
+run::CaseResult passed() { return {.verdict = run::Verdict::kPassed}; }
+run::CaseResult failed(const std::string& actual = "b",
+                       const std::string& requirement = "SET-NX-1") {
+  return {.verdict = run::Verdict::kFailed,
           .requirement = requirement,
           .message = "wrong",
           .expected = "a",
           .actual = actual};
 }
-CaseResult inconclusive() { return {.verdict = Verdict::kInconclusive, .message = "too late"}; }
+run::CaseResult inconclusive() {
+  return {.verdict = run::Verdict::kInconclusive, .message = "too late"};
+}
 
-Case case_of(std::optional<Recorded> recorded) {
-  Case out;
+scenario::Case case_of(std::optional<scenario::Recorded> recorded) {
+  scenario::Case out;
   out.id = "one";
   out.recorded = std::move(recorded);
   return out;
 }
 
-const Recorded kRecorded{.by = "hand",
-                         .when = "2026-01-01T00:00:00Z",
-                         .seed = 7,
-                         .requirement = "SET-NX-1",
-                         .signature = kSignature,
-                         .message = "wrong",
-                         .actual = "b"};
+const scenario::Recorded kRecorded{.by = "hand",
+                                   .when = "2026-01-01T00:00:00Z",
+                                   .seed = 7,
+                                   .requirement = "SET-NX-1",
+                                   .signature = kSignature,
+                                   .message = "wrong",
+                                   .actual = "b"};
 
 // --- classification ------------------------------------------------------------------------------
 
 TEST(Replay, ComparesWithWhatIsRecorded) {
   const struct {
-    std::vector<CaseResult> results;
+    std::vector<run::CaseResult> results;
     Replayed recorded;  // of a case with a recorded failure
     Replayed plain;     // of one without
   } kTable[] = {
@@ -56,13 +59,13 @@ TEST(Replay, ComparesWithWhatIsRecorded) {
       {{failed(), inconclusive()}, Replayed::kStillFailing, Replayed::kFails},
       {{passed(), failed(), inconclusive()}, Replayed::kFlaky, Replayed::kFlaky},
       {{passed(), inconclusive()}, Replayed::kInconclusive, Replayed::kInconclusive},
-      {{{.verdict = Verdict::kSkipped}}, Replayed::kSkipped, Replayed::kSkipped},
-      {{passed(), {.verdict = Verdict::kNotRun}}, Replayed::kNotRun, Replayed::kNotRun},
-      {{{.verdict = Verdict::kLost}}, Replayed::kNotRun, Replayed::kNotRun},
+      {{{.verdict = run::Verdict::kSkipped}}, Replayed::kSkipped, Replayed::kSkipped},
+      {{passed(), {.verdict = run::Verdict::kNotRun}}, Replayed::kNotRun, Replayed::kNotRun},
+      {{{.verdict = run::Verdict::kLost}}, Replayed::kNotRun, Replayed::kNotRun},
   };
-  const Case recorded = case_of(kRecorded);
-  const Case plain = case_of(Recorded{.by = "record"});
-  const Case bare = case_of({});
+  const scenario::Case recorded = case_of(kRecorded);
+  const scenario::Case plain = case_of(scenario::Recorded{.by = "record"});
+  const scenario::Case bare = case_of({});
   for (const auto& row : kTable) {
     EXPECT_EQ(classify(recorded, row.results).outcome, row.recorded) << &row - kTable;
     EXPECT_EQ(classify(plain, row.results).outcome, row.plain) << &row - kTable;
@@ -71,13 +74,14 @@ TEST(Replay, ComparesWithWhatIsRecorded) {
 }
 
 TEST(Replay, KnowsAFailureByItsRequirementWhereThereIsNoSignature) {
-  const Case test_case = case_of(Recorded{.by = "hand", .requirement = "SET-NX-1"});
+  const scenario::Case test_case =
+      case_of(scenario::Recorded{.by = "hand", .requirement = "SET-NX-1"});
   EXPECT_EQ(classify(test_case, {failed("anything")}).outcome, Replayed::kStillFailing);
   EXPECT_EQ(classify(test_case, {failed("b", "GET-HIT-1")}).outcome, Replayed::kChanged);
 }
 
 TEST(Replay, CountsAndShowsTheRunThatTellsMost) {
-  const Case test_case = case_of(kRecorded);
+  const scenario::Case test_case = case_of(kRecorded);
   const Replay replay =
       classify(test_case, {passed(), failed("c"), failed(), inconclusive(), failed()});
   EXPECT_EQ(replay.runs, 5U);
@@ -89,7 +93,7 @@ TEST(Replay, CountsAndShowsTheRunThatTellsMost) {
 }
 
 TEST(Replay, RecordsAFailureThatItKnowsAgain) {
-  const Recorded recorded = with_failure({.by = "explore"}, failed());
+  const scenario::Recorded recorded = with_failure({.by = "explore"}, failed());
   EXPECT_EQ(recorded.signature, kSignature);
   EXPECT_EQ(recorded.requirement, "SET-NX-1");
   EXPECT_EQ(recorded.expected, "a");
@@ -107,24 +111,24 @@ ReplayRun run_of(const std::vector<Replayed>& outcomes) {
 
 TEST(ReplayRun, HasAnExitCode) {
   using enum Replayed;
-  EXPECT_EQ(exit_code(run_of({kFixed, kPasses, kSkipped})), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(run_of({kFixed, kPasses, kSkipped})), run::ExitCode::kConformant);
   for (const Replayed failure : {kStillFailing, kChanged, kFails, kFlaky}) {
-    EXPECT_EQ(exit_code(run_of({kFixed, failure, kInconclusive})), ExitCode::kFailed);
+    EXPECT_EQ(exit_code(run_of({kFixed, failure, kInconclusive})), run::ExitCode::kFailed);
   }
-  EXPECT_EQ(exit_code(run_of({kFixed, kInconclusive})), ExitCode::kInconclusive);
-  EXPECT_EQ(exit_code(run_of({kFixed, kNotRun})), ExitCode::kInconclusive);
-  EXPECT_EQ(exit_code(run_of({kSkipped})), ExitCode::kNothingSelected);
+  EXPECT_EQ(exit_code(run_of({kFixed, kInconclusive})), run::ExitCode::kInconclusive);
+  EXPECT_EQ(exit_code(run_of({kFixed, kNotRun})), run::ExitCode::kInconclusive);
+  EXPECT_EQ(exit_code(run_of({kSkipped})), run::ExitCode::kNothingSelected);
   ReplayRun ended = run_of({kFixed, kNotRun});
   ended.interrupted = true;
-  EXPECT_EQ(exit_code(ended), ExitCode::kInterrupted);
+  EXPECT_EQ(exit_code(ended), run::ExitCode::kInterrupted);
   ended.endpoint_lost = true;
-  EXPECT_EQ(exit_code(ended), ExitCode::kUnreachable);
+  EXPECT_EQ(exit_code(ended), run::ExitCode::kUnreachable);
   ended.mixed_forms = {"set-not-applied"};
-  EXPECT_EQ(exit_code(ended), ExitCode::kFailed);
-  ended.not_begun = ExitCode::kUnreachable;
-  EXPECT_EQ(exit_code(ended), ExitCode::kUnreachable);
+  EXPECT_EQ(exit_code(ended), run::ExitCode::kFailed);
+  ended.not_begun = run::ExitCode::kUnreachable;
+  EXPECT_EQ(exit_code(ended), run::ExitCode::kUnreachable);
   ended.load_errors = {"f:1:1: no"};
-  EXPECT_EQ(exit_code(ended), ExitCode::kUsage);
+  EXPECT_EQ(exit_code(ended), run::ExitCode::kUsage);
 }
 
 TEST(ReplayRun, IsSummedUp) {
@@ -136,22 +140,22 @@ TEST(ReplayRun, IsSummedUp) {
 // --- healing -------------------------------------------------------------------------------------
 
 TEST(ReplayHealing, DecidesWhatIsToBeWritten) {
-  const Case test_case = case_of(kRecorded);
+  const scenario::Case test_case = case_of(kRecorded);
   const auto fixed = healed(classify(test_case, {passed()}));
   ASSERT_TRUE(fixed);
-  EXPECT_EQ(*fixed, (Recorded{.by = "hand", .when = "2026-01-01T00:00:00Z", .seed = 7}));
+  EXPECT_EQ(*fixed, (scenario::Recorded{.by = "hand", .when = "2026-01-01T00:00:00Z", .seed = 7}));
   const auto changed = healed(classify(test_case, {failed("c"), failed("c")}));
   ASSERT_TRUE(changed);
-  Recorded expected = kRecorded;
+  scenario::Recorded expected = kRecorded;
   expected.signature = "SET-NX-1: wrong | want a | got c";
   expected.actual = "c";
   EXPECT_EQ(*changed, expected);  // `expected` was not recorded, and is not added
 }
 
 TEST(ReplayHealing, LeavesAloneWhatIsNotCertain) {
-  const Case test_case = case_of(kRecorded);
+  const scenario::Case test_case = case_of(kRecorded);
   const struct {
-    std::vector<CaseResult> results;
+    std::vector<run::CaseResult> results;
     const char* reason;
   } kTable[] = {
       {{failed()}, "fails as recorded"},
@@ -159,8 +163,8 @@ TEST(ReplayHealing, LeavesAloneWhatIsNotCertain) {
       {{failed("c"), failed("d")}, "now like this, now like that"},
       {{failed("c"), inconclusive()}, "only 1 of 2 runs were judged"},
       {{passed(), inconclusive()}, "it is inconclusive: too late"},
-      {{{.verdict = Verdict::kSkipped, .message = "no quota"}}, "it is skipped: no quota"},
-      {{passed(), {.verdict = Verdict::kNotRun}}, "it is not run"},
+      {{{.verdict = run::Verdict::kSkipped, .message = "no quota"}}, "it is skipped: no quota"},
+      {{passed(), {.verdict = run::Verdict::kNotRun}}, "it is not run"},
   };
   for (const auto& row : kTable) {
     const auto out = healed(classify(test_case, row.results));
@@ -177,14 +181,14 @@ struct Edit {
   const char* changed;
 };
 
-std::string healed_text(const std::string& before, const CaseResult& result) {
-  const SourceFile file{"f", in_case(before)};
-  const Loaded cases = load(file.content);
+std::string healed_text(const std::string& before, const run::CaseResult& result) {
+  const scenario::SourceFile file{"f", scenario::in_case(before)};
+  const scenario::Loaded cases = scenario::load(file.content);
   EXPECT_THAT(cases.complaints(), IsEmpty()) << before;
   if (cases.cases.empty()) return {};
   const auto text =
-      healed(classify(cases.cases.front(), {result})).and_then([&](const Recorded& to) {
-        return heal(file, "one", to, kRequirements);
+      healed(classify(cases.cases.front(), {result})).and_then([&](const scenario::Recorded& to) {
+        return heal(file, "one", to, scenario::kRequirements);
       });
   return text ? *text : "error: " + text.error();
 }
@@ -215,10 +219,10 @@ const Edit kEdits[] = {
 
 TEST(ReplayHealing, LeavesAllOtherBytesAsTheyAre) {
   for (const Edit& edit : kEdits) {
-    EXPECT_EQ(healed_text(edit.before, passed()), in_case(edit.fixed));
+    EXPECT_EQ(healed_text(edit.before, passed()), scenario::in_case(edit.fixed));
     const std::string changed = healed_text(edit.before, failed("it's c", "GET-HIT-1"));
     const bool refused = std::string(edit.changed).starts_with("error");
-    EXPECT_EQ(changed, refused ? edit.changed : in_case(edit.changed));
+    EXPECT_EQ(changed, refused ? edit.changed : scenario::in_case(edit.changed));
   }
 }
 
@@ -228,7 +232,7 @@ TEST(ReplayHealing, KeepsOtherCasesAndLineEnds) {
       "  recorded:\r\n    by: hand\r\n    requirement: SET-NX-1\r\n  steps: [{get: k, expect: "
       "ok}]\r\n";
   text += "- id: b\r\n" + text.substr(text.find("  title"));
-  const auto out = heal({"f", text}, "b", {.by = "hand"}, kRequirements);
+  const auto out = heal({"f", text}, "b", {.by = "hand"}, scenario::kRequirements);
   ASSERT_TRUE(out) << out.error();
   const std::string member = "    requirement: SET-NX-1\r\n";
   const std::size_t at = text.rfind(member);
@@ -248,9 +252,10 @@ TEST(ReplayHealing, RefusesWhatIsWrittenInAWayOfItsOwn) {
 }
 
 TEST(ReplayHealing, RefusesACaseThatIsNotThere) {
-  const auto out = heal({"f", in_case("")}, "one", {.by = "hand"}, kRequirements);
+  const auto out =
+      heal({"f", scenario::in_case("")}, "one", {.by = "hand"}, scenario::kRequirements);
   EXPECT_FALSE(out);
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::replay

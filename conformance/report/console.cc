@@ -10,7 +10,7 @@
 
 #include "conformance/run/signature.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 constexpr const char* kRed = "31";
@@ -24,58 +24,59 @@ double milliseconds(std::chrono::microseconds time) {
   return static_cast<double>(time.count()) / 1000.0;
 }
 
-std::string_view sign(Verdict verdict) {
+std::string_view sign(run::Verdict verdict) {
   switch (verdict) {
-    case Verdict::kPassed:
+    case run::Verdict::kPassed:
       return "✓";
-    case Verdict::kFailed:
+    case run::Verdict::kFailed:
       return "✗";
-    case Verdict::kInconclusive:
+    case run::Verdict::kInconclusive:
       return "?";
-    case Verdict::kExpectedFailure:
+    case run::Verdict::kExpectedFailure:
       return "x";
-    case Verdict::kSkipped:
+    case run::Verdict::kSkipped:
       return "-";
-    case Verdict::kLost:
-    case Verdict::kNotRun:
+    case run::Verdict::kLost:
+    case run::Verdict::kNotRun:
       return "·";
   }
   return " ";
 }
 
-const char* colour_of(const CaseResult& result, bool warning) {
-  if (result.verdict == Verdict::kPassed) return kGreen;
-  if (result.verdict == Verdict::kFailed && !warning) return kRed;
-  return result.verdict == Verdict::kSkipped ? kDim : kYellow;
+const char* colour_of(const run::CaseResult& result, bool warning) {
+  if (result.verdict == run::Verdict::kPassed) return kGreen;
+  if (result.verdict == run::Verdict::kFailed && !warning) return kRed;
+  return result.verdict == run::Verdict::kSkipped ? kDim : kYellow;
 }
 
-std::string_view headline(const CaseResult& result, bool warning) {
+std::string_view headline(const run::CaseResult& result, bool warning) {
   if (result.unexpected_pass) return "UNEXPECTED PASS";
   if (warning) return "WARNING";
-  return result.verdict == Verdict::kFailed ? "FAILED" : "INCONCLUSIVE";
+  return result.verdict == run::Verdict::kFailed ? "FAILED" : "INCONCLUSIVE";
 }
 
 // What stands behind the id in the list of cases.
-std::string remark(const CaseResult& result) {
-  if (result.verdict == Verdict::kSkipped) return result.message;
-  if (result.verdict == Verdict::kExpectedFailure) return "expected failure: " + result.baseline;
+std::string remark(const run::CaseResult& result) {
+  if (result.verdict == run::Verdict::kSkipped) return result.message;
+  if (result.verdict == run::Verdict::kExpectedFailure)
+    return "expected failure: " + result.baseline;
   return result.test_case->title;
 }
 
 // Is there something to tell about this case?
-bool needs_words(const CaseResult& result) {
-  return result.verdict == Verdict::kFailed || result.verdict == Verdict::kInconclusive;
+bool needs_words(const run::CaseResult& result) {
+  return result.verdict == run::Verdict::kFailed || result.verdict == run::Verdict::kInconclusive;
 }
 
-std::string_view words(ClockSource source) {
+std::string_view words(judge::ClockSource source) {
   switch (source) {
-    case ClockSource::kVersions:
+    case judge::ClockSource::kVersions:
       return "measured by versions";
-    case ClockSource::kRefusals:
+    case judge::ClockSource::kRefusals:
       return "measured by refused timestamps";
-    case ClockSource::kVersionBound:
+    case judge::ClockSource::kVersionBound:
       return "not measured but for an upper bound";
-    case ClockSource::kAssumed:
+    case judge::ClockSource::kAssumed:
       return "not measured";
   }
   return "unknown";
@@ -108,8 +109,8 @@ void Console::clear_line() {
   if (options_.live) fmt::print(stream_, "\r\033[K");
 }
 
-void Console::begin(const ReportContext& context, const Catalogue& catalogue, std::size_t cases,
-                    std::size_t jobs) {
+void Console::begin(const ReportContext& context, const scenario::Catalogue& catalogue,
+                    std::size_t cases, std::size_t jobs) {
   catalogue_ = &catalogue;
   strict_ = context.strict;
   if (options_.quiet || options_.progress_only) return;
@@ -124,8 +125,8 @@ void Console::begin(const ReportContext& context, const Catalogue& catalogue, st
       describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));
 }
 
-void Console::progress(const CaseResult& result, std::size_t done, std::size_t total) {
-  if (result.verdict == Verdict::kFailed) {
+void Console::progress(const run::CaseResult& result, std::size_t done, std::size_t total) {
+  if (result.verdict == run::Verdict::kFailed) {
     const bool warning = catalogue_ != nullptr && is_warning(result, *catalogue_, strict_);
     ++(warning ? warnings_ : failed_);
   }
@@ -139,22 +140,23 @@ void Console::progress(const CaseResult& result, std::size_t done, std::size_t t
   std::fflush(stream_);
 }
 
-void Console::end(const SuiteResult& result, const Catalogue& catalogue,
+void Console::end(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                   const ReportContext& context) {
   clear_line();
   if (options_.progress_only) return;
   if (!options_.quiet) print_tree(result, catalogue, context.strict);
-  for (const CaseResult& entry : result.cases) {
+  for (const run::CaseResult& entry : result.cases) {
     if (needs_words(entry)) failure(entry, catalogue, context);
   }
   print_summary(result, context);
 }
 
-void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, bool strict) {
-  std::map<std::string, std::vector<const CaseResult*>> areas;
+void Console::print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                         bool strict) {
+  std::map<std::string, std::vector<const run::CaseResult*>> areas;
   std::vector<std::string> order;
   std::size_t width = 0;  // of the longest id
-  for (const CaseResult& entry : result.cases) {
+  for (const run::CaseResult& entry : result.cases) {
     auto& list = areas[entry.test_case->area];
     if (list.empty()) order.push_back(entry.test_case->area);
     list.push_back(&entry);
@@ -163,11 +165,11 @@ void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, 
   for (const std::string& area : order) {
     line("");
     line(coloured(kBold, area));
-    for (const CaseResult* entry : areas[area]) {
+    for (const run::CaseResult* entry : areas[area]) {
       const bool warning =
-          entry->verdict == Verdict::kFailed && is_warning(*entry, catalogue, strict);
+          entry->verdict == run::Verdict::kFailed && is_warning(*entry, catalogue, strict);
       const std::string duration =
-          entry->verdict == Verdict::kSkipped || entry->verdict == Verdict::kNotRun
+          entry->verdict == run::Verdict::kSkipped || entry->verdict == run::Verdict::kNotRun
               ? std::string(name(entry->verdict))
               : fmt::format("{:.1f} ms", milliseconds(entry->duration));
       line(fmt::format(
@@ -178,16 +180,16 @@ void Console::print_tree(const SuiteResult& result, const Catalogue& catalogue, 
   }
 }
 
-void Console::failure(const CaseResult& result, const Catalogue& catalogue,
+void Console::failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                       const ReportContext& context) {
-  const Case& test_case = *result.test_case;
+  const scenario::Case& test_case = *result.test_case;
   const bool warning =
-      result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
+      result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, context.strict);
   line("");
   line(fmt::format("{} {}  {}",
                    coloured(colour_of(result, warning), std::string(headline(result, warning))),
                    coloured(kBold, test_case.id), test_case.title));
-  if (const Requirement* requirement = catalogue.find(result.requirement)) {
+  if (const scenario::Requirement* requirement = catalogue.find(result.requirement)) {
     line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level),
                      requirement->text));
   }
@@ -200,7 +202,7 @@ void Console::failure(const CaseResult& result, const Catalogue& catalogue,
   }
   if (!result.expected.empty()) line("  expected  " + coloured(kGreen, result.expected));
   if (!result.actual.empty()) line("  actual    " + coloured(kRed, result.actual));
-  if (!result.signature.empty()) line("  signature " + quoted_signature(result.signature));
+  if (!result.signature.empty()) line("  signature " + run::quoted_signature(result.signature));
   // Nothing that was sent explains a pass.
   const std::size_t shown = result.unexpected_pass ? 0
                             : options_.trace       ? result.transcript.size()
@@ -212,8 +214,8 @@ void Console::failure(const CaseResult& result, const Catalogue& catalogue,
   line("  reproduce " + reproduce_command(context, test_case));
 }
 
-void Console::print_summary(const SuiteResult& result, const ReportContext& context) {
-  const Summary& summary = result.summary;
+void Console::print_summary(const run::SuiteResult& result, const ReportContext& context) {
+  const run::Summary& summary = result.summary;
   line("");
   std::string counts = fmt::format("{} cases: {} passed", result.cases.size(), summary.passed);
   const auto add = [&](std::size_t number, const char* what, const char* code) {
@@ -232,8 +234,8 @@ void Console::print_summary(const SuiteResult& result, const ReportContext& cont
                   "{:.3f} ms (p99) under load",
                   milliseconds(result.duration) / 1000.0,
                   static_cast<double>(result.longest_wait.count()) / 1000.0,
-                  result.round_trips.size(), milliseconds(percentile(result.round_trips, 50)),
-                  milliseconds(percentile(result.round_trips, 99))));
+                  result.round_trips.size(), milliseconds(run::percentile(result.round_trips, 50)),
+                  milliseconds(run::percentile(result.round_trips, 99))));
   const std::string forms = describe_forms(result);
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));
@@ -244,10 +246,10 @@ void Console::print_summary(const SuiteResult& result, const ReportContext& cont
   print_verdict(result);
 }
 
-void Console::print_verdict(const SuiteResult& result) {
-  const Summary& summary = result.summary;
+void Console::print_verdict(const run::SuiteResult& result) {
+  const run::Summary& summary = result.summary;
   switch (exit_code(result)) {
-    case ExitCode::kConformant:
+    case run::ExitCode::kConformant:
       if (summary.expected_failures > 0) {
         line(coloured(kYellow, "conformant, except for the known failures of the baseline"));
       } else if (summary.warnings > 0) {
@@ -256,11 +258,11 @@ void Console::print_verdict(const SuiteResult& result) {
         line(coloured(kGreen, "conformant: every case that ran passed"));
       }
       break;
-    case ExitCode::kFailed:
+    case run::ExitCode::kFailed:
       line(coloured(kRed, summary.failed > 0 ? "NOT conformant"
                                              : "no new failure, but the baseline is out of date"));
       break;
-    case ExitCode::kInconclusive:
+    case run::ExitCode::kInconclusive:
       line(coloured(kYellow, "no failure, but not everything could be decided"));
       break;
     default:
@@ -269,4 +271,4 @@ void Console::print_verdict(const SuiteResult& result) {
   }
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -8,7 +8,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 struct ConsoleOptions {
   bool colour = false;
@@ -26,28 +26,31 @@ class Console {
   Console(std::FILE* stream, ConsoleOptions options) : stream_(stream), options_(options) {}
 
   // `catalogue` must outlive the calls of progress(): it tells failures from warnings.
-  void begin(const ReportContext& context, const Catalogue& catalogue, std::size_t cases,
+  void begin(const ReportContext& context, const scenario::Catalogue& catalogue, std::size_t cases,
              std::size_t jobs);
-  void progress(const CaseResult& result, std::size_t done, std::size_t total);
+  void progress(const run::CaseResult& result, std::size_t done, std::size_t total);
   // What certify says of one case that failed or is inconclusive.
-  void failure(const CaseResult& result, const Catalogue& catalogue, const ReportContext& context);
+  void failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,
+               const ReportContext& context);
   // The tree of cases, the failures in full, and the summary.
-  void end(const SuiteResult& result, const Catalogue& catalogue, const ReportContext& context);
+  void end(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+           const ReportContext& context);
 
  private:
   void clear_line();
-  void print_tree(const SuiteResult& result, const Catalogue& catalogue, bool strict);
-  void print_summary(const SuiteResult& result, const ReportContext& context);
-  void print_verdict(const SuiteResult& result);
+  void print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                  bool strict);
+  void print_summary(const run::SuiteResult& result, const ReportContext& context);
+  void print_verdict(const run::SuiteResult& result);
   [[nodiscard]] std::string coloured(const char* code, const std::string& text) const;
   void line(const std::string& text);
 
   std::FILE* stream_;
   ConsoleOptions options_;
-  const Catalogue* catalogue_ = nullptr;
+  const scenario::Catalogue* catalogue_ = nullptr;
   bool strict_ = false;
   std::size_t failed_ = 0;
   std::size_t warnings_ = 0;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

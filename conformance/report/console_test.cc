@@ -9,10 +9,10 @@
 
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::Verb;
 using testing::HasSubstr;
@@ -53,7 +53,7 @@ ReportContext context(bool strict = false) {
                         .round_trip_p99 = 2ms,
                         .clock_offset_ms = -3,
                         .clock_bounds = {-5, -1},
-                        .clock_source = ClockSource::kVersions}};
+                        .clock_source = judge::ClockSource::kVersions}};
 }
 
 constexpr const char* kGood = "- get: k\n  expect: missing\n";
@@ -75,23 +75,23 @@ struct Shown {
 
 // What a run of these cases on the reference store prints.
 std::string printed(const std::vector<CaseText>& texts, const Shown& shown = {}) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const CaseText& text : texts) cases.push_back(case_of(text));
-  std::vector<const Case*> pointers;
-  for (const Case& test_case : cases) pointers.push_back(&test_case);
+  std::vector<const scenario::Case*> pointers;
+  for (const scenario::Case& test_case : cases) pointers.push_back(&test_case);
   FakeEndpoint endpoint({.behaviour = reference_store()});
   const Paper paper;
   Console console(paper.file(), shown.options);
   ReportContext told = context(shown.strict);
   told.stopped_because = shown.stopped_because;
-  const Catalogue rules = catalogue();
+  const scenario::Catalogue rules = catalogue();
   console.begin(told, rules, cases.size(), 1);
   const std::atomic<bool> stop{false};
-  const SuiteResult result =
-      run_suite(endpoint, pointers, catalogue(), {.settings = settings(), .strict = shown.strict},
-                stop, [&](const CaseResult& entry, std::size_t done, std::size_t total) {
-                  console.progress(entry, done, total);
-                });
+  const run::SuiteResult result = run::run_suite(
+      endpoint, pointers, catalogue(), {.settings = settings(), .strict = shown.strict}, stop,
+      [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
+        console.progress(entry, done, total);
+      });
   console.end(result, catalogue(), told);
   return shortened(paper.text());
 }
@@ -178,22 +178,22 @@ TEST(Console, SaysNotThatEverythingPassedWhenThereAreWarnings) {
 }
 
 // A run of one case with this result.
-std::string ended(CaseResult entry, const std::vector<std::string>& complaints = {},
+std::string ended(run::CaseResult entry, const std::vector<std::string>& complaints = {},
                   const std::vector<std::string>& notes = {}) {
-  const Case test_case = case_of({.id = "known", .steps = kGood});
+  const scenario::Case test_case = case_of({.id = "known", .steps = kGood});
   entry.test_case = &test_case;
-  SuiteResult result;
+  run::SuiteResult result;
   result.cases = {std::move(entry)};
   result.baseline_complaints = complaints;
   result.baseline_notes = notes;
-  summarize(result, catalogue(), false);
+  run::summarize(result, catalogue(), false);
   const Paper paper;
   Console(paper.file(), {}).end(result, catalogue(), context());
   return paper.text();
 }
 
 TEST(Console, TellsAnExpectedFailureInOneLineWithItsReason) {
-  const std::string text = ended({.verdict = Verdict::kExpectedFailure,
+  const std::string text = ended({.verdict = run::Verdict::kExpectedFailure,
                                   .requirement = "R-MUST-1",
                                   .message = "wrong",
                                   .signature = "R-MUST-1: wrong",
@@ -207,7 +207,8 @@ TEST(Console, TellsAnExpectedFailureInOneLineWithItsReason) {
 }
 
 TEST(Console, TellsAPassThatTheBaselineDoesNotExpect) {
-  CaseResult entry{.verdict = Verdict::kFailed, .message = "it passes", .unexpected_pass = true};
+  run::CaseResult entry{
+      .verdict = run::Verdict::kFailed, .message = "it passes", .unexpected_pass = true};
   entry.transcript = {{.client = "a", .summary = "connected"}};
   const std::string text = ended(std::move(entry));
   EXPECT_EQ(block(text, "UNEXPECTED PASS"),
@@ -217,12 +218,12 @@ TEST(Console, TellsAPassThatTheBaselineDoesNotExpect) {
 }
 
 TEST(Console, EndsWithWhatIsWrongWithTheBaseline) {
-  const std::string text =
-      ended({.verdict = Verdict::kPassed}, {"known.yaml:5: gone", "known.yaml:6: late"}, {"noted"});
+  const std::string text = ended({.verdict = run::Verdict::kPassed},
+                                 {"known.yaml:5: gone", "known.yaml:6: late"}, {"noted"});
   EXPECT_THAT(text, HasSubstr("\nbaseline: noted\nthe baseline is out of date:\n"
                               "  known.yaml:5: gone\n  known.yaml:6: late\n"));
   EXPECT_THAT(text, testing::EndsWith("\nno new failure, but the baseline is out of date\n"));
-  EXPECT_THAT(ended({.verdict = Verdict::kPassed}), Not(HasSubstr("baseline")));
+  EXPECT_THAT(ended({.verdict = run::Verdict::kPassed}), Not(HasSubstr("baseline")));
 }
 
 TEST(Console, NamesTheFormsOfTheDialect) {
@@ -303,12 +304,12 @@ TEST(Console, CountsWarningsApartFromFailuresWhileItIsLive) {
 }
 
 TEST(Console, ShowsNothingThatAStoreSendsUnescaped) {
-  Case test_case = case_of({.steps = kGood});
+  scenario::Case test_case = case_of({.steps = kGood});
   FakeEndpoint endpoint({.behaviour = answering(Verb::kGet, "\033[2J\r\n")});
   const std::atomic<bool> stop{false};
-  const SuiteResult result =
-      run_suite(endpoint, {&test_case}, catalogue(), {.settings = settings()}, stop,
-                [](const auto&, auto, auto) {});
+  const run::SuiteResult result =
+      run::run_suite(endpoint, {&test_case}, catalogue(), {.settings = settings()}, stop,
+                     [](const auto&, auto, auto) {});
   const Paper paper;
   Console(paper.file(), {}).end(result, catalogue(), context());
   EXPECT_THAT(paper.text(), HasSubstr("\\x1b[2J"));
@@ -325,4 +326,4 @@ TEST(Console, IsPlainWhenItWritesToAFile) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -10,7 +10,7 @@
 
 #include "codec/base16.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using endpoint::Duration;
@@ -87,40 +87,40 @@ std::optional<Piece> base16(std::string_view text) {
 enum class Behaviour { kPasses, kFails, kUnknown };
 
 // What the endpoint did, whatever a baseline said to it.
-Behaviour behaviour(const CaseResult& result) {
+Behaviour behaviour(const run::CaseResult& result) {
   switch (result.verdict) {
-    case Verdict::kPassed:
+    case run::Verdict::kPassed:
       return Behaviour::kPasses;
-    case Verdict::kFailed:
+    case run::Verdict::kFailed:
       return result.unexpected_pass ? Behaviour::kPasses : Behaviour::kFails;
-    case Verdict::kExpectedFailure:
+    case run::Verdict::kExpectedFailure:
       return Behaviour::kFails;
-    case Verdict::kInconclusive:
-    case Verdict::kSkipped:
-    case Verdict::kLost:
-    case Verdict::kNotRun:
+    case run::Verdict::kInconclusive:
+    case run::Verdict::kSkipped:
+    case run::Verdict::kLost:
+    case run::Verdict::kNotRun:
       return Behaviour::kUnknown;
   }
   return Behaviour::kUnknown;
 }
 
-bool same_failure(const CaseResult& a, const CaseResult& b) {
+bool same_failure(const run::CaseResult& a, const run::CaseResult& b) {
   return a.requirement == b.requirement && a.step == b.step &&
          without_chance(a.message) == without_chance(b.message) &&
          without_chance(a.actual) == without_chance(b.actual);
 }
 
 // Smaller is more important.
-std::tuple<Level, bool> rank(const CasePair& pair, const Catalogue& catalogue) {
+std::tuple<scenario::Level, bool> rank(const CasePair& pair, const scenario::Catalogue& catalogue) {
   const bool b_fails = behaviour(*pair.b) == Behaviour::kFails;
-  const CaseResult& failed = b_fails ? *pair.b : *pair.a;
-  const Requirement* requirement = catalogue.find(failed.requirement);
-  const Level level =
+  const run::CaseResult& failed = b_fails ? *pair.b : *pair.a;
+  const scenario::Requirement* requirement = catalogue.find(failed.requirement);
+  const scenario::Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(pair.test_case());
   return {level, !b_fails};
 }
 
-void sort(std::vector<CasePair>& pairs, const Catalogue& catalogue) {
+void sort(std::vector<CasePair>& pairs, const scenario::Catalogue& catalogue) {
   std::stable_sort(pairs.begin(), pairs.end(), [&](const CasePair& x, const CasePair& y) {
     return rank(x, catalogue) < rank(y, catalogue);
   });
@@ -130,7 +130,7 @@ void sort(std::vector<CasePair>& pairs, const Catalogue& catalogue) {
 
 using Seen = std::map<std::string, std::set<std::string>>;
 
-Seen forms_of(const CaseResult& result) {
+Seen forms_of(const run::CaseResult& result) {
   Seen out;
   for (const auto& [divergence, dialect] : result.forms) {
     out[std::string(codec::name(divergence))].emplace(codec::dialect(dialect).name);
@@ -138,21 +138,22 @@ Seen forms_of(const CaseResult& result) {
   return out;
 }
 
-Seen open_points_of(const CaseResult& result) {
+Seen open_points_of(const run::CaseResult& result) {
   Seen out;
   for (const auto& [requirement, outcome] : result.open_points) out[requirement].insert(outcome);
   return out;
 }
 
 // What only one of them has seen is no difference: the other did not come so far.
-void add_choices(const Case& test_case, const Seen& a, const Seen& b, std::vector<Choice>& out) {
+void add_choices(const scenario::Case& test_case, const Seen& a, const Seen& b,
+                 std::vector<ObservedVariation>& out) {
   for (const auto& [what, chosen] : a) {
     const auto other = b.find(what);
     if (other == b.end() || other->second == chosen) continue;
-    auto choice = std::find_if(out.begin(), out.end(), [wanted = what](const Choice& known) {
-      return known.what == wanted;
-    });
-    if (choice == out.end()) choice = out.insert(out.end(), Choice{what, {}, {}, {}});
+    auto choice = std::find_if(
+        out.begin(), out.end(),
+        [wanted = what](const ObservedVariation& known) { return known.what == wanted; });
+    if (choice == out.end()) choice = out.insert(out.end(), ObservedVariation{what, {}, {}, {}});
     choice->a.insert(chosen.begin(), chosen.end());
     choice->b.insert(other->second.begin(), other->second.end());
     choice->cases.push_back(&test_case);
@@ -163,7 +164,7 @@ void add_choices(const Case& test_case, const Seen& a, const Seen& b, std::vecto
 
 Duration median(std::vector<Duration> times) {
   std::sort(times.begin(), times.end());
-  return percentile(times, 50);
+  return run::percentile(times, 50);
 }
 
 std::vector<std::string> conditions(const ReportContext& a, const ReportContext& b) {
@@ -179,12 +180,12 @@ std::vector<std::string> conditions(const ReportContext& a, const ReportContext&
 
 class Comparer {
  public:
-  explicit Comparer(const Catalogue& catalogue) : catalogue_(catalogue) {}
+  explicit Comparer(const scenario::Catalogue& catalogue) : catalogue_(catalogue) {}
 
   Comparison compare(const Report& a, const Report& b) {
-    std::map<const Case*, const CaseResult*> of_b;
-    for (const CaseResult& result : b.result.cases) of_b[result.test_case] = &result;
-    for (const CaseResult& result : a.result.cases) {
+    std::map<const scenario::Case*, const run::CaseResult*> of_b;
+    for (const run::CaseResult& result : b.result.cases) of_b[result.test_case] = &result;
+    for (const run::CaseResult& result : a.result.cases) {
       const auto other = of_b.find(result.test_case);
       if (other == of_b.end()) {
         out_.only_in_a.push_back(result.test_case);
@@ -193,7 +194,7 @@ class Comparer {
       add({&result, other->second});
       of_b.erase(other);
     }
-    for (const CaseResult& result : b.result.cases) {
+    for (const run::CaseResult& result : b.result.cases) {
       if (of_b.contains(result.test_case)) out_.only_in_b.push_back(result.test_case);
     }
     sort(out_.verdicts, catalogue_);
@@ -211,7 +212,7 @@ class Comparer {
     const Behaviour b = behaviour(*pair.b);
     if (a == Behaviour::kUnknown || b == Behaviour::kUnknown) {
       const bool both_skipped =
-          pair.a->verdict == Verdict::kSkipped && pair.b->verdict == Verdict::kSkipped;
+          pair.a->verdict == run::Verdict::kSkipped && pair.b->verdict == run::Verdict::kSkipped;
       if (both_skipped) {
         ++out_.skipped;
       } else {
@@ -232,7 +233,7 @@ class Comparer {
     times_b_.insert(times_b_.end(), pair.b->round_trips.begin(), pair.b->round_trips.end());
   }
 
-  const Catalogue& catalogue_;
+  const scenario::Catalogue& catalogue_;
   Comparison out_;
   std::vector<Duration> times_a_;
   std::vector<Duration> times_b_;
@@ -245,21 +246,23 @@ double LatencyPair::ratio() const {
   return static_cast<double>(b.count()) / static_cast<double>(a.count());
 }
 
-Comparison compare(const Report& a, const Report& b, const Catalogue& catalogue) {
+Comparison compare(const Report& a, const Report& b, const scenario::Catalogue& catalogue) {
   return Comparer(catalogue).compare(a, b);
 }
 
-ExitCode exit_code(const Comparison& comparison) {
-  if (comparison.differs()) return ExitCode::kFailed;
-  if (comparison.endpoint_lost) return ExitCode::kUnreachable;
-  if (comparison.compared == 0) return ExitCode::kNothingSelected;
+run::ExitCode exit_code(const Comparison& comparison) {
+  if (comparison.differs()) return run::ExitCode::kFailed;
+  if (comparison.endpoint_lost) return run::ExitCode::kUnreachable;
+  if (comparison.compared == 0) return run::ExitCode::kNothingSelected;
   const bool everything =
       comparison.undecided.empty() && comparison.only_in_a.empty() && comparison.only_in_b.empty();
-  return everything ? ExitCode::kConformant : ExitCode::kInconclusive;
+  return everything ? run::ExitCode::kConformant : run::ExitCode::kInconclusive;
 }
 
-std::string_view verdict_word(const CaseResult& result, const Catalogue& catalogue, bool strict) {
-  const bool warning = result.verdict == Verdict::kFailed && is_warning(result, catalogue, strict);
+std::string_view verdict_word(const run::CaseResult& result, const scenario::Catalogue& catalogue,
+                              bool strict) {
+  const bool warning =
+      result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, strict);
   return warning ? "warning" : name(result.verdict);
 }
 
@@ -280,11 +283,13 @@ std::string without_chance(std::string_view text) {
   return out;
 }
 
-Report selected(Report report, const Selection& selection, const Catalogue& catalogue) {
-  std::erase_if(report.result.cases,
-                [&](const CaseResult& result) { return !selects(selection, *result.test_case); });
-  summarize(report.result, catalogue, report.context.strict);
+Report selected(Report report, const run::Selection& selection,
+                const scenario::Catalogue& catalogue) {
+  std::erase_if(report.result.cases, [&](const run::CaseResult& result) {
+    return !selects(selection, *result.test_case);
+  });
+  run::summarize(report.result, catalogue, report.context.strict);
   return report;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -11,23 +11,23 @@
 
 #include "conformance/report/report_read.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 // A case that both runs have.
 struct CasePair {
-  const CaseResult* a = nullptr;
-  const CaseResult* b = nullptr;
+  const run::CaseResult* a = nullptr;
+  const run::CaseResult* b = nullptr;
 
-  [[nodiscard]] const Case& test_case() const { return *a->test_case; }
+  [[nodiscard]] const scenario::Case& test_case() const { return *a->test_case; }
 };
 
 // Something that the protocol lets a store choose, and that was not chosen alike in the same case:
 // the form of a divergence, or the outcome of an open point.
-struct Choice {
+struct ObservedVariation {
   std::string what;         // the divergence, or the requirement
   std::set<std::string> a;  // what was seen, in those cases
   std::set<std::string> b;
-  std::vector<const Case*> cases;  // that saw it
+  std::vector<const scenario::Case*> cases;  // that saw it
 };
 
 struct LatencyPair {
@@ -41,13 +41,13 @@ struct LatencyPair {
 struct Comparison {
   // Most important first: a broken must before a broken should, B's before A's, then in the order
   // of the library.
-  std::vector<CasePair> verdicts;  // one passes, the other fails
-  std::vector<CasePair> failures;  // both fail, and not in the same way
-  std::vector<Choice> forms;       // of the dialects
-  std::vector<Choice> open_points;
+  std::vector<CasePair> verdicts;        // one passes, the other fails
+  std::vector<CasePair> failures;        // both fail, and not in the same way
+  std::vector<ObservedVariation> forms;  // of the dialects
+  std::vector<ObservedVariation> open_points;
   std::vector<CasePair> undecided;  // skipped, inconclusive, lost or not run, in one or in both
-  std::vector<const Case*> only_in_a;
-  std::vector<const Case*> only_in_b;
+  std::vector<const scenario::Case*> only_in_a;
+  std::vector<const scenario::Case*> only_in_b;
   std::vector<std::string> conditions;  // how the runs themselves were not alike
   std::size_t compared = 0;             // cases that both runs decided
   std::size_t skipped = 0;              // cases that both runs skipped
@@ -62,23 +62,24 @@ struct Comparison {
 };
 
 // Both reports were read with one library, and must outlive the result.
-[[nodiscard]] Comparison compare(const Report& a, const Report& b, const Catalogue& catalogue);
+[[nodiscard]] Comparison compare(const Report& a, const Report& b,
+                                 const scenario::Catalogue& catalogue);
 
 // 1 when they differ; else 3 when an endpoint was lost, 5 when no case was compared, 4 when a case
 // could not be, 0 when they behave alike.
-[[nodiscard]] ExitCode exit_code(const Comparison& comparison);
+[[nodiscard]] run::ExitCode exit_code(const Comparison& comparison);
 
 // What became of a case, in the words of the JSON report ("warning" for what a run that is not
 // strict lets pass).
-[[nodiscard]] std::string_view verdict_word(const CaseResult& result, const Catalogue& catalogue,
-                                            bool strict);
+[[nodiscard]] std::string_view verdict_word(const run::CaseResult& result,
+                                            const scenario::Catalogue& catalogue, bool strict);
 
 // The text with everything replaced that is another in each run: run ids in keys and client ids
 // (also where Base16 spells them), timestamps, correlation data, milliseconds.
 [[nodiscard]] std::string without_chance(std::string_view text);
 
 // The report with the cases that the selection has, and no others.
-[[nodiscard]] Report selected(Report report, const Selection& selection,
-                              const Catalogue& catalogue);
+[[nodiscard]] Report selected(Report report, const run::Selection& selection,
+                              const scenario::Catalogue& catalogue);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -25,11 +25,11 @@ std::string counted(std::size_t number, const char* one, const char* many) {
   return fmt::format("{} {}", number, number == 1 ? one : many);
 }
 
-bool passes(const CaseResult& result) {
-  return result.verdict == Verdict::kPassed || result.unexpected_pass;
+bool passes(const run::CaseResult& result) {
+  return result.verdict == run::Verdict::kPassed || result.unexpected_pass;
 }
 
-std::string ids(const std::vector<const Case*>& cases) {
+std::string ids(const std::vector<const scenario::Case*>& cases) {
   std::string out;
   for (std::size_t i = 0; i < std::min(cases.size(), kMaxNamedCases); ++i) {
     out += (i == 0 ? "" : ", ") + cases[i]->id;
@@ -51,9 +51,9 @@ class Text {
     not_compared();
     latency();
     add("");
-    const char* code = found_.differs()                             ? kRed
-                       : exit_code(found_) == ExitCode::kConformant ? kGreen
-                                                                    : kYellow;
+    const char* code = found_.differs()                                  ? kRed
+                       : exit_code(found_) == run::ExitCode::kConformant ? kGreen
+                                                                         : kYellow;
     add(coloured(code, diff_verdict(found_)));
     return std::move(text_);
   }
@@ -87,14 +87,14 @@ class Text {
     }
   }
 
-  [[nodiscard]] std::string word(const CaseResult& result, const Report& report) const {
+  [[nodiscard]] std::string word(const run::CaseResult& result, const Report& report) const {
     const std::string text(verdict_word(result, subject_.catalogue, report.context.strict));
     return coloured(passes(result) ? kGreen : kRed, text);
   }
 
   // What is known of a failure; `indent` stands before each line.
-  void failure(const CaseResult& result, const std::string& indent) {
-    if (const Requirement* rule = subject_.catalogue.find(result.requirement)) {
+  void failure(const run::CaseResult& result, const std::string& indent) {
+    if (const scenario::Requirement* rule = subject_.catalogue.find(result.requirement)) {
       add(fmt::format("{}rule      {} ({}): {}", indent, rule->id, name(rule->level), rule->text));
     }
     const std::string place = result.step > 0
@@ -131,10 +131,10 @@ class Text {
     }
   }
 
-  void choices(const std::string& title, const std::vector<Choice>& list) {
+  void choices(const std::string& title, const std::vector<ObservedVariation>& list) {
     if (list.empty()) return;
     headline(title);
-    for (const Choice& choice : list) {
+    for (const ObservedVariation& choice : list) {
       add(fmt::format("  {}: {} in A, {} in B  ({}: {})", choice.what, fmt::join(choice.a, " and "),
                       fmt::join(choice.b, " and "), counted(choice.cases.size(), "case", "cases"),
                       ids(choice.cases)));
@@ -142,7 +142,7 @@ class Text {
   }
 
   void not_compared() {
-    std::map<std::string, std::vector<const Case*>> groups;
+    std::map<std::string, std::vector<const scenario::Case*>> groups;
     for (const CasePair& pair : found_.undecided) {
       groups[fmt::format("{} in A, {} in B",
                          verdict_word(*pair.a, subject_.catalogue, subject_.a.context.strict),
@@ -196,8 +196,8 @@ ordered_json side_document(const std::string& label, const Report& report) {
   return out;
 }
 
-ordered_json outcome_document(const CaseResult& result, const Report& report,
-                              const Catalogue& catalogue) {
+ordered_json outcome_document(const run::CaseResult& result, const Report& report,
+                              const scenario::Catalogue& catalogue) {
   return {{"verdict", verdict_word(result, catalogue, report.context.strict)},
           {"requirement", result.requirement},
           {"step", result.step},
@@ -217,15 +217,15 @@ ordered_json pairs_document(const std::vector<CasePair>& pairs, const DiffSubjec
   return out;
 }
 
-ordered_json ids_document(const std::vector<const Case*>& cases) {
+ordered_json ids_document(const std::vector<const scenario::Case*>& cases) {
   ordered_json out = ordered_json::array();
-  for (const Case* test_case : cases) out.push_back(test_case->id);
+  for (const scenario::Case* test_case : cases) out.push_back(test_case->id);
   return out;
 }
 
-ordered_json choices_document(const std::vector<Choice>& choices) {
+ordered_json choices_document(const std::vector<ObservedVariation>& choices) {
   ordered_json out = ordered_json::array();
-  for (const Choice& choice : choices) {
+  for (const ObservedVariation& choice : choices) {
     out.push_back({{"what", choice.what},
                    {"a", choice.a},
                    {"b", choice.b},
@@ -286,4 +286,4 @@ std::string diff_json(const Comparison& found, const DiffSubject& subject) {
   return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

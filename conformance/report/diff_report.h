@@ -6,7 +6,7 @@
 #include "conformance/report/diff.h"
 #include "conformance/scenario/requirement.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 // What is compared, besides what has been found.
 struct DiffSubject {
@@ -14,7 +14,7 @@ struct DiffSubject {
   std::string name_b;
   const Report& a;
   const Report& b;
-  const Catalogue& catalogue;
+  const scenario::Catalogue& catalogue;
 };
 
 // Many lines, each ended; the last one is the verdict. `colour`: with escape codes of a terminal.
@@ -27,4 +27,4 @@ struct DiffSubject {
 // As docs/diff.schema.json describes it.
 [[nodiscard]] std::string diff_json(const Comparison& found, const DiffSubject& subject);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

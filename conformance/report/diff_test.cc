@@ -11,10 +11,10 @@
 #include "conformance/report/diff_report.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::DialectId;
 using codec::Divergence;
@@ -23,8 +23,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-Library sample_library() {
-  Library out;
+scenario::Library sample_library() {
+  scenario::Library out;
   out.catalogue = catalogue();
   for (const std::string id : {"a", "b", "c", "d", "e"}) {
     out.cases.push_back(case_of({.id = id, .steps = "- get: k\n  expect: missing\n"}));
@@ -35,12 +35,12 @@ Library sample_library() {
 // What became of a case.
 struct Told {
   std::string id;
-  Verdict verdict = Verdict::kPassed;
+  run::Verdict verdict = run::Verdict::kPassed;
   std::string requirement = "R-MUST-1";
   std::string message = "the reply is not the expected one";
   std::string actual = "+OK\\r\\n";
   std::size_t step = 1;
-  std::vector<SeenForm> forms{};
+  std::vector<judge::SeenForm> forms{};
   std::vector<std::pair<std::string, std::string>> open_points{};
   bool unexpected_pass = false;
   std::vector<endpoint::Duration> round_trips{};
@@ -53,13 +53,13 @@ class Diff : public testing::Test {
     out.context.endpoint = "mqtt://host:1883";
     out.context.started = "2026-01-01T00:00:00Z";
     for (const Told& told : all) {
-      CaseResult entry{.test_case = find(told.id), .verdict = told.verdict};
+      run::CaseResult entry{.test_case = find(told.id), .verdict = told.verdict};
       entry.position = entry.test_case->position;
       entry.forms = told.forms;
       entry.open_points = told.open_points;
       entry.round_trips = told.round_trips;
       entry.unexpected_pass = told.unexpected_pass;
-      if (told.verdict != Verdict::kPassed) {
+      if (told.verdict != run::Verdict::kPassed) {
         entry.requirement = told.requirement;
         entry.message = told.message;
         entry.expected = "$-1\\r\\n";
@@ -69,7 +69,7 @@ class Diff : public testing::Test {
       }
       out.result.cases.push_back(std::move(entry));
     }
-    summarize(out.result, library_.catalogue, false);
+    run::summarize(out.result, library_.catalogue, false);
     return out;
   }
 
@@ -83,14 +83,14 @@ class Diff : public testing::Test {
     return diff_text(found, {"one.json", "inproc:", a_, b_, library_.catalogue}, colour);
   }
 
-  [[nodiscard]] const Case* find(const std::string& id) const {
-    for (const Case& test_case : library_.cases) {
+  [[nodiscard]] const scenario::Case* find(const std::string& id) const {
+    for (const scenario::Case& test_case : library_.cases) {
       if (test_case.id == id) return &test_case;
     }
     return nullptr;
   }
 
-  Library library_ = sample_library();
+  scenario::Library library_ = sample_library();
   Report a_;
   Report b_;
 };
@@ -106,26 +106,26 @@ TEST_F(Diff, FindsNothingBetweenRunsThatDifferByChanceAlone) {
   const std::string other = "__ts = 001767225612345:00003:StateStore";
   const Comparison found = compared(
       {{.id = "a"},
-       {.id = "b", .verdict = Verdict::kFailed, .actual = actual},
+       {.id = "b", .verdict = run::Verdict::kFailed, .actual = actual},
        {.id = "c",
-        .verdict = Verdict::kFailed,
+        .verdict = run::Verdict::kFailed,
         .message =
             R"(a message on the topic fp-0123abcd-00c0ffee-a with correlation data "\xff\"")",
         .actual = R"(for key "fencepost/0123abcd/00c0ffee/k" after 12 ms)"}},
       {{.id = "a"},
-       {.id = "b", .verdict = Verdict::kFailed, .actual = other},
+       {.id = "b", .verdict = run::Verdict::kFailed, .actual = other},
        {.id = "c",
-        .verdict = Verdict::kFailed,
+        .verdict = run::Verdict::kFailed,
         .message = R"(a message on the topic fp-99999999-00c0ffee-a with correlation data "x")",
         .actual = R"(for key "fencepost/99999999/00c0ffee/k" after 3000 ms)"}});
   EXPECT_FALSE(found.differs());
   EXPECT_EQ(found.compared, 3U);
-  EXPECT_EQ(exit_code(found), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(found), run::ExitCode::kConformant);
   EXPECT_EQ(diff_verdict(found), "they behave alike: 3 cases compared");
 }
 
 TEST_F(Diff, PutsTheMostImportantVerdictFirst) {
-  const Verdict failed = Verdict::kFailed;
+  const run::Verdict failed = run::Verdict::kFailed;
   const Comparison found = compared({{.id = "a", .verdict = failed, .requirement = "R-SHOULD-1"},
                                      {.id = "b"},
                                      {.id = "c", .verdict = failed, .requirement = "R-MUST-2"},
@@ -137,28 +137,28 @@ TEST_F(Diff, PutsTheMostImportantVerdictFirst) {
                                      {.id = "d", .verdict = failed},
                                      {.id = "e", .verdict = failed}});
   EXPECT_THAT(ids(found.verdicts), ElementsAre("d", "e", "c", "b", "a"));
-  EXPECT_EQ(exit_code(found), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(found), run::ExitCode::kFailed);
   EXPECT_EQ(diff_verdict(found), "they differ in 5 verdicts; 5 cases compared");
 }
 
 // A baseline changes the verdict and not the endpoint.
 TEST_F(Diff, LooksThroughBaselines) {
   const Comparison found =
-      compared({{.id = "a", .verdict = Verdict::kFailed}, {.id = "b"}, {.id = "c"}},
-               {{.id = "a", .verdict = Verdict::kExpectedFailure},
-                {.id = "b", .verdict = Verdict::kFailed, .unexpected_pass = true},
-                {.id = "c", .verdict = Verdict::kExpectedFailure}});
+      compared({{.id = "a", .verdict = run::Verdict::kFailed}, {.id = "b"}, {.id = "c"}},
+               {{.id = "a", .verdict = run::Verdict::kExpectedFailure},
+                {.id = "b", .verdict = run::Verdict::kFailed, .unexpected_pass = true},
+                {.id = "c", .verdict = run::Verdict::kExpectedFailure}});
   EXPECT_THAT(ids(found.verdicts), ElementsAre("c"));
   EXPECT_THAT(found.failures, IsEmpty());
 }
 
 TEST_F(Diff, FindsCasesThatFailInAnotherWay) {
-  const Told same{.id = "a", .verdict = Verdict::kFailed};
+  const Told same{.id = "a", .verdict = run::Verdict::kFailed};
   const std::pair<std::string, Told> table[] = {
-      {"another rule", {.id = "a", .verdict = Verdict::kFailed, .requirement = "R-MUST-2"}},
-      {"another step", {.id = "a", .verdict = Verdict::kFailed, .step = 0}},
-      {"another reason", {.id = "a", .verdict = Verdict::kFailed, .message = "no response"}},
-      {"another reply", {.id = "a", .verdict = Verdict::kFailed, .actual = "-ERR x\\r\\n"}}};
+      {"another rule", {.id = "a", .verdict = run::Verdict::kFailed, .requirement = "R-MUST-2"}},
+      {"another step", {.id = "a", .verdict = run::Verdict::kFailed, .step = 0}},
+      {"another reason", {.id = "a", .verdict = run::Verdict::kFailed, .message = "no response"}},
+      {"another reply", {.id = "a", .verdict = run::Verdict::kFailed, .actual = "-ERR x\\r\\n"}}};
   for (const auto& [what, other] : table) {
     SCOPED_TRACE(what);
     const Comparison found = compared({same}, {other});
@@ -170,9 +170,9 @@ TEST_F(Diff, FindsCasesThatFailInAnotherWay) {
 }
 
 TEST_F(Diff, FindsOtherFormsAndOutcomesInTheSameCase) {
-  const SeenForm deployed{Divergence::kSetNotApplied, DialectId::kDeployed};
-  const SeenForm documented{Divergence::kSetNotApplied, DialectId::kDocumented};
-  const SeenForm operation{Divergence::kDeleteOperation, DialectId::kDeployed};
+  const judge::SeenForm deployed{Divergence::kSetNotApplied, DialectId::kDeployed};
+  const judge::SeenForm documented{Divergence::kSetNotApplied, DialectId::kDocumented};
+  const judge::SeenForm operation{Divergence::kDeleteOperation, DialectId::kDeployed};
   const Comparison found =
       compared({{.id = "a", .forms = {deployed, operation}, .open_points = {{"R-MAY-1", "x"}}},
                 {.id = "b", .forms = {deployed}, .open_points = {{"R-MAY-1", "x"}}},
@@ -192,47 +192,47 @@ TEST_F(Diff, FindsOtherFormsAndOutcomesInTheSameCase) {
 }
 
 TEST_F(Diff, DoesNotJudgeWhatOneOfThemDidNotDecide) {
-  for (const Verdict verdict :
-       {Verdict::kInconclusive, Verdict::kSkipped, Verdict::kLost, Verdict::kNotRun}) {
+  for (const run::Verdict verdict : {run::Verdict::kInconclusive, run::Verdict::kSkipped,
+                                     run::Verdict::kLost, run::Verdict::kNotRun}) {
     const Comparison found =
         compared({{.id = "a"}, {.id = "b"}}, {{.id = "a", .verdict = verdict}, {.id = "b"}});
     EXPECT_THAT(ids(found.undecided), ElementsAre("a"));
     EXPECT_FALSE(found.differs());
     EXPECT_EQ(found.compared, 1U);
-    EXPECT_EQ(exit_code(found), ExitCode::kInconclusive);
+    EXPECT_EQ(exit_code(found), run::ExitCode::kInconclusive);
   }
-  EXPECT_THAT(compared({{.id = "a", .verdict = Verdict::kInconclusive}},
-                       {{.id = "a", .verdict = Verdict::kInconclusive}})
+  EXPECT_THAT(compared({{.id = "a", .verdict = run::Verdict::kInconclusive}},
+                       {{.id = "a", .verdict = run::Verdict::kInconclusive}})
                   .undecided,
               testing::SizeIs(1));
 }
 
 TEST_F(Diff, DoesNotMindWhatNeitherCanDo) {
-  const Comparison found = compared({{.id = "a", .verdict = Verdict::kSkipped}, {.id = "b"}},
-                                    {{.id = "a", .verdict = Verdict::kSkipped}, {.id = "b"}});
+  const Comparison found = compared({{.id = "a", .verdict = run::Verdict::kSkipped}, {.id = "b"}},
+                                    {{.id = "a", .verdict = run::Verdict::kSkipped}, {.id = "b"}});
   EXPECT_EQ(found.skipped, 1U);
-  EXPECT_EQ(exit_code(found), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(found), run::ExitCode::kConformant);
 }
 
 TEST_F(Diff, NamesCasesThatOnlyOneOfThemHas) {
   const Comparison found = compared({{.id = "a"}, {.id = "b"}}, {{.id = "b"}, {.id = "c"}});
   EXPECT_THAT(found.only_in_a, ElementsAre(find("a")));
   EXPECT_THAT(found.only_in_b, ElementsAre(find("c")));
-  EXPECT_EQ(exit_code(found), ExitCode::kInconclusive);
+  EXPECT_EQ(exit_code(found), run::ExitCode::kInconclusive);
   EXPECT_EQ(diff_verdict(found),
             "no difference, but not everything could be compared: 1 case compared, 2 not");
 }
 
 TEST_F(Diff, HasTheExitCodesOfTheContract) {
-  const Told failed{.id = "a", .verdict = Verdict::kFailed};
+  const Told failed{.id = "a", .verdict = run::Verdict::kFailed};
   Comparison found = compared({{.id = "a"}}, {failed});
   found.endpoint_lost = true;
-  EXPECT_EQ(exit_code(found), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(found), run::ExitCode::kFailed);
   found = compared({{.id = "a"}}, {{.id = "a"}});
   found.endpoint_lost = true;
-  EXPECT_EQ(exit_code(found), ExitCode::kUnreachable);
+  EXPECT_EQ(exit_code(found), run::ExitCode::kUnreachable);
   found = compared({{.id = "a"}}, {{.id = "b"}});
-  EXPECT_EQ(exit_code(found), ExitCode::kNothingSelected);
+  EXPECT_EQ(exit_code(found), run::ExitCode::kNothingSelected);
   EXPECT_EQ(diff_verdict(found), "nothing was compared");
 }
 
@@ -245,10 +245,10 @@ TEST_F(Diff, SaysThatAnEndpointWasLost) {
 }
 
 TEST_F(Diff, ComparesRoundTripsOfTheCasesThatItCompares) {
-  const Comparison found =
-      compared({{.id = "a", .round_trips = {30ms, 10ms, 20ms}},
-                {.id = "b", .round_trips = {99ms, 99ms, 99ms, 99ms}}},
-               {{.id = "a", .round_trips = {50ms}}, {.id = "b", .verdict = Verdict::kSkipped}});
+  const Comparison found = compared(
+      {{.id = "a", .round_trips = {30ms, 10ms, 20ms}},
+       {.id = "b", .round_trips = {99ms, 99ms, 99ms, 99ms}}},
+      {{.id = "a", .round_trips = {50ms}}, {.id = "b", .verdict = run::Verdict::kSkipped}});
   EXPECT_EQ(found.latency.a, 20ms);
   EXPECT_EQ(found.latency.b, 50ms);
   EXPECT_DOUBLE_EQ(found.latency.ratio(), 2.5);
@@ -265,7 +265,7 @@ TEST_F(Diff, TellsHowTheRunsThemselvesWereNotAlike) {
   const Comparison found = compare(a_, b_, library_.catalogue);
   EXPECT_THAT(found.conditions, ElementsAre("profile auto in A, deployed in B",
                                             "--strict off in A, on in B", "seed 0 in A, 9 in B"));
-  EXPECT_EQ(exit_code(found), ExitCode::kConformant);
+  EXPECT_EQ(exit_code(found), run::ExitCode::kConformant);
   EXPECT_THAT(text(found), HasSubstr("  not the same conditions: seed 0 in A, 9 in B\n"));
 }
 
@@ -312,11 +312,11 @@ TEST(WithoutChance, ReplacesWhatIsAnotherInEachRunAndNothingElse) {
 TEST_F(Diff, IsReadable) {
   const Comparison found =
       compared({{.id = "a"},
-                {.id = "b", .verdict = Verdict::kFailed},
+                {.id = "b", .verdict = run::Verdict::kFailed},
                 {.id = "c", .open_points = {{"R-MAY-1", "x"}}},
                 {.id = "d"}},
-               {{.id = "a", .verdict = Verdict::kFailed, .requirement = "R-SHOULD-1"},
-                {.id = "b", .verdict = Verdict::kFailed, .actual = "-1"},
+               {{.id = "a", .verdict = run::Verdict::kFailed, .requirement = "R-SHOULD-1"},
+                {.id = "b", .verdict = run::Verdict::kFailed, .actual = "-1"},
                 {.id = "c", .open_points = {{"R-MAY-1", "y"}}},
                 {.id = "e"}});
   EXPECT_EQ(text(found), "fencepost diff " + std::string(suite_version()) + R"(
@@ -361,9 +361,9 @@ they differ in 1 verdict, 1 way to fail, 1 open point; 3 cases compared
 }
 
 TEST_F(Diff, IsADocument) {
-  const Comparison found =
-      compared({{.id = "a"}, {.id = "b"}},
-               {{.id = "a", .verdict = Verdict::kFailed}, {.id = "b", .verdict = Verdict::kLost}});
+  const Comparison found = compared(
+      {{.id = "a"}, {.id = "b"}},
+      {{.id = "a", .verdict = run::Verdict::kFailed}, {.id = "b", .verdict = run::Verdict::kLost}});
   const auto out =
       nlohmann::json::parse(diff_json(found, {"one.json", "inproc:", a_, b_, library_.catalogue}));
   EXPECT_EQ(out["exit_code"], 1);
@@ -380,4 +380,4 @@ TEST_F(Diff, IsADocument) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -5,23 +5,23 @@
 
 #include <fmt/format.h>
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
-std::optional<FindingKind> kind_of(const CaseResult& result, const Catalogue& catalogue,
-                                   bool strict) {
+std::optional<FindingKind> kind_of(const run::CaseResult& result,
+                                   const scenario::Catalogue& catalogue, bool strict) {
   switch (result.verdict) {
-    case Verdict::kFailed:
+    case run::Verdict::kFailed:
       if (result.unexpected_pass) return FindingKind::kUnexpectedPass;
       return is_warning(result, catalogue, strict) ? FindingKind::kWarning : FindingKind::kFailure;
-    case Verdict::kInconclusive:
+    case run::Verdict::kInconclusive:
       return FindingKind::kInconclusive;
-    case Verdict::kExpectedFailure:
+    case run::Verdict::kExpectedFailure:
       return FindingKind::kExpectedFailure;
-    case Verdict::kPassed:
-    case Verdict::kSkipped:
-    case Verdict::kLost:
-    case Verdict::kNotRun:
+    case run::Verdict::kPassed:
+    case run::Verdict::kSkipped:
+    case run::Verdict::kLost:
+    case run::Verdict::kNotRun:
       return std::nullopt;
   }
   return std::nullopt;
@@ -29,8 +29,8 @@ std::optional<FindingKind> kind_of(const CaseResult& result, const Catalogue& ca
 
 }  // namespace
 
-std::optional<Finding> finding_of(const CaseResult& result, const Catalogue& catalogue,
-                                  bool strict) {
+std::optional<Finding> finding_of(const run::CaseResult& result,
+                                  const scenario::Catalogue& catalogue, bool strict) {
   const auto kind = kind_of(result, catalogue, strict);
   if (!kind) return std::nullopt;
   Finding out{.kind = *kind, .result = &result, .rule_id = result.requirement};
@@ -39,21 +39,22 @@ std::optional<Finding> finding_of(const CaseResult& result, const Catalogue& cat
   }
   out.rule = catalogue.find(out.rule_id);
   // As is_warning() sees it: the rule that the case blames, and only that.
-  const Requirement* blamed = catalogue.find(result.requirement);
+  const scenario::Requirement* blamed = catalogue.find(result.requirement);
   out.level = blamed != nullptr ? blamed->level : catalogue.level_of(*result.test_case);
   return out;
 }
 
-std::vector<Finding> findings(const SuiteResult& result, const Catalogue& catalogue, bool strict) {
+std::vector<Finding> findings(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                              bool strict) {
   std::vector<Finding> out;
-  for (const CaseResult& entry : result.cases) {
+  for (const run::CaseResult& entry : result.cases) {
     if (auto finding = finding_of(entry, catalogue, strict)) out.push_back(std::move(*finding));
   }
   return out;
 }
 
 std::string headline(const Finding& finding) {
-  const CaseResult& result = *finding.result;
+  const run::CaseResult& result = *finding.result;
   if (!result.message.empty()) return result.message;
   switch (finding.kind) {
     case FindingKind::kUnexpectedPass:
@@ -68,9 +69,9 @@ std::string headline(const Finding& finding) {
   return "the case failed";
 }
 
-std::string evidence(const CaseResult& result, const Catalogue& catalogue,
+std::string evidence(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context) {
-  const Requirement* requirement = catalogue.find(result.requirement);
+  const scenario::Requirement* requirement = catalogue.find(result.requirement);
   std::string text;
   if (requirement != nullptr) text += requirement->id + ": " + requirement->text + "\n";
   if (result.step > 0) {
@@ -84,33 +85,33 @@ std::string evidence(const CaseResult& result, const Catalogue& catalogue,
   return text;
 }
 
-std::string loud_name(Level level) {
+std::string loud_name(scenario::Level level) {
   std::string text(name(level));
   std::transform(text.begin(), text.end(), text.begin(),
                  [](char c) { return static_cast<char>(c - 'a' + 'A'); });
   return text;
 }
 
-std::string_view name(ExitCode code) {
+std::string_view name(run::ExitCode code) {
   switch (code) {
-    case ExitCode::kConformant:
+    case run::ExitCode::kConformant:
       return "conformant";
-    case ExitCode::kFailed:
+    case run::ExitCode::kFailed:
       return "failed";
-    case ExitCode::kUsage:
+    case run::ExitCode::kUsage:
       return "usage";
-    case ExitCode::kUnreachable:
+    case run::ExitCode::kUnreachable:
       return "unreachable";
-    case ExitCode::kInconclusive:
+    case run::ExitCode::kInconclusive:
       return "inconclusive";
-    case ExitCode::kNothingSelected:
+    case run::ExitCode::kNothingSelected:
       return "nothing-selected";
-    case ExitCode::kInternal:
+    case run::ExitCode::kInternal:
       return "internal-error";
-    case ExitCode::kInterrupted:
+    case run::ExitCode::kInterrupted:
       return "interrupted";
   }
   return "internal-error";
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -12,7 +12,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 enum class FindingKind {
   kFailure,          // a rule is broken, and the run fails
@@ -25,33 +25,35 @@ enum class FindingKind {
 // Points into the results and the catalogue that it was made from.
 struct Finding {
   FindingKind kind = FindingKind::kFailure;
-  const CaseResult* result = nullptr;
-  const Requirement* rule = nullptr;  // the broken one; null when the catalogue has it not
+  const run::CaseResult* result = nullptr;
+  const scenario::Requirement* rule =
+      nullptr;  // the broken one; null when the catalogue has it not
   std::string rule_id{};
-  Level level = Level::kMust;  // of the rule; without one, of the case
+  scenario::Level level = scenario::Level::kMust;  // of the rule; without one, of the case
 };
 
 // Nothing for a case that passed, was skipped, or was not run to its end.
-[[nodiscard]] std::optional<Finding> finding_of(const CaseResult& result,
-                                                const Catalogue& catalogue, bool strict);
+[[nodiscard]] std::optional<Finding> finding_of(const run::CaseResult& result,
+                                                const scenario::Catalogue& catalogue, bool strict);
 
 // Of all cases, in their order.
-[[nodiscard]] std::vector<Finding> findings(const SuiteResult& result, const Catalogue& catalogue,
-                                            bool strict);
+[[nodiscard]] std::vector<Finding> findings(const run::SuiteResult& result,
+                                            const scenario::Catalogue& catalogue, bool strict);
 
 // One sentence: what is wrong. Any bytes that the case has seen are in it as they are.
 [[nodiscard]] std::string headline(const Finding& finding);
 
 // The rule, the place, what was expected and seen, and how to run it again: some lines, each with
 // its line feed. For cases that are no finding too.
-[[nodiscard]] std::string evidence(const CaseResult& result, const Catalogue& catalogue,
+[[nodiscard]] std::string evidence(const run::CaseResult& result,
+                                   const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
 
 // MUST, SHOULD, MAY: as people know them from standards.
-[[nodiscard]] std::string loud_name(Level level);
+[[nodiscard]] std::string loud_name(scenario::Level level);
 
 // One word for how the run ended: conformant, failed, inconclusive, unreachable, nothing-selected,
 // interrupted, usage or internal-error.
-[[nodiscard]] std::string_view name(ExitCode code);
+[[nodiscard]] std::string_view name(run::ExitCode code);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -15,7 +15,7 @@
 #include "conformance/report/findings.h"
 #include "conformance/text/printable.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 constexpr std::size_t kMostBytesOfOneAnnotation = 4'000;
@@ -56,7 +56,7 @@ std::string escape_property(std::string_view text) {
 struct Annotation {
   bool error = true;
   int rank = 0;  // the lower, the worse
-  Position position{};
+  scenario::Position position{};
   std::string title{};
   std::string message{};
 };
@@ -65,26 +65,26 @@ std::string to_line(const Annotation& annotation) {
   std::string properties;
   if (!annotation.position.file.empty()) {
     properties +=
-        fmt::format("file={},line={},", escape_property(printable(annotation.position.file)),
+        fmt::format("file={},line={},", escape_property(text::printable(annotation.position.file)),
                     std::max(annotation.position.line, 1));
   }
-  properties += "title=" + escape_property(one_line(annotation.title));
+  properties += "title=" + escape_property(text::one_line(annotation.title));
   return fmt::format(
       "::{} {}::{}\n", annotation.error ? "error" : "warning", properties,
-      escape_data(shortened(printable(annotation.message), kMostBytesOfOneAnnotation)));
+      escape_data(text::shortened(text::printable(annotation.message), kMostBytesOfOneAnnotation)));
 }
 
 // The runner knows files by their place in the repository.
-Position in_workspace(Position position, const std::string& workspace) {
+scenario::Position in_workspace(scenario::Position position, const std::string& workspace) {
   if (!workspace.empty() && position.file.starts_with(workspace + "/")) {
     position.file.erase(0, workspace.size() + 1);
   }
   return position;
 }
 
-Annotation annotation_of(const Finding& finding, const Catalogue& catalogue,
+Annotation annotation_of(const Finding& finding, const scenario::Catalogue& catalogue,
                          const ReportContext& context) {
-  const CaseResult& result = *finding.result;
+  const run::CaseResult& result = *finding.result;
   Annotation out;
   out.error = finding.kind == FindingKind::kFailure || finding.kind == FindingKind::kUnexpectedPass;
   out.rank = 1 + static_cast<int>(finding.level);
@@ -96,7 +96,8 @@ Annotation annotation_of(const Finding& finding, const Catalogue& catalogue,
   return out;
 }
 
-std::vector<Annotation> all_annotations(const SuiteResult& result, const Catalogue& catalogue,
+std::vector<Annotation> all_annotations(const run::SuiteResult& result,
+                                        const scenario::Catalogue& catalogue,
                                         const ReportContext& context) {
   std::vector<Annotation> out;
   if (!context.stopped_because.empty()) {
@@ -141,7 +142,7 @@ std::string lines_of_kind(const std::vector<Annotation>& all, bool error) {
 // character reference, which is never anything but a character.
 std::string cell(std::string_view text) {
   std::string out;
-  for (const char c : shortened(one_line(text), kMostBytesOfOneCell)) {
+  for (const char c : text::shortened(text::one_line(text), kMostBytesOfOneCell)) {
     const auto byte = static_cast<unsigned char>(c);
     const bool plain = byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
                        (c >= 'A' && c <= 'Z') || c == ' ' || c == ',' || c == '/' || c == '-';
@@ -154,29 +155,29 @@ std::string code(std::string_view text) {
   return text.empty() ? " " : "<code>" + cell(text) + "</code>";
 }
 
-std::string_view headline(ExitCode exit) {
+std::string_view headline(run::ExitCode exit) {
   switch (exit) {
-    case ExitCode::kConformant:
+    case run::ExitCode::kConformant:
       return "✅ conformant";
-    case ExitCode::kFailed:
+    case run::ExitCode::kFailed:
       return "❌ NOT conformant";
-    case ExitCode::kInconclusive:
+    case run::ExitCode::kInconclusive:
       return "❔ no failure, but not everything could be decided";
-    case ExitCode::kUnreachable:
+    case run::ExitCode::kUnreachable:
       return "⚠️ no verdict: the endpoint was not reached, or lost";
-    case ExitCode::kNothingSelected:
+    case run::ExitCode::kNothingSelected:
       return "⚠️ no verdict: no case was run";
-    case ExitCode::kInterrupted:
+    case run::ExitCode::kInterrupted:
       return "⚠️ no verdict: interrupted";
-    case ExitCode::kUsage:
-    case ExitCode::kInternal:
+    case run::ExitCode::kUsage:
+    case run::ExitCode::kInternal:
       break;
   }
   return "⚠️ no verdict";
 }
 
-std::string summary_head(const SuiteResult& result, const ReportContext& context) {
-  const Summary& summary = result.summary;
+std::string summary_head(const run::SuiteResult& result, const ReportContext& context) {
+  const run::Summary& summary = result.summary;
   std::string out = fmt::format("## State store conformance: {}\n\n", headline(exit_code(result)));
   out += fmt::format("Endpoint {}, profile {}, dialect seen: {}, fencepost {}, seed {}.\n\n",
                      code(context.endpoint), name(context.profile), observed_dialect(result),
@@ -193,8 +194,9 @@ std::string summary_head(const SuiteResult& result, const ReportContext& context
 }
 
 std::string row_of(const Finding& finding) {
-  const CaseResult& result = *finding.result;
-  const Position& at = result.position.line > 0 ? result.position : result.test_case->position;
+  const run::CaseResult& result = *finding.result;
+  const scenario::Position& at =
+      result.position.line > 0 ? result.position : result.test_case->position;
   std::string what = cell(headline(finding));
   if (!result.baseline.empty()) what += "<br>" + cell(result.baseline);
   return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", code(result.test_case->id),
@@ -208,8 +210,8 @@ struct SummaryPart {
   std::vector<std::string> rows;
 };
 
-std::vector<SummaryPart> summary_parts(const SuiteResult& result, const Catalogue& catalogue,
-                                       bool strict) {
+std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
+                                       const scenario::Catalogue& catalogue, bool strict) {
   constexpr std::array kTitles = {
       std::pair{FindingKind::kFailure, "Failed"},
       std::pair{FindingKind::kUnexpectedPass, "Passed, though the baseline says that they fail"},
@@ -290,7 +292,8 @@ std::string Github::resume_commands(const std::string& token) const {
   return on_ ? "::" + token + "::\n" : "";
 }
 
-std::string Github::annotations(const SuiteResult& result, const Catalogue& catalogue,
+std::string Github::annotations(const run::SuiteResult& result,
+                                const scenario::Catalogue& catalogue,
                                 const ReportContext& context) const {
   if (!on_) return {};
   std::vector<Annotation> all = all_annotations(result, catalogue, context);
@@ -300,7 +303,8 @@ std::string Github::annotations(const SuiteResult& result, const Catalogue& cata
   return lines_of_kind(all, true) + lines_of_kind(all, false);
 }
 
-Result<void, std::string> Github::write_files(const SuiteResult& result, const Catalogue& catalogue,
+Result<void, std::string> Github::write_files(const run::SuiteResult& result,
+                                              const scenario::Catalogue& catalogue,
                                               const ReportContext& context) const {
   if (!on_) return {};
   const std::size_t taken = std::min(size_of(summary_file_), kMostSummaryBytes);
@@ -310,7 +314,7 @@ Result<void, std::string> Github::write_files(const SuiteResult& result, const C
   return summary ? outputs : summary;
 }
 
-std::string github_summary(const SuiteResult& result, const Catalogue& catalogue,
+std::string github_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                            const ReportContext& context, std::size_t most_bytes) {
   constexpr std::size_t kRoomForNote = 200;
   std::string out = summary_head(result, context);
@@ -334,9 +338,9 @@ std::string github_summary(const SuiteResult& result, const Catalogue& catalogue
   return out;
 }
 
-std::string github_outputs(const SuiteResult& result) {
-  const ExitCode exit = exit_code(result);
-  const Summary& summary = result.summary;
+std::string github_outputs(const run::SuiteResult& result) {
+  const run::ExitCode exit = exit_code(result);
+  const run::Summary& summary = result.summary;
   return fmt::format(
       "verdict={}\nexit_code={}\ncases={}\npassed={}\nfailed={}\nwarnings={}\nskipped={}\n"
       "inconclusive={}\nexpected_failures={}\nnot_run={}\n",
@@ -345,4 +349,4 @@ std::string github_outputs(const SuiteResult& result) {
       summary.not_run);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -24,7 +24,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 // The value of an environment variable; nothing when it is not set.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
@@ -55,13 +55,14 @@ class Github {
 
   // Errors and warnings at the lines of the failed steps, the worst first. Of more than fit, the
   // last says how many are left out.
-  [[nodiscard]] std::string annotations(const SuiteResult& result, const Catalogue& catalogue,
+  [[nodiscard]] std::string annotations(const run::SuiteResult& result,
+                                        const scenario::Catalogue& catalogue,
                                         const ReportContext& context) const;
 
   // Appends the summary and the outputs to the files that GitHub names. The error says what could
   // not be written; the other file is written all the same.
-  [[nodiscard]] Result<void, std::string> write_files(const SuiteResult& result,
-                                                      const Catalogue& catalogue,
+  [[nodiscard]] Result<void, std::string> write_files(const run::SuiteResult& result,
+                                                      const scenario::Catalogue& catalogue,
                                                       const ReportContext& context) const;
 
  private:
@@ -73,10 +74,11 @@ class Github {
 
 // Markdown of at most `most_bytes`; what does not fit is left out, and a note says so. Empty when
 // not even its head fits.
-[[nodiscard]] std::string github_summary(const SuiteResult& result, const Catalogue& catalogue,
+[[nodiscard]] std::string github_summary(const run::SuiteResult& result,
+                                         const scenario::Catalogue& catalogue,
                                          const ReportContext& context, std::size_t most_bytes);
 
 // verdict, exit_code and the counts, as lines NAME=VALUE.
-[[nodiscard]] std::string github_outputs(const SuiteResult& result);
+[[nodiscard]] std::string github_outputs(const run::SuiteResult& result);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

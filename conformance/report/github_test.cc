@@ -13,7 +13,7 @@
 
 #include "conformance/report/report_sample.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using testing::AllOf;
@@ -46,16 +46,16 @@ std::vector<std::string> lines(const std::string& text) {
 
 std::vector<std::string> annotations(const Sample& run, const Github& github = on(),
                                      const ReportContext& context = sample_context()) {
-  return lines(github.annotations(run.result, fake::catalogue(), context));
+  return lines(github.annotations(run.result, test::catalogue(), context));
 }
 
-Sample failures(std::size_t count, Verdict verdict = Verdict::kFailed) {
+Sample failures(std::size_t count, run::Verdict verdict = run::Verdict::kFailed) {
   std::vector<Told> told;
   for (std::size_t i = 0; i < count; ++i) {
     told.push_back({.id = fmt::format("c{}", i), .verdict = verdict, .message = "wrong"});
   }
   Sample run(told);
-  summarize(run.result, fake::catalogue(), false);
+  run::summarize(run.result, test::catalogue(), false);
   return run;
 }
 
@@ -74,7 +74,7 @@ TEST(Github, SaysNothingElsewhere) {
   EXPECT_EQ(off.masks({"secret"}), "");
   EXPECT_EQ(off.pause_commands("word"), "");
   EXPECT_EQ(off.resume_commands("word"), "");
-  EXPECT_EQ(off.annotations(run.result, fake::catalogue(), sample_context()), "");
+  EXPECT_EQ(off.annotations(run.result, test::catalogue(), sample_context()), "");
 }
 
 // --- masks -------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ TEST(Github, PausesCommandsWhileOthersText) {
 
 TEST(Annotations, StandAtTheFailedStepWithEverythingEscaped) {
   Sample run({{.id = "a",
-               .verdict = Verdict::kFailed,
+               .verdict = run::Verdict::kFailed,
                .message = "50% wrong,\r\n::error::x",
                .actual = "b"}});
   run.result.cases[0].position.file = "my,cases:50%.yaml";
@@ -120,9 +120,9 @@ TEST(Annotations, TellOfTheBaselineButNotOfWhatItExpects) {
 }
 
 TEST(Annotations, PutTheWorstFirst) {
-  Sample run({{.id = "may", .verdict = Verdict::kFailed, .requirements = "R-MAY-1"},
-              {.id = "should", .verdict = Verdict::kFailed, .requirements = "R-SHOULD-1"},
-              {.id = "must", .verdict = Verdict::kFailed}});
+  Sample run({{.id = "may", .verdict = run::Verdict::kFailed, .requirements = "R-MAY-1"},
+              {.id = "should", .verdict = run::Verdict::kFailed, .requirements = "R-SHOULD-1"},
+              {.id = "must", .verdict = run::Verdict::kFailed}});
   ReportContext context = sample_context(true);
   context.stopped_because = "interrupted";
   const auto all = annotations(run, on(), context);
@@ -140,7 +140,7 @@ TEST(Annotations, AreNoMoreThanGitHubShows) {
   const auto all = annotations(failures(11));
   ASSERT_THAT(all, SizeIs(10));
   EXPECT_EQ(all.back(), "::error title=and more::2 more, see the summary of this step");
-  const auto doubts = annotations(failures(30, Verdict::kInconclusive));
+  const auto doubts = annotations(failures(30, run::Verdict::kInconclusive));
   ASSERT_THAT(doubts, SizeIs(10));
   EXPECT_EQ(doubts.back(), "::warning title=and more::21 more, see the summary of this step");
 }
@@ -167,7 +167,7 @@ TEST(Annotations, AreOneLineEachWhateverTheBytes) {
 // --- summary -----------------------------------------------------------------------------------
 
 std::string summary(const Sample& run, std::size_t most_bytes = kMostSummaryBytes) {
-  return github_summary(run.result, fake::catalogue(), sample_context(), most_bytes);
+  return github_summary(run.result, test::catalogue(), sample_context(), most_bytes);
 }
 
 TEST(StepSummary, HasTheVerdictTheCountsAndEachProblem) {
@@ -242,7 +242,7 @@ class GithubFiles : public testing::Test {
     return on({{"GITHUB_STEP_SUMMARY", path("summary")}, {"GITHUB_OUTPUT", path("output")}});
   }
   static Result<void, std::string> write(const Github& github, const Sample& run) {
-    return github.write_files(run.result, fake::catalogue(), sample_context());
+    return github.write_files(run.result, test::catalogue(), sample_context());
   }
 
  private:
@@ -293,7 +293,7 @@ TEST(GithubOutputs, NameEveryVerdict) {
   EXPECT_EQ(verdict(Sample({})), "verdict=nothing-selected");
   EXPECT_EQ(verdict(Sample({{.id = "a"}})), "verdict=conformant");
   EXPECT_EQ(verdict(failures(1)), "verdict=failed");
-  EXPECT_EQ(verdict(failures(1, Verdict::kInconclusive)), "verdict=inconclusive");
+  EXPECT_EQ(verdict(failures(1, run::Verdict::kInconclusive)), "verdict=inconclusive");
   Sample lost({{.id = "a"}});
   lost.result.endpoint_lost = true;
   EXPECT_EQ(verdict(lost), "verdict=unreachable");
@@ -303,4 +303,4 @@ TEST(GithubOutputs, NameEveryVerdict) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
-std::string options_text(const Selection& selection) {
+std::string options_text(const run::Selection& selection) {
   std::vector<std::string> words;
   const auto add = [&](const char* option, const std::vector<std::string>& values) {
     for (const std::string& value : values) words.push_back(fmt::format("{} '{}'", option, value));
@@ -64,16 +64,16 @@ std::string mismatch(const std::vector<Report>& reports) {
 // Where a case was run.
 struct Source {
   const Report* report;
-  const CaseResult* result;
+  const run::CaseResult* result;
 };
-using Sources = std::map<const Case*, Source>;
+using Sources = std::map<const scenario::Case*, Source>;
 
 // The error names a case that two reports have, or one that is no part of its report's shard.
 Result<Sources, std::string> find_sources(const std::vector<Report>& reports) {
   Sources out;
   for (const Report& report : reports) {
-    for (const CaseResult& result : report.result.cases) {
-      const Selection& selection = report.context.selection;
+    for (const run::CaseResult& result : report.result.cases) {
+      const run::Selection& selection = report.context.selection;
       if (!selects(selection, *result.test_case)) {
         return fail(fmt::format("{} has the case {}, which is not of its shard {} of {} ({})",
                                 report.file, result.test_case->id, selection.shard,
@@ -89,7 +89,7 @@ Result<Sources, std::string> find_sources(const std::vector<Report>& reports) {
 }
 
 // Of `shards` shards, the one that has this case.
-std::size_t shard_of(const Case& test_case, Selection selection) {
+std::size_t shard_of(const scenario::Case& test_case, run::Selection selection) {
   for (selection.shard = 1; selection.shard < selection.shards; ++selection.shard) {
     if (selects(selection, test_case)) break;
   }
@@ -98,7 +98,7 @@ std::size_t shard_of(const Case& test_case, Selection selection) {
 
 class Merger {
  public:
-  Merger(const std::vector<Report>& reports, const Library& library, Sources sources)
+  Merger(const std::vector<Report>& reports, const scenario::Library& library, Sources sources)
       : library_(library), sources_(std::move(sources)) {
     for (const Report& report : reports) reports_.push_back(&report);
     std::sort(reports_.begin(), reports_.end(), [](const Report* a, const Report* b) {
@@ -116,7 +116,7 @@ class Merger {
     for (const Report* report : reports_) add_run(*report);
     add_cases();
     name_missing_shards();
-    summarize(merged_.result, library_.catalogue, merged_.context.strict);
+    run::summarize(merged_.result, library_.catalogue, merged_.context.strict);
     return std::move(merged_);
   }
 
@@ -125,7 +125,7 @@ class Merger {
 
   void add_run(const Report& report) {
     ReportContext& context = merged_.context;
-    SuiteResult& result = merged_.result;
+    run::SuiteResult& result = merged_.result;
     const ReportContext& own = report.context;
     context.parts.push_back({.file = report.file,
                              .shard = own.selection.shard,
@@ -135,7 +135,7 @@ class Merger {
                              .exit_code = static_cast<int>(exit_code(report.result)),
                              .stopped_because = own.stopped_because});
     context.started = std::min(context.started, own.started);
-    PreflightReport& preflight = context.preflight;
+    run::PreflightReport& preflight = context.preflight;
     preflight.round_trip_p50 = std::max(preflight.round_trip_p50, own.preflight.round_trip_p50);
     preflight.round_trip_p99 = std::max(preflight.round_trip_p99, own.preflight.round_trip_p99);
     const bool first = context.parts.size() == 1;
@@ -176,8 +176,8 @@ class Merger {
   }
 
   void add_cases() {
-    const Selection& whole = merged_.context.selection;
-    for (const Case& test_case : library_.cases) {
+    const run::Selection& whole = merged_.context.selection;
+    for (const scenario::Case& test_case : library_.cases) {
       const auto source = sources_.find(&test_case);
       if (source != sources_.end()) {
         add_case(test_case, source->second);
@@ -187,13 +187,13 @@ class Merger {
     }
   }
 
-  void add_case(const Case& test_case, const Source& source) {
+  void add_case(const scenario::Case& test_case, const Source& source) {
     merged_.result.cases.push_back(*source.result);
     const std::string& command = source.report->context.command;
     if (command != merged_.context.command) merged_.context.commands[test_case.id] = command;
   }
 
-  void add_missing(const Case& test_case) {
+  void add_missing(const scenario::Case& test_case) {
     const std::size_t shard = shard_of(test_case, reports_.front()->context.selection);
     merged_.result.cases.push_back(
         {.test_case = &test_case,
@@ -210,7 +210,7 @@ class Merger {
   }
 
   std::vector<const Report*> reports_;  // by shard
-  const Library& library_;
+  const scenario::Library& library_;
   Sources sources_;
   Report merged_;
   std::map<std::size_t, std::size_t> missing_;  // shard -> its cases
@@ -219,7 +219,7 @@ class Merger {
 }  // namespace
 
 Result<Report, std::string> merge_reports(const std::vector<Report>& reports,
-                                          const Library& library) {
+                                          const scenario::Library& library) {
   if (reports.empty()) return fail(std::string("no report to merge"));
   if (std::string why = mismatch(reports); !why.empty()) return fail(std::move(why));
   auto sources = find_sources(reports);
@@ -227,4 +227,4 @@ Result<Report, std::string> merge_reports(const std::vector<Report>& reports,
   return Merger(reports, library, std::move(*sources)).merge();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

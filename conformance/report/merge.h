@@ -8,7 +8,7 @@
 #include "conformance/report/report_read.h"
 #include "conformance/scenario/library.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 // The reports, which were read with `library`, as one. Pure.
 //
@@ -23,6 +23,6 @@ namespace fencepost::conformance {
 // The error says which reports do not go together, and why: other endpoint, profile, selection or
 // number of shards; --strict in one alone; the same shard or case twice; a merged one.
 [[nodiscard]] Result<Report, std::string> merge_reports(const std::vector<Report>& reports,
-                                                        const Library& library);
+                                                        const scenario::Library& library);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

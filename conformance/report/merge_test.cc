@@ -12,10 +12,10 @@
 #include "base/bytes.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::DialectId;
 using codec::Verb;
@@ -28,8 +28,8 @@ using testing::SizeIs;
 constexpr std::size_t kCases = 24;
 
 // Cases on refusals, of which each seventh fails and each fifth warns on the right store.
-Library sample_library() {
-  Library out;
+scenario::Library sample_library() {
+  scenario::Library out;
   out.catalogue = catalogue();
   for (std::size_t i = 0; i < kCases; ++i) {
     const bool fails = i % 7 == 6;
@@ -65,7 +65,7 @@ struct Shard {
   std::size_t of = 1;
 };
 
-Report run_shard(const Library& library, const Behaviour& behaviour, Shard shard,
+Report run_shard(const scenario::Library& library, const Behaviour& behaviour, Shard shard,
                  std::uint64_t seed = 7) {
   Report report{.file = fmt::format("s{}.json", shard.index), .result = {}, .context = {}};
   report.context = {.endpoint = "mqtt://host:1883",
@@ -79,12 +79,12 @@ Report run_shard(const Library& library, const Behaviour& behaviour, Shard shard
   FakeEndpoint endpoint({.behaviour = behaviour});
   const std::atomic<bool> stop{false};
   report.result =
-      run_suite(endpoint, select(library.cases, report.context.selection), library.catalogue,
-                {.settings = settings()}, stop, [](const auto&, auto, auto) {});
+      run::run_suite(endpoint, select(library.cases, report.context.selection), library.catalogue,
+                     {.settings = settings()}, stop, [](const auto&, auto, auto) {});
   return report;
 }
 
-std::vector<Report> run_shards(const Library& library, const Behaviour& behaviour,
+std::vector<Report> run_shards(const scenario::Library& library, const Behaviour& behaviour,
                                std::size_t count) {
   std::vector<Report> out;
   for (std::size_t i = count; i > 0; --i) {  // in no particular order
@@ -93,7 +93,7 @@ std::vector<Report> run_shards(const Library& library, const Behaviour& behaviou
   return out;
 }
 
-Report merged(const std::vector<Report>& reports, const Library& library) {
+Report merged(const std::vector<Report>& reports, const scenario::Library& library) {
   auto out = merge_reports(reports, library);
   if (out) return std::move(*out);
   ADD_FAILURE() << out.error();
@@ -101,7 +101,7 @@ Report merged(const std::vector<Report>& reports, const Library& library) {
 }
 
 // The report without what is known to differ: times, versions, and what it was made of.
-json comparable(const Report& report, const Library& library) {
+json comparable(const Report& report, const scenario::Library& library) {
   json out = json::parse(to_json(report.result, library.catalogue, report.context));
   for (const char* member : {"parts", "duration_ms", "started", "latency_ms", "clock_offset_ms"}) {
     out.erase(member);
@@ -114,7 +114,7 @@ json comparable(const Report& report, const Library& library) {
 }
 
 TEST(Merge, SaysWhatOneRunOfAllCasesSays) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   for (const Behaviour& behaviour :
        {reference_store(), of_two_dialects(), always("+OK\r\n"), reference_store({})}) {
     const json whole = comparable(run_shard(library, behaviour, {}), library);
@@ -128,7 +128,7 @@ TEST(Merge, SaysWhatOneRunOfAllCasesSays) {
 
 // Each shard alone is consistent.
 TEST(Merge, FindsFormsThatAreMixedBetweenTheShards) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   const std::vector<Report> shards = run_shards(library, of_two_dialects(), 2);
   for (const Report& report : shards) EXPECT_NE(observed_dialect(report.result), "mixed");
   const Report report = merged(shards, library);
@@ -138,7 +138,7 @@ TEST(Merge, FindsFormsThatAreMixedBetweenTheShards) {
 
 // Each shard has blamed a case of its own; together they have one too many.
 TEST(Merge, BlamesOneCaseForMixedForms) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   const std::vector<Report> shards = run_shards(library, of_two_dialects(), 1);
   std::vector<Report> halves = {shards[0], shards[0]};
   for (std::size_t i = 0; i < 2; ++i) {
@@ -146,19 +146,19 @@ TEST(Merge, BlamesOneCaseForMixedForms) {
     halves[i] = run_shard(library, reference_store(), {i + 1, 2});
     auto& cases = halves[i].result.cases;
     cases[0].forms = {{codec::Divergence::kSetNotApplied, DialectId::kDocumented}};
-    summarize(halves[i].result, library.catalogue, false);
+    run::summarize(halves[i].result, library.catalogue, false);
     EXPECT_EQ(observed_dialect(halves[i].result), "mixed");
   }
   const Report report = merged(halves, library);
   std::size_t witnesses = 0;
-  for (const CaseResult& entry : report.result.cases) {
+  for (const run::CaseResult& entry : report.result.cases) {
     witnesses += entry.requirement == "RESP-INVALID-1" ? 1U : 0U;
   }
   EXPECT_EQ(witnesses, 1U);
 }
 
 TEST(Merge, NamesMissingShards) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   std::vector<Report> reports;
   for (const std::size_t i : {1U, 3U}) {
     reports.push_back(run_shard(library, reference_store(), {i, 4}));
@@ -167,11 +167,11 @@ TEST(Merge, NamesMissingShards) {
   ASSERT_EQ(report.result.cases.size(), kCases);
   std::size_t missing = 0;
   for (std::size_t i = 0; i < kCases; ++i) {
-    const CaseResult& entry = report.result.cases[i];
+    const run::CaseResult& entry = report.result.cases[i];
     EXPECT_EQ(entry.test_case, &library.cases[i]);
     const std::size_t shard = stable_hash(entry.test_case->id) % 4 + 1;
-    EXPECT_EQ(entry.verdict == Verdict::kNotRun, shard % 2 == 0);
-    if (entry.verdict != Verdict::kNotRun) continue;
+    EXPECT_EQ(entry.verdict == run::Verdict::kNotRun, shard % 2 == 0);
+    if (entry.verdict != run::Verdict::kNotRun) continue;
     ++missing;
     EXPECT_EQ(entry.message, fmt::format("shard {} of 4 is missing", shard));
   }
@@ -182,15 +182,16 @@ TEST(Merge, NamesMissingShards) {
 }
 
 TEST(Merge, IsInconclusiveWhenAShardIsMissingAndNothingFailed) {
-  Library library = sample_library();
-  std::erase_if(library.cases, [](const Case& test_case) { return test_case.steps.size() > 2; });
+  scenario::Library library = sample_library();
+  std::erase_if(library.cases,
+                [](const scenario::Case& test_case) { return test_case.steps.size() > 2; });
   const std::vector<Report> one = {run_shard(library, reference_store(), {2, 2})};
-  EXPECT_EQ(exit_code(one[0].result), ExitCode::kConformant);
-  EXPECT_EQ(exit_code(merged(one, library).result), ExitCode::kInconclusive);
+  EXPECT_EQ(exit_code(one[0].result), run::ExitCode::kConformant);
+  EXPECT_EQ(exit_code(merged(one, library).result), run::ExitCode::kInconclusive);
 }
 
 TEST(Merge, SaysThatAShardIsNotComplete) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   std::vector<Report> reports = run_shards(library, reference_store(), 2);
   const std::string id = reports[0].result.cases.back().test_case->id;
   reports[0].result.cases.pop_back();
@@ -200,7 +201,7 @@ TEST(Merge, SaysThatAShardIsNotComplete) {
 }
 
 TEST(Merge, KeepsWhatStoppedEachRun) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   std::vector<Report> reports = run_shards(library, reference_store(), 3);
   reports[0].result.interrupted = true;
   reports[0].context.stopped_because = "interrupted";
@@ -220,7 +221,7 @@ TEST(Merge, KeepsWhatStoppedEachRun) {
 
 // certify ends with exit code 5 there; of the whole, nothing is missing.
 TEST(Merge, TakesAShardThatNoCaseFallsIntoForComplete) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   Report empty{.file = "s2.json", .result = {}, .context = {}};
   std::vector<Report> reports = {run_shard(library, reference_store(), {1, 2})};
   empty.context = reports[0].context;
@@ -237,12 +238,12 @@ TEST(Merge, TakesAShardThatNoCaseFallsIntoForComplete) {
 }
 
 TEST(Merge, KeepsTheCommandOfEachRun) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   const std::vector<Report> reports = {run_shard(library, reference_store(), {2, 2}, 8),
                                        run_shard(library, reference_store(), {1, 2}, 7)};
   const Report report = merged(reports, library);
   EXPECT_EQ(report.context.seed, 7U);
-  for (const CaseResult& entry : report.result.cases) {
+  for (const run::CaseResult& entry : report.result.cases) {
     const std::size_t seed = 7 + stable_hash(entry.test_case->id) % 2;
     EXPECT_EQ(reproduce_command(report.context, *entry.test_case),
               fmt::format("fencepost certify --seed {} --run {}", seed, entry.test_case->id));
@@ -254,7 +255,7 @@ TEST(Merge, KeepsTheCommandOfEachRun) {
 }
 
 TEST(Merge, TakesTheRunsToHaveBeenAtTheSameTime) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   std::vector<Report> reports = run_shards(library, reference_store(), 3);
   reports[0].result.duration = 5s;
   reports[1].result.duration = 7s;
@@ -272,7 +273,7 @@ TEST(Merge, TakesTheRunsToHaveBeenAtTheSameTime) {
 }
 
 TEST(Merge, RefusesWhatDoesNotBelongTogether) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   const std::vector<Report> good = run_shards(library, reference_store(), 2);  // shard 2, shard 1
   const std::string start = "s2.json and s1.json are of different runs: ";
   struct Row {
@@ -311,4 +312,4 @@ TEST(Merge, RefusesWhatDoesNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

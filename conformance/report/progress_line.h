@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 class ProgressLine {
  public:
@@ -34,4 +34,4 @@ class ProgressLine {
   std::chrono::milliseconds due_;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -11,7 +11,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 // One of the reports that a merged one was made of.
 struct ReportPart {
@@ -32,9 +32,9 @@ struct ReportContext {
   bool strict = false;
   std::string command;  // how the suite was called, e.g. `fencepost certify --endpoint embedded`
   std::string started;  // ISO 8601, UTC
-  PreflightReport preflight{};
+  run::PreflightReport preflight{};
   std::string stopped_because{};  // why cases were not run, when some were not
-  Selection selection{};          // which cases the run was to have
+  run::Selection selection{};     // which cases the run was to have
   // Of a merged report alone: what it was made of, and by case id the command of the run that had
   // the case, where that is not `command`.
   std::vector<ReportPart> parts{};
@@ -44,23 +44,29 @@ struct ReportContext {
 };
 
 // The command that runs one case again.
-[[nodiscard]] std::string reproduce_command(const ReportContext& context, const Case& test_case);
+[[nodiscard]] std::string reproduce_command(const ReportContext& context,
+                                            const scenario::Case& test_case);
 
-[[nodiscard]] std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
+[[nodiscard]] std::string to_json(const run::SuiteResult& result,
+                                  const scenario::Catalogue& catalogue,
                                   const ReportContext& context);
-[[nodiscard]] std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
+[[nodiscard]] std::string to_junit(const run::SuiteResult& result,
+                                   const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
 // One page that is complete in itself, for people.
-[[nodiscard]] std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
+[[nodiscard]] std::string to_html(const run::SuiteResult& result,
+                                  const scenario::Catalogue& catalogue,
                                   const ReportContext& context);
 // A log of results that are problems, for code scanning: a rule is a requirement.
-[[nodiscard]] std::string to_sarif(const SuiteResult& result, const Catalogue& catalogue,
+[[nodiscard]] std::string to_sarif(const run::SuiteResult& result,
+                                   const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
 // What a badge service draws: how many of the MUST requirements that the run covers are kept.
-[[nodiscard]] std::string to_badge(const SuiteResult& result, const Catalogue& catalogue,
+[[nodiscard]] std::string to_badge(const run::SuiteResult& result,
+                                   const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
 
 // The version of this suite.
 [[nodiscard]] const char* suite_version();
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

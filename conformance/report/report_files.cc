@@ -10,13 +10,13 @@
 
 #include <fmt/format.h>
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 // Every kind of report: its place among the files, and what makes it.
 struct Kind {
   std::string ReportFiles::*path;
-  std::string (*render)(const SuiteResult&, const Catalogue&, const ReportContext&);
+  std::string (*render)(const run::SuiteResult&, const scenario::Catalogue&, const ReportContext&);
 };
 constexpr std::array kKinds = {
     Kind{&ReportFiles::json, to_json},   Kind{&ReportFiles::junit, to_junit},
@@ -68,8 +68,9 @@ Result<void, std::string> write_file(const std::string& path, const std::string&
   return fail(std::move(error));
 }
 
-Result<void, std::string> write_reports(const ReportFiles& files, const SuiteResult& result,
-                                        const Catalogue& catalogue, const ReportContext& context) {
+Result<void, std::string> write_reports(const ReportFiles& files, const run::SuiteResult& result,
+                                        const scenario::Catalogue& catalogue,
+                                        const ReportContext& context) {
   std::string errors;
   for (const Kind& kind : kKinds) {
     const std::string& path = files.*kind.path;
@@ -81,4 +82,4 @@ Result<void, std::string> write_reports(const ReportFiles& files, const SuiteRes
   return {};
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "conformance/report/report.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 // Where each report goes; empty: nowhere.
 struct ReportFiles {
@@ -29,12 +29,12 @@ struct ReportFiles {
 // disk never leaves half of one; devices and pipes are written to as they are. On failure the other
 // reports are written all the same; the error names every one that is not.
 [[nodiscard]] Result<void, std::string> write_reports(const ReportFiles& files,
-                                                      const SuiteResult& result,
-                                                      const Catalogue& catalogue,
+                                                      const run::SuiteResult& result,
+                                                      const scenario::Catalogue& catalogue,
                                                       const ReportContext& context);
 
 // Writes one file in the same careful way.
 [[nodiscard]] Result<void, std::string> write_file(const std::string& path,
                                                    const std::string& content);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -21,7 +21,7 @@
 #include "conformance/report/report_json.h"
 #include "conformance/text/printable.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -43,7 +43,7 @@ std::string listed(const std::vector<std::string>& parts) {
 }
 
 std::string link(const std::string& id) {
-  return fmt::format("<a class=\"id\" href=\"#{0}\">{0}</a>", html(id));
+  return fmt::format("<a class=\"id\" href=\"#{0}\">{0}</a>", page::html(id));
 }
 
 // --- the verdict in words ----------------------------------------------------------------------
@@ -55,12 +55,12 @@ struct Headline {
   std::string sentence;
 };
 
-std::size_t cases_run(const SuiteResult& result) {
+std::size_t cases_run(const run::SuiteResult& result) {
   return result.cases.size() - result.summary.skipped - result.summary.not_run;
 }
 
-Headline conformant(const SuiteResult& result) {
-  const Summary& summary = result.summary;
+Headline conformant(const run::SuiteResult& result) {
+  const run::Summary& summary = result.summary;
   std::vector<std::string> but;
   if (summary.warnings > 0) but.push_back(plural(summary.warnings, "warning"));
   if (summary.expected_failures > 0) {
@@ -74,13 +74,13 @@ Headline conformant(const SuiteResult& result) {
           sentence + "Every other case that ran passed."};
 }
 
-Headline failed(const SuiteResult& result, const ReportContext& context,
-                const Catalogue& catalogue) {
+Headline failed(const run::SuiteResult& result, const ReportContext& context,
+                const scenario::Catalogue& catalogue) {
   std::set<std::string> requirements;
   std::size_t failures = 0;
   std::size_t unexpected_passes = 0;
-  for (const CaseResult& entry : result.cases) {
-    if (entry.verdict != Verdict::kFailed) continue;
+  for (const run::CaseResult& entry : result.cases) {
+    if (entry.verdict != run::Verdict::kFailed) continue;
     if (entry.unexpected_pass) {
       ++unexpected_passes;
     } else if (!is_warning(entry, catalogue, context.strict)) {
@@ -105,8 +105,8 @@ Headline failed(const SuiteResult& result, const ReportContext& context,
   return {"failed", "✗", "NOT conformant", sentence};
 }
 
-Headline inconclusive(const SuiteResult& result) {
-  const Summary& summary = result.summary;
+Headline inconclusive(const run::SuiteResult& result) {
+  const run::Summary& summary = result.summary;
   std::vector<std::string> open;
   if (summary.inconclusive > 0) {
     open.push_back(fmt::format("{} could not be decided", plural(summary.inconclusive, "case")));
@@ -118,35 +118,35 @@ Headline inconclusive(const SuiteResult& result) {
   return {"open", "?", "Inconclusive", "No case failed, but " + listed(open) + "."};
 }
 
-Headline ended_early(const SuiteResult& result, std::string title, std::string why) {
+Headline ended_early(const run::SuiteResult& result, std::string title, std::string why) {
   return {"open", "!", std::move(title),
           fmt::format("{} No verdict: {} of {} not run.", why, result.summary.not_run,
                       plural(result.cases.size(), "case"))};
 }
 
-Headline headline(const SuiteResult& result, const Catalogue& catalogue,
+Headline headline(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                   const ReportContext& context) {
   switch (exit_code(result)) {
-    case ExitCode::kConformant:
+    case run::ExitCode::kConformant:
       return conformant(result);
-    case ExitCode::kFailed:
+    case run::ExitCode::kFailed:
       return failed(result, context, catalogue);
-    case ExitCode::kInconclusive:
+    case run::ExitCode::kInconclusive:
       return inconclusive(result);
-    case ExitCode::kUnreachable:
+    case run::ExitCode::kUnreachable:
       return cases_run(result) == 0
                  ? ended_early(result, "Endpoint unreachable", "The run could not begin.")
                  : ended_early(result, "Endpoint lost", "It went away during the run.");
-    case ExitCode::kInterrupted:
+    case run::ExitCode::kInterrupted:
       return ended_early(result, "Interrupted", "The run was ended from outside.");
-    case ExitCode::kNothingSelected:
+    case run::ExitCode::kNothingSelected:
       if (result.cases.empty()) {
         return {"open", "∅", "Nothing certified", "No case was selected."};
       }
       return {"open", "∅", "Nothing certified",
               "Every selected case was skipped: the endpoint lacks what they need."};
-    case ExitCode::kUsage:
-    case ExitCode::kInternal:
+    case run::ExitCode::kUsage:
+    case run::ExitCode::kInternal:
       break;
   }
   return {"open", "!", "No verdict", "The run ended with an internal error."};
@@ -161,19 +161,19 @@ std::string alert(const std::string& title, const std::string& items) {
 
 std::string list_items(const std::vector<std::string>& texts) {
   std::string out;
-  for (const std::string& text : texts) out += fmt::format("<li>{}</li>\n", html(text));
+  for (const std::string& text : texts) out += fmt::format("<li>{}</li>\n", page::html(text));
   return out;
 }
 
 // What needs to be said before anything else: why the run stopped, and where the baseline is wrong.
-std::string alerts(const SuiteResult& result, const ReportContext& context) {
+std::string alerts(const run::SuiteResult& result, const ReportContext& context) {
   std::string out;
   if (!context.stopped_because.empty()) {
-    out +=
-        fmt::format("<p class=\"alert\"><b>Stopped:</b> {}</p>\n", html(context.stopped_because));
+    out += fmt::format("<p class=\"alert\"><b>Stopped:</b> {}</p>\n",
+                       page::html(context.stopped_because));
   }
   std::string complaints = list_items(result.baseline_complaints);
-  for (const CaseResult& entry : result.cases) {
+  for (const run::CaseResult& entry : result.cases) {
     if (!entry.unexpected_pass) continue;
     complaints += fmt::format("<li>Unexpected pass: {}</li>\n", link(entry.test_case->id));
   }
@@ -182,10 +182,11 @@ std::string alerts(const SuiteResult& result, const ReportContext& context) {
 }
 
 // Which cases the run was to have, as options, each after a blank; empty for all.
-std::string selection_text(const Selection& selection) {
+std::string selection_text(const run::Selection& selection) {
   std::string out;
   const auto add = [&](const char* option, const std::vector<std::string>& values) {
-    for (const std::string& value : values) out += fmt::format(" {} {}", option, shell_word(value));
+    for (const std::string& value : values)
+      out += fmt::format(" {} {}", option, text::shell_word(value));
   };
   add("--run", selection.run);
   add("--skip", selection.skip);
@@ -196,17 +197,18 @@ std::string selection_text(const Selection& selection) {
 }
 
 // What was left out of the run; nothing when that was nothing.
-std::string selection_fact(const SuiteResult& result, const ReportContext& context) {
+std::string selection_fact(const run::SuiteResult& result, const ReportContext& context) {
   const std::string options = selection_text(context.selection);
   if (options.empty()) return {};
   std::string of;
   if (context.known_cases > 0) {
     of = fmt::format(": {} of {}", result.cases.size(), plural(context.known_cases, "case"));
   }
-  return fmt::format("<dt>Selected</dt><dd><code>{}</code>{}</dd>\n", html(options.substr(1)), of);
+  return fmt::format("<dt>Selected</dt><dd><code>{}</code>{}</dd>\n", page::html(options.substr(1)),
+                     of);
 }
 
-std::string counts(const Summary& summary) {
+std::string counts(const run::Summary& summary) {
   struct Count {
     std::size_t number;
     std::string_view tone;
@@ -231,16 +233,16 @@ std::string counts(const Summary& summary) {
   return out;
 }
 
-std::string levels(const SuiteResult& result, const Catalogue& catalogue) {
+std::string levels(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
   struct Score {
     std::size_t passed = 0;
     std::size_t all = 0;
   };
-  std::map<Level, Score> scores;
-  for (const CaseResult& entry : result.cases) {
+  std::map<scenario::Level, Score> scores;
+  for (const run::CaseResult& entry : result.cases) {
     Score& score = scores[catalogue.level_of(*entry.test_case)];
     ++score.all;
-    if (entry.verdict == Verdict::kPassed) ++score.passed;
+    if (entry.verdict == run::Verdict::kPassed) ++score.passed;
   }
   constexpr std::array kWords = {"MUST", "SHOULD", "MAY"};
   std::string out;
@@ -256,28 +258,30 @@ std::string seconds(std::chrono::microseconds time) {
   return value < 120 ? fmt::format("{:.2f} s", value) : fmt::format("{:.1f} min", value / 60);
 }
 
-std::string dialect_text(const SuiteResult& result) {
+std::string dialect_text(const run::SuiteResult& result) {
   std::string out = observed_dialect(result);
   if (out == "unknown") out += " (no reply told)";
   return out;
 }
 
 // For readers without JavaScript: each case that did not pass, in a sentence or two.
-std::string static_list(const SuiteResult& result, const Catalogue& catalogue) {
+std::string static_list(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
   std::string out;
-  for (const CaseResult& entry : result.cases) {
-    const bool calm = entry.verdict == Verdict::kPassed || entry.verdict == Verdict::kSkipped ||
-                      entry.verdict == Verdict::kNotRun;
+  for (const run::CaseResult& entry : result.cases) {
+    const bool calm = entry.verdict == run::Verdict::kPassed ||
+                      entry.verdict == run::Verdict::kSkipped ||
+                      entry.verdict == run::Verdict::kNotRun;
     if (calm) continue;
-    out +=
-        fmt::format("<li><b>{}</b> <code>{}</code> {}: {}", name(entry.verdict),
-                    html(entry.test_case->id), html(entry.test_case->title), html(entry.message));
-    if (const Requirement* rule = catalogue.find(entry.requirement)) {
-      out += fmt::format(". Rule {} ({}): {}", html(rule->id), name(rule->level), html(rule->text));
+    out += fmt::format("<li><b>{}</b> <code>{}</code> {}: {}", name(entry.verdict),
+                       page::html(entry.test_case->id), page::html(entry.test_case->title),
+                       page::html(entry.message));
+    if (const scenario::Requirement* rule = catalogue.find(entry.requirement)) {
+      out += fmt::format(". Rule {} ({}): {}", page::html(rule->id), name(rule->level),
+                         page::html(rule->text));
     }
     if (!entry.expected.empty() || !entry.actual.empty()) {
-      out += fmt::format(" Expected <code>{}</code>, actual <code>{}</code>.", html(entry.expected),
-                         html(entry.actual));
+      out += fmt::format(" Expected <code>{}</code>, actual <code>{}</code>.",
+                         page::html(entry.expected), page::html(entry.actual));
     }
     out += "</li>\n";
   }
@@ -286,7 +290,7 @@ std::string static_list(const SuiteResult& result, const Catalogue& catalogue) {
 
 // --- data, scripts and what they may do ---------------------------------------------------------
 
-ordered_json requirement_document(const Requirement& requirement) {
+ordered_json requirement_document(const scenario::Requirement& requirement) {
   return {{"id", requirement.id},
           {"level", name(requirement.level)},
           {"binds", requirement.binds},
@@ -302,62 +306,63 @@ ordered_json requirement_document(const Requirement& requirement) {
 }
 
 // What the page's scripts read.
-std::string page_data(const SuiteResult& result, const Catalogue& catalogue,
+std::string page_data(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                       const ReportContext& context) {
   ordered_json data;
   data["report"] = report_document(result, catalogue, context);
   data["requirements"] = ordered_json::array();
-  for (const Requirement& requirement : catalogue.all()) {
+  for (const scenario::Requirement& requirement : catalogue.all()) {
     data["requirements"].push_back(requirement_document(requirement));
   }
   // The cases of a family have the same lines: these are there once.
   data["sources"] = ordered_json::array();
   data["source_of"] = ordered_json::array();
   std::map<std::string_view, std::size_t> places;
-  for (const CaseResult& entry : result.cases) {
+  for (const run::CaseResult& entry : result.cases) {
     const auto [place, added] = places.emplace(entry.test_case->source, places.size());
     if (added) data["sources"].push_back(entry.test_case->source);
     data["source_of"].push_back(place->second);
   }
-  return data_island(data);
+  return page::data_island(data);
 }
 
 }  // namespace
 
-std::string to_html(const SuiteResult& result, const Catalogue& catalogue,
+std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                     const ReportContext& context) {
-  const std::string style = joined_files(report_page_files(), ".css");
-  const std::string script = joined_files(report_page_files(), ".js");
+  const std::string style = page::joined_files(page::report_page_files(), ".css");
+  const std::string script = page::joined_files(page::report_page_files(), ".js");
   const Headline head = headline(result, catalogue, context);
-  const Summary& summary = result.summary;
-  return fill_page(joined_files(report_page_files(), ".html"),
-                   {{"policy", html(page_policy(style, script))},
-                    {"style", style},
-                    {"script", script},
-                    {"data", page_data(result, catalogue, context)},
-                    {"kind", std::string(head.kind)},
-                    {"sign", std::string(head.sign)},
-                    {"title", html(head.title)},
-                    {"sentence", html(head.sentence)},
-                    {"alerts", alerts(result, context)},
-                    {"counts", counts(summary)},
-                    {"selection", selection_fact(result, context)},
-                    {"levels", levels(result, catalogue)},
-                    {"passed", std::to_string(summary.passed)},
-                    {"planned", std::to_string(result.cases.size())},
-                    {"ran", std::to_string(cases_run(result))},
-                    {"skipped", std::to_string(summary.skipped)},
-                    {"not_run", std::to_string(summary.not_run)},
-                    {"endpoint", html(context.endpoint)},
-                    {"dialect", html(dialect_text(result))},
-                    {"profile", html(name(context.profile))},
-                    {"started", html(context.started)},
-                    {"duration", seconds(result.duration)},
-                    {"seed", std::to_string(context.seed)},
-                    {"version", html(suite_version())},
-                    {"exit_code", std::to_string(static_cast<int>(exit_code(result)))},
-                    {"command", html(context.command + selection_text(context.selection))},
-                    {"static_list", static_list(result, catalogue)}});
+  const run::Summary& summary = result.summary;
+  return page::fill_page(
+      page::joined_files(page::report_page_files(), ".html"),
+      {{"policy", page::html(page::page_policy(style, script))},
+       {"style", style},
+       {"script", script},
+       {"data", page_data(result, catalogue, context)},
+       {"kind", std::string(head.kind)},
+       {"sign", std::string(head.sign)},
+       {"title", page::html(head.title)},
+       {"sentence", page::html(head.sentence)},
+       {"alerts", alerts(result, context)},
+       {"counts", counts(summary)},
+       {"selection", selection_fact(result, context)},
+       {"levels", levels(result, catalogue)},
+       {"passed", std::to_string(summary.passed)},
+       {"planned", std::to_string(result.cases.size())},
+       {"ran", std::to_string(cases_run(result))},
+       {"skipped", std::to_string(summary.skipped)},
+       {"not_run", std::to_string(summary.not_run)},
+       {"endpoint", page::html(context.endpoint)},
+       {"dialect", page::html(dialect_text(result))},
+       {"profile", page::html(name(context.profile))},
+       {"started", page::html(context.started)},
+       {"duration", seconds(result.duration)},
+       {"seed", std::to_string(context.seed)},
+       {"version", page::html(suite_version())},
+       {"exit_code", std::to_string(static_cast<int>(exit_code(result)))},
+       {"command", page::html(context.command + selection_text(context.selection))},
+       {"static_list", static_list(result, catalogue)}});
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

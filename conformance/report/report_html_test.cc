@@ -12,10 +12,10 @@
 #include "conformance/report/report.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -39,30 +39,30 @@ ReportContext context() {
 
 // A run with these verdicts, one case each, summarized as a run is.
 struct Sample {
-  explicit Sample(const std::vector<Verdict>& verdicts, std::string requirement = "R-MUST-1") {
+  explicit Sample(const std::vector<run::Verdict>& verdicts, std::string requirement = "R-MUST-1") {
     cases.reserve(verdicts.size());
-    for (const Verdict verdict : verdicts) {
+    for (const run::Verdict verdict : verdicts) {
       cases.push_back(case_of({.id = "t.case-" + std::to_string(cases.size() + 1),
                                .requirements = requirement,
                                .steps = "- get: k\n  expect: missing\n"}));
-      CaseResult entry{.test_case = &cases.back(), .verdict = verdict};
+      run::CaseResult entry{.test_case = &cases.back(), .verdict = verdict};
       entry.position = cases.back().position;
-      if (verdict == Verdict::kFailed || verdict == Verdict::kInconclusive ||
-          verdict == Verdict::kExpectedFailure) {
+      if (verdict == run::Verdict::kFailed || verdict == run::Verdict::kInconclusive ||
+          verdict == run::Verdict::kExpectedFailure) {
         entry.requirement = requirement;
         entry.step = 1;
       }
       result.cases.push_back(std::move(entry));
     }
-    summarize(result, catalogue(), false);
+    run::summarize(result, catalogue(), false);
   }
 
   [[nodiscard]] std::string page(const ReportContext& given = context()) const {
     return to_html(result, catalogue(), given);
   }
 
-  std::vector<Case> cases;
-  SuiteResult result;
+  std::vector<scenario::Case> cases;
+  run::SuiteResult result;
 };
 
 std::string between(const std::string& text, const std::string& begin, const std::string& end) {
@@ -93,15 +93,16 @@ std::string without_data(std::string page) {
 
 // A run in which everything that can be hostile is.
 std::string hostile_page() {
-  Sample run({Verdict::kFailed, Verdict::kPassed});
+  Sample run({run::Verdict::kFailed, run::Verdict::kPassed});
   run.cases[0].title = kEvilText;
   run.cases[0].source = kEvilText;
-  CaseResult& entry = run.result.cases[0];
+  run::CaseResult& entry = run.result.cases[0];
   entry.message = entry.expected = entry.actual = entry.baseline = kEvilText;
   codec::Message message;
   message.topic = message.payload = kEvilText;
   message.user_properties = {{kEvilText, kEvilText}};
-  entry.transcript.push_back(make_entry(Duration{1}, kEvilText, Direction::kReceived, message));
+  entry.transcript.push_back(
+      make_entry(Duration{1}, kEvilText, run::Direction::kReceived, message));
   run.result.baseline_complaints = {kEvilText};
   ReportContext given = context();
   given.endpoint = given.command = given.started = given.stopped_because = kEvilText;
@@ -132,14 +133,14 @@ TEST(HtmlReport, DoesNotExpandPlacesInsideValues) {
 }
 
 TEST(HtmlReport, FillsEveryPlace) {
-  const std::string page = without_data(Sample({Verdict::kPassed}).page());
+  const std::string page = without_data(Sample({run::Verdict::kPassed}).page());
   EXPECT_THAT(page, Not(HasSubstr("{{")));
 }
 
 TEST(HtmlReport, LoadsNothing) {
   ReportContext given = context();
   given.endpoint = "inproc:";  // an address in the text of the page is none that is loaded
-  const std::string page = without_data(Sample({Verdict::kFailed}).page(given));
+  const std::string page = without_data(Sample({run::Verdict::kFailed}).page(given));
   const std::regex reference(
       R"re(https?:|//[a-z]|\bsrc\s*=|\bsrcset|@import|url\(|<link|<iframe|<object)re"
       R"re(|fetch\(|href="[^#])re");
@@ -157,7 +158,7 @@ TEST(HtmlReport, LoadsNothing) {
 
 // Data gets onto the page as text, or not at all.
 TEST(HtmlReport, HasScriptsThatNeverParseData) {
-  for (const SourceFile& file : report_page_files()) {
+  for (const scenario::SourceFile& file : page::report_page_files()) {
     for (const char* word : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write",
                              "eval(", "DOMParser", "Function(", "</script"}) {
       if (!file.name.ends_with(".js")) continue;
@@ -168,13 +169,13 @@ TEST(HtmlReport, HasScriptsThatNeverParseData) {
 
 TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
   struct Row {
-    std::vector<Verdict> verdicts;
+    std::vector<run::Verdict> verdicts;
     std::string title;
     std::string sentence;
-    std::function<void(SuiteResult&)> change = [](SuiteResult&) {};
+    std::function<void(run::SuiteResult&)> change = [](run::SuiteResult&) {};
     std::string requirement = "R-MUST-1";
   };
-  using enum Verdict;
+  using enum run::Verdict;
   const std::vector<Row> rows = {
       {{kPassed, kSkipped}, "Conformant", "Every case that ran passed."},
       {{kPassed, kExpectedFailure},
@@ -184,7 +185,7 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
        "Conformant, with 2 warnings and 1 expected failure",
        "Recommendations were not followed. The baseline accepts what failed. Every other case "
        "that ran passed.",
-       [](SuiteResult&) {},
+       [](run::SuiteResult&) {},
        "R-SHOULD-1"},
       {{kPassed, kFailed, kFailed, kSkipped},
        "NOT conformant",
@@ -192,15 +193,15 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
       {{kPassed},
        "Baseline out of date",
        "No case failed that the baseline does not know, but the baseline is not true of this run.",
-       [](SuiteResult& result) { result.baseline_complaints = {"no such case"}; }},
+       [](run::SuiteResult& result) { result.baseline_complaints = {"no such case"}; }},
       {{kPassed, kFailed},
        "Baseline out of date",
        "No case failed that the baseline does not know; 1 case that it expects to fail passed.",
-       [](SuiteResult& result) { result.cases[1].unexpected_pass = true; }},
+       [](run::SuiteResult& result) { result.cases[1].unexpected_pass = true; }},
       {{kFailed, kFailed},
        "NOT conformant",
        "1 of 2 cases that ran failed, against 1 requirement. The baseline is out of date.",
-       [](SuiteResult& result) {
+       [](run::SuiteResult& result) {
          result.cases[1].unexpected_pass = true;
          result.baseline_complaints = {"t.case-2 passes"};
        }},
@@ -210,15 +211,15 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
       {{kNotRun, kNotRun},
        "Endpoint unreachable",
        "The run could not begin. No verdict: 2 of 2 cases not run.",
-       [](SuiteResult& result) { result.endpoint_lost = true; }},
+       [](run::SuiteResult& result) { result.endpoint_lost = true; }},
       {{kPassed, kLost, kNotRun},
        "Endpoint lost",
        "It went away during the run. No verdict: 2 of 3 cases not run.",
-       [](SuiteResult& result) { result.endpoint_lost = true; }},
+       [](run::SuiteResult& result) { result.endpoint_lost = true; }},
       {{kPassed, kNotRun},
        "Interrupted",
        "The run was ended from outside. No verdict: 1 of 2 cases not run.",
-       [](SuiteResult& result) { result.interrupted = true; }},
+       [](run::SuiteResult& result) { result.interrupted = true; }},
       {{}, "Nothing certified", "No case was selected."},
       {{kSkipped},
        "Nothing certified",
@@ -236,16 +237,16 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
 }
 
 TEST(HtmlReport, TellsByColourAloneNothingButRepeatsTheVerdict) {
-  const auto kind = [](const std::vector<Verdict>& verdicts) {
+  const auto kind = [](const std::vector<run::Verdict>& verdicts) {
     return between(Sample(verdicts).page(), "\"masthead\" data-verdict=\"", "\"");
   };
-  EXPECT_EQ(kind({Verdict::kPassed}), "conformant");
-  EXPECT_EQ(kind({Verdict::kFailed}), "failed");
-  EXPECT_EQ(kind({Verdict::kInconclusive}), "open");
+  EXPECT_EQ(kind({run::Verdict::kPassed}), "conformant");
+  EXPECT_EQ(kind({run::Verdict::kFailed}), "failed");
+  EXPECT_EQ(kind({run::Verdict::kInconclusive}), "open");
 }
 
 TEST(HtmlReport, CountsWhatWasPlanned) {
-  using enum Verdict;
+  using enum run::Verdict;
   const std::string page =
       Sample({kPassed, kPassed, kFailed, kInconclusive, kSkipped, kLost, kNotRun}).page();
   EXPECT_EQ(between(page, "<p class=\"sum\">", "</p>"),
@@ -261,7 +262,7 @@ TEST(HtmlReport, CountsWhatWasPlanned) {
 }
 
 TEST(HtmlReport, SaysHowTheRunWas) {
-  const std::string page = Sample({Verdict::kPassed}).page();
+  const std::string page = Sample({run::Verdict::kPassed}).page();
   EXPECT_THAT(page, HasSubstr("18446744073709551615"));
   EXPECT_THAT(page, HasSubstr("2026-01-01T00:00:00Z"));
   EXPECT_THAT(page, HasSubstr(suite_version()));
@@ -270,7 +271,7 @@ TEST(HtmlReport, SaysHowTheRunWas) {
 }
 
 TEST(HtmlReport, SaysFirstWhatIsWrongWithTheRunItself) {
-  Sample run({Verdict::kFailed});
+  Sample run({run::Verdict::kFailed});
   run.result.cases[0].unexpected_pass = true;
   run.result.baseline_complaints = {"<t.gone> matches no case"};
   run.result.baseline_notes = {"not judged: <t.skipped>"};
@@ -284,7 +285,7 @@ TEST(HtmlReport, SaysFirstWhatIsWrongWithTheRunItself) {
 }
 
 TEST(HtmlReport, SaysWhichPartOfTheCasesItIsAbout) {
-  const Sample run({Verdict::kPassed});
+  const Sample run({run::Verdict::kPassed});
   EXPECT_THAT(run.page(), Not(HasSubstr("<dt>Selected</dt>")));
   ReportContext given = context();
   given.selection = {.run = {"t.*"}, .tags = {"<b>"}, .shard = 2, .shards = 5};
@@ -296,7 +297,7 @@ TEST(HtmlReport, SaysWhichPartOfTheCasesItIsAbout) {
 }
 
 TEST(HtmlReport, TellsWithoutJavaScriptWhatDidNotPass) {
-  Sample run({Verdict::kPassed, Verdict::kFailed, Verdict::kSkipped});
+  Sample run({run::Verdict::kPassed, run::Verdict::kFailed, run::Verdict::kSkipped});
   run.result.cases[1].message = "wrong";
   run.result.cases[1].expected = "a<b";
   run.result.cases[1].actual = "c";
@@ -305,12 +306,12 @@ TEST(HtmlReport, TellsWithoutJavaScriptWhatDidNotPass) {
                               "(must): The first rule. Expected <code>a&lt;b</code>, actual "
                               "<code>c</code>."));
   EXPECT_THAT(text, Not(HasSubstr("t.case-1")));
-  EXPECT_THAT(between(Sample({Verdict::kPassed}).page(), "<noscript>", "</noscript>"),
+  EXPECT_THAT(between(Sample({run::Verdict::kPassed}).page(), "<noscript>", "</noscript>"),
               HasSubstr("Nothing did not pass."));
 }
 
 TEST(HtmlReport, HoldsTheReportTheRulesAndTheLinesOfEachCase) {
-  const Sample run({Verdict::kPassed, Verdict::kFailed});
+  const Sample run({run::Verdict::kPassed, run::Verdict::kFailed});
   const json data = json::parse(island_of(run.page()));
   EXPECT_EQ(data["report"], json::parse(to_json(run.result, catalogue(), context())));
   ASSERT_THAT(data["sources"], SizeIs(2));
@@ -325,4 +326,4 @@ TEST(HtmlReport, HoldsTheReportTheRulesAndTheLinesOfEachCase) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "codec/base16.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -12,13 +12,13 @@ double milliseconds(std::chrono::microseconds time) {
   return static_cast<double>(time.count()) / 1000.0;
 }
 
-std::string_view name(Direction direction) {
+std::string_view name(run::Direction direction) {
   switch (direction) {
-    case Direction::kSent:
+    case run::Direction::kSent:
       return "sent";
-    case Direction::kReceived:
+    case run::Direction::kReceived:
       return "received";
-    case Direction::kEvent:
+    case run::Direction::kEvent:
       return "event";
   }
   return "event";
@@ -28,16 +28,16 @@ std::string_view name(Direction direction) {
 std::string escape_all(const std::string& bytes) { return escape(bytes, bytes.size()); }
 
 // Everything a peer may have sent is escaped: JSON strings must be UTF-8, and payloads need not be.
-ordered_json to_json(const TranscriptEntry& entry) {
+ordered_json to_json(const run::TranscriptEntry& entry) {
   ordered_json out;
   out["ms"] = milliseconds(entry.time);
   out["client"] = entry.client;
   out["direction"] = name(entry.direction);
   out["summary"] = entry.summary;
-  if (entry.direction == Direction::kEvent) return out;
+  if (entry.direction == run::Direction::kEvent) return out;
   const codec::Message& message = entry.message;
   out["topic"] = escape_all(message.topic);
-  out["payload"] = escape(message.payload, kMaxTranscriptPayload);
+  out["payload"] = escape(message.payload, run::kMaxTranscriptPayload);
   out["payload_bytes"] = entry.payload_bytes;
   out["qos"] = message.qos;
   out["retain"] = message.retain;
@@ -75,27 +75,27 @@ ordered_json to_json(const OpenPoints& points) {
   return out;
 }
 
-ordered_json forms(const CaseResult& result) {
+ordered_json forms(const run::CaseResult& result) {
   Forms out;
   for (const auto& [divergence, dialect] : result.forms) out[divergence].insert(dialect);
   return to_json(out);
 }
 
-ordered_json open_points(const CaseResult& result) {
+ordered_json open_points(const run::CaseResult& result) {
   OpenPoints out;
   for (const auto& [id, outcome] : result.open_points) out[id].insert(outcome);
   return to_json(out);
 }
 
-ordered_json axes(const Case& test_case) {
+ordered_json axes(const scenario::Case& test_case) {
   ordered_json out = ordered_json::object();
-  for (const AxisBinding& binding : test_case.axes) out[binding.axis] = binding.value;
+  for (const scenario::AxisBinding& binding : test_case.axes) out[binding.axis] = binding.value;
   return out;
 }
 
-ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
+ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context) {
-  const Case& test_case = *result.test_case;
+  const scenario::Case& test_case = *result.test_case;
   ordered_json out;
   out["id"] = test_case.id;
   out["area"] = test_case.area;
@@ -108,13 +108,13 @@ ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
   }
   out["level"] = name(catalogue.level_of(test_case));
   const bool warning =
-      result.verdict == Verdict::kFailed && is_warning(result, catalogue, context.strict);
+      result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, context.strict);
   out["verdict"] = warning ? "warning" : name(result.verdict);
   out["duration_ms"] = milliseconds(result.duration);
   out["message"] = result.message;
   out["file"] = test_case.position.file;
   out["line"] = test_case.position.line;
-  if (result.verdict != Verdict::kPassed && !result.requirement.empty()) {
+  if (result.verdict != run::Verdict::kPassed && !result.requirement.empty()) {
     ordered_json failure;
     failure["requirement"] = result.requirement;
     failure["step"] = result.step;
@@ -134,12 +134,12 @@ ordered_json to_json(const CaseResult& result, const Catalogue& catalogue,
     out["round_trips_ms"].push_back(milliseconds(time));
   }
   out["transcript"] = ordered_json::array();
-  for (const TranscriptEntry& entry : result.transcript)
+  for (const run::TranscriptEntry& entry : result.transcript)
     out["transcript"].push_back(to_json(entry));
   return out;
 }
 
-ordered_json to_json(const Summary& summary) {
+ordered_json to_json(const run::Summary& summary) {
   return {{"passed", summary.passed},
           {"failed", summary.failed},
           {"warnings", summary.warnings},
@@ -149,7 +149,7 @@ ordered_json to_json(const Summary& summary) {
           {"not_run", summary.not_run}};
 }
 
-ordered_json to_json(const Selection& selection) {
+ordered_json to_json(const run::Selection& selection) {
   return {{"run", selection.run},
           {"skip", selection.skip},
           {"tags", selection.tags},
@@ -168,24 +168,24 @@ ordered_json to_json(const ReportPart& part) {
 }
 
 // How the run ended, as far as it did not come to its end.
-void add_end(ordered_json& out, const SuiteResult& result, const ReportContext& context) {
+void add_end(ordered_json& out, const run::SuiteResult& result, const ReportContext& context) {
   if (!context.stopped_because.empty()) out["stopped_because"] = context.stopped_because;
   if (result.endpoint_lost) out["endpoint_lost"] = true;
   if (!result.lost_message.empty()) out["lost_message"] = result.lost_message;
   if (result.interrupted) out["interrupted"] = true;
 }
 
-ordered_json latency(const SuiteResult& result, const PreflightReport& preflight) {
+ordered_json latency(const run::SuiteResult& result, const run::PreflightReport& preflight) {
   return {{"round_trips", result.round_trips.size()},
-          {"p50", milliseconds(percentile(result.round_trips, 50))},
-          {"p99", milliseconds(percentile(result.round_trips, 99))},
+          {"p50", milliseconds(run::percentile(result.round_trips, 50))},
+          {"p99", milliseconds(run::percentile(result.round_trips, 99))},
           {"unloaded_p50", milliseconds(preflight.round_trip_p50)},
           {"unloaded_p99", milliseconds(preflight.round_trip_p99)}};
 }
 
 }  // namespace
 
-ordered_json report_document(const SuiteResult& result, const Catalogue& catalogue,
+ordered_json report_document(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                              const ReportContext& context) {
   ordered_json out;
   out["suite_version"] = suite_version();
@@ -214,16 +214,16 @@ ordered_json report_document(const SuiteResult& result, const Catalogue& catalog
   for (const ReportPart& part : context.parts) out["parts"].push_back(to_json(part));
   out["summary"] = to_json(result.summary);
   out["cases"] = ordered_json::array();
-  for (const CaseResult& entry : result.cases)
+  for (const run::CaseResult& entry : result.cases)
     out["cases"].push_back(to_json(entry, catalogue, context));
   return out;
 }
 
-std::string to_json(const SuiteResult& result, const Catalogue& catalogue,
+std::string to_json(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                     const ReportContext& context) {
   return report_document(result, catalogue, context)
              .dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
          "\n";
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

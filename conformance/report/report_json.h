@@ -5,12 +5,12 @@
 
 #include "conformance/report/report.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 // The report as docs/report.schema.json describes it. Everything that a peer may have sent is
 // escaped: JSON strings must be UTF-8, and payloads need not be.
-[[nodiscard]] nlohmann::ordered_json report_document(const SuiteResult& result,
-                                                     const Catalogue& catalogue,
+[[nodiscard]] nlohmann::ordered_json report_document(const run::SuiteResult& result,
+                                                     const scenario::Catalogue& catalogue,
                                                      const ReportContext& context);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

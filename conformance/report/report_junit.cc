@@ -16,7 +16,7 @@
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 // GitLab refuses files of more than 30 MB. Texts and transcripts of failures share this much of it;
@@ -28,7 +28,7 @@ constexpr std::size_t kMostBytesOfOneMessage = 2'000;
 
 // As much of any text as one attribute may be.
 std::string message_text(std::string_view text) {
-  return shortened(printable(text), kMostBytesOfOneMessage);
+  return text::shortened(text::printable(text), kMostBytesOfOneMessage);
 }
 
 std::string seconds(std::chrono::microseconds time) {
@@ -83,11 +83,12 @@ void add_outcome(pugi::xml_node test, const Outcome& outcome) {
 }
 
 // The one child that says why a test is not simply passed; nothing when it is.
-std::optional<Outcome> outcome_of(const CaseResult& result, const Catalogue& catalogue,
+std::optional<Outcome> outcome_of(const run::CaseResult& result,
+                                  const scenario::Catalogue& catalogue,
                                   const ReportContext& context) {
-  if (result.verdict == Verdict::kSkipped) return Outcome{"skipped", "", result.message};
+  if (result.verdict == run::Verdict::kSkipped) return Outcome{"skipped", "", result.message};
   const std::string text = evidence(result, catalogue, context);
-  if (result.verdict == Verdict::kLost || result.verdict == Verdict::kNotRun) {
+  if (result.verdict == run::Verdict::kLost || result.verdict == run::Verdict::kNotRun) {
     const std::string reason =
         result.message.empty() ? "the run ended before this case" : result.message;
     return Outcome{"error", std::string(name(result.verdict)), reason, text};
@@ -128,17 +129,17 @@ std::size_t escaped_size(std::string_view text) {
 // drop the second of two tests with one name, and their texts have a size together.
 class TestWriter {
  public:
-  TestWriter(const Catalogue& catalogue, const ReportContext& context)
+  TestWriter(const scenario::Catalogue& catalogue, const ReportContext& context)
       : catalogue_(catalogue), context_(context) {}
 
-  Counts add(pugi::xml_node suite, const CaseResult& result) {
-    const Case& test_case = *result.test_case;
+  Counts add(pugi::xml_node suite, const run::CaseResult& result) {
+    const scenario::Case& test_case = *result.test_case;
     Counts counts{.tests = 1, .time = result.duration};
     pugi::xml_node test = suite.append_child("testcase");
     test.append_attribute("name") = unique_name(test_case).c_str();
-    test.append_attribute("classname") = printable("statestore." + test_case.area).c_str();
+    test.append_attribute("classname") = text::printable("statestore." + test_case.area).c_str();
     test.append_attribute("time") = seconds(result.duration).c_str();
-    test.append_attribute("file") = printable(test_case.position.file).c_str();
+    test.append_attribute("file") = text::printable(test_case.position.file).c_str();
     test.append_attribute("line") = test_case.position.line;
     pugi::xml_node properties = test.append_child("properties");
     for (const std::string& id : test_case.requirements) {
@@ -151,7 +152,8 @@ class TestWriter {
     }
     auto outcome = outcome_of(result, catalogue_, context_);
     if (outcome) {
-      outcome->text = within_budget(shortened(printable(outcome->text), kMostBytesOfOneText));
+      outcome->text =
+          within_budget(text::shortened(text::printable(outcome->text), kMostBytesOfOneText));
       add_outcome(test, *outcome);
     }
     count(outcome, counts);
@@ -160,8 +162,8 @@ class TestWriter {
   }
 
  private:
-  std::string unique_name(const Case& test_case) {
-    const std::string wanted = one_line(test_case.id + " " + test_case.title);
+  std::string unique_name(const scenario::Case& test_case) {
+    const std::string wanted = text::one_line(test_case.id + " " + test_case.title);
     std::string found = wanted;
     for (int number = 2; !names_.insert(found).second; ++number) {
       found = fmt::format("{} #{}", wanted, number);
@@ -169,9 +171,9 @@ class TestWriter {
     return found;
   }
 
-  void add_transcript(pugi::xml_node test, const CaseResult& result) {
+  void add_transcript(pugi::xml_node test, const run::CaseResult& result) {
     std::string lines;
-    for (const TranscriptEntry& entry : result.transcript) lines += to_line(entry) + "\n";
+    for (const run::TranscriptEntry& entry : result.transcript) lines += to_line(entry) + "\n";
     if (lines.empty()) return;
     // The end tells most: it is where the case failed.
     if (lines.size() > kMostBytesOfOneTranscript) {
@@ -179,7 +181,7 @@ class TestWriter {
       lines =
           fmt::format("({} bytes left out; the JSON report has them)\n", cut) + lines.substr(cut);
     }
-    test.append_child("system-out").text().set(within_budget(printable(lines)).c_str());
+    test.append_child("system-out").text().set(within_budget(text::printable(lines)).c_str());
   }
 
   // The text, while the file has room for it.
@@ -192,7 +194,7 @@ class TestWriter {
     return text;
   }
 
-  const Catalogue& catalogue_;
+  const scenario::Catalogue& catalogue_;
   const ReportContext& context_;
   std::set<std::string> names_;
   std::size_t bytes_of_texts_ = 0;
@@ -214,13 +216,13 @@ std::string host_of(const std::string& endpoint) {
 
 struct Suite {
   std::string file{};
-  std::vector<const CaseResult*> cases{};
+  std::vector<const run::CaseResult*> cases{};
 };
 
 // By area, in alphabetical order: the cases of an area may stand apart.
-std::map<std::string, Suite> suites_of(const SuiteResult& result) {
+std::map<std::string, Suite> suites_of(const run::SuiteResult& result) {
   std::map<std::string, Suite> out;
-  for (const CaseResult& entry : result.cases) {
+  for (const run::CaseResult& entry : result.cases) {
     const auto [found, inserted] = out.try_emplace(entry.test_case->area);
     Suite& suite = found->second;
     const std::string& file = entry.test_case->position.file;
@@ -232,19 +234,19 @@ std::map<std::string, Suite> suites_of(const SuiteResult& result) {
 
 // Gives a node its name and a place for its counts, which are known last and stand first.
 pugi::xml_node counted(pugi::xml_node node, const std::string& name) {
-  node.append_attribute("name") = printable(name).c_str();
+  node.append_attribute("name") = text::printable(name).c_str();
   for (const char* attribute : kCountAttributes) node.append_attribute(attribute);
   return node;
 }
 
 // A stale entry of the baseline fails the run, and belongs to no case: it gets a test of its own.
-Counts add_complaints(pugi::xml_node root, const SuiteResult& result,
+Counts add_complaints(pugi::xml_node root, const run::SuiteResult& result,
                       const ReportContext& context) {
   Counts counts;
   if (result.baseline_complaints.empty()) return counts;
   pugi::xml_node suite = counted(root.append_child("testsuite"), "baseline");
   suite.append_attribute("timestamp") = context.started.c_str();
-  suite.append_attribute("hostname") = printable(host_of(context.endpoint)).c_str();
+  suite.append_attribute("hostname") = text::printable(host_of(context.endpoint)).c_str();
   for (const std::string& complaint : result.baseline_complaints) {
     ++counts.tests;
     ++counts.failures;
@@ -260,7 +262,7 @@ Counts add_complaints(pugi::xml_node root, const SuiteResult& result,
 
 }  // namespace
 
-std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
+std::string to_junit(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context) {
   pugi::xml_document document;
   pugi::xml_node declaration = document.append_child(pugi::node_declaration);
@@ -273,8 +275,8 @@ std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
   for (const auto& [area, entry] : suites_of(result)) {
     pugi::xml_node suite = counted(root.append_child("testsuite"), area);
     suite.append_attribute("timestamp") = context.started.c_str();
-    suite.append_attribute("hostname") = printable(host_of(context.endpoint)).c_str();
-    suite.append_attribute("file") = printable(entry.file).c_str();
+    suite.append_attribute("hostname") = text::printable(host_of(context.endpoint)).c_str();
+    suite.append_attribute("file") = text::printable(entry.file).c_str();
     pugi::xml_node properties = suite.append_child("properties");
     add_property(properties, "endpoint", context.endpoint);
     add_property(properties, "profile", std::string(name(context.profile)));
@@ -284,7 +286,7 @@ std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
       add_property(properties, "stopped_because", context.stopped_because);
     }
     Counts counts;
-    for (const CaseResult* test : entry.cases) counts.add(tests.add(suite, *test));
+    for (const run::CaseResult* test : entry.cases) counts.add(tests.add(suite, *test));
     set_counts(suite, counts);
     total.add(counts);
   }
@@ -296,4 +298,4 @@ std::string to_junit(const SuiteResult& result, const Catalogue& catalogue,
   return out.str();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

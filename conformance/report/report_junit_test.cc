@@ -14,7 +14,7 @@
 #include "conformance/report/report.h"
 #include "conformance/report/report_sample.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using testing::ElementsAre;
@@ -25,7 +25,7 @@ using testing::StartsWith;
 
 struct Junit {
   explicit Junit(const Sample& run, const ReportContext& context = sample_context())
-      : text(to_junit(run.result, fake::catalogue(), context)) {
+      : text(to_junit(run.result, test::catalogue(), context)) {
     const auto outcome = document.load_buffer(text.data(), text.size());
     EXPECT_TRUE(outcome) << outcome.description();
   }
@@ -158,8 +158,9 @@ TEST(Junit, SaysWhyARunStopped) {
 
 TEST(Junit, HasTranscriptsOnlyOfWhatSomebodyMustLookAt) {
   Sample run = every_verdict();
-  for (CaseResult& entry : run.result.cases) {
-    entry.transcript = {{.client = "a", .direction = Direction::kEvent, .summary = "connected"}};
+  for (run::CaseResult& entry : run.result.cases) {
+    entry.transcript = {
+        {.client = "a", .direction = run::Direction::kEvent, .summary = "connected"}};
   }
   const Junit report(run);
   std::set<std::string> with_transcript;
@@ -174,15 +175,15 @@ TEST(Junit, StaysBelowTheSizeThatGitLabTakes) {
   std::vector<Told> told;
   for (std::size_t i = 0; i < kCases; ++i) {
     told.push_back({.id = fmt::format("c{}", i),
-                    .verdict = Verdict::kFailed,
+                    .verdict = run::Verdict::kFailed,
                     .message = std::string(50'000, '&'),
                     .actual = std::string(50'000, '<')});
   }
   Sample run(told);
-  for (CaseResult& entry : run.result.cases) {
+  for (run::CaseResult& entry : run.result.cases) {
     for (int i = 0; i < 1'000; ++i) {
       entry.transcript.push_back({.client = "a",
-                                  .direction = Direction::kEvent,
+                                  .direction = run::Direction::kEvent,
                                   .summary = fmt::format("{} {}", i, std::string(300, '&'))});
     }
   }
@@ -227,7 +228,7 @@ TEST(Samples, AreWrittenForOtherParsers) {
   stopped.command = every_byte();
   const auto write = [&](const std::string& name, const Sample& run, const ReportContext& context) {
     const std::string path = folder + "/fencepost-" + name;
-    const Catalogue catalogue = fake::catalogue();
+    const scenario::Catalogue catalogue = test::catalogue();
     std::ofstream(path + ".xml") << to_junit(run.result, catalogue, context);
     std::ofstream(path + ".sarif") << to_sarif(run.result, catalogue, context);
     std::ofstream(path + ".badge") << to_badge(run.result, catalogue, context);
@@ -244,4 +245,4 @@ TEST(Samples, AreWrittenForOtherParsers) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

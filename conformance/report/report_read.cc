@@ -15,7 +15,7 @@
 #include "codec/base16.h"
 #include "conformance/report/report_json.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using nlohmann::json;
@@ -27,9 +27,10 @@ constexpr std::size_t kMaxShownValue = 200;  // bytes of a value in a message
 constexpr const char* kWhatIsAReport =
     "name a file that `fencepost certify --json FILE` has written";
 
-constexpr std::array kVerdicts = {
-    Verdict::kPassed,  Verdict::kFailed, Verdict::kInconclusive, Verdict::kExpectedFailure,
-    Verdict::kSkipped, Verdict::kLost,   Verdict::kNotRun};
+constexpr std::array kVerdicts = {run::Verdict::kPassed,       run::Verdict::kFailed,
+                                  run::Verdict::kInconclusive, run::Verdict::kExpectedFailure,
+                                  run::Verdict::kSkipped,      run::Verdict::kLost,
+                                  run::Verdict::kNotRun};
 
 std::string shown(const json& value) {
   if (value.is_structured()) return value.is_array() ? "an array" : "an object";
@@ -199,12 +200,12 @@ class Members {
 
 // --- transcripts ---------------------------------------------------------------------------------
 
-Direction read_direction(const Members& entry) {
+run::Direction read_direction(const Members& entry) {
   const std::string word = entry.text("direction");
-  if (word == "sent") return Direction::kSent;
-  if (word == "received") return Direction::kReceived;
+  if (word == "sent") return run::Direction::kSent;
+  if (word == "received") return run::Direction::kReceived;
   if (word != "event") entry.wrong("direction", "sent, received or event");
-  return Direction::kEvent;
+  return run::Direction::kEvent;
 }
 
 std::vector<std::pair<std::string, std::string>> read_properties(const Members& entry) {
@@ -245,13 +246,13 @@ codec::Message read_message(const Members& entry) {
   return out;
 }
 
-TranscriptEntry read_entry(const Members& entry) {
-  TranscriptEntry out;
+run::TranscriptEntry read_entry(const Members& entry) {
+  run::TranscriptEntry out;
   out.time = entry.duration("ms");
   out.client = entry.text("client");
   out.direction = read_direction(entry);
   out.summary = entry.text("summary");
-  if (out.direction == Direction::kEvent) return out;
+  if (out.direction == run::Direction::kEvent) return out;
   out.message = read_message(entry);
   out.payload_bytes = entry.integer<std::size_t>("payload_bytes");
   return out;
@@ -259,19 +260,20 @@ TranscriptEntry read_entry(const Members& entry) {
 
 // --- cases ---------------------------------------------------------------------------------------
 
-Verdict read_verdict(const Members& entry) {
+run::Verdict read_verdict(const Members& entry) {
   const std::string word = entry.text("verdict");
-  if (word == "warning") return Verdict::kFailed;  // that it is one follows from its requirement
+  if (word == "warning")
+    return run::Verdict::kFailed;  // that it is one follows from its requirement
   const auto found = std::find_if(kVerdicts.begin(), kVerdicts.end(),
-                                  [&](Verdict verdict) { return name(verdict) == word; });
+                                  [&](run::Verdict verdict) { return name(verdict) == word; });
   if (found != kVerdicts.end()) return *found;
   std::vector<std::string_view> known = {"warning"};
-  for (const Verdict verdict : kVerdicts) known.push_back(name(verdict));
+  for (const run::Verdict verdict : kVerdicts) known.push_back(name(verdict));
   entry.wrong("verdict", fmt::format("one of {}", fmt::join(known, ", ")));
-  return Verdict::kNotRun;
+  return run::Verdict::kNotRun;
 }
 
-void read_failure(const Members& failure, CaseResult& out) {
+void read_failure(const Members& failure, run::CaseResult& out) {
   out.requirement = failure.text("requirement");
   out.expected = failure.text("expected");
   out.actual = failure.text("actual");
@@ -285,7 +287,7 @@ void read_failure(const Members& failure, CaseResult& out) {
   if (out.step > 0) out.position = out.test_case->steps[out.step - 1].position;
 }
 
-void read_forms(const Members& entry, CaseResult& out) {
+void read_forms(const Members& entry, run::CaseResult& out) {
   entry.each_list("forms_observed", [&](const std::string& place, const std::string& word,
                                         const std::string& where) {
     const auto divergence = codec::divergence_named(place);
@@ -299,8 +301,8 @@ void read_forms(const Members& entry, CaseResult& out) {
   });
 }
 
-CaseResult read_case(const Members& entry, const Case& test_case) {
-  CaseResult out;
+run::CaseResult read_case(const Members& entry, const scenario::Case& test_case) {
+  run::CaseResult out;
   out.test_case = &test_case;
   out.position = test_case.position;
   out.verdict = read_verdict(entry);
@@ -332,15 +334,15 @@ ReportPart read_part(const Members& part) {
   return out;
 }
 
-Selection read_selection(const Members& root) {
+run::Selection read_selection(const Members& root) {
   const Members selection = root.object("selection");
   const Members shard = root.object("shard");
-  Selection out{.run = selection.texts("run"),
-                .skip = selection.texts("skip"),
-                .tags = selection.texts("tags"),
-                .requirements = selection.texts("requirements"),
-                .shard = shard.integer<std::size_t>("index", 1),
-                .shards = shard.integer<std::size_t>("of", 1)};
+  run::Selection out{.run = selection.texts("run"),
+                     .skip = selection.texts("skip"),
+                     .tags = selection.texts("tags"),
+                     .requirements = selection.texts("requirements"),
+                     .shard = shard.integer<std::size_t>("index", 1),
+                     .shards = shard.integer<std::size_t>("of", 1)};
   if (out.shard > out.shards) shard.wrong("index", fmt::format("at most {}", out.shards));
   return out;
 }
@@ -364,9 +366,9 @@ ReportContext read_context(const Members& root) {
   out.preflight.clock_bounds = {
       .low_ms = bounds.integer<std::int64_t>("low", std::numeric_limits<std::int64_t>::min()),
       .high_ms = bounds.integer<std::int64_t>("high", std::numeric_limits<std::int64_t>::min())};
-  const auto source = clock_source_named(bounds.text("source"));
+  const auto source = judge::clock_source_named(bounds.text("source"));
   if (!source) bounds.wrong("source", "versions, refusals, version-bound or assumed");
-  out.preflight.clock_source = source.value_or(ClockSource::kAssumed);
+  out.preflight.clock_source = source.value_or(judge::ClockSource::kAssumed);
   out.stopped_because = root.text_if_there("stopped_because");
   out.selection = read_selection(root);
   return out;
@@ -401,7 +403,8 @@ std::optional<std::string> first_difference(const json& made, const json& seen,
 
 class ReportReader {
  public:
-  ReportReader(const SourceFile& file, const Library& library) : file_(file), library_(library) {}
+  ReportReader(const scenario::SourceFile& file, const scenario::Library& library)
+      : file_(file), library_(library) {}
 
   Result<Report, std::string> read() {
     auto document = parse();
@@ -468,7 +471,7 @@ class ReportReader {
   }
 
   void read_result(const Members& root, Report& report) {
-    SuiteResult& result = report.result;
+    run::SuiteResult& result = report.result;
     result.duration = root.duration("duration_ms");
     result.endpoint_lost = root.flag_if_there("endpoint_lost");
     result.lost_message = root.text_if_there("lost_message");
@@ -484,13 +487,14 @@ class ReportReader {
     root.each("cases", [&](const json& value, const std::string& where) {
       add_case(Members(value, where, complaint_), report);
     });
-    summarize(result, library_.catalogue, report.context.strict);
+    run::summarize(result, library_.catalogue, report.context.strict);
   }
 
   void add_case(const Members& entry, Report& report) {
     const std::string id = entry.text("id");
-    const auto test_case = std::find_if(library_.cases.begin(), library_.cases.end(),
-                                        [&](const Case& known) { return known.id == id; });
+    const auto test_case =
+        std::find_if(library_.cases.begin(), library_.cases.end(),
+                     [&](const scenario::Case& known) { return known.id == id; });
     if (test_case == library_.cases.end()) {
       entry.complain("id", "there is no case " + shown(json(id)) +
                                " here; if the run was of cases of your own, name them with "
@@ -501,7 +505,7 @@ class ReportReader {
       entry.complain("id", "the case " + id + " stands twice in this report");
       return;
     }
-    CaseResult result = read_case(entry, *test_case);
+    run::CaseResult result = read_case(entry, *test_case);
     entry.each("transcript", [&](const json& value, const std::string& where) {
       result.transcript.push_back(read_entry(Members(value, where, complaint_)));
     });
@@ -511,7 +515,8 @@ class ReportReader {
   }
 
   // A merged report has cases of several runs, each with a command of its own.
-  static void note_command(const Members& entry, ReportContext& context, const Case& test_case) {
+  static void note_command(const Members& entry, ReportContext& context,
+                           const scenario::Case& test_case) {
     std::string command = entry.text("reproduce");
     const std::string end = " --run " + test_case.id;
     if (!command.ends_with(end)) return;  // check() complains
@@ -536,22 +541,23 @@ class ReportReader {
                        "than these (name them with --scenarios)");
   }
 
-  const SourceFile& file_;
-  const Library& library_;
+  const scenario::SourceFile& file_;
+  const scenario::Library& library_;
   Complaint complaint_;
   std::set<std::string> ids_;
 };
 
 }  // namespace
 
-Result<Report, std::string> read_report(const SourceFile& file, const Library& library) {
+Result<Report, std::string> read_report(const scenario::SourceFile& file,
+                                        const scenario::Library& library) {
   return ReportReader(file, library).read();
 }
 
-Result<Report, std::string> read_report(const std::string& path, const Library& library) {
-  const auto file = read_file(path);
+Result<Report, std::string> read_report(const std::string& path, const scenario::Library& library) {
+  const auto file = scenario::read_file(path);
   if (!file) return fail(file.error());
   return read_report(*file, library);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

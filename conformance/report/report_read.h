@@ -11,11 +11,11 @@
 #include "conformance/report/report.h"
 #include "conformance/scenario/library.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 struct Report {
   std::string file;
-  SuiteResult result;  // points to the cases of the library that it was read with
+  run::SuiteResult result;  // points to the cases of the library that it was read with
   ReportContext context;
 };
 
@@ -26,11 +26,11 @@ struct Report {
 // The error is for people: which file, where in it (a line, or a JSON pointer such as
 // /cases/3/verdict), what is wrong, and what to do. A report of another version, of other cases, or
 // one that was changed by hand so that it contradicts itself, is refused.
-[[nodiscard]] Result<Report, std::string> read_report(const SourceFile& file,
-                                                      const Library& library);
+[[nodiscard]] Result<Report, std::string> read_report(const scenario::SourceFile& file,
+                                                      const scenario::Library& library);
 
 // The same for a file on disk.
 [[nodiscard]] Result<Report, std::string> read_report(const std::string& path,
-                                                      const Library& library);
+                                                      const scenario::Library& library);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

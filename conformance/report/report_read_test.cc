@@ -13,10 +13,10 @@
 #include "conformance/target/target.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::DialectId;
 using codec::Verb;
@@ -36,8 +36,8 @@ ReportContext context() {
 }
 
 // Cases that pass, fail, warn, cannot be decided or are skipped on the right store.
-Library sample_library() {
-  Library out;
+scenario::Library sample_library() {
+  scenario::Library out;
   out.catalogue = catalogue();
   const CaseText texts[] = {
       {.id = "good", .steps = R"(
@@ -69,17 +69,17 @@ Library sample_library() {
 }
 
 struct Sample {
-  Library library = sample_library();
-  SuiteResult result{};
-  ReportContext context = conformance::context();
+  scenario::Library library = sample_library();
+  run::SuiteResult result{};
+  ReportContext context = report::context();
 
   [[nodiscard]] std::string json() const { return to_json(result, library.catalogue, context); }
 };
 
 void run(Sample& sample, endpoint::Endpoint& endpoint, std::atomic<bool>& stop,
          std::size_t stop_after = 1000) {
-  std::vector<const Case*> cases;
-  for (const Case& test_case : sample.library.cases) cases.push_back(&test_case);
+  std::vector<const scenario::Case*> cases;
+  for (const scenario::Case& test_case : sample.library.cases) cases.push_back(&test_case);
   sample.result =
       run_suite(endpoint, cases, sample.library.catalogue,
                 {.settings = settings(sample.context.profile), .strict = sample.context.strict},
@@ -101,7 +101,7 @@ Sample run_on_store(Behaviour behaviour) {
 // Asserts the property and returns what was read; its cases point into the sample's library.
 Report expect_the_same(const Sample& sample) {
   const std::string text = sample.json();
-  auto report = read_report(SourceFile{"r.json", text}, sample.library);
+  auto report = read_report(scenario::SourceFile{"r.json", text}, sample.library);
   if (!report) {
     ADD_FAILURE() << report.error();
     return {.file = "r.json", .result = sample.result, .context = sample.context};
@@ -110,9 +110,9 @@ Report expect_the_same(const Sample& sample) {
   return std::move(*report);
 }
 
-std::string verdicts(const SuiteResult& result) {
+std::string verdicts(const run::SuiteResult& result) {
   std::string out;
-  for (const CaseResult& entry : result.cases) {
+  for (const run::CaseResult& entry : result.cases) {
     out += std::string(name(entry.verdict)) + (&entry == &result.cases.back() ? "" : " ");
   }
   return out;
@@ -138,8 +138,8 @@ TEST(ReportRead, GivesEveryRunBackByteForByte) {
 }
 
 TEST(ReportRead, GivesTheBuiltInCasesBackByteForByte) {
-  std::vector<LoadError> errors;
-  const Library library = load_library(built_in_files(), errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library library = load_library(scenario::built_in_files(), errors);
   for (const codec::Profile profile : {codec::Profile::kAuto, codec::Profile::kDeployed}) {
     for (const DialectId spoken : codec::kDialects) {
       Sample sample{.library = library};
@@ -164,7 +164,7 @@ TEST(ReportRead, KnowsEveryVerdict) {
   EXPECT_EQ(report.result.round_trips, sample.result.round_trips);
   EXPECT_EQ(report.result.open_points, sample.result.open_points);
   EXPECT_EQ(report.result.forms, sample.result.forms);
-  const CaseResult& bad = report.result.cases[2];
+  const run::CaseResult& bad = report.result.cases[2];
   EXPECT_EQ(bad.test_case, &sample.library.cases[2]);
   EXPECT_EQ(bad.step, 2U);
   EXPECT_EQ(bad.position.line, bad.test_case->steps[1].position.line);
@@ -188,13 +188,13 @@ TEST(ReportRead, KeepsEachMessageOfATranscript) {
   odd.expiry_seconds = 4'294'967'295U;
   odd.user_properties = {{"k\xff", std::string(5000, 'v')}, {"", ""}};
   auto& transcript = sample.result.cases[0].transcript;
-  transcript.push_back(make_entry(1us, "a", Direction::kReceived, odd));
-  odd.payload = std::string(kMaxTranscriptPayload + 1, '\r');
-  transcript.push_back(make_entry(999'999'999us, "b", Direction::kSent, odd));
+  transcript.push_back(make_entry(1us, "a", run::Direction::kReceived, odd));
+  odd.payload = std::string(run::kMaxTranscriptPayload + 1, '\r');
+  transcript.push_back(make_entry(999'999'999us, "b", run::Direction::kSent, odd));
   const Report report = expect_the_same(sample);
   ASSERT_EQ(report.result.cases[0].transcript.size(), transcript.size());
   for (std::size_t i = 0; i < transcript.size(); ++i) {
-    const TranscriptEntry& entry = report.result.cases[0].transcript[i];
+    const run::TranscriptEntry& entry = report.result.cases[0].transcript[i];
     EXPECT_EQ(entry.message, transcript[i].message);
     EXPECT_EQ(to_line(entry), to_line(transcript[i]));
     EXPECT_EQ(entry.time, transcript[i].time);
@@ -223,18 +223,18 @@ TEST(ReportRead, KeepsHowARunEnded) {
   const Report read_interrupted = expect_the_same(interrupted);
   EXPECT_TRUE(read_interrupted.result.interrupted);
   EXPECT_EQ(read_interrupted.context.stopped_because, "interrupted");
-  EXPECT_EQ(exit_code(read_interrupted.result), ExitCode::kInterrupted);
+  EXPECT_EQ(exit_code(read_interrupted.result), run::ExitCode::kInterrupted);
 }
 
 TEST(ReportRead, KeepsWhatABaselineSays) {
   Sample sample = run_on_store(reference_store());
-  sample.result.cases[0].verdict = Verdict::kFailed;
+  sample.result.cases[0].verdict = run::Verdict::kFailed;
   sample.result.cases[0].unexpected_pass = true;
   sample.result.cases[0].baseline = "known since 2025";
-  sample.result.cases[2].verdict = Verdict::kExpectedFailure;
+  sample.result.cases[2].verdict = run::Verdict::kExpectedFailure;
   sample.result.cases[2].baseline = "JIRA-7";
   sample.result.baseline_complaints = {"b.yaml:1: no such case"};
-  summarize(sample.result, sample.library.catalogue, false);
+  run::summarize(sample.result, sample.library.catalogue, false);
   const Report report = expect_the_same(sample);
   EXPECT_EQ(report.result.summary.expected_failures, 1U);
   EXPECT_TRUE(report.result.cases[0].unexpected_pass);
@@ -254,7 +254,7 @@ TEST(ReportRead, KeepsWhatTheRunWas) {
                               .requirements = {"R-MUST-1"},
                               .shard = 2,
                               .shards = 5};
-  summarize(sample.result, sample.library.catalogue, true);
+  run::summarize(sample.result, sample.library.catalogue, true);
   const Report report = expect_the_same(sample);
   EXPECT_EQ(report.context.profile, codec::Profile::kDocumented);
   EXPECT_TRUE(report.context.strict);
@@ -290,24 +290,25 @@ TEST(ReportRead, KeepsTheOneWitnessOfMixedForms) {
   Sample sample = run_on_store(reference_store());
   auto& cases = sample.result.cases;
   cases[0].forms = {{codec::Divergence::kSetNotApplied, DialectId::kDocumented}};
-  summarize(sample.result, sample.library.catalogue, false);
+  run::summarize(sample.result, sample.library.catalogue, false);
   ASSERT_EQ(cases[0].requirement, "RESP-INVALID-1");
   const Report report = expect_the_same(sample);
-  EXPECT_EQ(report.result.cases[0].verdict, Verdict::kFailed);
-  EXPECT_EQ(report.result.cases[1].verdict, Verdict::kPassed);
+  EXPECT_EQ(report.result.cases[0].verdict, run::Verdict::kFailed);
+  EXPECT_EQ(report.result.cases[1].verdict, run::Verdict::kPassed);
 }
 
 TEST(ReportRead, TakesTheCasesAtAnotherPathForTheSame) {
   Sample sample = run_on_store(reference_store());
   const std::string text = sample.json();
-  for (Case& test_case : sample.library.cases) test_case.position.file = "elsewhere/t.yaml";
-  EXPECT_TRUE(read_report(SourceFile{"r.json", text}, sample.library));
+  for (scenario::Case& test_case : sample.library.cases)
+    test_case.position.file = "elsewhere/t.yaml";
+  EXPECT_TRUE(read_report(scenario::SourceFile{"r.json", text}, sample.library));
 }
 
 // --- what is no report is refused ----------------------------------------------------------------
 
 std::string error_of(const Sample& sample, const std::string& text) {
-  const auto report = read_report(SourceFile{"r.json", text}, sample.library);
+  const auto report = read_report(scenario::SourceFile{"r.json", text}, sample.library);
   return report ? "read" : report.error();
 }
 
@@ -431,4 +432,4 @@ TEST(ReportReadError, RefusesAReportThatContradictsItselfOrTheCases) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

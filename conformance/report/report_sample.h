@@ -13,7 +13,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 
 inline ReportContext sample_context(bool strict = false) {
   using namespace std::chrono_literals;
@@ -27,13 +27,13 @@ inline ReportContext sample_context(bool strict = false) {
                         .round_trip_p99 = 2ms,
                         .clock_offset_ms = -3,
                         .clock_bounds = {-5, -1},
-                        .clock_source = ClockSource::kRefusals}};
+                        .clock_source = judge::ClockSource::kRefusals}};
 }
 
 // A case and what became of it.
 struct Told {
   std::string id;
-  Verdict verdict = Verdict::kPassed;
+  run::Verdict verdict = run::Verdict::kPassed;
   std::string area = "set";
   std::string requirements = "R-MUST-1";
   std::string message{};
@@ -48,19 +48,19 @@ struct Sample {
     using namespace std::chrono_literals;
     cases.reserve(all.size());
     for (const Told& told : all) {
-      cases.push_back(fake::case_of({.id = told.id,
+      cases.push_back(test::case_of({.id = told.id,
                                      .area = told.area,
                                      .requirements = told.requirements,
                                      .steps = "- get: k\n  expect: missing\n"}));
-      CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
+      run::CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
       entry.position = cases.back().position;
       entry.message = told.message;
       entry.baseline = told.baseline;
       entry.unexpected_pass = told.unexpected_pass;
       entry.duration = 1500us;
-      const bool blames = told.verdict == Verdict::kFailed ||
-                          told.verdict == Verdict::kInconclusive ||
-                          told.verdict == Verdict::kExpectedFailure;
+      const bool blames = told.verdict == run::Verdict::kFailed ||
+                          told.verdict == run::Verdict::kInconclusive ||
+                          told.verdict == run::Verdict::kExpectedFailure;
       if (blames && !told.unexpected_pass) {
         entry.requirement = cases.back().requirements.front();
         entry.step = 1;
@@ -78,24 +78,27 @@ struct Sample {
   Sample& operator=(Sample&&) = default;
   ~Sample() = default;
 
-  std::vector<Case> cases;
-  SuiteResult result;
+  std::vector<scenario::Case> cases;
+  run::SuiteResult result;
 };
 
 inline Sample every_verdict() {
   using namespace std::chrono_literals;
   Sample run(
       {{.id = "good"},
-       {.id = "bad", .verdict = Verdict::kFailed, .message = "wrong", .actual = "+OK\\r\\n"},
+       {.id = "bad", .verdict = run::Verdict::kFailed, .message = "wrong", .actual = "+OK\\r\\n"},
        {.id = "warns",
-        .verdict = Verdict::kFailed,
+        .verdict = run::Verdict::kFailed,
         .requirements = "R-SHOULD-1",
         .message = "not nice",
         .actual = "-"},
-       {.id = "late", .verdict = Verdict::kInconclusive, .area = "time", .message = "too late"},
-       {.id = "cannot", .verdict = Verdict::kSkipped, .message = "quota: none"},
-       {.id = "gone", .verdict = Verdict::kLost, .area = "time", .message = "no connection"},
-       {.id = "after", .verdict = Verdict::kNotRun, .area = "time"}});
+       {.id = "late",
+        .verdict = run::Verdict::kInconclusive,
+        .area = "time",
+        .message = "too late"},
+       {.id = "cannot", .verdict = run::Verdict::kSkipped, .message = "quota: none"},
+       {.id = "gone", .verdict = run::Verdict::kLost, .area = "time", .message = "no connection"},
+       {.id = "after", .verdict = run::Verdict::kNotRun, .area = "time"}});
   run.result.summary = {
       .passed = 1, .failed = 1, .warnings = 1, .skipped = 1, .inconclusive = 1, .not_run = 2};
   run.result.endpoint_lost = true;
@@ -109,18 +112,18 @@ inline Sample every_verdict() {
 // entry that fits nothing.
 inline Sample with_baseline() {
   Sample run({{.id = "known",
-               .verdict = Verdict::kExpectedFailure,
+               .verdict = run::Verdict::kExpectedFailure,
                .message = "wrong",
                .actual = "+OK\\r\\n",
                .baseline = "NEX not honoured, ACME-12"},
               {.id = "mended",
-               .verdict = Verdict::kFailed,
+               .verdict = run::Verdict::kFailed,
                .requirements = "R-SHOULD-1",
                .baseline = "SCAN absent, ACME-40",
                .unexpected_pass = true},
               {.id = "good", .area = "get"}});
   run.result.baseline_complaints = {"known.yaml:4: the entry gone.* matches no case"};
-  summarize(run.result, fake::catalogue(), false);
+  run::summarize(run.result, test::catalogue(), false);
   return run;
 }
 
@@ -137,8 +140,9 @@ inline Sample any_bytes() {
   using namespace std::chrono_literals;
   const std::string bytes = every_byte();
   std::vector<Told> told;
-  for (const Verdict verdict : {Verdict::kPassed, Verdict::kFailed, Verdict::kExpectedFailure,
-                                Verdict::kInconclusive, Verdict::kSkipped, Verdict::kLost}) {
+  for (const run::Verdict verdict :
+       {run::Verdict::kPassed, run::Verdict::kFailed, run::Verdict::kExpectedFailure,
+        run::Verdict::kInconclusive, run::Verdict::kSkipped, run::Verdict::kLost}) {
     told.push_back({.id = std::string(name(verdict)),
                     .verdict = verdict,
                     .message = bytes,
@@ -146,15 +150,15 @@ inline Sample any_bytes() {
                     .baseline = bytes});
   }
   Sample run(told);
-  for (Case& test_case : run.cases) test_case.title = bytes;
-  for (CaseResult& entry : run.result.cases) {
+  for (scenario::Case& test_case : run.cases) test_case.title = bytes;
+  for (run::CaseResult& entry : run.result.cases) {
     entry.expected = bytes;
     entry.transcript.push_back(
-        {.time = 1ms, .client = "a", .direction = Direction::kEvent, .summary = bytes});
+        {.time = 1ms, .client = "a", .direction = run::Direction::kEvent, .summary = bytes});
   }
   run.result.baseline_complaints = {bytes};
-  summarize(run.result, fake::catalogue(), false);
+  run::summarize(run.result, test::catalogue(), false);
   return run;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -14,7 +14,7 @@
 #include "conformance/report/report.h"
 #include "conformance/text/printable.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -43,7 +43,7 @@ ordered_json object(ordered_json::initializer_list_t members) {
 // A message string: braces would be placeholders, so they are doubled.
 ordered_json message(std::string_view text) {
   std::string out;
-  for (const char c : shortened(printable(text), kMostBytesOfOneText)) {
+  for (const char c : text::shortened(text::printable(text), kMostBytesOfOneText)) {
     out += c;
     if (c == '{' || c == '}') out += c;
   }
@@ -62,13 +62,13 @@ std::string uri(const std::string& path) {
   return out;
 }
 
-const char* level_of(Level level) {
+const char* level_of(scenario::Level level) {
   switch (level) {
-    case Level::kMust:
+    case scenario::Level::kMust:
       return "error";
-    case Level::kShould:
+    case scenario::Level::kShould:
       return "warning";
-    case Level::kMay:
+    case scenario::Level::kMay:
       return "note";
   }
   return "note";
@@ -86,7 +86,7 @@ std::string first_sentence(const std::string& text) {
   return text;
 }
 
-ordered_json rule_of(const Requirement& requirement) {
+ordered_json rule_of(const scenario::Requirement& requirement) {
   std::string help =
       requirement.text + "\n\nSection: " + requirement.section + "\nSource: " + requirement.source;
   for (const auto& [dialect, form] : requirement.dialects) help += "\n" + dialect + ": " + form;
@@ -110,13 +110,14 @@ ordered_json rule_of(const Requirement& requirement) {
 // The requirements that this run could have found broken, in the order of the catalogue.
 class Rules {
  public:
-  Rules(const SuiteResult& result, const std::vector<Finding>& all, const Catalogue& catalogue) {
+  Rules(const run::SuiteResult& result, const std::vector<Finding>& all,
+        const scenario::Catalogue& catalogue) {
     std::set<std::string> used;
-    for (const CaseResult& entry : result.cases) {
+    for (const run::CaseResult& entry : result.cases) {
       used.insert(entry.test_case->requirements.begin(), entry.test_case->requirements.end());
     }
     for (const Finding& finding : all) used.insert(finding.rule_id);
-    for (const Requirement& requirement : catalogue.all()) {
+    for (const scenario::Requirement& requirement : catalogue.all()) {
       if (!used.contains(requirement.id)) continue;
       index_[requirement.id] = list_.size();
       list_.push_back(rule_of(requirement));
@@ -147,9 +148,9 @@ std::vector<std::string> lines_of(const std::string& source) {
 
 // The failing step, and around it the whole case: the files are part of the suite, and the
 // repository that a report is shown for need not have them.
-ordered_json location_of(const CaseResult& result) {
-  const Case& test_case = *result.test_case;
-  const Position& at = result.position.line > 0 ? result.position : test_case.position;
+ordered_json location_of(const run::CaseResult& result) {
+  const scenario::Case& test_case = *result.test_case;
+  const scenario::Position& at = result.position.line > 0 ? result.position : test_case.position;
   ordered_json physical;
   physical["artifactLocation"] = {{"uri", uri(at.file)}};
   physical["region"] = {{"startLine", std::max(at.line, 1)}};
@@ -158,23 +159,25 @@ ordered_json location_of(const CaseResult& result) {
   const bool inside = at.file == test_case.position.file && offset >= 0 &&
                       static_cast<std::size_t>(offset) < lines.size();
   if (inside) {
-    physical["region"]["snippet"] = {{"text", printable(lines[static_cast<std::size_t>(offset)])}};
+    physical["region"]["snippet"] = {
+        {"text", text::printable(lines[static_cast<std::size_t>(offset)])}};
     if (lines.size() > 1) {
       physical["contextRegion"] = {
           {"startLine", test_case.position.line},
           {"endLine", test_case.position.line + static_cast<int>(lines.size()) - 1},
-          {"snippet", {{"text", shortened(printable(test_case.source), kMostBytesOfOneText)}}}};
+          {"snippet",
+           {{"text", text::shortened(text::printable(test_case.source), kMostBytesOfOneText)}}}};
     }
   }
   ordered_json out;
   out["physicalLocation"] = std::move(physical);
   out["logicalLocations"] = ordered_json::array(
-      {object({{"fullyQualifiedName", printable(test_case.id)}, {"kind", "test"}})});
+      {object({{"fullyQualifiedName", text::printable(test_case.id)}, {"kind", "test"}})});
   return out;
 }
 
 std::string text_of(const Finding& finding, const ReportContext& context) {
-  const CaseResult& result = *finding.result;
+  const run::CaseResult& result = *finding.result;
   std::string text = headline(finding);
   if (!text.ends_with('.')) text += '.';
   if (!result.expected.empty()) text += "\nExpected: " + result.expected;
@@ -213,14 +216,15 @@ ordered_json suppressions_of(const Finding& finding) {
   entry["kind"] = "external";
   entry["status"] = "accepted";
   if (!finding.result->baseline.empty()) {
-    entry["justification"] = shortened(printable(finding.result->baseline), kMostBytesOfOneText);
+    entry["justification"] =
+        text::shortened(text::printable(finding.result->baseline), kMostBytesOfOneText);
   }
   out.push_back(std::move(entry));
   return out;
 }
 
 ordered_json result_of(const Finding& finding, const Rules& rules, const ReportContext& context) {
-  const CaseResult& result = *finding.result;
+  const run::CaseResult& result = *finding.result;
   ordered_json out;
   out["ruleId"] = finding.rule_id;
   if (const std::size_t* index = rules.index(finding.rule_id)) out["ruleIndex"] = *index;
@@ -229,10 +233,10 @@ ordered_json result_of(const Finding& finding, const Rules& rules, const ReportC
   out["locations"] = ordered_json::array({location_of(result)});
   // The second is the one that GitHub looks at; it would compute it from a file that it has not.
   out["partialFingerprints"] = {
-      {"caseId/v1", printable(result.test_case->id)},
+      {"caseId/v1", text::printable(result.test_case->id)},
       {"primaryLocationLineHash", fmt::format("{:016x}:1", stable_hash(result.test_case->id))}};
   out["properties"] = {
-      {"case", printable(result.test_case->id)},
+      {"case", text::printable(result.test_case->id)},
       {"verdict", finding.kind == FindingKind::kWarning ? "warning" : name(result.verdict)},
       {"requirements", result.test_case->requirements},
       {"step", result.step}};
@@ -265,10 +269,10 @@ ordered_json notification(const NotificationKind& kind, const char* level,
           {"message", message(text)}};
 }
 
-ordered_json invocation_of(const SuiteResult& result, const ReportContext& context) {
-  const ExitCode code = exit_code(result);
+ordered_json invocation_of(const run::SuiteResult& result, const ReportContext& context) {
+  const run::ExitCode code = exit_code(result);
   ordered_json out;
-  out["commandLine"] = printable(context.command);
+  out["commandLine"] = text::printable(context.command);
   out["startTimeUtc"] = context.started;
   out["exitCode"] = static_cast<int>(code);
   out["exitCodeDescription"] = name(code);
@@ -315,7 +319,7 @@ ordered_json driver_of(const Rules& rules) {
 
 }  // namespace
 
-std::string to_sarif(const SuiteResult& result, const Catalogue& catalogue,
+std::string to_sarif(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context) {
   const std::vector<Finding> all = findings(result, catalogue, context.strict);
   const Rules rules(result, all, catalogue);
@@ -328,8 +332,8 @@ std::string to_sarif(const SuiteResult& result, const Catalogue& catalogue,
   run["invocations"] = ordered_json::array({invocation_of(result, context)});
   run["columnKind"] = "unicodeCodePoints";
   run["results"] = results_of(all, rules, context);
-  const Summary& summary = result.summary;
-  run["properties"] = {{"endpoint", printable(context.endpoint)},
+  const run::Summary& summary = result.summary;
+  run["properties"] = {{"endpoint", text::printable(context.endpoint)},
                        {"profile", name(context.profile)},
                        {"dialectObserved", observed_dialect(result)},
                        {"seed", std::to_string(context.seed)},
@@ -349,4 +353,4 @@ std::string to_sarif(const SuiteResult& result, const Catalogue& catalogue,
   return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -10,7 +10,7 @@
 #include "conformance/report/report.h"
 #include "conformance/report/report_sample.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
 using nlohmann::json;
@@ -21,7 +21,7 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 json run_of(const Sample& run, const ReportContext& context = sample_context()) {
-  const json log = json::parse(to_sarif(run.result, fake::catalogue(), context));
+  const json log = json::parse(to_sarif(run.result, test::catalogue(), context));
   EXPECT_EQ(log.at("version"), "2.1.0");
   EXPECT_THAT(log.at("runs"), SizeIs(1));
   return log.at("runs").at(0);
@@ -70,7 +70,7 @@ TEST(Sarif, SaysNothingOfSuppressionsWhereThereAreNone) {
 
 TEST(Sarif, KeepsTheLevelThatAnExpectedFailureWouldHave) {
   const Sample run({{.id = "a",
-                     .verdict = Verdict::kExpectedFailure,
+                     .verdict = run::Verdict::kExpectedFailure,
                      .requirements = "R-SHOULD-1",
                      .baseline = "later"}});
   EXPECT_THAT(told(run_of(run)), ElementsAre("a: R-SHOULD-1 fail warning"));
@@ -93,7 +93,7 @@ TEST(Sarif, HasARuleForEachRequirementThatTheRunCouldBreak) {
 }
 
 TEST(Sarif, NamesARuleThatOnlyAFailureCites) {
-  Sample run({{.id = "a", .verdict = Verdict::kFailed}});
+  Sample run({{.id = "a", .verdict = run::Verdict::kFailed}});
   run.result.cases[0].requirement = "R-MAY-1";
   const json out = run_of(run);
   EXPECT_EQ(out.at("results").at(0).at("ruleIndex"), 1);
@@ -101,12 +101,13 @@ TEST(Sarif, NamesARuleThatOnlyAFailureCites) {
 }
 
 TEST(Sarif, CutsAShortDescriptionBehindItsFirstSentence) {
-  std::vector<LoadError> errors;
-  const Catalogue catalogue = Catalogue::load({"requirements.yaml", R"(requirements:
+  std::vector<scenario::LoadError> errors;
+  const scenario::Catalogue catalogue =
+      scenario::Catalogue::load({"requirements.yaml", R"(requirements:
 - {id: R-MUST-1, level: must, text: "Of `a. b` and 1.5 one. {n} follows.", binds: store,
    section: S, documents: [ga], source: article, observe: o}
 )"},
-                                              errors);
+                                errors);
   const Sample run({{.id = "a"}});
   const json log = json::parse(to_sarif(run.result, catalogue, sample_context()));
   const json& rule = log.at("runs").at(0).at("tool").at("driver").at("rules").at(0);
@@ -124,7 +125,7 @@ TEST(Sarif, PointsAtTheStepAndShowsTheCase) {
   const json physical =
       run_of(every_verdict()).at("results").at(0).at("locations").at(0).at("physicalLocation");
   EXPECT_EQ(physical.at("artifactLocation").at("uri"), "t.yaml");
-  EXPECT_EQ(physical.at("region").at("startLine"), fake::kFirstStepLine);
+  EXPECT_EQ(physical.at("region").at("startLine"), test::kFirstStepLine);
   EXPECT_THAT(physical.at("region").at("snippet").at("text").get<std::string>(),
               HasSubstr("- get: k"));
   EXPECT_EQ(physical.at("contextRegion").at("startLine"), 3);
@@ -135,7 +136,7 @@ TEST(Sarif, PointsAtTheStepAndShowsTheCase) {
 
 TEST(Sarif, WritesPathsAsUris) {
   const auto uri = [](const std::string& file) {
-    Sample run({{.id = "a", .verdict = Verdict::kFailed}});
+    Sample run({{.id = "a", .verdict = run::Verdict::kFailed}});
     run.result.cases[0].position.file = file;
     return run_of(run)
         .at("results")
@@ -204,4 +205,4 @@ TEST(Sarif, HoldsEveryByte) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -12,10 +12,10 @@
 #include "conformance/run/transcript.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::report {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using nlohmann::json;
 using testing::ElementsAre;
@@ -174,7 +174,7 @@ TEST(JunitReport, IsThisTextForARunWithEveryVerdict) {
   Sample run = every_verdict();
   run.result.cases[1].transcript.push_back({.time = 1ms,
                                             .client = "a",
-                                            .direction = Direction::kEvent,
+                                            .direction = run::Direction::kEvent,
                                             .summary = "connected",
                                             .payload_bytes = 0});
   EXPECT_EQ(normalised(to_junit(run.result, catalogue(), context())), kEveryVerdict);
@@ -222,7 +222,7 @@ TEST(JunitReport, KeepsSuitesTogetherWhoseCasesAreApart) {
 
 TEST(JunitReport, NamesTheLevelOfAFailure) {
   const auto type = [](const std::string& requirement, bool strict) -> std::string {
-    const Sample run({{.id = "x", .verdict = Verdict::kFailed, .requirements = requirement}});
+    const Sample run({{.id = "x", .verdict = run::Verdict::kFailed, .requirements = requirement}});
     const auto document = parsed(to_junit(run.result, catalogue(), context(strict)));
     return document.select_node("//failure").node().attribute("type").as_string("none");
   };
@@ -247,11 +247,12 @@ bool is_xml_text(const std::string& text) {
 }
 
 TEST(JunitReport, SurvivesAnyBytes) {
-  for (const Verdict verdict : {Verdict::kFailed, Verdict::kSkipped, Verdict::kLost}) {
+  for (const run::Verdict verdict :
+       {run::Verdict::kFailed, run::Verdict::kSkipped, run::Verdict::kLost}) {
     Sample run({{.id = "x", .verdict = verdict, .message = kBinary, .actual = kBinary}});
     run.cases[0].title = kBinary;
     run.result.cases[0].transcript.push_back(
-        {.time = 1ms, .client = "a", .direction = Direction::kEvent, .summary = kBinary});
+        {.time = 1ms, .client = "a", .direction = run::Direction::kEvent, .summary = kBinary});
     ReportContext strange = context();
     strange.endpoint = kBinary;
     const std::string text = to_junit(run.result, catalogue(), strange);
@@ -338,8 +339,8 @@ TEST(JsonReport, HasTheSignatureOfAFailure) {
 }
 
 TEST(JsonReport, SaysWhatTheBaselineMadeOfACase) {
-  Sample run({{.id = "known", .verdict = Verdict::kExpectedFailure},
-              {.id = "mended", .verdict = Verdict::kFailed}});
+  Sample run({{.id = "known", .verdict = run::Verdict::kExpectedFailure},
+              {.id = "mended", .verdict = run::Verdict::kFailed}});
   run.result.cases[0].baseline = "not yet, T-1";
   run.result.cases[1].unexpected_pass = true;
   run.result.baseline_complaints = {"known.yaml:5: mended passes"};
@@ -372,9 +373,9 @@ TEST(JsonReport, TellsEveryMessageInFull) {
   message.user_properties = {{"k\xff", "one"}, {"k\xff", "two"}};
   Sample run({{.id = "x"}});
   run.result.cases[0].transcript = {
-      make_entry(1500us, "a", Direction::kSent, message),
-      make_entry(2ms, "a", Direction::kReceived, Message{}),
-      {.time = 3ms, .client = "a", .direction = Direction::kEvent, .summary = "connected"}};
+      make_entry(1500us, "a", run::Direction::kSent, message),
+      make_entry(2ms, "a", run::Direction::kReceived, Message{}),
+      {.time = 3ms, .client = "a", .direction = run::Direction::kEvent, .summary = "connected"}};
   const json transcript = report(run)["cases"][0]["transcript"];
   ASSERT_THAT(transcript, SizeIs(3));
   EXPECT_EQ(transcript[0], json::parse(R"({
@@ -390,7 +391,8 @@ TEST(JsonReport, TellsEveryMessageInFull) {
 }
 
 TEST(JsonReport, SurvivesAnyBytes) {
-  Sample run({{.id = "x", .verdict = Verdict::kFailed, .message = kBinary, .actual = kBinary}});
+  Sample run(
+      {{.id = "x", .verdict = run::Verdict::kFailed, .message = kBinary, .actual = kBinary}});
   run.cases[0].title = kBinary;
   const json out = report(run);
   EXPECT_THAT(out["cases"][0]["message"].get<std::string>(),
@@ -403,7 +405,7 @@ std::string summary_of(const std::string& payload, const std::string& topic = "t
   Message message;
   message.topic = topic;
   message.payload = payload;
-  return summarize(message);
+  return run::summarize(message);
 }
 
 TEST(Transcript, ShowsACommandAReplyOrBytes) {
@@ -416,7 +418,7 @@ TEST(Transcript, ShowsACommandAReplyOrBytes) {
 
 TEST(Transcript, NamesTheKeyOfANotification) {
   const Effect effect = set_notification("id", "k", "v");
-  EXPECT_EQ(summarize(std::get<endpoint::MessageReceived>(effect.what).message),
+  EXPECT_EQ(run::summarize(std::get<endpoint::MessageReceived>(effect.what).message),
             R"(NOTIFY SET VALUE "v" of key "k")");
 }
 
@@ -426,26 +428,28 @@ TEST(Transcript, CutsWhatIsLong) {
   EXPECT_LT(summary_of(long_value).size(), 200U);
   Message message;
   message.payload = long_value;
-  const TranscriptEntry entry = make_entry(0ms, "a", Direction::kSent, message);
+  const run::TranscriptEntry entry = make_entry(0ms, "a", run::Direction::kSent, message);
   EXPECT_EQ(entry.payload_bytes, 5000U);
-  EXPECT_EQ(entry.message.payload.size(), kMaxTranscriptPayload);
-  message.payload.resize(kMaxTranscriptPayload);
-  EXPECT_EQ(make_entry(0ms, "a", Direction::kSent, message).message, message);
+  EXPECT_EQ(entry.message.payload.size(), run::kMaxTranscriptPayload);
+  message.payload.resize(run::kMaxTranscriptPayload);
+  EXPECT_EQ(make_entry(0ms, "a", run::Direction::kSent, message).message, message);
 }
 
 TEST(Transcript, MakesOneLineOfAnEntry) {
   Message message;
   message.payload = codec::encode_command({"GET", "k"});
   message.user_properties = {{"__ts", "1:0:\x1b"}};
-  EXPECT_EQ(to_line(make_entry(12'345us, "a", Direction::kSent, message)),
+  EXPECT_EQ(to_line(make_entry(12'345us, "a", run::Direction::kSent, message)),
             R"(    12.345 ms  a    > GET "k"  __ts=1:0:\x1b)");
   message.qos = 0;
-  EXPECT_THAT(to_line(make_entry(0us, "a", Direction::kSent, message)), HasSubstr("  qos=0"));
-  EXPECT_THAT(to_line(make_entry(0us, "a", Direction::kReceived, message)), Not(HasSubstr("qos")));
-  EXPECT_THAT(to_line(make_entry(0us, "a", Direction::kReceived, message)), HasSubstr(" < GET"));
+  EXPECT_THAT(to_line(make_entry(0us, "a", run::Direction::kSent, message)), HasSubstr("  qos=0"));
+  EXPECT_THAT(to_line(make_entry(0us, "a", run::Direction::kReceived, message)),
+              Not(HasSubstr("qos")));
+  EXPECT_THAT(to_line(make_entry(0us, "a", run::Direction::kReceived, message)),
+              HasSubstr(" < GET"));
   EXPECT_EQ(to_line({.time = 1ms, .client = "a", .summary = "connected"}),
             "     1.000 ms  a    * connected");
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::report

@@ -5,7 +5,7 @@
 
 #include "conformance/scenario/scenario_fields.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 // Enough for any case, and for all others that run at the time.
@@ -44,8 +44,8 @@ constexpr std::array kTable = {
                  return of.quota_apart || (of.quota && *of.quota >= kManyKeys);
                }},
 };
-static_assert(kTable.size() == fields::kCapabilities.size());
-static_assert(std::equal(kTable.begin(), kTable.end(), fields::kCapabilities.begin(),
+static_assert(kTable.size() == scenario::fields::kCapabilities.size());
+static_assert(std::equal(kTable.begin(), kTable.end(), scenario::fields::kCapabilities.begin(),
                          [](const Capability& row, std::string_view name) {
                            return row.name == name;
                          }));
@@ -54,7 +54,7 @@ static_assert(std::equal(kTable.begin(), kTable.end(), fields::kCapabilities.beg
 
 std::span<const Capability> all_capabilities() { return kTable; }
 
-std::string missing_capability(const Case& test_case, const Capabilities& offered) {
+std::string missing_capability(const scenario::Case& test_case, const Capabilities& offered) {
   for (const std::string& name : test_case.requires_) {
     for (const Capability& row : kTable) {
       if (row.name != name || row.offered(offered)) continue;
@@ -64,11 +64,11 @@ std::string missing_capability(const Case& test_case, const Capabilities& offere
   return {};
 }
 
-bool disturbs_others(const Case& test_case) {
+bool disturbs_others(const scenario::Case& test_case) {
   return std::any_of(test_case.requires_.begin(), test_case.requires_.end(),
                      [](const std::string& name) {
                        return name == "quota" || name == "packet-limit" || name == "restart";
                      });
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

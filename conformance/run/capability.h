@@ -9,7 +9,7 @@
 #include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 // The largest packet that cases which go to the limit send; they are skipped where the limit is
 // higher.
@@ -27,11 +27,11 @@ struct Capability {
 
 // The first capability that the case needs and the endpoint lacks, and how to provide it; empty
 // when there is none.
-[[nodiscard]] std::string missing_capability(const Case& test_case,
+[[nodiscard]] std::string missing_capability(const scenario::Case& test_case,
                                              const endpoint::Capabilities& offered);
 
 // Does the case fill the endpoint to a limit or restart its broker, so that it belongs on a session
 // of Endpoint::open_quota_session()?
-[[nodiscard]] bool disturbs_others(const Case& test_case);
+[[nodiscard]] bool disturbs_others(const scenario::Case& test_case);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "codec/topics.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 using endpoint::Duration;
 
@@ -145,4 +145,4 @@ Pending* CaseClient::find_request(const codec::Message& message) {
   return found == requests_.end() ? nullptr : &*found;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -14,7 +14,7 @@
 #include "conformance/run/transcript.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 struct Notified {
   codec::Message message;
@@ -91,4 +91,4 @@ class CaseClient {
   bool end_expected_ = false;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -10,7 +10,7 @@
 #include "codec/resp3.h"
 #include "codec/topics.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 using endpoint::Duration;
 
@@ -36,7 +36,7 @@ Problem unexpected_disconnect(const CaseClient& client) {
                            : "connection closed without a DISCONNECT packet"};
 }
 
-CaseClients::CaseClients(const Case& test_case, endpoint::Session& session,
+CaseClients::CaseClients(const scenario::Case& test_case, endpoint::Session& session,
                          const RunSettings& settings, std::string tag,
                          std::vector<TranscriptEntry>& transcript)
     : case_(test_case),
@@ -45,9 +45,10 @@ CaseClients::CaseClients(const Case& test_case, endpoint::Session& session,
       start_(session.clock().now()),
       transcript_(transcript) {}
 
-const ClientSpec& CaseClients::spec_of(const std::string& name) const {
-  const auto found = std::find_if(case_.clients.begin(), case_.clients.end(),
-                                  [&](const ClientSpec& spec) { return spec.name == name; });
+const scenario::ClientSpec& CaseClients::spec_of(const std::string& name) const {
+  const auto found =
+      std::find_if(case_.clients.begin(), case_.clients.end(),
+                   [&](const scenario::ClientSpec& spec) { return spec.name == name; });
   FENCEPOST_CHECK(found != case_.clients.end());  // the loader has checked the names
   return *found;
 }
@@ -68,7 +69,7 @@ Result<CaseClient*, Problem> CaseClients::get(const std::string& name) {
 }
 
 MaybeProblem CaseClients::connect(const std::string& name) {
-  const ClientSpec& spec = spec_of(name);
+  const scenario::ClientSpec& spec = spec_of(name);
   const std::string id = client_id(spec.same_id_as.empty() ? name : spec.same_id_as);
   if (auto problem = let_go(name)) return problem;
   for (const auto& [other, client] : clients_) {
@@ -185,4 +186,4 @@ std::vector<Duration> CaseClients::close() {
   return std::move(round_trips_);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -15,7 +15,7 @@
 #include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 // What an error of the endpoint means for the case: a connection that is gone, a subscription that
 // was granted with too low a QoS, or trouble that says nothing about the store, such as a
@@ -28,8 +28,9 @@ namespace fencepost::conformance {
 class CaseClients {
  public:
   // `tag` tells this case from the others of the run. All references must outlive the object.
-  CaseClients(const Case& test_case, endpoint::Session& session, const RunSettings& settings,
-              std::string tag, std::vector<TranscriptEntry>& transcript);
+  CaseClients(const scenario::Case& test_case, endpoint::Session& session,
+              const RunSettings& settings, std::string tag,
+              std::vector<TranscriptEntry>& transcript);
 
   // The client of that name, connected when it is not yet.
   [[nodiscard]] Result<CaseClient*, Problem> get(const std::string& name);
@@ -56,13 +57,13 @@ class CaseClients {
   [[nodiscard]] std::vector<endpoint::Duration> close();
 
  private:
-  [[nodiscard]] const ClientSpec& spec_of(const std::string& name) const;
+  [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
   [[nodiscard]] static MaybeProblem check_leftovers(CaseClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);
   void note_round_trips(const CaseClient& client);
 
-  const Case& case_;
+  const scenario::Case& case_;
   endpoint::Session& session_;
   std::string id_prefix_;
   endpoint::Duration start_;
@@ -72,4 +73,4 @@ class CaseClients {
   std::vector<endpoint::Duration> round_trips_;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -19,7 +19,7 @@
 #include "endpoint/packet_size.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 using codec::Message;
@@ -56,7 +56,8 @@ std::string requirement_of(codec::Divergence divergence) {
 
 class CaseRunner {
  public:
-  CaseRunner(const Case& test_case, endpoint::Session& session, const RunSettings& settings)
+  CaseRunner(const scenario::Case& test_case, endpoint::Session& session,
+             const RunSettings& settings)
       : case_(test_case),
         session_(session),
         clock_(session.clock()),
@@ -110,8 +111,8 @@ class CaseRunner {
   }
 
   // What the first word of an expression stands for when it is not a saved timestamp.
-  [[nodiscard]] std::uint64_t base_wall_ms(const TimestampExpression& expression) const {
-    if (expression.base != kSkewLimit) return store_wall_ms();
+  [[nodiscard]] std::uint64_t base_wall_ms(const scenario::TimestampExpression& expression) const {
+    if (expression.base != scenario::kSkewLimit) return store_wall_ms();
     if (expression.offset_ms < 0) return not_negative(store_clock_.last_accepted_ms(our_wall_ms()));
     const std::int64_t latest_ms = our_wall_ms() + settings_.way_allowance.count();
     return not_negative(store_clock_.first_refused_ms(latest_ms) - 1);
@@ -126,13 +127,13 @@ class CaseRunner {
   }
 
   // The text of a timestamp; nothing when the request has none.
-  Result<std::optional<std::string>, Problem> timestamp_text(const TimestampSpec& spec,
+  Result<std::optional<std::string>, Problem> timestamp_text(const scenario::TimestampSpec& spec,
                                                              const CaseClient& from) {
-    if (std::holds_alternative<NoTimestamp>(spec)) return std::optional<std::string>();
-    if (const auto* literal = std::get_if<LiteralTimestamp>(&spec)) {
+    if (std::holds_alternative<scenario::NoTimestamp>(spec)) return std::optional<std::string>();
+    if (const auto* literal = std::get_if<scenario::LiteralTimestamp>(&spec)) {
       return std::optional(literal->text);
     }
-    const auto& expression = std::get<TimestampExpression>(spec);
+    const auto& expression = std::get<scenario::TimestampExpression>(spec);
     const bool unmodified = expression.offset_ms == 0 && expression.counter_offset == 0 &&
                             !expression.counter && !expression.node;
     if (unmodified && saved_.contains(expression.base)) {
@@ -145,10 +146,10 @@ class CaseRunner {
     return std::optional(hlc::format(*value));
   }
 
-  Result<Message, Problem> make_message(const RequestStep& step, CaseClient& from) {
+  Result<Message, Problem> make_message(const scenario::RequestStep& step, CaseClient& from) {
     Message message;
     message.topic =
-        step.topic ? resolve(*step.topic, key_prefix_) : std::string(codec::kRequestTopic);
+        step.topic ? judge::resolve(*step.topic, key_prefix_) : std::string(codec::kRequestTopic);
     message.qos = step.qos;
     message.retain = step.retain;
     message.content_type = step.content_type;
@@ -156,14 +157,16 @@ class CaseRunner {
     message.expiry_seconds = step.expiry_seconds;
     message.user_properties = step.user_properties;
     if (!step.no_response_topic) {
-      message.response_topic =
-          step.response_topic ? resolve(*step.response_topic, key_prefix_) : from.response_topic();
+      message.response_topic = step.response_topic
+                                   ? judge::resolve(*step.response_topic, key_prefix_)
+                                   : from.response_topic();
     }
     if (!step.no_correlation) {
-      message.correlation_data = step.correlation ? resolve(*step.correlation, key_prefix_)
+      message.correlation_data = step.correlation ? judge::resolve(*step.correlation, key_prefix_)
                                                   : random_bytes(kCorrelationBytes);
     }
-    const auto add = [&](std::string_view name, const TimestampSpec& spec) -> MaybeProblem {
+    const auto add = [&](std::string_view name,
+                         const scenario::TimestampSpec& spec) -> MaybeProblem {
       auto text = timestamp_text(spec, from);
       if (!text) return text.error();
       if (*text) message.user_properties.emplace_back(name, **text);
@@ -176,12 +179,12 @@ class CaseRunner {
   }
 
   // Comes last, as the payload may have to fill the packet.
-  MaybeProblem add_payload(const RequestStep& step, std::optional<std::uint32_t> limit,
+  MaybeProblem add_payload(const scenario::RequestStep& step, std::optional<std::uint32_t> limit,
                            Message& message) {
     const auto filling = filling_in(step.payload);
     const auto size_with = [&](const std::string& bytes) {
       if (filling) fillings_[filling->excess] = bytes;
-      message.payload = resolve(step.payload, key_prefix_, fillings_);
+      message.payload = judge::resolve(step.payload, key_prefix_, fillings_);
       return endpoint::publish_packet_size(message);
     };
     if (!filling) {
@@ -192,7 +195,7 @@ class CaseRunner {
                                             "endpoint takes at most {}",
                                             size, *limit)};
     }
-    const auto bytes = packet_filling({limit.value_or(0), filling->excess}, size_with);
+    const auto bytes = scenario::packet_filling({limit.value_or(0), filling->excess}, size_with);
     if (!limit || !bytes) {
       return Problem{.verdict = Verdict::kInconclusive,
                      .message = limit ? bytes.error() : "the broker names no limit for packets"};
@@ -203,20 +206,20 @@ class CaseRunner {
 
   // A request that is under way.
   struct Sent {
-    const RequestStep* step;
+    const scenario::RequestStep* step;
     CaseClient* from;
     Pending* pending;
     Message message;
     std::int64_t sent_ms;  // our wall clock at that time
   };
 
-  Result<Sent, Problem> send(const RequestStep& step) {
+  Result<Sent, Problem> send(const scenario::RequestStep& step) {
     auto from = clients_.get(step.client);
     if (!from) return fail(from.error());
     auto message = make_message(step, **from);
     if (!message) return fail(message.error());
-    for (const BytesSpec& key : step.written_keys) {
-      written_keys_.push_back(resolve(key, key_prefix_, fillings_));
+    for (const scenario::BytesSpec& key : step.written_keys) {
+      written_keys_.push_back(judge::resolve(key, key_prefix_, fillings_));
     }
     if (const std::string* token = message->property(codec::kTokenProperty)) note_token(*token);
     largest_payload_ = std::max(largest_payload_, message->payload.size());
@@ -228,7 +231,7 @@ class CaseRunner {
   }
 
   // Our wall clock when the request was sent and when its reply had come.
-  [[nodiscard]] Exchange exchange_of(const Sent& sent) const {
+  [[nodiscard]] judge::Interval exchange_of(const Sent& sent) const {
     const Duration passed = clock_.now() - sent.pending->replied;  // first, so that it is too short
     return {.sent_ms = sent.sent_ms,
             .received_ms = our_wall_ms() - std::chrono::floor<milliseconds>(passed).count()};
@@ -255,10 +258,11 @@ class CaseRunner {
   }
 
   template <typename Kind>
-  static bool expects(const RequestStep& step) {
-    return std::any_of(
-        step.expect.outcomes.begin(), step.expect.outcomes.end(),
-        [](const Outcome& outcome) { return std::holds_alternative<Kind>(outcome.what); });
+  static bool expects(const scenario::RequestStep& step) {
+    return std::any_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
+                       [](const scenario::Outcome& outcome) {
+                         return std::holds_alternative<Kind>(outcome.what);
+                       });
   }
 
   // Silence and disconnection: a probe sent after the request shows which it is.
@@ -272,14 +276,14 @@ class CaseRunner {
         reply_timeout());
     if (sent.pending->reply) return judge_reply(sent);
     if (from.disconnected()) {
-      if (!expects<Disconnection>(*sent.step)) return unexpected_disconnect(from);
+      if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
       from.expect_end();
-      return record_open<Disconnection>(sent);
+      return record_open<scenario::Disconnection>(sent);
     }
     const bool silent = sent.pending->refused || (probe_pending != nullptr && probe_pending->reply);
-    if (silent && expects<NoReply>(*sent.step)) {
+    if (silent && expects<scenario::NoReply>(*sent.step)) {
       sent.pending->closed = forbids_replies(*sent.step);
-      return record_open<NoReply>(sent);
+      return record_open<scenario::NoReply>(sent);
     }
     return Problem{.message = silent ? "the client stayed connected and got no reply"
                                      : "neither this request nor the next one was answered",
@@ -290,30 +294,30 @@ class CaseRunner {
   }
 
   // Would any reply, however late, be wrong?
-  static bool forbids_replies(const RequestStep& step) {
+  static bool forbids_replies(const scenario::RequestStep& step) {
     return std::all_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
-                       [](const Outcome& outcome) {
-                         return std::holds_alternative<NoReply>(outcome.what) ||
-                                std::holds_alternative<Disconnection>(outcome.what);
+                       [](const scenario::Outcome& outcome) {
+                         return std::holds_alternative<scenario::NoReply>(outcome.what) ||
+                                std::holds_alternative<scenario::Disconnection>(outcome.what);
                        });
   }
 
   template <typename Kind>
   MaybeProblem record_open(const Sent& sent) {
-    for (const Outcome& outcome : sent.step->expect.outcomes) {
+    for (const scenario::Outcome& outcome : sent.step->expect.outcomes) {
       if (std::holds_alternative<Kind>(outcome.what)) note_open_point(*sent.step, outcome);
     }
     return std::nullopt;
   }
 
-  void note_open_point(const RequestStep& step, const Outcome& outcome) {
+  void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome) {
     if (!step.expect.open) return;
     const std::string& id =
         step.expect.cites.empty() ? case_.requirements.front() : step.expect.cites;
     result_.open_points.emplace_back(id, outcome.name);
   }
 
-  [[nodiscard]] ReplyContext context_of(const Sent& sent) const {
+  [[nodiscard]] judge::ReplyContext context_of(const Sent& sent) const {
     return {.verb = codec::verb_of(sent.message.payload),
             .profile = settings_.profile,
             .key_prefix = key_prefix_,
@@ -325,7 +329,7 @@ class CaseRunner {
   }
 
   MaybeProblem await_reply(const Sent& sent) {
-    if (expects<NoReply>(*sent.step) || expects<Disconnection>(*sent.step)) {
+    if (expects<scenario::NoReply>(*sent.step) || expects<scenario::Disconnection>(*sent.step)) {
       return await_non_reply(sent);
     }
     CaseClient& from = *sent.from;
@@ -345,7 +349,7 @@ class CaseRunner {
   }
 
   MaybeProblem judge_reply(const Sent& sent) {
-    const RequestStep& step = *sent.step;
+    const scenario::RequestStep& step = *sent.step;
     const Message& reply = *sent.pending->reply;
     if (!step.mark.empty()) marks_[step.mark].replied = sent.pending->replied;
     MaybeProblem late = check_window(step, sent.pending->replied);
@@ -374,7 +378,7 @@ class CaseRunner {
   }
 
   // A reply that came after the evidence window fails nothing.
-  MaybeProblem check_window(const RequestStep& step, Duration replied) const {
+  MaybeProblem check_window(const scenario::RequestStep& step, Duration replied) const {
     if (!step.expect.before) return std::nullopt;
     const Duration limit = time_of(*step.expect.before);
     if (replied < limit) return std::nullopt;
@@ -390,19 +394,19 @@ class CaseRunner {
   }
 
   MaybeProblem judge_payload(const Sent& sent, const Message& reply) {
-    const Expectation& expect = sent.step->expect;
-    const ReplyContext context = context_of(sent);
+    const scenario::Expectation& expect = sent.step->expect;
+    const judge::ReplyContext context = context_of(sent);
     if (expect.outcomes.empty()) {
       const auto decoded = codec::decode_reply(reply.payload);
       if (decoded) return std::nullopt;
       return Problem{.message = "the reply is not well formed: " + codec::describe(decoded.error()),
                      .expected = "a reply of the protocol",
-                     .actual = describe_reply(reply.payload)};
+                     .actual = judge::describe_reply(reply.payload)};
     }
-    const Exchanged exchanged{.expected = expect.outcomes,
-                              .request = sent.message,
-                              .reply = reply,
-                              .when = exchange_of(sent)};
+    const judge::JudgedReply exchanged{.expected = expect.outcomes,
+                                       .request = sent.message,
+                                       .reply = reply,
+                                       .when = exchange_of(sent)};
     const auto match = match_reply(expect.outcomes, reply.payload, context);
     if (!match) {
       auto doubt = doubt_about_clock(exchanged, store_clock_);
@@ -410,7 +414,7 @@ class CaseRunner {
       return Problem{.verdict = Verdict::kInconclusive,
                      .message = std::move(*doubt),
                      .expected = expected_text(sent),
-                     .actual = describe_reply(reply.payload)};
+                     .actual = judge::describe_reply(reply.payload)};
     }
     note_version(exchanged, store_clock_);
     if (match->form) result_.forms.push_back(*match->form);
@@ -419,19 +423,19 @@ class CaseRunner {
   }
 
   // The right reply in the wrong dialect deserves to be called that.
-  Problem unmatched_reply(const Expectation& expect, std::string_view payload,
-                          const ReplyContext& context) {
+  Problem unmatched_reply(const scenario::Expectation& expect, std::string_view payload,
+                          const judge::ReplyContext& context) {
     Problem problem{.message = "the reply is not the expected one",
                     .expected = describe(expect.outcomes, context),
-                    .actual = describe_reply(payload)};
-    ReplyContext either = context;
+                    .actual = judge::describe_reply(payload)};
+    judge::ReplyContext either = context;
     either.profile = codec::Profile::kAuto;
     const auto match = match_reply(expect.outcomes, payload, either);
     if (match && match->form) blame_dialect(*match->form, "reply", problem);
     return problem;
   }
 
-  void blame_dialect(const SeenForm& form, const char* what, Problem& problem) {
+  void blame_dialect(const judge::SeenForm& form, const char* what, Problem& problem) {
     result_.forms.push_back(form);
     problem.message =
         fmt::format("the {} has the form of the {} dialect, and this run judges by the {} one",
@@ -443,7 +447,7 @@ class CaseRunner {
 
   MaybeProblem run_steps() {
     for (std::size_t i = 0; i < case_.steps.size(); ++i) {
-      const Step& step = case_.steps[i];
+      const scenario::Step& step = case_.steps[i];
       result_.step = i + 1;
       result_.position = step.position;
       MaybeProblem problem = std::visit([this](const auto& what) { return run(what); }, step.what);
@@ -453,15 +457,15 @@ class CaseRunner {
     return std::nullopt;
   }
 
-  MaybeProblem run(const RequestStep& step) {
+  MaybeProblem run(const scenario::RequestStep& step) {
     const auto sent = send(step);
     if (!sent) return sent.error();
     return await_reply(*sent);
   }
 
-  MaybeProblem run(const PipelineStep& step) {
+  MaybeProblem run(const scenario::PipelineStep& step) {
     std::vector<Sent> all;
-    for (const RequestStep& request : step.requests) {
+    for (const scenario::RequestStep& request : step.requests) {
       auto sent = send(request);
       if (!sent) return sent.error();
       all.push_back(std::move(*sent));
@@ -472,7 +476,7 @@ class CaseRunner {
     return std::nullopt;
   }
 
-  MaybeProblem run(const NotificationStep& step) {
+  MaybeProblem run(const scenario::NotificationStep& step) {
     auto observer = clients_.get(step.client);
     if (!observer) return observer.error();
     std::deque<Notified>& queue = (*observer)->notifications();
@@ -494,8 +498,8 @@ class CaseRunner {
     return problem;
   }
 
-  [[nodiscard]] std::string describe_notification(const NotificationStep& step) const {
-    const std::string key = resolve(step.key, key_prefix_, fillings_);
+  [[nodiscard]] std::string describe_notification(const scenario::NotificationStep& step) const {
+    const std::string key = judge::resolve(step.key, key_prefix_, fillings_);
     std::vector<std::string> forms;
     for (const std::string& payload : notification_payloads(step)) {
       if (std::find(forms.begin(), forms.end(), escape(payload, 300)) == forms.end()) {
@@ -505,9 +509,10 @@ class CaseRunner {
     return fmt::format("{} for key \"{}\"", fmt::join(forms, "  or  "), escape(key, 100));
   }
 
-  [[nodiscard]] std::vector<std::string> notification_payloads(const NotificationStep& step) const {
+  [[nodiscard]] std::vector<std::string> notification_payloads(
+      const scenario::NotificationStep& step) const {
     std::vector<std::string> out;
-    const std::string value = step.value ? resolve(*step.value, key_prefix_, fillings_) : "";
+    const std::string value = step.value ? judge::resolve(*step.value, key_prefix_, fillings_) : "";
     for (const codec::DialectId id : codec::dialects_of(settings_.profile)) {
       std::string payload;
       codec::append_notification(payload, {.operation = step.operation, .value = value},
@@ -517,9 +522,9 @@ class CaseRunner {
     return out;
   }
 
-  MaybeProblem judge_notification(const NotificationStep& step, const Notified& notified,
+  MaybeProblem judge_notification(const scenario::NotificationStep& step, const Notified& notified,
                                   const std::string& expected) {
-    const std::string key = resolve(step.key, key_prefix_, fillings_);
+    const std::string key = judge::resolve(step.key, key_prefix_, fillings_);
     const auto decoded = codec::decode_notification(notified.message.payload);
     const std::string actual = fmt::format(
         "{} for key \"{}\"", escape(notified.message.payload, 300), escape(notified.key, 100));
@@ -532,7 +537,7 @@ class CaseRunner {
     const bool wrong_form = decoded->form && std::find(dialects.begin(), dialects.end(),
                                                        *decoded->form) == dialects.end();
     const bool wrong_value =
-        step.value && decoded->value != resolve(*step.value, key_prefix_, fillings_);
+        step.value && decoded->value != judge::resolve(*step.value, key_prefix_, fillings_);
     if (wrong_form && !wrong_value) {
       Problem problem{.message = {}, .expected = expected, .actual = actual};
       blame_dialect({codec::Divergence::kDeleteOperation, *decoded->form}, "notification", problem);
@@ -555,14 +560,14 @@ class CaseRunner {
                      .expected = "retain 0",
                      .actual = "retain 1"};
     }
-    const Expectation properties{.content_type = step.content_type};
+    const scenario::Expectation properties{.content_type = step.content_type};
     if (auto problem = check_properties(properties, notified.message)) return problem;
     return check_timestamp(step.timestamp, {}, notified.message, saved_);
   }
 
   // Proves that nothing has arrived for `step.client`: the notification of a key that only this
   // step uses must be the next thing that does.
-  MaybeProblem run(const SilenceStep& step) {
+  MaybeProblem run(const scenario::SilenceStep& step) {
     auto observer = clients_.get(step.client);
     if (!observer) return observer.error();
     auto writer = clients_.get(step.writer);
@@ -596,15 +601,15 @@ class CaseRunner {
 
   // Sends a request of the suite's own and wants it to succeed.
   MaybeProblem command(CaseClient& from, const std::vector<std::string_view>& arguments) {
-    RequestStep step;
+    scenario::RequestStep step;
     step.client = from.name();
-    step.payload = {LiteralBytes{codec::encode_command(arguments)}};
-    if (arguments.front() == "SET") step.timestamp = TimestampExpression{.base = "now"};
-    step.expect.outcomes = {{PlainReply{codec::ReplyKind::kOk}}};
+    step.payload = {scenario::LiteralBytes{codec::encode_command(arguments)}};
+    if (arguments.front() == "SET") step.timestamp = scenario::TimestampExpression{.base = "now"};
+    step.expect.outcomes = {{scenario::PlainReply{codec::ReplyKind::kOk}}};
     return run(step);
   }
 
-  [[nodiscard]] Duration time_of(const TimePoint& point) const {
+  [[nodiscard]] Duration time_of(const scenario::TimePoint& point) const {
     const auto mark = marks_.find(point.mark);
     FENCEPOST_CHECK(mark != marks_.end());  // the loader has checked the names
     const Duration base =
@@ -612,29 +617,31 @@ class CaseRunner {
     return base + point.offset;
   }
 
-  MaybeProblem run(const WaitStep& step) {
+  MaybeProblem run(const scenario::WaitStep& step) {
     const WorkPause pause(settings_.places);
     clock_.wait_until(step.until ? time_of(*step.until) : clock_.now() + *step.duration);
     return std::nullopt;
   }
 
-  MaybeProblem run(const ConnectStep& step) { return clients_.connect(step.client); }
+  MaybeProblem run(const scenario::ConnectStep& step) { return clients_.connect(step.client); }
 
-  MaybeProblem run(const DisconnectStep& step) {
+  MaybeProblem run(const scenario::DisconnectStep& step) {
     return clients_.disconnect(step.client, step.drop);
   }
 
-  MaybeProblem run(const RestartStep& /*step*/) { return clients_.restart_broker(reply_timeout()); }
+  MaybeProblem run(const scenario::RestartStep& /*step*/) {
+    return clients_.restart_broker(reply_timeout());
+  }
 
-  MaybeProblem run(const SubscribeStep& step) {
+  MaybeProblem run(const scenario::SubscribeStep& step) {
     auto found = clients_.get(step.client);
     if (!found) return found.error();
-    const auto done = (*found)->raw().subscribe(resolve(step.filter, key_prefix_));
+    const auto done = (*found)->raw().subscribe(judge::resolve(step.filter, key_prefix_));
     if (!done) return lost(done.error());
     return std::nullopt;
   }
 
-  MaybeProblem run(const FillQuotaStep& step) {
+  MaybeProblem run(const scenario::FillQuotaStep& step) {
     auto found = clients_.get(step.client);
     if (!found) return found.error();
     const std::size_t most = settings_.quota.value_or(0) + 1;
@@ -655,9 +662,9 @@ class CaseRunner {
   }
 
   // Writes keys [first, last) without waiting in between, then looks at the replies.
-  MaybeProblem fill_window(const FillQuotaStep& step, CaseClient& from, std::size_t first,
+  MaybeProblem fill_window(const scenario::FillQuotaStep& step, CaseClient& from, std::size_t first,
                            std::size_t last, bool& refused) {
-    std::vector<RequestStep> requests;
+    std::vector<scenario::RequestStep> requests;
     for (std::size_t i = first; i < last; ++i) {
       requests.push_back(write_of_new_key(from.name(), numbered(step.key, i), "v"));
     }
@@ -672,24 +679,25 @@ class CaseRunner {
   }
 
   // A SET that is carried out, or refused because of the quota.
-  static RequestStep write_of_new_key(const std::string& client, const std::string& key,
-                                      const std::string& value) {
-    RequestStep request;
+  static scenario::RequestStep write_of_new_key(const std::string& client, const std::string& key,
+                                                const std::string& value) {
+    scenario::RequestStep request;
     request.client = client;
-    request.payload = {
-        CommandBytes{{{LiteralBytes{"SET"}}, {KeyBytes{key, ""}}, {LiteralBytes{value}}}}};
-    request.timestamp = TimestampExpression{.base = "now"};
-    request.written_keys = {{KeyBytes{key, ""}}};
-    request.expect.outcomes = {{PlainReply{codec::ReplyKind::kOk}},
-                               {ErrorReply{codec::ErrorCode::kQuotaExceeded}}};
+    request.payload = {scenario::CommandBytes{{{scenario::LiteralBytes{"SET"}},
+                                               {scenario::KeyBytes{key, ""}},
+                                               {scenario::LiteralBytes{value}}}}};
+    request.timestamp = scenario::TimestampExpression{.base = "now"};
+    request.written_keys = {{scenario::KeyBytes{key, ""}}};
+    request.expect.outcomes = {{scenario::PlainReply{codec::ReplyKind::kOk}},
+                               {scenario::ErrorReply{codec::ErrorCode::kQuotaExceeded}}};
     return request;
   }
 
   // Sends all requests, then looks at the replies; `seen` is told of each that is as expected.
   template <typename Seen>
-  MaybeProblem exchange_window(const std::vector<RequestStep>& requests, Seen seen) {
+  MaybeProblem exchange_window(const std::vector<scenario::RequestStep>& requests, Seen seen) {
     std::vector<Sent> all;
-    for (const RequestStep& request : requests) {
+    for (const scenario::RequestStep& request : requests) {
       auto sent = send(request);
       if (!sent) return sent.error();
       all.push_back(std::move(*sent));
@@ -701,7 +709,7 @@ class CaseRunner {
     return std::nullopt;
   }
 
-  MaybeProblem run(const WriteManyStep& step) {
+  MaybeProblem run(const scenario::WriteManyStep& step) {
     auto found = clients_.get(step.client);
     if (!found) return found.error();
     std::vector<std::string> versions;
@@ -731,9 +739,9 @@ class CaseRunner {
 
   static std::string value_of(const std::string& key) { return "value of " + key; }
 
-  MaybeProblem write_window(const WriteManyStep& step, Window keys,
+  MaybeProblem write_window(const scenario::WriteManyStep& step, Window keys,
                             std::vector<std::string>& versions) {
-    std::vector<RequestStep> requests;
+    std::vector<scenario::RequestStep> requests;
     for (std::size_t i = keys.first; i < keys.last; ++i) {
       const std::string key = numbered(step.key, i);
       requests.push_back(write_of_new_key(step.client, key, value_of(key)));
@@ -751,21 +759,23 @@ class CaseRunner {
                                           step.keys, keys.last)};
   }
 
-  MaybeProblem read_window(const WriteManyStep& step, Window keys,
+  MaybeProblem read_window(const scenario::WriteManyStep& step, Window keys,
                            std::vector<std::string>& versions) {
     SavedTimestamps others = saved_;
-    std::vector<RequestStep> requests;
+    std::vector<scenario::RequestStep> requests;
     for (std::size_t i = keys.first; i < keys.last; ++i) {
       const std::string key = numbered(step.key, i);
-      RequestStep request;
+      scenario::RequestStep request;
       request.client = step.client;
-      request.payload = {CommandBytes{{{LiteralBytes{"GET"}}, {KeyBytes{key, ""}}}}};
-      request.timestamp = NoTimestamp{};
-      request.token = NoTimestamp{};
-      request.expect.outcomes = {{ValueReply{{LiteralBytes{value_of(key) + step.ending}}}}};
+      request.payload = {
+          scenario::CommandBytes{{{scenario::LiteralBytes{"GET"}}, {scenario::KeyBytes{key, ""}}}}};
+      request.timestamp = scenario::NoTimestamp{};
+      request.token = scenario::NoTimestamp{};
+      request.expect.outcomes = {
+          {scenario::ValueReply{{scenario::LiteralBytes{value_of(key) + step.ending}}}}};
       if (const auto version = hlc::parse(versions[i])) {
         saved_[key] = {.value = *version, .text = versions[i]};
-        request.expect.timestamp = TimestampCheck{.equals = key};
+        request.expect.timestamp = scenario::TimestampCheck{.equals = key};
       }
       requests.push_back(std::move(request));
     }
@@ -801,11 +811,11 @@ class CaseRunner {
     return std::max(hlc::Timestamp{wall_ms, 0, "fencepost"}, newest_token_);
   }
 
-  const Case& case_;
+  const scenario::Case& case_;
   endpoint::Session& session_;
   endpoint::Clock& clock_;
   const RunSettings& settings_;
-  StoreClock store_clock_;
+  judge::StoreClock store_clock_;
   std::mt19937_64 random_;
   std::string case_tag_;
   std::string key_prefix_;
@@ -814,7 +824,7 @@ class CaseRunner {
   SavedTimestamps saved_;
   std::map<std::string, Mark> marks_;
   std::vector<std::string> written_keys_;
-  Fillings fillings_;
+  judge::Fillings fillings_;
   std::size_t largest_payload_ = 0;  // that this case has sent
   bool fenced_ = false;
   hlc::Timestamp newest_token_;  // that was legal when it was sent
@@ -843,9 +853,9 @@ std::string_view name(Verdict verdict) {
   return "unknown";
 }
 
-CaseResult run_case(const Case& test_case, endpoint::Session& session,
+CaseResult run_case(const scenario::Case& test_case, endpoint::Session& session,
                     const RunSettings& settings) {
   return CaseRunner(test_case, session, settings).run();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -16,7 +16,7 @@
 #include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 enum class Verdict {
   kPassed,
@@ -36,7 +36,7 @@ struct RunSettings {
   std::uint64_t seed = 0;                                        // of everything random
   double timeout_scale = 1.0;                                    // factor of every time limit
   std::int64_t clock_offset_ms = 0;  // what to add to the session's clock to estimate the store's
-  ClockBounds clock_bounds{-1, 1};   // what is certain of it
+  judge::ClockBounds clock_bounds{-1, 1};  // what is certain of it
   // How long a request may be under way to the store before `skew-limit + 1ms` is no longer so far
   // ahead of the store's clock for sure.
   std::chrono::milliseconds way_allowance{100};
@@ -46,7 +46,7 @@ struct RunSettings {
 };
 
 struct CaseResult {
-  const Case* test_case = nullptr;
+  const scenario::Case* test_case = nullptr;
   Verdict verdict = Verdict::kNotRun;
   // Of whatever is not a pass: which rule, where, and why.
   std::string requirement{};
@@ -57,11 +57,11 @@ struct CaseResult {
   std::string baseline{};   // what the baseline says of this case, when it does: reason and ticket
   bool unexpected_pass = false;  // failed, because the baseline says that it fails and it does not
   std::size_t step = 0;          // from 1; 0 when no step is to blame
-  Position position{};
+  scenario::Position position{};
   std::chrono::microseconds duration{0};  // wall time
   std::vector<TranscriptEntry> transcript{};
   std::vector<endpoint::Duration> round_trips{};
-  std::vector<SeenForm> forms{};
+  std::vector<judge::SeenForm> forms{};
   std::vector<std::pair<std::string, std::string>> open_points{};  // requirement id, outcome seen
   // Of a lost case alone: what is still to be removed, if the endpoint turns out to be alive.
   WrittenKeys left_behind{};
@@ -70,7 +70,7 @@ struct CaseResult {
 // The session's clock decides how long waits take. Removes what the case has written, if the
 // settings say so and unless the case is lost: nobody knows then whether there is somebody to ask.
 // Thread safe as far as the session is.
-[[nodiscard]] CaseResult run_case(const Case& test_case, endpoint::Session& session,
+[[nodiscard]] CaseResult run_case(const scenario::Case& test_case, endpoint::Session& session,
                                   const RunSettings& settings);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

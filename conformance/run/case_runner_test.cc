@@ -13,7 +13,7 @@
 #include "conformance/testing/fake_endpoint.h"
 #include "endpoint/in_process.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -22,7 +22,7 @@ using codec::Message;
 using codec::Verb;
 using endpoint::Disconnected;
 using endpoint::PublishRefused;
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -123,14 +123,15 @@ TEST(CaseRunnerReference, PassesEveryKindOfStepAndExpectation) {
     given.quota = 5;
     for (const Good& good : kGood) {
       SCOPED_TRACE(good.name + ", " + std::string(codec::dialect(dialect).name));
-      const Case test_case = case_of({.more = good.more, .steps = good.steps});
+      const scenario::Case test_case = case_of({.more = good.more, .steps = good.steps});
       EXPECT_EQ(told(run_on(*endpoint, test_case, given)), "passed");
     }
   }
 }
 
 TEST(CaseRunnerReference, PassesUnderTheProfileOfItsDialectOnly) {
-  const Case test_case = case_of({.more = kGood.front().more, .steps = kGood.front().steps});
+  const scenario::Case test_case =
+      case_of({.more = kGood.front().more, .steps = kGood.front().steps});
   for (const DialectId spoken : codec::kDialects) {
     for (const DialectId judged : codec::kDialects) {
       const auto endpoint = reference_endpoint(spoken);
@@ -149,7 +150,8 @@ TEST(CaseRunnerReference, PassesUnderTheProfileOfItsDialectOnly) {
 }
 
 TEST(CaseRunnerReference, ReportsTheFormsThatItSaw) {
-  const Case test_case = case_of({.more = kGood.front().more, .steps = kGood.front().steps});
+  const scenario::Case test_case =
+      case_of({.more = kGood.front().more, .steps = kGood.front().steps});
   const auto endpoint = reference_endpoint(DialectId::kDocumented);
   EXPECT_THAT(run_on(*endpoint, test_case).forms,
               ElementsAre(Pair(codec::Divergence::kSetNotApplied, DialectId::kDocumented),
@@ -157,7 +159,8 @@ TEST(CaseRunnerReference, ReportsTheFormsThatItSaw) {
 }
 
 TEST(CaseRunnerReference, SeesAMessageOnATopicThatAStepSubscribedTo) {
-  const Case test_case = case_of({.more = "clients: {a: {}, b: {subscribes: false}}", .steps = R"(
+  const scenario::Case test_case =
+      case_of({.more = "clients: {a: {}, b: {subscribes: false}}", .steps = R"(
 - subscribe: {client: b, filter: "x/+"}
 - send: {topic: "x/y", payload: "hello", correlation: none, response_topic: none}
   expect: none
@@ -169,7 +172,8 @@ TEST(CaseRunnerReference, SeesAMessageOnATopicThatAStepSubscribedTo) {
 }
 
 TEST(CaseRunnerReference, RecordsRoundTripsAndATranscript) {
-  const Case test_case = case_of({.steps = "- set: {key: k, value: \"one\"}\n  expect: ok"});
+  const scenario::Case test_case =
+      case_of({.steps = "- set: {key: k, value: \"one\"}\n  expect: ok"});
   const CaseResult result = run_on(*reference_endpoint(), test_case);
   EXPECT_THAT(result.round_trips, SizeIs(1));
   ASSERT_THAT(result.transcript, SizeIs(3));  // the clean-up is not part of the case
@@ -192,7 +196,7 @@ struct Wrong {
   std::string verdict;  // as told() tells it
 };
 
-void check_wrong(const Case& test_case, const std::vector<Wrong>& table) {
+void check_wrong(const scenario::Case& test_case, const std::vector<Wrong>& table) {
   EXPECT_EQ(told(reference_store(), test_case), "passed");
   for (const Wrong& wrong : table) EXPECT_EQ(told(wrong.behaviour, test_case), wrong.verdict);
 }
@@ -237,7 +241,7 @@ TEST(CaseRunnerWrongReply, NamesThePlaceOfTheStep) {
 }
 
 TEST(CaseRunnerWrongReply, FailsWrongVersions) {
-  const Case test_case = case_of({.steps = kSetAndGet});
+  const scenario::Case test_case = case_of({.steps = kSetAndGet});
   const auto wrong = [&](Verb verb, std::function<void(Message&)> change) {
     return told(wrong_reply(verb, std::move(change)), test_case);
   };
@@ -255,7 +259,7 @@ TEST(CaseRunnerWrongReply, FailsWrongVersions) {
 }
 
 TEST(CaseRunnerWrongReply, ComparesVersionsWithSavedOnesAsNumbers) {
-  const Case test_case = case_of({.steps = R"(
+  const scenario::Case test_case = case_of({.steps = R"(
 - {set: {key: k, value: "one"}, expect: {reply: ok, ts: {save: v1}}}
 - {set: {key: k, value: "two"}, expect: {reply: ok, ts: {greater_than: [v1]}}}
 )"});
@@ -297,7 +301,7 @@ TEST(CaseRunnerWrongReply, FailsWrongProperties) {
                 failed + "user property __stat" + other + "__stat = \"200\" | __stat = \"500\""},
                {wrong_reply(Verb::kGet, [](Message& m) { m.payload_format = 1; }),
                 failed + "payload format indicator" + other + "0 | 1"}});
-  const Case typed = case_of({.steps = expect + "content_type: text/plain}"});
+  const scenario::Case typed = case_of({.steps = expect + "content_type: text/plain}"});
   const auto type = [&](std::optional<std::string> text) {
     return told(wrong_reply(Verb::kGet, [&](Message& m) { m.content_type = text; }), typed);
   };
@@ -307,7 +311,8 @@ TEST(CaseRunnerWrongReply, FailsWrongProperties) {
 }
 
 TEST(CaseRunnerWrongReply, FailsAReplyThatIsNotWellFormedWhenAnyOtherWouldDo) {
-  const Case test_case = case_of({.steps = "- get: k\n- del: k\n  expect: {reply: {count: 0}}"});
+  const scenario::Case test_case =
+      case_of({.steps = "- get: k\n- del: k\n  expect: {reply: {count: 0}}"});
   check_wrong(test_case, {{answering(Verb::kGet, "-ERR x\r\n"), "passed"}});
   EXPECT_THAT(told(answering(Verb::kGet, "?"), test_case),
               testing::AllOf(StartsWith("failed 1 R-MUST-1: the reply is not well formed: "),
@@ -315,7 +320,7 @@ TEST(CaseRunnerWrongReply, FailsAReplyThatIsNotWellFormedWhenAnyOtherWouldDo) {
 }
 
 TEST(CaseRunnerWrongReply, FailsMisdirectedReplies) {
-  const Case test_case = case_of({.steps = kSetAndGet});
+  const scenario::Case test_case = case_of({.steps = kSetAndGet});
   const std::string nobody =
       "failed 2 R-MUST-1: client a received a message that nobody asked for | responses to open "
       "requests, and notifications of observed keys | a ";
@@ -336,7 +341,7 @@ TEST(CaseRunnerWrongReply, FailsMisdirectedReplies) {
 }
 
 TEST(CaseRunnerWrongReply, FailsASecondReplyWheneverItComes) {
-  const Case test_case =
+  const scenario::Case test_case =
       case_of({.steps = "- set: {key: k, value: \"v\"}\n  expect: ok\n- wait: 30s\n"});
   for (const auto delay : {0ms, 2999ms, 20'000ms}) {
     const Behaviour twice =
@@ -359,7 +364,8 @@ TEST(CaseRunnerWrongReply, ForgivesARedeliveryThatIsMarkedAsOne) {
       change(std::get<endpoint::MessageReceived>(effects.back().what).message);
     });
   };
-  const Case test_case = case_of({.steps = "- {set: {key: k, value: \"v\"}, expect: ok}\n"});
+  const scenario::Case test_case =
+      case_of({.steps = "- {set: {key: k, value: \"v\"}, expect: ok}\n"});
   EXPECT_EQ(told(again([](Message& m) { m.duplicate = true; }), test_case), "passed");
   EXPECT_THAT(told(again([](Message&) {}), test_case), StartsWith("failed 1 "));
   const auto other = [](Message& m) { m.payload = ":1\r\n", m.duplicate = true; };
@@ -390,7 +396,7 @@ TEST(CaseRunnerNoReply, TellsAReplyFromSilenceFromALoss) {
 }
 
 TEST(CaseRunnerNoReply, FailsAReplyThatComesAfterTheProbeWasAnswered) {
-  const Case test_case = case_of({.steps = std::string(kUnanswered) + "- wait: 1s\n"});
+  const scenario::Case test_case = case_of({.steps = std::string(kUnanswered) + "- wait: 1s\n"});
   EXPECT_THAT(told(answering(Verb::kSet, "+OK\r\n", 100ms), test_case),
               StartsWith("failed 3 R-MUST-1: client a received a message that nobody asked for"));
 }
@@ -454,7 +460,7 @@ TEST(CaseRunnerLoss, LosesTheCaseWhenAnObserverIsThrownOutWhileItWaits) {
       });
   for (const std::string last :
        {"- notification: {client: b, key: k, operation: set}\n", "- silence: b\n"}) {
-    const Case test_case = case_of({.more = kTwoClients, .steps = R"(
+    const scenario::Case test_case = case_of({.more = kTwoClients, .steps = R"(
 - {keynotify: {client: b, key: k}, expect: ok}
 - {set: {key: k, value: "v"}, expect: ok}
 )" + last});
@@ -468,7 +474,7 @@ TEST(CaseRunnerLoss, LosesTheCaseWhenAnIdleClientIsThrownOut) {
       changed(reference_store(), [](const Published& request, Effects& effects) {
         if (verb_of(request) == Verb::kSet) effects.push_back({Disconnected{0x82}, 1ms});
       });
-  const Case test_case =
+  const scenario::Case test_case =
       case_of({.steps = "- set: {key: k, value: \"v\"}\n  expect: ok\n- wait: 1s"});
   EXPECT_EQ(told(kicks, test_case),
             "lost 2 R-MUST-1: the connection of client a ended unexpectedly |  | DISCONNECT with "
@@ -476,7 +482,8 @@ TEST(CaseRunnerLoss, LosesTheCaseWhenAnIdleClientIsThrownOut) {
 }
 
 TEST(CaseRunnerLoss, LetsACaseTakeOverAnOldSession) {
-  const Case test_case = case_of({.more = "clients: {a: {}, b: {same_id_as: a}}", .steps = R"(
+  const scenario::Case test_case =
+      case_of({.more = "clients: {a: {}, b: {same_id_as: a}}", .steps = R"(
 - {get: {client: a, key: k}, expect: missing}
 - {get: {client: b, key: k}, expect: missing}
 )"});
@@ -506,7 +513,7 @@ TEST(CaseRunnerLoss, TellsAnEndpointThatIsGoneFromAHarnessThatFails) {
 TEST(CaseRunnerWindow, ScalesItsTimeLimits) {
   RunSettings slow = settings();
   slow.timeout_scale = 2.0;
-  const Case test_case = case_of({.steps = kSetAndGet});
+  const scenario::Case test_case = case_of({.steps = kSetAndGet});
   EXPECT_EQ(told(delayed(Verb::kGet, 6000ms), test_case, slow), "passed");
   EXPECT_THAT(told(delayed(Verb::kGet, 6001ms), test_case, slow),
               HasSubstr("nothing within 6000 ms"));
@@ -514,7 +521,7 @@ TEST(CaseRunnerWindow, ScalesItsTimeLimits) {
 
 TEST(CaseRunnerWindow, WaitsOnTheClockOfTheSession) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
-  const Case test_case = case_of({.steps = R"(
+  const scenario::Case test_case = case_of({.steps = R"(
 - {set: {key: k, value: "v", mark: t1}, expect: ok}
 - wait: {until: t1 + 2s}
 - get: k
@@ -530,7 +537,7 @@ TEST(CaseRunnerWindow, WaitsOnTheClockOfTheSession) {
 
 // --- notifications -----------------------------------------------------------------------------
 
-Case observed(const std::string& notified = "value: \"v\", ts: present, qos: 1") {
+scenario::Case observed(const std::string& notified = "value: \"v\", ts: present, qos: 1") {
   return case_of({.more = kTwoClients,
                   .steps = R"(
 - {keynotify: {client: b, key: k}, expect: ok}
@@ -584,7 +591,7 @@ TEST(CaseRunnerNotification, FailsAWrongTopic) {
 }
 
 TEST(CaseRunnerNotification, ComparesItsContentType) {
-  const Case typed = observed("value: \"v\", content_type: text/plain");
+  const scenario::Case typed = observed("value: \"v\", content_type: text/plain");
   const auto type = [&](const std::string& text) {
     return told(wrong_notification([&](Message& m) { m.content_type = text; }), typed);
   };
@@ -605,7 +612,7 @@ TEST(CaseRunnerNotification, WaitsAsLongAsTheStepSays) {
 }
 
 TEST(CaseRunnerNotification, JudgesTheFormOfADeletionByTheProfile) {
-  const Case test_case = case_of({.more = "divergence: [delete-operation]", .steps = R"(
+  const scenario::Case test_case = case_of({.more = "divergence: [delete-operation]", .steps = R"(
 - {keynotify: k, expect: ok}
 - {set: {key: k, value: "v"}, expect: ok}
 - notification: {key: k, operation: set}
@@ -670,7 +677,7 @@ TEST(CaseRunnerLeftover, FailsANotificationThatNoStepTakes) {
 
 TEST(CaseRunnerLeftover, FailsANotificationThatADisconnectingClientHasNotTaken) {
   for (const std::string how : {"disconnect", "drop", "connect"}) {
-    const Case test_case = case_of({.more = kTwoClients, .steps = R"(
+    const scenario::Case test_case = case_of({.more = kTwoClients, .steps = R"(
 - {keynotify: {client: b, key: k}, expect: ok}
 - )" + how + ": b\n"});
     EXPECT_THAT(
@@ -727,7 +734,7 @@ TEST(CaseRunnerPipeline, FailsRepliesWithEachOthersCorrelationData) {
 }
 
 TEST(CaseRunnerPipeline, KeepsClientsApartThatUseTheSameCorrelationData) {
-  const Case test_case = case_of({.more = kTwoClients, .steps = R"(
+  const scenario::Case test_case = case_of({.more = kTwoClients, .steps = R"(
 - pipeline:
   - set: {client: a, key: k, value: "v", correlation: "same"}
     expect: ok
@@ -761,7 +768,7 @@ TEST(CaseRunnerToken, SendsASavedTimestampBackUnmodified) {
 
 // --- what a case leaves behind -----------------------------------------------------------------
 
-Case leaving(const std::string& last = "", const std::string& token = "now") {
+scenario::Case leaving(const std::string& last = "", const std::string& token = "now") {
   return case_of({.more = kTwoClients,
                   .steps = R"(
 - {set: {key: plain, value: "v"}, expect: ok}
@@ -821,7 +828,8 @@ TEST(CaseRunnerIsolation, UsesKeysAndClientIdsOfItsOwn) {
       FakeEndpoint endpoint({.behaviour = reference_store()});
       RunSettings given = settings();
       given.run_id = run_id;
-      const Case test_case = case_of({.id = case_id, .steps = "- get: k\n  expect: missing\n"});
+      const scenario::Case test_case =
+          case_of({.id = case_id, .steps = "- get: k\n  expect: missing\n"});
       EXPECT_EQ(told(run_on(endpoint, test_case, given)), "passed");
       ids.insert(endpoint.connected().at(0).client_id);
       payloads.insert(endpoint.published().at(0).message.payload);
@@ -839,7 +847,7 @@ TEST(CaseRunnerIsolation, RepeatsItsBytesWithItsSeedAndOnlyThen) {
     FakeEndpoint endpoint({.behaviour = reference_store()});
     RunSettings given = settings();
     given.seed = seed;
-    const Case test_case = case_of({.steps = "- get: k\n  expect: missing\n"});
+    const scenario::Case test_case = case_of({.steps = "- get: k\n  expect: missing\n"});
     EXPECT_EQ(told(run_on(endpoint, test_case, given)), "passed");
     return *endpoint.published().at(0).message.correlation_data;
   };
@@ -850,13 +858,13 @@ TEST(CaseRunnerIsolation, RepeatsItsBytesWithItsSeedAndOnlyThen) {
 
 TEST(CaseRunnerIsolation, ConnectsClientsAsTheCaseDescribesThem) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
-  const Case test_case = case_of({.more = R"(
+  const scenario::Case test_case = case_of({.more = R"(
 clients:
   a: {role: restricted, clean_start: false, session_expiry: 60}
   b: {subscribes: false}
   c: {observes: true}
 )",
-                                  .steps = R"(
+                                            .steps = R"(
 - {get: {client: a, key: k}, expect: missing}
 - drop: b
 - {get: {client: c, key: k}, expect: missing}
@@ -879,7 +887,7 @@ clients:
 // --- open points and quotas --------------------------------------------------------------------
 
 TEST(CaseRunnerOpenPoint, RecordsWhichOutcomeItSaw) {
-  const Case test_case = case_of({.steps = R"(
+  const scenario::Case test_case = case_of({.steps = R"(
 - {get: k, expect: missing}
 - set: {key: k, value: "v", qos: 0}
   expect: {reply: {open: {ignored: none, refused: error, kicked: disconnect, done: ok}},
@@ -901,7 +909,7 @@ TEST(CaseRunnerOpenPoint, RecordsWhichOutcomeItSaw) {
 TEST(CaseRunnerQuota, FailsAStoreThatTakesMoreThanItHolds) {
   RunSettings given = settings();
   given.quota = 70;  // more than is in flight at once
-  const Case test_case = case_of({.steps = "- fill_quota: {key: q, cites: R-MUST-2}\n"});
+  const scenario::Case test_case = case_of({.steps = "- fill_quota: {key: q, cites: R-MUST-2}\n"});
   const auto keys = std::make_shared<std::size_t>(99);
   EXPECT_EQ(told(reference_store({.store = {.quota = 70}}, keys), test_case, given), "passed");
   EXPECT_EQ(*keys, 0U);
@@ -956,4 +964,4 @@ TEST(CaseClientEvents, StopsWaitingWhenItsTimeIsOverOrItsConnectionIs) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

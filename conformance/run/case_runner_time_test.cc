@@ -8,17 +8,17 @@
 #include "conformance/run/case_runner.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::Verb;
 using testing::StartsWith;
 
 // --- replies that come late --------------------------------------------------------------------
 
-Case windowed(const std::string& before) {
+scenario::Case windowed(const std::string& before) {
   return case_of({.steps = R"(
 - {set: {key: k, value: "v", mark: t1}, expect: ok}
 - get: k
@@ -31,7 +31,7 @@ const std::string kTooLate =
     "is too slow";
 
 TEST(CaseRunnerWindow, FailsNothingWithAReplyThatComesTooLate) {
-  const Case test_case = windowed("t1 + 900ms");
+  const scenario::Case test_case = windowed("t1 + 900ms");
   EXPECT_EQ(told(reference_store(), test_case), "passed");
   EXPECT_EQ(told(answering(Verb::kGet, "$-1\r\n", 950ms), test_case),
             "inconclusive 2 R-MUST-1: " + kTooLate);
@@ -58,7 +58,7 @@ TEST(CaseRunnerWindow, TakesALateReplyThatShowsTheKey) {
     const bool set = step.starts_with("set");
     const bool vdel = step.starts_with("vdel");
     const std::string divergence = set ? "set-not-applied" : vdel ? "vdel-mismatch" : std::string();
-    const Case test_case =
+    const scenario::Case test_case =
         case_of({.more = "divergence: [" + divergence + "]",
                  .steps = "- {set: {key: k, value: \"v\", mark: t1}, expect: ok}\n- " + step});
     EXPECT_EQ(told(slow, test_case), "passed") << step;
@@ -75,7 +75,7 @@ TEST(CaseRunnerWindow, DecidesNothingWithALateReplyThatAnExpiryCouldHaveBroughtA
         "1ms}",
         "get: {key: other, mark: t1}\n  expect: {reply: missing, before: t1 + 1ms}",
         "del: {key: other, mark: t1}\n  expect: {reply: {count: 0}, before: t1 + 1ms}"}) {
-    const Case test_case = case_of({.steps = "- " + step + "\n"});
+    const scenario::Case test_case = case_of({.steps = "- " + step + "\n"});
     EXPECT_EQ(told(slow, test_case), "inconclusive 1 R-MUST-1: " + kTooLate) << step;
   }
 }
@@ -96,7 +96,8 @@ TEST(CaseRunnerToken, EstimatesTheClockOfTheStore) {
   RunSettings behind = settings();
   behind.clock_offset_ms = -1500;
   FakeEndpoint endpoint({.behaviour = reference_store()});
-  const Case test_case = case_of({.steps = "- set: {key: k, value: \"one\"}\n  expect: ok\n"});
+  const scenario::Case test_case =
+      case_of({.steps = "- set: {key: k, value: \"one\"}\n  expect: ok\n"});
   EXPECT_EQ(told(run_on(endpoint, test_case, behind)), "passed");
   const auto sent = hlc::parse(*endpoint.published().at(0).message.property("__ts"));
   ASSERT_TRUE(sent);
@@ -113,7 +114,7 @@ RunSettings measured(std::chrono::milliseconds offset) {
 
 RunSettings unmeasured() {
   RunSettings out = settings();
-  out.clock_bounds = ClockBounds{};
+  out.clock_bounds = judge::ClockBounds{};
   return out;
 }
 
@@ -124,23 +125,23 @@ RunSettings roughly(std::chrono::milliseconds offset) {
   return out;
 }
 
-Case setting(const std::string& options, const std::string& expect) {
+scenario::Case setting(const std::string& options, const std::string& expect) {
   return case_of({.steps = "- set: {key: k, value: \"v\", " + options +
                            "}\n  expect: {reply: " + expect + "}\n"});
 }
 const std::string kTooFar = "{error: timestamp-too-far-ahead}";
 const std::string kTokenTooFar = "{error: token-too-far-ahead}";
 
-Case within() { return setting("ts: skew-limit - 100ms", "ok"); }
-Case beyond() { return setting("ts: skew-limit + 100ms", kTooFar); }
-Case token_within() { return setting("ft: skew-limit - 100ms", "ok"); }
-Case token_beyond() { return setting("ft: skew-limit + 100ms", kTokenTooFar); }
+scenario::Case within() { return setting("ts: skew-limit - 100ms", "ok"); }
+scenario::Case beyond() { return setting("ts: skew-limit + 100ms", kTooFar); }
+scenario::Case token_within() { return setting("ft: skew-limit - 100ms", "ok"); }
+scenario::Case token_beyond() { return setting("ft: skew-limit + 100ms", kTokenTooFar); }
 
 constexpr std::chrono::milliseconds kOffsets[] = {0ms, 30s, -10min};
 
 TEST(CaseRunnerClock, GoesToTheLimitOfEveryRightStore) {
   for (const auto offset : kOffsets) {
-    for (const Case& test_case : {within(), beyond(), token_within(), token_beyond()}) {
+    for (const scenario::Case& test_case : {within(), beyond(), token_within(), token_beyond()}) {
       EXPECT_EQ(told(clocked(offset), test_case, measured(offset)), "passed");
     }
   }
@@ -154,7 +155,7 @@ Behaviour limited(std::chrono::milliseconds offset, std::chrono::milliseconds li
                                       {"__ft", codec::ErrorCode::kTokenTooFarAhead}}) {
       const std::string* text = request.message.property(name);
       const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
-      if (!timestamp || wall_of(*timestamp) - clock_ms <= limit.count()) continue;
+      if (!timestamp || judge::wall_of(*timestamp) - clock_ms <= limit.count()) continue;
       const auto& dialect = codec::dialect(codec::DialectId::kDeployed);
       return Effects{reply(request, "-ERR " + std::string(codec::text(error, dialect)) + "\r\n")};
     }
@@ -166,12 +167,12 @@ TEST(CaseRunnerClock, FailsALimitThatIsWrongByLittle) {
   for (const auto offset : kOffsets) {
     const Behaviour small = limited(offset, 59'800ms);
     const Behaviour large = limited(offset, 60'300ms);
-    for (const Case& test_case : {within(), token_within()}) {
+    for (const scenario::Case& test_case : {within(), token_within()}) {
       EXPECT_THAT(told(small, test_case, measured(offset)),
                   StartsWith("failed 1 R-MUST-1: the reply is not the expected one"));
       EXPECT_EQ(told(large, test_case, measured(offset)), "passed");
     }
-    for (const Case& test_case : {beyond(), token_beyond()}) {
+    for (const scenario::Case& test_case : {beyond(), token_beyond()}) {
       EXPECT_EQ(told(small, test_case, measured(offset)), "passed");
       EXPECT_THAT(told(large, test_case, measured(offset)),
                   StartsWith("failed 1 R-MUST-1: the reply is not the expected one"));
@@ -217,7 +218,7 @@ TEST(CaseRunnerClock, FailsWhatIsWrongWhateverTheClock) {
               StartsWith("failed 1 "));
 }
 
-Case beyond_version(const std::string& distance) {
+scenario::Case beyond_version(const std::string& distance) {
   return case_of({.steps = R"(
 - set: {key: k, value: "one"}
   expect: {reply: ok, ts: {save: v1}}
@@ -252,7 +253,7 @@ TEST(CaseRunnerClock, FailsAStoreThatRefusesItsOwnVersions) {
       message.user_properties = {{"__ts", hlc::format({kEpochMs + 600'000, 0, "StateStore"})}};
     }
   });
-  const Case test_case = case_of({.steps = R"(
+  const scenario::Case test_case = case_of({.steps = R"(
 - set: {key: k, value: "one"}
   expect: {reply: ok, ts: {save: v1}}
 - set: {key: guard, value: "x", ft: v1}
@@ -277,4 +278,4 @@ TEST(CaseRunnerClock, RemovesKeysWithATokenThatTheStoreTakes) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

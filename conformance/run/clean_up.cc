@@ -10,7 +10,7 @@
 #include "codec/topics.h"
 #include "conformance/run/case_client.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 void remove_keys(endpoint::Session& session, const WrittenKeys& written) {
   if (written.empty()) return;
@@ -37,4 +37,4 @@ void remove_keys(endpoint::Session& session, const WrittenKeys& written) {
   client.pump_until(all_answered, written.timeout);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

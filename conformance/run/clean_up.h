@@ -7,7 +7,7 @@
 
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 // The keys that a case has written and not removed.
 struct WrittenKeys {
@@ -23,4 +23,4 @@ struct WrittenKeys {
 // no interest: there is nothing that could be done about them.
 void remove_keys(endpoint::Session& session, const WrittenKeys& written);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

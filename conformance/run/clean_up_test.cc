@@ -12,17 +12,17 @@
 #include "conformance/run/suite.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using codec::Verb;
 using endpoint::Disconnected;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 // Writes two keys, one of them fenced; then the store throws the client out.
-Case thrown_out(const std::string& id = "t.case") {
+scenario::Case thrown_out(const std::string& id = "t.case") {
   return case_of({.id = id, .steps = R"(
 - {set: {key: plain, value: "v"}, expect: ok}
 - {set: {key: fenced, value: "v", ft: now + 60s}, expect: ok}
@@ -42,9 +42,9 @@ Behaviour throwing_out(std::shared_ptr<std::size_t> keys, bool cleaner_too = fal
                  });
 }
 
-SuiteResult run(FakeEndpoint& endpoint, const std::vector<Case>& cases) {
-  std::vector<const Case*> pointers;
-  for (const Case& test_case : cases) pointers.push_back(&test_case);
+SuiteResult run(FakeEndpoint& endpoint, const std::vector<scenario::Case>& cases) {
+  std::vector<const scenario::Case*> pointers;
+  for (const scenario::Case& test_case : cases) pointers.push_back(&test_case);
   const std::atomic<bool> stop{false};
   return run_suite(endpoint, pointers, catalogue(), {.settings = settings()}, stop,
                    [](const auto&, auto, auto) {});
@@ -73,7 +73,7 @@ TEST(CleanUpAfterLoss, IsLeftToWhoeverKnowsWhetherTheEndpointIsAlive) {
 TEST(CleanUpAfterLoss, RemovesTheKeysWhenTheEndpointIsAlive) {
   const auto keys = std::make_shared<std::size_t>(99);
   FakeEndpoint endpoint({.behaviour = throwing_out(keys)});
-  const std::vector<Case> cases = {thrown_out()};
+  const std::vector<scenario::Case> cases = {thrown_out()};
   const SuiteResult result = run(endpoint, cases);
   EXPECT_EQ(result.cases[0].verdict, Verdict::kFailed);
   EXPECT_EQ(*keys, 0U);
@@ -86,7 +86,7 @@ TEST(CleanUpAfterLoss, RemovesTheKeysWhenTheEndpointIsAlive) {
 TEST(CleanUpAfterLoss, KeepsTheVerdictWhenItFails) {
   const auto keys = std::make_shared<std::size_t>(99);
   FakeEndpoint endpoint({.behaviour = throwing_out(keys, /*cleaner_too=*/true)});
-  const std::vector<Case> cases = {thrown_out("a"), thrown_out("b")};
+  const std::vector<scenario::Case> cases = {thrown_out("a"), thrown_out("b")};
   const SuiteResult result = run(endpoint, cases);
   EXPECT_EQ(result.summary.failed, 2U);
   EXPECT_THAT(cleaners(endpoint), testing::SizeIs(2));
@@ -98,7 +98,7 @@ TEST(CleanUpAfterLoss, AsksNobodyWhenTheEndpointIsGone) {
   FakeEndpoint endpoint({.behaviour = throwing_out(keys), .on_reach = [] {
                            return endpoint::Error{endpoint::ErrorKind::kUnreachable, "gone"};
                          }});
-  const std::vector<Case> cases = {thrown_out()};
+  const std::vector<scenario::Case> cases = {thrown_out()};
   const SuiteResult result = run(endpoint, cases);
   EXPECT_TRUE(result.endpoint_lost);
   EXPECT_EQ(*keys, 2U);
@@ -112,4 +112,4 @@ TEST(CleanUp, ConnectsNobodyWhenThereIsNothingToRemove) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -14,10 +14,10 @@
 #include "conformance/testing/fake_endpoint.h"
 #include "endpoint/packet_size.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using endpoint::ErrorKind;
 using testing::ElementsAre;
 using testing::EndsWith;
@@ -35,8 +35,8 @@ std::size_t bulk_packet(const std::string& bytes) {
   return endpoint::publish_packet_size(message);
 }
 
-std::size_t filled_size(const PacketGoal& goal) {
-  const auto bytes = packet_filling(goal, bulk_packet);
+std::size_t filled_size(const scenario::PacketGoal& goal) {
+  const auto bytes = scenario::packet_filling(goal, bulk_packet);
   return bytes ? bulk_packet(*bytes) : 0;
 }
 
@@ -51,9 +51,9 @@ TEST(PacketFilling, ReachesTheLimitAndWhatIsBesideIt) {
 }
 
 TEST(PacketFilling, IsAPatternThatNoShiftedCopyEquals) {
-  const auto bytes = packet_filling({5'000, 0}, bulk_packet);
+  const auto bytes = scenario::packet_filling({5'000, 0}, bulk_packet);
   ASSERT_TRUE(bytes);
-  EXPECT_EQ(*bytes, patterned_bytes(bytes->size()));
+  EXPECT_EQ(*bytes, scenario::patterned_bytes(bytes->size()));
 }
 
 // 128 bytes of anything after the header need a second byte to tell, and a value of ten bytes a
@@ -73,17 +73,17 @@ TEST(PacketFilling, StaysOnItsSideOfALimitThatNoPacketHas) {
 
 TEST(PacketFilling, MayBeEmpty) {
   const auto least = static_cast<std::uint32_t>(bulk_packet(""));
-  const auto bytes = packet_filling({least, 0}, bulk_packet);
+  const auto bytes = scenario::packet_filling({least, 0}, bulk_packet);
   ASSERT_TRUE(bytes);
   EXPECT_EQ(*bytes, "");
 }
 
 TEST(PacketFilling, SaysWhenThereIsNoRoomAtAll) {
   const auto least = static_cast<std::uint32_t>(bulk_packet(""));
-  const auto none = packet_filling({least, -1}, bulk_packet);
+  const auto none = scenario::packet_filling({least, -1}, bulk_packet);
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error(), HasSubstr(fmt::format("has {} bytes without any filling", least)));
-  EXPECT_FALSE(packet_filling({0, -1'000}, bulk_packet));
+  EXPECT_FALSE(scenario::packet_filling({0, -1'000}, bulk_packet));
 }
 
 // --- what the loader wants of such cases -------------------------------------------------------
@@ -92,10 +92,10 @@ std::vector<std::string> complaints(const std::string& more, const std::string& 
   const std::string content =
       "area: t\ncases:\n- id: t.case\n  title: A case\n  requirements: [R-MUST-1]\n" +
       indent(more) + "  steps:\n" + indent(steps);
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   (void)load_scenario({"t.yaml", content}, catalogue().ids(), errors);
   std::vector<std::string> out;
-  for (const LoadError& error : errors) out.push_back(describe(error));
+  for (const scenario::LoadError& error : errors) out.push_back(describe(error));
   return out;
 }
 
@@ -184,7 +184,7 @@ std::vector<std::size_t> packet_sizes(const FakeEndpoint& endpoint) {
 
 TEST(RunFilling, SendsPacketsOfTheSizesAskedForAndKnowsTheBytesAgain) {
   FakeEndpoint endpoint({.behaviour = reference_store(), .packet_limit = kLimit});
-  const Case test_case = case_of({.more = kFilling, .steps = R"(
+  const scenario::Case test_case = case_of({.more = kFilling, .steps = R"(
 - set: {key: k, value: {fill_packet: 0}}
   expect: ok
 - set: {key: m, value: {join: [a, {fill_packet: -7}]}, options: [PX, "60000"]}
@@ -210,7 +210,7 @@ TEST(RunFilling, ComparesAllOfTheBytes) {
     message.payload = payload;
   });
   FakeEndpoint endpoint({.behaviour = cut, .packet_limit = kLimit});
-  const Case test_case = case_of({.more = kFilling, .steps = R"(
+  const scenario::Case test_case = case_of({.more = kFilling, .steps = R"(
 - set: {key: k, value: {fill_packet: 0}}
   expect: ok
 - get: k
@@ -222,7 +222,7 @@ TEST(RunFilling, ComparesAllOfTheBytes) {
 
 TEST(RunFilling, TakesTheLastBytesOfThatNumber) {
   FakeEndpoint endpoint({.behaviour = reference_store(), .packet_limit = kLimit});
-  const Case test_case = case_of({.more = kFilling, .steps = R"(
+  const scenario::Case test_case = case_of({.more = kFilling, .steps = R"(
 - set: {key: k, value: {fill_packet: 0}}
   expect: ok
 - set: {key: longer-name, value: {fill_packet: 0}}
@@ -238,7 +238,7 @@ TEST(RunFilling, TakesTheLastBytesOfThatNumber) {
 TEST(RunFilling, RemovesTheKeyThatItHasFilled) {
   const auto keys = std::make_shared<std::size_t>(0);
   FakeEndpoint endpoint({.behaviour = reference_store({}, keys), .packet_limit = kLimit});
-  const Case test_case = case_of({.more = kFilling, .steps = R"(
+  const scenario::Case test_case = case_of({.more = kFilling, .steps = R"(
 - set: {key: {exact: {join: [{key: k}, {fill_packet: 0}]}}, value: v}
   expect: ok
 )"});
@@ -248,7 +248,7 @@ TEST(RunFilling, RemovesTheKeyThatItHasFilled) {
 
 TEST(RunFilling, ProvesNothingWithoutALimit) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
-  const Case test_case = case_of(
+  const scenario::Case test_case = case_of(
       {.more = kFilling, .steps = "- {set: {key: k, value: {fill_packet: 0}}, expect: ok}"});
   EXPECT_EQ(told(run_on(endpoint, test_case)),
             "inconclusive 1 R-MUST-1: the broker names no limit for packets");
@@ -256,7 +256,7 @@ TEST(RunFilling, ProvesNothingWithoutALimit) {
 }
 
 TEST(RunFilling, SkipsACaseThatSendsMoreThanTheBrokerTakes) {
-  const Case test_case = case_of({.steps = R"(
+  const scenario::Case test_case = case_of({.steps = R"(
 - get: k
   expect: missing
 - set: {key: k, value: {size: 2000}}
@@ -282,7 +282,7 @@ const std::string kRestartSteps = R"(
   expect: {reply: {value: v}}
 )";
 
-Case restarting(const std::string& steps = kRestartSteps) {
+scenario::Case restarting(const std::string& steps = kRestartSteps) {
   return case_of({.more = std::string(kRestarting) + "\nclients: {a: {}, b: {}}", .steps = steps});
 }
 
@@ -338,13 +338,14 @@ TEST(RunRestart, OverlooksNoNotification) {
 
 // --- what the built-in cases catch
 
-const Case& built_in(const std::string& id) {
-  static const Library library = [] {
-    std::vector<LoadError> errors;
-    return load_library(built_in_files(), errors);
+const scenario::Case& built_in(const std::string& id) {
+  static const scenario::Library library = [] {
+    std::vector<scenario::LoadError> errors;
+    return load_library(scenario::built_in_files(), errors);
   }();
-  const auto found = std::find_if(library.cases.begin(), library.cases.end(),
-                                  [&](const Case& test_case) { return test_case.id == id; });
+  const auto found =
+      std::find_if(library.cases.begin(), library.cases.end(),
+                   [&](const scenario::Case& test_case) { return test_case.id == id; });
   FENCEPOST_CHECK(found != library.cases.end());
   return *found;
 }
@@ -442,8 +443,8 @@ TEST(RestartCases, CatchAStoreWhoseVersionsGoBack) {
 
 // --- many keys ---------------------------------------------------------------------------------
 
-const Case& writing_many() {
-  static const Case test_case = case_of({.steps = "- write_many: {key: m, keys: 150}\n"});
+const scenario::Case& writing_many() {
+  static const scenario::Case test_case = case_of({.steps = "- write_many: {key: m, keys: 150}\n"});
   return test_case;
 }
 
@@ -474,4 +475,4 @@ TEST(CaseRunnerManyKeys, CannotTellOfAStoreWithoutRoom) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 constexpr std::size_t kMaxShown = 100;  // bytes of a timestamp in a message
@@ -22,7 +22,7 @@ std::optional<hlc::Timestamp> named_timestamp(const std::string& name,
   return parsed ? std::optional(*parsed) : std::nullopt;
 }
 
-MaybeProblem compare(const TimestampCheck& check, const codec::Message& request,
+MaybeProblem compare(const scenario::TimestampCheck& check, const codec::Message& request,
                      const hlc::Timestamp& seen, const std::string& text,
                      const SavedTimestamps& saved) {
   const auto wanted = check.equals ? named_timestamp(*check.equals, request, saved) : std::nullopt;
@@ -76,7 +76,7 @@ MaybeProblem check_cited_rule(const std::string& cites, const codec::Message& me
 
 }  // namespace
 
-MaybeProblem check_timestamp(const std::optional<TimestampCheck>& check,
+MaybeProblem check_timestamp(const std::optional<scenario::TimestampCheck>& check,
                              const codec::Message& request, const codec::Message& message,
                              SavedTimestamps& saved) {
   if (!check) return std::nullopt;
@@ -104,7 +104,7 @@ MaybeProblem check_timestamp(const std::optional<TimestampCheck>& check,
   return std::nullopt;
 }
 
-MaybeProblem check_properties(const Expectation& expect, const codec::Message& message) {
+MaybeProblem check_properties(const scenario::Expectation& expect, const codec::Message& message) {
   for (const auto& [name, wanted] : expect.user_properties) {
     const std::string* seen = message.property(name);
     if (seen != nullptr && *seen == wanted) continue;
@@ -125,4 +125,4 @@ MaybeProblem check_properties(const Expectation& expect, const codec::Message& m
   return check_cited_rule(expect.cites, message);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -12,7 +12,7 @@
 #include "conformance/scenario/scenario.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 // Why a case does not pass.
 struct Problem {
@@ -33,7 +33,7 @@ using SavedTimestamps = std::map<std::string, SavedTimestamp>;
 // Checks the `__ts` of `message`, which answers `request` (an empty message for a notification),
 // and saves it when the check says so. A name that was not saved, because the step that would have
 // was refused, compares with nothing.
-[[nodiscard]] MaybeProblem check_timestamp(const std::optional<TimestampCheck>& check,
+[[nodiscard]] MaybeProblem check_timestamp(const std::optional<scenario::TimestampCheck>& check,
                                            const codec::Message& request,
                                            const codec::Message& message, SavedTimestamps& saved);
 
@@ -43,7 +43,7 @@ inline constexpr std::string_view kProtocolVersionRule = "ENV-PROTVER-1";
 
 // Checks user properties, content type and payload format indicator, and the rule that the step
 // cites when it is one of the two above.
-[[nodiscard]] MaybeProblem check_properties(const Expectation& expect,
+[[nodiscard]] MaybeProblem check_properties(const scenario::Expectation& expect,
                                             const codec::Message& message);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -11,7 +11,7 @@
 #include "codec/topics.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 using endpoint::Duration;
@@ -46,7 +46,7 @@ class Prober {
   struct Answer {
     codec::Message message;
     Duration round_trip;
-    Exchange when;
+    judge::Interval when;
   };
   Result<Answer, PreflightError> ask(const std::vector<std::string_view>& arguments,
                                      const std::string& timestamp = {}) {
@@ -130,7 +130,7 @@ std::optional<PreflightError> not_authorized(const char* verb, const codec::Mess
 }
 
 // The store as estimate_clock() asks it. The first trouble ends the questions.
-class StoreProbe final : public ClockProbe {
+class StoreProbe final : public judge::ClockProbe {
  public:
   explicit StoreProbe(Prober& prober) : prober_(prober) {}
 
@@ -145,7 +145,7 @@ class StoreProbe final : public ClockProbe {
     if (left_ms > 0) prober_.clock().wait_until(prober_.clock().now() + milliseconds{left_ms});
   }
 
-  [[nodiscard]] std::optional<VersionSeen> read_version() override {
+  [[nodiscard]] std::optional<judge::VersionSeen> read_version() override {
     // A timestamp far in the past: the version then says nothing of ours.
     const auto answer = ask({"SET", prober_.key(), "preflight"}, 1);
     if (!answer) {
@@ -155,21 +155,22 @@ class StoreProbe final : public ClockProbe {
     const std::string* text = answer->message.property(codec::kTimestampProperty);
     const auto version = hlc::parse(text == nullptr ? "" : *text);
     if (!version) return std::nullopt;  // the cases will say so with more care
-    return VersionSeen{wall_of(*version), version->counter, answer->when};
+    return judge::VersionSeen{judge::wall_of(*version), version->counter, answer->when};
   }
 
-  [[nodiscard]] std::optional<Offered> offer(std::int64_t timestamp_ms, OfferKind kind) override {
+  [[nodiscard]] std::optional<judge::Offered> offer(std::int64_t timestamp_ms,
+                                                    judge::OfferKind kind) override {
     std::vector<std::string_view> command = {"SET", prober_.key(), "preflight"};
-    if (kind == OfferKind::kInVain) command.emplace_back("NX");
+    if (kind == judge::OfferKind::kInVain) command.emplace_back("NX");
     const auto answer = ask(command, timestamp_ms);
     if (!answer) return std::nullopt;
     const auto reply = codec::decode_reply(answer->message.payload);
     if (!reply) return std::nullopt;
-    if (reply->kind != codec::ReplyKind::kError) return Offered{false, answer->when};
+    if (reply->kind != codec::ReplyKind::kError) return judge::Offered{false, answer->when};
     if (codec::error_with_text(reply->value) != codec::ErrorCode::kTimestampTooFarAhead) {
       return std::nullopt;
     }
-    return Offered{true, answer->when};
+    return judge::Offered{true, answer->when};
   }
 
  private:
@@ -188,7 +189,7 @@ class StoreProbe final : public ClockProbe {
 
 Result<void, PreflightError> measure_clock(Prober& prober, PreflightReport& report) {
   StoreProbe probe(prober);
-  const ClockEstimate estimate = estimate_clock(probe);
+  const judge::ClockEstimate estimate = estimate_clock(probe);
   if (probe.error()) return fail(*probe.error());
   (void)prober.ask({"DEL", prober.key()});
   report.clock_offset_ms = estimate.offset_ms;
@@ -244,4 +245,4 @@ Result<PreflightReport, PreflightError> preflight(endpoint::Endpoint& endpoint,
   return report;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

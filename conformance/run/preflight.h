@@ -9,7 +9,7 @@
 #include "conformance/judge/clock_estimate.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 enum class PreflightErrorKind { kNoBroker, kNoStore, kNotAllowed };
 
@@ -22,10 +22,10 @@ struct PreflightError {
 struct PreflightReport {
   endpoint::Duration round_trip_p50{0};  // of GETs on an otherwise idle connection
   endpoint::Duration round_trip_p99{0};
-  std::int64_t clock_offset_ms = 0;  // the store's clock minus ours; zero lies within the bounds
-                                     // unless a difference was shown
-  ClockBounds clock_bounds{};        // what is certain of it
-  ClockSource clock_source = ClockSource::kAssumed;
+  std::int64_t clock_offset_ms = 0;   // the store's clock minus ours; zero lies within the bounds
+                                      // unless a difference was shown
+  judge::ClockBounds clock_bounds{};  // what is certain of it
+  judge::ClockSource clock_source = judge::ClockSource::kAssumed;
   std::optional<std::uint32_t> packet_limit{};  // of a connection: endpoint::Client::packet_limit()
 };
 
@@ -35,4 +35,4 @@ struct PreflightReport {
                                                                 const std::string& run_id,
                                                                 double timeout_scale = 1.0);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -8,10 +8,10 @@
 #include "conformance/testing/fake_endpoint.h"
 #include "endpoint/in_process.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::Verb;
 using endpoint::ErrorKind;
@@ -196,8 +196,8 @@ TEST(PreflightClock, IsMeasuredBehindAndAhead) {
     const PreflightReport report = report_of(off_by(offset));
     EXPECT_EQ(report.clock_offset_ms, offset);
     // Clocks are read in whole milliseconds.
-    EXPECT_EQ(report.clock_bounds, (ClockBounds{offset - 1, offset + 1}));
-    EXPECT_EQ(report.clock_source, ClockSource::kVersions);
+    EXPECT_EQ(report.clock_bounds, (judge::ClockBounds{offset - 1, offset + 1}));
+    EXPECT_EQ(report.clock_source, judge::ClockSource::kVersions);
   }
 }
 
@@ -206,10 +206,10 @@ TEST(PreflightClock, TakesASlowNetworkForNoDifference) {
   for (const auto& [to_store, to_us] : {std::pair{0ms, 300ms}, {300ms, 0ms}, {150ms, 150ms}}) {
     const PreflightReport report = report_of(off_by(0, to_store, to_us));
     EXPECT_EQ(report.clock_offset_ms, 0);
-    EXPECT_EQ(report.clock_bounds, (ClockBounds{-1 - to_us / 1ms, 1 + to_store / 1ms}));
+    EXPECT_EQ(report.clock_bounds, (judge::ClockBounds{-1 - to_us / 1ms, 1 + to_store / 1ms}));
   }
   const PreflightReport behind = report_of(off_by(-1000, 0ms, 300ms));
-  EXPECT_EQ(behind.clock_bounds, (ClockBounds{-1301, -999}));
+  EXPECT_EQ(behind.clock_bounds, (judge::ClockBounds{-1301, -999}));
 }
 
 TEST(PreflightClock, AsksWithATimestampThatSaysNothing) {
@@ -229,13 +229,13 @@ TEST(PreflightClock, IsMeasuredWhenVersionsAreAheadOfIt) {
     FakeEndpoint endpoint({.behaviour = clocked(offset)});
     RunSettings known = settings();
     known.clock_offset_ms = offset.count();
-    const Case ahead =
+    const scenario::Case ahead =
         case_of({.steps = "- set: {key: k, value: \"v\", ts: now + 55003ms}\n  expect: ok"});
-    EXPECT_EQ(fake::told(run_on(endpoint, ahead, known)), "passed");
+    EXPECT_EQ(test::told(run_on(endpoint, ahead, known)), "passed");
     std::size_t before = endpoint.published().size();
     const auto report = preflight(endpoint, "run");
     ASSERT_TRUE(report);
-    EXPECT_EQ(report->clock_source, ClockSource::kRefusals);
+    EXPECT_EQ(report->clock_source, judge::ClockSource::kRefusals);
     EXPECT_GT(offset.count(), report->clock_bounds.low_ms);
     EXPECT_LT(offset.count(), report->clock_bounds.high_ms);
     EXPECT_LE(report->clock_bounds.high_ms - report->clock_bounds.low_ms, 10);
@@ -251,8 +251,8 @@ TEST(PreflightClock, IsMeasuredWhenVersionsAreAheadOfIt) {
 
 TEST(PreflightClock, SaysWhenNothingIsKnownOfIt) {
   const PreflightReport silent = report_of(always("?"));
-  EXPECT_EQ(silent.clock_source, ClockSource::kAssumed);
-  EXPECT_EQ(silent.clock_bounds, ClockBounds{});
+  EXPECT_EQ(silent.clock_source, judge::ClockSource::kAssumed);
+  EXPECT_EQ(silent.clock_bounds, judge::ClockBounds{});
   EXPECT_EQ(silent.clock_offset_ms, 0);
 }
 
@@ -263,12 +263,12 @@ TEST(PreflightClock, GoesOnWithoutAnAnswerToATimestampAhead) {
       effects = {{endpoint::Disconnected{0x82}}};
   });
   FakeEndpoint endpoint({.behaviour = kicks});
-  const Case ahead =
+  const scenario::Case ahead =
       case_of({.steps = "- set: {key: k, value: \"v\", ts: now + 55003ms}\n  expect: ok"});
-  EXPECT_EQ(fake::told(run_on(endpoint, ahead)), "passed");
+  EXPECT_EQ(test::told(run_on(endpoint, ahead)), "passed");
   const auto report = preflight(endpoint, "run");
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->clock_source, ClockSource::kVersionBound);
+  EXPECT_EQ(report->clock_source, judge::ClockSource::kVersionBound);
 }
 
 TEST(PreflightTimeout, IsScaled) {
@@ -280,4 +280,4 @@ TEST(PreflightTimeout, IsScaled) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

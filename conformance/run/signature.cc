@@ -10,7 +10,7 @@
 
 #include "base/bytes.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 constexpr std::size_t kMaxRead = 2'000;  // of a part: the rest does not count
@@ -115,4 +115,4 @@ std::string quoted_signature(const std::string& signature) {
   return out + "'";
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -8,7 +8,7 @@
 
 #include "conformance/run/case_runner.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 // The requirement, the kind of mismatch, what was expected and what was seen, on one line of
 // printable ASCII. What another run has otherwise is replaced: run ids in keys, client ids and
@@ -21,4 +21,4 @@ namespace fencepost::conformance {
 // The same as a YAML scalar in single quotes, ready to be copied into a baseline.
 [[nodiscard]] std::string quoted_signature(const std::string& signature);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

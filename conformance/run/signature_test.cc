@@ -9,10 +9,10 @@
 
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using codec::Verb;
 using testing::HasSubstr;
 using testing::Not;
@@ -156,7 +156,7 @@ TEST(Signature, IsReadBackFromYamlAsItIsPrinted) {
 
 // Runs of the same fault with other run ids, seeds and clocks.
 TEST(Signature, OfARealFailureDependsNotOnTheRun) {
-  const Case test_case = case_of({.steps = R"(
+  const scenario::Case test_case = case_of({.steps = R"(
 - keynotify: k
   expect: ok
 - set: {key: k, value: "one"}
@@ -183,4 +183,4 @@ TEST(Signature, OfARealFailureDependsNotOnTheRun) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

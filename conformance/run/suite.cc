@@ -9,7 +9,7 @@
 #include "conformance/run/signature.h"
 #include "reference_store/authorization.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 using endpoint::Duration;
@@ -31,7 +31,7 @@ bool intersects(const std::vector<std::string>& a, const std::vector<std::string
 // Hands out cases to threads and collects what they find.
 class SuiteRun {
  public:
-  SuiteRun(endpoint::Endpoint& endpoint, const std::vector<const Case*>& cases,
+  SuiteRun(endpoint::Endpoint& endpoint, const std::vector<const scenario::Case*>& cases,
            const SuiteOptions& options, const std::atomic<bool>& stop, const Progress& progress)
       : endpoint_(endpoint),
         options_(options),
@@ -40,7 +40,7 @@ class SuiteRun {
         places_(options.at_work > 0 ? options.at_work : options.jobs),
         settings_(options.settings) {
     settings_.places = &places_;
-    for (const Case* test_case : cases) {
+    for (const scenario::Case* test_case : cases) {
       result_.cases.push_back({.test_case = test_case, .position = test_case->position});
       result_.longest_wait = std::max(result_.longest_wait, test_case->expected_wait());
     }
@@ -107,7 +107,7 @@ class SuiteRun {
     return queue;
   }
 
-  [[nodiscard]] Duration expected_time(const Case& test_case) const {
+  [[nodiscard]] Duration expected_time(const scenario::Case& test_case) const {
     const auto exchanges = static_cast<Duration::rep>(test_case.exchanges());
     return test_case.expected_wait() + exchanges * options_.round_trip;
   }
@@ -194,7 +194,7 @@ class SuiteRun {
   const Progress& progress_;
   WorkPlaces places_;
   RunSettings settings_;
-  std::set<const Case*> skipped_;
+  std::set<const scenario::Case*> skipped_;
   std::atomic<bool> lost_{false};
   std::atomic<int> probes_{0};
   std::mutex mutex_;
@@ -233,8 +233,9 @@ CaseResult* find_witness(SuiteResult& result, codec::Divergence divergence) {
         entry.message == mixes(divergence)) {
       return nullptr;
     }
-    const bool sees = std::any_of(entry.forms.begin(), entry.forms.end(),
-                                  [&](const SeenForm& form) { return form.first == divergence; });
+    const bool sees =
+        std::any_of(entry.forms.begin(), entry.forms.end(),
+                    [&](const judge::SeenForm& form) { return form.first == divergence; });
     if (first == nullptr && sees && entry.verdict == Verdict::kPassed) first = &entry;
   }
   return first;
@@ -271,7 +272,7 @@ void collect(SuiteResult& result) {
   std::sort(result.round_trips.begin(), result.round_trips.end());
 }
 
-void count(SuiteResult& result, const Catalogue& catalogue, bool strict) {
+void count(SuiteResult& result, const scenario::Catalogue& catalogue, bool strict) {
   Summary& summary = result.summary;
   summary = {};
   for (const CaseResult& entry : result.cases) {
@@ -301,7 +302,7 @@ void count(SuiteResult& result, const Catalogue& catalogue, bool strict) {
 
 }  // namespace
 
-bool selects(const Selection& selection, const Case& test_case) {
+bool selects(const Selection& selection, const scenario::Case& test_case) {
   if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) return false;
   if (any_glob(selection.skip, test_case.id)) return false;
   if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) return false;
@@ -312,9 +313,10 @@ bool selects(const Selection& selection, const Case& test_case) {
   return stable_hash(test_case.id) % selection.shards == selection.shard - 1;
 }
 
-std::vector<const Case*> select(const std::vector<Case>& cases, const Selection& selection) {
-  std::vector<const Case*> out;
-  for (const Case& test_case : cases) {
+std::vector<const scenario::Case*> select(const std::vector<scenario::Case>& cases,
+                                          const Selection& selection) {
+  std::vector<const scenario::Case*> out;
+  for (const scenario::Case& test_case : cases) {
     if (selects(selection, test_case)) out.push_back(&test_case);
   }
   return out;
@@ -329,23 +331,23 @@ void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
   options.round_trip = report.round_trip_p50;
 }
 
-bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict) {
+bool is_warning(const CaseResult& result, const scenario::Catalogue& catalogue, bool strict) {
   if (result.unexpected_pass) return false;  // it is the baseline that is wrong, at any level
-  const Requirement* requirement = catalogue.find(result.requirement);
-  const Level level =
+  const scenario::Requirement* requirement = catalogue.find(result.requirement);
+  const scenario::Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
-  return !strict && level == Level::kShould;
+  return !strict && level == scenario::Level::kShould;
 }
 
-SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const Case*>& cases,
-                      const Catalogue& catalogue, const SuiteOptions& options,
+SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const scenario::Case*>& cases,
+                      const scenario::Catalogue& catalogue, const SuiteOptions& options,
                       const std::atomic<bool>& stop, const Progress& progress) {
   SuiteResult result = SuiteRun(endpoint, cases, options, stop, progress).run();
   summarize(result, catalogue, options.strict);
   return result;
 }
 
-void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict) {
+void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool strict) {
   collect(result);
   check_consistency(result);
   for (CaseResult& entry : result.cases) {
@@ -391,4 +393,4 @@ Duration percentile(const std::vector<Duration>& sorted, double percent) {
   return sorted[std::min(index, sorted.size() - 1)];
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

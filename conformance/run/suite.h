@@ -16,7 +16,7 @@
 #include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 // Which cases to run. Empty lists select everything.
 struct Selection {
@@ -27,9 +27,9 @@ struct Selection {
   std::size_t shard = 1;                    // of `shards`, by a hash of the id
   std::size_t shards = 1;
 };
-[[nodiscard]] bool selects(const Selection& selection, const Case& test_case);
-[[nodiscard]] std::vector<const Case*> select(const std::vector<Case>& cases,
-                                              const Selection& selection);
+[[nodiscard]] bool selects(const Selection& selection, const scenario::Case& test_case);
+[[nodiscard]] std::vector<const scenario::Case*> select(const std::vector<scenario::Case>& cases,
+                                                        const Selection& selection);
 
 struct SuiteOptions {
   RunSettings settings{};
@@ -89,15 +89,16 @@ using Progress = std::function<void(const CaseResult&, std::size_t done, std::si
 // Runs the cases. `stop` ends the run early: what has not begun is "not run". Whatever happens, the
 // result tells what was finished.
 [[nodiscard]] SuiteResult run_suite(endpoint::Endpoint& endpoint,
-                                    const std::vector<const Case*>& cases,
-                                    const Catalogue& catalogue, const SuiteOptions& options,
-                                    const std::atomic<bool>& stop, const Progress& progress);
+                                    const std::vector<const scenario::Case*>& cases,
+                                    const scenario::Catalogue& catalogue,
+                                    const SuiteOptions& options, const std::atomic<bool>& stop,
+                                    const Progress& progress);
 
 // Fills in what follows from the cases: forms, open points, round trips, the signatures of failures
 // and the summary; an endpoint that mixes the forms of a divergence fails the first case that saw
 // it. Done by run_suite; to be repeated by whoever changes the verdicts or puts results together:
 // what an earlier call said of the forms is taken back first.
-void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
+void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool strict);
 
 // "deployed", "documented", "mixed" or "unknown".
 [[nodiscard]] std::string observed_dialect(const SuiteResult& result);
@@ -113,6 +114,7 @@ void summarize(SuiteResult& result, const Catalogue& catalogue, bool strict);
 
 // Does a failure of this case count as a warning only? A pass that the baseline does not expect
 // never does.
-[[nodiscard]] bool is_warning(const CaseResult& result, const Catalogue& catalogue, bool strict);
+[[nodiscard]] bool is_warning(const CaseResult& result, const scenario::Catalogue& catalogue,
+                              bool strict);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

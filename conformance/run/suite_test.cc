@@ -15,10 +15,10 @@
 #include "conformance/scenario/library.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::DialectId;
 using codec::Divergence;
@@ -35,22 +35,22 @@ using testing::UnorderedElementsAre;
 
 constexpr const char* kGet = "- get: k\n  expect: missing\n";
 
-std::vector<const Case*> pointers(const std::vector<Case>& cases) {
-  std::vector<const Case*> out;
-  for (const Case& test_case : cases) out.push_back(&test_case);
+std::vector<const scenario::Case*> pointers(const std::vector<scenario::Case>& cases) {
+  std::vector<const scenario::Case*> out;
+  for (const scenario::Case& test_case : cases) out.push_back(&test_case);
   return out;
 }
 
 const Progress kIgnored = [](const CaseResult&, std::size_t, std::size_t) {};
 const std::atomic<bool> kNeverStop{false};
 
-SuiteResult run(endpoint::Endpoint& endpoint, const std::vector<Case>& cases,
+SuiteResult run(endpoint::Endpoint& endpoint, const std::vector<scenario::Case>& cases,
                 const SuiteOptions& options = {.settings = settings()},
                 const Progress& progress = kIgnored) {
   return run_suite(endpoint, pointers(cases), catalogue(), options, kNeverStop, progress);
 }
 
-SuiteResult run(Behaviour behaviour, const std::vector<Case>& cases,
+SuiteResult run(Behaviour behaviour, const std::vector<scenario::Case>& cases,
                 const SuiteOptions& options = {.settings = settings()}) {
   FakeEndpoint endpoint({.behaviour = std::move(behaviour)});
   return run(endpoint, cases, options);
@@ -73,9 +73,9 @@ std::string counts(const Summary& summary) {
 
 // --- selection ---------------------------------------------------------------------------------
 
-const std::vector<Case>& library() {
-  static const std::vector<Case> cases = [] {
-    std::vector<Case> out;
+const std::vector<scenario::Case>& library() {
+  static const std::vector<scenario::Case> cases = [] {
+    std::vector<scenario::Case> out;
     out.push_back(case_of({.id = "set.nx.one", .more = "tags: [fast, nx]", .steps = kGet}));
     out.push_back(case_of({.id = "set.px.one", .more = "tags: [slow]", .steps = kGet}));
     out.push_back(case_of({.id = "get.one", .requirements = "R-MUST-2", .steps = kGet}));
@@ -96,11 +96,11 @@ struct Wanted {
 };
 
 std::vector<std::string> selected(const Wanted& wanted,
-                                  const std::vector<Case>& cases = library()) {
+                                  const std::vector<scenario::Case>& cases = library()) {
   const Selection selection{wanted.run,          wanted.skip,  wanted.tags,
                             wanted.requirements, wanted.shard, wanted.shards};
   std::vector<std::string> out;
-  for (const Case* test_case : select(cases, selection)) out.push_back(test_case->id);
+  for (const scenario::Case* test_case : select(cases, selection)) out.push_back(test_case->id);
   return out;
 }
 
@@ -131,7 +131,7 @@ TEST(SuiteSelection, TakesAnyTagAndAnyRequirementButAllKindsOfFilter) {
 }
 
 TEST(SuiteSelection, CutsIntoShardsThatAreDisjointAndComplete) {
-  std::vector<Case> cases(500);
+  std::vector<scenario::Case> cases(500);
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].id = "case." + std::to_string(i);
   for (const std::size_t shards : {1U, 2U, 3U, 7U}) {
     std::multiset<std::string> seen;
@@ -146,7 +146,7 @@ TEST(SuiteSelection, CutsIntoShardsThatAreDisjointAndComplete) {
 }
 
 TEST(SuiteSelection, PutsACaseIntoTheSameShardWhateverElseThereIs) {
-  const std::vector<Case> alone = {case_of({.id = "get.one", .steps = kGet})};
+  const std::vector<scenario::Case> alone = {case_of({.id = "get.one", .steps = kGet})};
   for (std::size_t shard = 1; shard <= 4; ++shard) {
     const Wanted part{.run = {"get.one"}, .shard = shard, .shards = 4};
     EXPECT_EQ(selected(part, alone), selected(part));
@@ -156,7 +156,7 @@ TEST(SuiteSelection, PutsACaseIntoTheSameShardWhateverElseThereIs) {
 // --- verdicts ----------------------------------------------------------------------------------
 
 TEST(SuiteVerdict, CountsEachCaseOnce) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(case_of({.id = "good", .steps = kGet}));
   cases.push_back(case_of({.id = "bad", .steps = "- get: k\n  expect: {reply: {value: \"v\"}}\n"}));
   cases.push_back(case_of({.id = "warns",
@@ -176,7 +176,7 @@ TEST(SuiteVerdict, CountsEachCaseOnce) {
 }
 
 SuiteResult failing(const std::string& requirements, bool strict, const std::string& cites = "") {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(case_of({.requirements = requirements,
                            .steps = "- get: k\n  expect: {reply: {value: \"v\"}" +
                                     (cites.empty() ? "" : ", cites: " + cites) + "}\n"}));
@@ -207,7 +207,7 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
       {"quota, transport", "quota: "}};
   for (const auto& [names, message] : kTable) {
     FakeEndpoint endpoint({.behaviour = reference_store(), .capabilities = {.transport = false}});
-    std::vector<Case> cases;
+    std::vector<scenario::Case> cases;
     cases.push_back(case_of({.more = "requires: [" + names + "]", .steps = kGet}));
     const SuiteResult result = run(endpoint, cases);
     EXPECT_EQ(result.cases[0].verdict, Verdict::kSkipped);
@@ -220,7 +220,7 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
                                       .roles = {"restricted"},
                                       .max_packet_size = kLargestPacket,
                                       .restart = true}});
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(
       case_of({.more = "requires: [transport, quota, restricted-client, packet-limit, restart]",
                .steps = kGet}));
@@ -228,7 +228,7 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
 }
 
 TEST(SuiteVerdict, SkipsPacketsThatAreTooLargeToBeSent) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(case_of({.more = "requires: [packet-limit]", .steps = kGet}));
   FakeEndpoint endpoint(
       {.behaviour = reference_store(), .capabilities = {.max_packet_size = kLargestPacket + 1}});
@@ -236,7 +236,7 @@ TEST(SuiteVerdict, SkipsPacketsThatAreTooLargeToBeSent) {
 }
 
 TEST(SuiteVerdict, KnowsWhatWasFoundOutOfAnEndpoint) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(case_of({.id = "p", .more = "requires: [packet-limit]", .steps = kGet}));
   cases.push_back(case_of({.id = "q", .more = "requires: [quota]", .steps = kGet}));
   FakeEndpoint endpoint({.behaviour = reference_store(), .capabilities = {.quota = 5}});
@@ -256,7 +256,7 @@ TEST(Capabilities, EachSaysWhatItIsAndHowToProvideIt) {
 // --- order and concurrency ---------------------------------------------------------------------
 
 TEST(SuiteOrder, StartsTheLongestFirstAndReportsInTheOrderOfTheFiles) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(case_of({.id = "none", .steps = kGet}));
   cases.push_back(case_of({.id = "two", .steps = std::string(kGet) + "- wait: 1s\n- wait: 1s\n"}));
   cases.push_back(case_of({.id = "three", .steps = std::string(kGet) + "- wait: 3s\n"}));
@@ -295,7 +295,7 @@ class Gate {
 };
 
 TEST(SuiteConcurrency, RunsAsManyCasesAtOnceAsItIsTold) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const std::string id : {"a", "b", "c"}) cases.push_back(case_of({.id = id, .steps = kGet}));
   Gate gate(3);
   const SuiteResult result = run(
@@ -309,7 +309,7 @@ TEST(SuiteConcurrency, RunsAsManyCasesAtOnceAsItIsTold) {
 }
 
 TEST(SuiteConcurrency, HasNoMoreCasesAtWorkThanItIsTold) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const std::string id : {"a", "b", "c", "d"}) {
     cases.push_back(case_of({.id = id, .steps = "- wait: 1ms\n- get: k\n  expect: missing\n"}));
   }
@@ -330,7 +330,7 @@ TEST(SuiteConcurrency, HasNoMoreCasesAtWorkThanItIsTold) {
 }
 
 TEST(SuiteConcurrency, RunsAnExclusiveCaseWhileNoOtherDoes) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const std::string id : {"x1", "a", "x2", "b", "c"}) {
     const std::string more = id.front() == 'x' ? "exclusive: true" : "";
     cases.push_back(case_of({.id = id, .more = more, .steps = kGet}));
@@ -365,7 +365,7 @@ TEST(SuiteConcurrency, RunsAnExclusiveCaseWhileNoOtherDoes) {
 }
 
 TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(case_of({.id = "a", .steps = kGet}));
   cases.push_back(
       case_of({.id = "q", .more = "exclusive: true\nrequires: [quota]", .steps = kGet}));
@@ -395,7 +395,7 @@ TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
 }
 
 TEST(SuiteConcurrency, RunsOneCaseAtATimeWhereverItsStoreIs) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(case_of({.id = "a", .steps = kGet}));
   cases.push_back(
       case_of({.id = "q", .more = "exclusive: true\nrequires: [quota]", .steps = kGet}));
@@ -411,7 +411,7 @@ TEST(SuiteConcurrency, RunsOneCaseAtATimeWhereverItsStoreIs) {
 
 // On an endpoint with a small store for them, cases that go to its limits take turns.
 TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const std::string id : {"p1", "p2", "p3"}) {
     cases.push_back(case_of({.id = id, .more = "requires: [packet-limit]", .steps = kGet}));
   }
@@ -436,7 +436,7 @@ TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
 // --- an endpoint that goes away ----------------------------------------------------------------
 
 TEST(SuiteLoss, StopsWhenTheEndpointIsGoneAndKeepsWhatWasFinished) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const std::string id : {"a", "b", "c", "d"}) {
     cases.push_back(case_of({.id = id, .steps = kGet}));
   }
@@ -459,7 +459,7 @@ TEST(SuiteLoss, StopsWhenTheEndpointIsGoneAndKeepsWhatWasFinished) {
 }
 
 TEST(SuiteLoss, FailsACaseWhoseClientALivingEndpointThrowsOut) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const std::string id : {"a", "b", "c"}) cases.push_back(case_of({.id = id, .steps = kGet}));
   int requests = 0;
   const SuiteResult result = run(
@@ -478,7 +478,7 @@ TEST(SuiteLoss, FailsACaseWhoseClientALivingEndpointThrowsOut) {
 
 // That the suite cannot open a session says nothing about the store.
 TEST(SuiteLoss, DecidesNothingWhenNoSessionCanBeOpenedAtALivingEndpoint) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   cases.push_back(case_of({.steps = kGet}));
   FakeEndpoint endpoint({.behaviour = reference_store(), .on_open = [] {
                            return endpoint::Error{ErrorKind::kInternal, "no thread"};
@@ -490,7 +490,7 @@ TEST(SuiteLoss, DecidesNothingWhenNoSessionCanBeOpenedAtALivingEndpoint) {
 }
 
 TEST(SuiteStop, BeginsNoFurtherCaseAndSaysSo) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const std::string id : {"a", "b", "c"}) cases.push_back(case_of({.id = id, .steps = kGet}));
   FakeEndpoint endpoint({.behaviour = reference_store()});
   std::atomic<bool> stop{false};
@@ -511,7 +511,7 @@ struct Ending {
 };
 
 int exit_of(const Ending& ending) {
-  static const Case kCase = case_of({.steps = kGet});
+  static const scenario::Case kCase = case_of({.steps = kGet});
   SuiteResult result;
   if (!ending.nothing_selected) result.cases.push_back({.test_case = &kCase});
   result.summary = ending.summary;
@@ -540,8 +540,8 @@ TEST(SuiteExit, IsNeverConformantWhenACaseWasNotRun) {
 
 // --- dialects ----------------------------------------------------------------------------------
 
-std::vector<Case> refusals(int count) {
-  std::vector<Case> cases;
+std::vector<scenario::Case> refusals(int count) {
+  std::vector<scenario::Case> cases;
   for (int i = 0; i < count; ++i) {
     cases.push_back(case_of({.id = "nx-" + std::to_string(i),
                              .more = "divergence: [set-not-applied]",
@@ -552,7 +552,7 @@ std::vector<Case> refusals(int count) {
 }
 
 TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
-  const std::vector<Case> cases = refusals(4);  // the results point to them
+  const std::vector<scenario::Case> cases = refusals(4);  // the results point to them
   int sets = 0;
   const SuiteResult result = run(
       [&](const Published& request) {
@@ -572,7 +572,7 @@ TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
 
 // Whoever changes the verdicts afterwards has them summarized again.
 TEST(SuiteDialect, BlamesOneCaseHoweverOftenItIsSummarized) {
-  const std::vector<Case> cases = refusals(3);
+  const std::vector<scenario::Case> cases = refusals(3);
   int sets = 0;
   SuiteResult result = run(
       [&](const Published& request) {
@@ -589,7 +589,7 @@ TEST(SuiteDialect, BlamesOneCaseHoweverOftenItIsSummarized) {
 }
 
 TEST(SuiteDialect, TakesTheBlameBackWhenTheFormsAreNotMixed) {
-  const std::vector<Case> cases = refusals(2);
+  const std::vector<scenario::Case> cases = refusals(2);
   SuiteResult result = run(always(":-1\r\n"), cases);
   const CaseResult right = result.cases[0];
   ASSERT_EQ(told(right), "passed");
@@ -614,7 +614,7 @@ TEST(SuiteDialect, TellsWhichOneItSaw) {
 }
 
 TEST(SuiteDialect, CallsDifferentDialectsInDifferentPlacesMixedAndFailsNothing) {
-  std::vector<Case> cases = refusals(1);
+  std::vector<scenario::Case> cases = refusals(1);
   cases.push_back(case_of({.id = "vdel",
                            .more = "divergence: [vdel-mismatch]",
                            .steps = "- vdel: {key: k, value: \"v\"}\n  expect: not-applied\n"}));
@@ -628,7 +628,7 @@ TEST(SuiteDialect, CallsDifferentDialectsInDifferentPlacesMixedAndFailsNothing) 
 }
 
 TEST(SuiteReport, CollectsOpenPointsOfAllCases) {
-  std::vector<Case> cases;
+  std::vector<scenario::Case> cases;
   for (const std::string id : {"one", "two"}) {
     cases.push_back(case_of({.id = id, .requirements = "R-MAY-1", .steps = R"(
 - get: k
@@ -662,4 +662,4 @@ TEST(SuitePercentile, IsTheValueBelowWhichSoManyLie) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

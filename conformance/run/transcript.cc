@@ -8,7 +8,7 @@
 #include "codec/resp3.h"
 #include "codec/topics.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 constexpr std::size_t kMaxShown = 60;  // bytes of one argument on one line
@@ -77,4 +77,4 @@ std::string to_line(const TranscriptEntry& entry) {
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

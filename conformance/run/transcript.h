@@ -7,7 +7,7 @@
 #include "codec/message.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 enum class Direction { kSent, kReceived, kEvent };
 
@@ -32,4 +32,4 @@ inline constexpr std::size_t kMaxTranscriptPayload = 2048;
 [[nodiscard]] TranscriptEntry make_entry(endpoint::Duration time, const std::string& client,
                                          Direction direction, const codec::Message& message);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

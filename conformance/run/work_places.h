@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 
 // Thread safe.
 class WorkPlaces {
@@ -75,4 +75,4 @@ class WorkPause {
   WorkPlaces* places_;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

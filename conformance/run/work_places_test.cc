@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fencepost::conformance {
+namespace fencepost::run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -69,4 +69,4 @@ TEST(WorkPlaces, WhoComesAtOnceIsCounted) {
 TEST(WorkPlaces, APauseWithoutPlacesDoesNothing) { const WorkPause pause(nullptr); }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::run

@@ -12,7 +12,7 @@
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/timestamp_expression.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using namespace std::string_view_literals;
@@ -351,4 +351,4 @@ std::vector<FamilyMember> FamilyExpander::members_of(const YAML::Node& node) {
   return Family(reader_, builder, node, *table).expand();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -18,7 +18,7 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // How many placeholders one case may replace. A value may name other placeholders, so a few lines
 // could otherwise grow without bound.
@@ -48,4 +48,4 @@ class FamilyExpander {
   YAML::Node pool_;  // what is built belongs to it: see the constructor
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -10,7 +10,7 @@
 #include "conformance/scenario/axis_table.h"
 #include "conformance/scenario/scenario_fixture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using codec::Divergence;
@@ -470,4 +470,4 @@ INSTANTIATE_TEST_SUITE_P(Tables, MalformedAxesTest, testing::ValuesIn(kMalformed
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -7,7 +7,7 @@
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/timestamp_expression.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 bool is_reserved(std::string_view name) {
@@ -305,4 +305,4 @@ std::vector<Combination> combinations_of(YamlReader& reader, const AxisTable& ta
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

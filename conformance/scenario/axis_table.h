@@ -13,7 +13,7 @@
 
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // The most combinations of one family, before `only` and `except`.
 inline constexpr std::size_t kMaxCombinations = 500;
@@ -66,4 +66,4 @@ struct AxisTable {
 // match nothing and when nothing is left.
 [[nodiscard]] std::vector<Combination> combinations_of(YamlReader& reader, const AxisTable& table);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -14,13 +14,13 @@
 #include "conformance/testing/fake_endpoint.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using codec::Message;
 using codec::Verb;
 using endpoint::PublishRefused;
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using testing::Contains;
 
 const Case& built_in(const std::string& id) {
@@ -272,16 +272,17 @@ TEST(BuiltInCases, PassOnTheRightStore) {
                                "envelope.delivery.subscriptions-are-granted"};
   for (const Row& row : all_rows()) ids.insert(row.case_id);
   for (const std::string& id : ids) {
-    const CaseResult result = run_on(reference_store(), built_in(id));
-    EXPECT_EQ(result.verdict, Verdict::kPassed) << id << ": " << result.message;
+    const run::CaseResult result = run_on(reference_store(), built_in(id));
+    EXPECT_EQ(result.verdict, run::Verdict::kPassed) << id << ": " << result.message;
   }
 }
 
 TEST(BuiltInCases, FailOnAStoreThatBreaksTheirRule) {
   for (const Row& row : all_rows()) {
     const Case& test_case = built_in(row.case_id);
-    const CaseResult result = run_on(row.store, test_case);
-    EXPECT_EQ(result.verdict, Verdict::kFailed) << row.case_id << " on a store with: " << row.fault;
+    const run::CaseResult result = run_on(row.store, test_case);
+    EXPECT_EQ(result.verdict, run::Verdict::kFailed)
+        << row.case_id << " on a store with: " << row.fault;
     EXPECT_EQ(result.requirement, row.charged) << row.case_id << ", " << row.fault << ", at step "
                                                << result.step << ": " << result.message;
     EXPECT_THAT(test_case.requirements, Contains(row.charged));
@@ -296,9 +297,9 @@ TEST(BuiltInCases, FailWhenASubscriptionIsGrantedLess) {
            if (filter.ends_with(notifications_too)) return granted_qos_0();
            return std::nullopt;
          }});
-    const CaseResult result =
+    const run::CaseResult result =
         run_on(endpoint, built_in("envelope.delivery.subscriptions-are-granted"));
-    EXPECT_EQ(result.verdict, Verdict::kFailed);
+    EXPECT_EQ(result.verdict, run::Verdict::kFailed);
     EXPECT_EQ(result.requirement, "ENV-SUBACK-1");
     EXPECT_EQ(result.actual, "0x00 (granted QoS 0)");
   }
@@ -313,10 +314,10 @@ TEST(BuiltInCases, TakeWhatTheRuleAllows) {
   const auto bare = every_reply([](Message& message) { message.content_type.reset(); });
   for (const std::string id : {"envelope.properties.content-type-of-responses",
                                "envelope.properties.protocol-version-of-responses"}) {
-    EXPECT_EQ(run_on(described, built_in(id)).verdict, Verdict::kPassed) << id;
-    EXPECT_EQ(run_on(bare, built_in(id)).verdict, Verdict::kPassed) << id;
+    EXPECT_EQ(run_on(described, built_in(id)).verdict, run::Verdict::kPassed) << id;
+    EXPECT_EQ(run_on(bare, built_in(id)).verdict, run::Verdict::kPassed) << id;
   }
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -6,7 +6,7 @@
 #include "codec/base16.h"
 #include "conformance/scenario/scenario_fields.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;  // of one value that a scenario may ask for
@@ -211,4 +211,4 @@ std::optional<BytesSpec> load_key(YamlReader& reader, const YAML::Node& node,
   return load_named_key(reader, name, append);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -6,7 +6,7 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // Text, or one of {escaped}, {hex}, {repeat, times}, {size}, {join}, {command}, {key, append},
 // {all_bytes}, {fill_packet}, {filled}.
@@ -20,4 +20,4 @@ namespace fencepost::conformance {
 // The bytes of a pattern of this size that no shifted copy of itself equals: a torn value shows.
 [[nodiscard]] std::string patterned_bytes(std::size_t size);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

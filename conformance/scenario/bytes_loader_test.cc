@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using testing::HasSubstr;
@@ -197,4 +197,4 @@ TEST(PatternedBytes, EqualNoShiftedCopyOfThemselves) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

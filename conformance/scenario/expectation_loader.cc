@@ -8,7 +8,7 @@
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/timestamp_expression.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using codec::DialectId;
@@ -322,4 +322,4 @@ std::optional<Expectation> load_expectation(YamlReader& reader, const YAML::Node
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -8,7 +8,7 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // Names that earlier steps of the case have introduced.
 struct KnownNames {
@@ -35,4 +35,4 @@ struct KnownNames {
 [[nodiscard]] std::string load_citation(YamlReader& reader, const YAML::Node& node,
                                         const KnownNames& known);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 constexpr const char* kCatalogueName = "requirements.yaml";
@@ -69,4 +69,4 @@ Result<std::vector<SourceFile>, std::string> read_files(const std::filesystem::p
   return files;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

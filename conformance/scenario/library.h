@@ -10,7 +10,7 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/scenario_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // Generated from scenarios/ when the program is built; requirements.yaml is among them.
 [[nodiscard]] const std::vector<SourceFile>& built_in_files();
@@ -33,4 +33,4 @@ struct Library {
 // The content of one file.
 [[nodiscard]] Result<SourceFile, std::string> read_file(const std::filesystem::path& path);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -7,7 +7,7 @@
 
 #include "conformance/scenario/bytes_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 void for_each_filling(const BytesSpec& spec, const std::function<void(const FillBytes&)>& use) {
@@ -155,4 +155,4 @@ void check_limits(const Case& test_case, std::vector<LoadError>& errors) {
   LimitChecker(test_case, errors).check();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

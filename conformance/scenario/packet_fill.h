@@ -11,7 +11,7 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // The filling that these bytes ask for; nothing when there is none.
 [[nodiscard]] std::optional<FillBytes> filling_in(const BytesSpec& spec);
@@ -33,4 +33,4 @@ struct PacketGoal {
 // nothing is sent.
 void check_limits(const Case& test_case, std::vector<LoadError>& errors);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

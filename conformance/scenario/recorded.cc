@@ -14,7 +14,7 @@
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 constexpr std::size_t kLongestWords = 1'000;  // of message, expected and actual each
@@ -128,7 +128,7 @@ std::optional<Recorded> load_recorded(YamlReader& reader, const YAML::Node& node
 }
 
 std::string recorded_words(std::string_view text) {
-  return shortened(one_line(printable(text)), kLongestWords);
+  return text::shortened(text::one_line(text::printable(text)), kLongestWords);
 }
 
 std::string text_of(const Recorded& recorded, std::size_t indent) {
@@ -140,7 +140,8 @@ std::string text_of(const Recorded& recorded, std::size_t indent) {
   line(2, "by: " + recorded.by);
   if (!recorded.when.empty()) line(2, "when: " + single_quoted(recorded.when));
   if (!recorded.endpoint.empty()) {
-    const std::string shown = one_line(printable(endpoint::redacted(recorded.endpoint)));
+    const std::string shown =
+        text::one_line(text::printable(endpoint::redacted(recorded.endpoint)));
     line(2, "endpoint: " + single_quoted(shown));
   }
   if (recorded.seed) line(2, fmt::format("seed: {}", *recorded.seed));
@@ -151,4 +152,4 @@ std::string text_of(const Recorded& recorded, std::size_t indent) {
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -14,7 +14,7 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // Complains of what is wrong; then there is nothing. `requirements`: the ids that may be named.
 [[nodiscard]] std::optional<Recorded> load_recorded(YamlReader& reader, const YAML::Node& node,
@@ -28,4 +28,4 @@ namespace fencepost::conformance {
 // What a failure is described with, as it may stand in a file: printable, on one line, not endless.
 [[nodiscard]] std::string recorded_words(std::string_view text);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

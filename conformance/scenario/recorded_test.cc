@@ -9,7 +9,7 @@
 
 #include "conformance/scenario/scenario_fixture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using testing::ElementsAre;
@@ -108,4 +108,4 @@ TEST(Recorded, RefusesAPasswordAndDoesNotRepeatIt) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

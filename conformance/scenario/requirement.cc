@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using namespace std::string_view_literals;
@@ -175,4 +175,4 @@ Level Catalogue::level_of(const Case& test_case) const {
   return strictest;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

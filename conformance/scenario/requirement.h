@@ -11,7 +11,7 @@
 #include "conformance/scenario/scenario_loader.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 enum class Level { kMust, kShould, kMay };
 [[nodiscard]] std::string_view name(Level level);
@@ -62,4 +62,4 @@ class Catalogue {
   std::vector<Section> sections_;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

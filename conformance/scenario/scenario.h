@@ -17,7 +17,7 @@
 #include "codec/notification.h"
 #include "codec/reply.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 struct Position {
   std::string file;
@@ -263,4 +263,4 @@ struct Case {
   [[nodiscard]] std::size_t exchanges() const;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace fencepost::conformance::fields {
+namespace fencepost::scenario::fields {
 
 using namespace std::string_view_literals;
 
@@ -81,4 +81,4 @@ inline constexpr std::array kCapabilities = {"transport"sv,    "quota"sv,   "res
                                              "packet-limit"sv, "restart"sv, "exact-clock"sv,
                                              "many-keys"sv};
 
-}  // namespace fencepost::conformance::fields
+}  // namespace fencepost::scenario::fields

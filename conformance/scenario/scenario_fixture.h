@@ -14,7 +14,7 @@
 #include "conformance/judge/judge.h"
 #include "conformance/scenario/scenario_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 inline const std::set<std::string> kRequirements = {"SET-NX-1", "GET-HIT-1", "NTF-SEND-1"};
 
@@ -151,7 +151,7 @@ struct ShowStep {
     if (!std::holds_alternative<NoTimestamp>(step.timestamp)) out += " ts=" + show(step.timestamp);
     if (!std::holds_alternative<NoTimestamp>(step.token)) out += " ft=" + show(step.token);
     out += show_envelope(step);
-    for (const BytesSpec& key : step.written_keys) out += " writes:" + resolve(key, "");
+    for (const BytesSpec& key : step.written_keys) out += " writes:" + judge::resolve(key, "");
     if (!step.mark.empty()) out += " mark:" + step.mark;
     return out + show(step.expect);
   }
@@ -248,4 +248,4 @@ inline std::string in_steps_with(std::string_view divergence, std::string_view l
   return file_with("    divergence: [" + std::string(divergence) + "]\n", indented(lines, 6));
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -16,7 +16,7 @@
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/scenario_fixture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using codec::Divergence;
@@ -190,4 +190,4 @@ TEST(ScenarioSchema, HasTheWordsForAReply) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

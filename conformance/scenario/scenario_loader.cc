@@ -11,7 +11,7 @@
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/step_loader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 // What the cases of a file have in common.
@@ -369,4 +369,4 @@ void check_unique_ids(const std::vector<Case>& cases, std::vector<LoadError>& er
   }
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

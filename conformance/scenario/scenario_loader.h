@@ -8,7 +8,7 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // A file by name and content.
 struct SourceFile {
@@ -31,4 +31,4 @@ void check_unique_ids(const std::vector<Case>& cases, std::vector<LoadError>& er
 // Is there a check that a store which never answers, or answers always the same, would fail?
 [[nodiscard]] bool has_positive_check(const Case& test_case);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

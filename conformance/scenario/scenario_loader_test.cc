@@ -13,7 +13,7 @@
 
 #include "conformance/scenario/scenario_fixture.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using codec::Divergence;
@@ -634,4 +634,4 @@ TEST(ScenarioLoader, FindsTheDivergencesOfACase) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

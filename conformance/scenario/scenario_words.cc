@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 std::string single_quoted(std::string_view text) {
   std::string out = "'";
@@ -65,4 +65,4 @@ std::string moved(std::string_view base, std::int64_t by_ms) {
                      duration_text(by_ms < 0 ? -by_ms : by_ms));
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

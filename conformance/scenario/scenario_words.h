@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // In single quotes YAML leaves everything alone but these.
 [[nodiscard]] std::string single_quoted(std::string_view text);
@@ -38,4 +38,4 @@ template <typename Texts>
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

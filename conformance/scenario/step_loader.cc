@@ -11,7 +11,7 @@
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/timestamp_expression.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 constexpr std::string_view kNoneWord = "none";
@@ -544,4 +544,4 @@ void load_steps(YamlReader& reader, const YAML::Node& node, Case& test_case) {
   StepLoader(reader, test_case).load_steps(node);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -4,7 +4,7 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // `node`: the case's `clients`, which may be undefined: then it has one client, "a".
 void load_clients(YamlReader& reader, const YAML::Node& node, Case& test_case);
@@ -15,4 +15,4 @@ void load_steps(YamlReader& reader, const YAML::Node& node, Case& test_case);
 // A note is for readers of the file only, but it is text.
 void check_note(YamlReader& reader, const YAML::Node& map);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

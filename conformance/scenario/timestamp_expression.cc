@@ -9,7 +9,7 @@
 
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 constexpr std::string_view kForms =
@@ -147,4 +147,4 @@ Result<hlc::Timestamp, std::string> evaluate(const TimestampExpression& expressi
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -10,7 +10,7 @@
 #include "conformance/scenario/scenario.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 // The base of timestamps at the limit of what a store accepts: see scenarios/FORMAT.md.
 inline constexpr std::string_view kSkewLimit = "skew-limit";
@@ -31,4 +31,4 @@ inline constexpr std::string_view kSkewLimit = "skew-limit";
     const TimestampExpression& expression, std::uint64_t now_ms, const std::string& node,
     const std::map<std::string, hlc::Timestamp>& saved);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(TimestampExpression, StopsAtTheEndsOfTheRanges) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -8,7 +8,7 @@
 
 #include <yaml-cpp/eventhandler.h>
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 constexpr std::string_view kQuotedTag =
@@ -451,4 +451,4 @@ std::optional<std::chrono::milliseconds> YamlReader::duration(const YAML::Node& 
   return parsed;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

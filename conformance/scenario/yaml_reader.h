@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "conformance/scenario/scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 
 struct LoadError {
   Position position;
@@ -113,4 +113,4 @@ class YamlReader {
 // The known word nearest to `word`, for "did you mean"; empty when none is near.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string_view> known);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace fencepost::conformance {
+namespace fencepost::scenario {
 namespace {
 
 using std::chrono::milliseconds;
@@ -343,4 +343,4 @@ TEST_F(YamlReaderTest, TakesByteOrderMarkAndCarriageReturns) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::scenario

@@ -26,7 +26,7 @@ void showValue(const Operation& operation, std::ostream& out) { out << to_text(o
 
 }  // namespace fencepost::workload
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -147,7 +147,7 @@ class Explorer {
     return std::chrono::duration_cast<milliseconds>(SteadyClock::now() - started_);
   }
   [[nodiscard]] bool is_over() const { return stop_ || lost_ || elapsed() >= options_.max_time; }
-  [[nodiscard]] bool ignores(const Judgement& judgement) const {
+  [[nodiscard]] bool ignores(const judge::Judgement& judgement) const {
     return found_rules_.contains(judgement.requirement) ||
            (options_.ignores && options_.ignores(judgement));
   }
@@ -215,7 +215,7 @@ class Explorer {
     // Of the search, too, where what is seen may never come again.
     judged.keeps_packets =
         judged.keeps_packets || looking_again_ || endpoint_.capabilities().transport;
-    judged.is_known = [this](const Judgement& judgement) { return ignores(judgement); };
+    judged.is_known = [this](const judge::Judgement& judgement) { return ignores(judgement); };
     JudgedRun run = run_judged(**session, trace, judged);
     {
       const std::lock_guard lock(mutex_);
@@ -403,4 +403,4 @@ Result<std::vector<JudgedRun>, endpoint::Error> rerun(endpoint::Endpoint& endpoi
   return Explorer(endpoint, options, stop, quietly).rerun(trace, runs);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -23,7 +23,7 @@
 #include "endpoint/endpoint.h"
 #include "workload/operation.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 
 struct ExploreOptions {
   JudgedRunOptions judged{};  // but for the prefixes of keys and clients, which are made here
@@ -39,7 +39,7 @@ struct ExploreOptions {
   std::size_t stop_after = 1;       // counter-examples, each of another requirement
   // Rejections that do not count, e.g. because they are known; the search goes on. Empty: none.
   // Called by several threads at once.
-  std::function<bool(const Judgement&)> ignores{};
+  std::function<bool(const judge::Judgement&)> ignores{};
 };
 
 inline constexpr std::chrono::milliseconds kConfirmTime{10'000};
@@ -96,4 +96,4 @@ struct ExploreResult {
                                                                     const ExploreOptions& options,
                                                                     const std::atomic<bool>& stop);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -21,7 +21,7 @@
 #include "reference_store/service.h"
 #include "workload/trace_text.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using namespace std::chrono_literals;
@@ -73,7 +73,7 @@ TEST(Explore, KeepsThePacketsOfACounterexample) {
 TEST(Explore, GoesOnAfterWhatItIgnores) {
   const auto endpoint = faulty("S01");
   ExploreOptions options = in_process_options();
-  options.ignores = [](const Judgement&) { return true; };
+  options.ignores = [](const judge::Judgement&) { return true; };
   const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
   EXPECT_TRUE(result.found.empty());
   EXPECT_GT(result.progress.ignored, 0U);
@@ -151,4 +151,4 @@ TEST(Explore, EndsInTimeWhileItMakesACounterexampleSmaller) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -15,7 +15,7 @@
 #include "conformance/run/clean_up.h"
 #include "workload/rendering.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using std::chrono::microseconds;
@@ -139,11 +139,11 @@ class Run {
     if (out_.lost) return;
     // A registration changes no key: what is told before its reply is told by the rules before it.
     if (is_registration(message)) take_all();
-    const Judgement judgement = oracle_.judge({.client_id = connection->id,
-                                               .request = message,
-                                               .reply = reply ? &reply->message : nullptr,
-                                               .sent = sent,
-                                               .received = reply ? reply->at : now()});
+    const judge::Judgement judgement = oracle_.judge({.client_id = connection->id,
+                                                      .request = message,
+                                                      .reply = reply ? &reply->message : nullptr,
+                                                      .sent = sent,
+                                                      .received = reply ? reply->at : now()});
     keep(Packet::Kind::kRequest, connection->id, sent, message);
     if (reply) keep(Packet::Kind::kReceived, connection->id, reply->at, reply->message);
     if (reply) learn(operation, message, reply->message);
@@ -162,10 +162,10 @@ class Run {
     return codec::verb_of(message.payload) == codec::Verb::kKeynotify;
   }
 
-  void take(const Judgement& judgement, const codec::Message& request,
+  void take(const judge::Judgement& judgement, const codec::Message& request,
             const std::optional<Arrived>& reply) {
-    if (judgement.answer == Answer::kUndecidable) ++out_.undecidable;
-    if (judgement.answer != Answer::kRejected || has_ended()) return;
+    if (judgement.answer == judge::Answer::kUndecidable) ++out_.undecidable;
+    if (judgement.answer != judge::Answer::kRejected || has_ended()) return;
     if (options_.is_known && options_.is_known(judgement)) {
       ++out_.known;
       return;
@@ -312,8 +312,8 @@ class Run {
       connection.reset();
     }
     if (!options_.short_expiry || written_.empty()) return;  // a store that is thrown away
-    WrittenKeys written{.client_id = options_.clients_begin_with + "z",
-                        .timeout = options_.timeout};
+    run::WrittenKeys written{.client_id = options_.clients_begin_with + "z",
+                             .timeout = options_.timeout};
     hlc::Timestamp newest{.wall_ms = start_ms_, .counter = 0, .node = "~"};
     for (const auto& [key, token] : tokens_)
       newest.wall_ms = std::max(newest.wall_ms, token.wall_ms);
@@ -326,7 +326,7 @@ class Run {
   endpoint::Session& session_;
   const workload::Trace& trace_;
   const JudgedRunOptions& options_;
-  Oracle oracle_;
+  judge::Oracle oracle_;
   std::uint64_t start_ms_;
   std::vector<std::string> keys_;
   std::array<std::unique_ptr<Connection>, workload::kClients> connections_{};
@@ -346,4 +346,4 @@ JudgedRun run_judged(endpoint::Session& session, const workload::Trace& trace,
   return Run(session, trace, options).run();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -19,10 +19,10 @@
 #include "endpoint/endpoint.h"
 #include "workload/operation.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 
 struct JudgedRunOptions {
-  OracleOptions oracle{.starts_empty = true, .limited = false};
+  judge::OracleOptions oracle{.starts_empty = true, .limited = false};
   std::string keys_begin_with{};          // so that the keys are those of this run alone
   std::string clients_begin_with{};       // and so are the ids of its clients
   endpoint::Duration timeout{3'000'000};  // of a reply
@@ -32,13 +32,13 @@ struct JudgedRunOptions {
   // Asked before each operation: true ends the run there. Empty: nothing does.
   std::function<bool()> stop{};
   // Rejections that are known: they are counted, and the run goes on. Empty: none is.
-  std::function<bool(const Judgement&)> is_known{};
+  std::function<bool(const judge::Judgement&)> is_known{};
   bool keeps_packets = false;  // fills JudgedRun::packets
 };
 
 struct Rejection {
   std::size_t operation = 0;  // of the trace
-  Judgement judgement{};
+  judge::Judgement judgement{};
   codec::Message request{};  // the one that was judged last
   std::optional<codec::Message> reply{};
 };
@@ -67,4 +67,4 @@ struct JudgedRun {
 [[nodiscard]] JudgedRun run_judged(endpoint::Session& session, const workload::Trace& trace,
                                    const JudgedRunOptions& options);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

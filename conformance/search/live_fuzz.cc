@@ -14,7 +14,7 @@
 #include "conformance/search/shrink_trace.h"
 #include "conformance/search/trace_scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
@@ -37,9 +37,10 @@ constexpr double kImpatience = 0.3;
 constexpr std::size_t kShrinkAtOnce = 16;
 
 // The case of a text of ours, which always loads.
-Case load_generated(const SourceFile& file, const std::set<std::string>& requirements) {
-  std::vector<LoadError> errors;
-  std::vector<Case> cases = load_scenario(file, requirements, errors);
+scenario::Case load_generated(const scenario::SourceFile& file,
+                              const std::set<std::string>& requirements) {
+  std::vector<scenario::LoadError> errors;
+  std::vector<scenario::Case> cases = load_scenario(file, requirements, errors);
   FENCEPOST_CHECK(errors.empty() && cases.size() == 1);
   return std::move(cases.front());
 }
@@ -47,13 +48,13 @@ Case load_generated(const SourceFile& file, const std::set<std::string>& require
 // A plan and its case, which results point to.
 struct Trial {
   LivePlan plan;
-  std::unique_ptr<Case> test_case;
+  std::unique_ptr<scenario::Case> test_case;
 };
 
 class LiveFuzz {
  public:
-  LiveFuzz(endpoint::Endpoint& endpoint, const Catalogue& catalogue, const LiveFuzzOptions& options,
-           const std::atomic<bool>& stop,
+  LiveFuzz(endpoint::Endpoint& endpoint, const scenario::Catalogue& catalogue,
+           const LiveFuzzOptions& options, const std::atomic<bool>& stop,
            const std::function<void(const LiveFuzzProgress&)>& progress)
       : endpoint_(endpoint),
         catalogue_(catalogue),
@@ -116,15 +117,16 @@ class LiveFuzz {
   Trial trial_of(LivePlan plan) {
     const std::string id = fmt::format("fuzz-live.{}", ++trials_);
     const std::string text = scenario_text(plan, {.id = id, .title = id});
-    return {std::move(plan), std::make_unique<Case>(load_generated({id, text}, requirements_))};
+    return {std::move(plan),
+            std::make_unique<scenario::Case>(load_generated({id, text}, requirements_))};
   }
 
-  SuiteResult run_cases(const std::vector<Trial>& trials, const SuiteOptions& suite) {
-    std::vector<const Case*> cases;
+  run::SuiteResult run_cases(const std::vector<Trial>& trials, const run::SuiteOptions& suite) {
+    std::vector<const scenario::Case*> cases;
     for (const Trial& trial : trials) cases.push_back(trial.test_case.get());
-    SuiteResult ran =
+    run::SuiteResult ran =
         run_suite(endpoint_, cases, catalogue_, suite, stop_,
-                  [&](const CaseResult& result, std::size_t, std::size_t) { count(result); });
+                  [&](const run::CaseResult& result, std::size_t, std::size_t) { count(result); });
     if (ran.endpoint_lost) {
       result_.endpoint_lost = true;
       result_.lost_message = ran.lost_message;
@@ -132,13 +134,13 @@ class LiveFuzz {
     return ran;
   }
 
-  void count(const CaseResult& result) {
+  void count(const run::CaseResult& result) {
     {
       const std::lock_guard lock(mutex_);
       LiveFuzzProgress& progress = result_.progress;
-      if (result.verdict != Verdict::kNotRun) ++progress.cases;
-      if (result.verdict == Verdict::kPassed) ++result_.passed;
-      if (result.verdict == Verdict::kInconclusive) ++progress.inconclusive;
+      if (result.verdict != run::Verdict::kNotRun) ++progress.cases;
+      if (result.verdict == run::Verdict::kPassed) ++result_.passed;
+      if (result.verdict == run::Verdict::kInconclusive) ++progress.inconclusive;
       progress.requests += result.round_trips.size();
     }
     note_progress(doing_);
@@ -157,11 +159,11 @@ class LiveFuzz {
   // Returns how many seconds the cases took.
   double run_batch(std::vector<Trial>& batch) {
     const auto began = SteadyClock::now();
-    const SuiteResult ran = run_cases(batch, options_.suite);
+    const run::SuiteResult ran = run_cases(batch, options_.suite);
     const std::chrono::duration<double> took = SteadyClock::now() - began;
     for (std::size_t i = 0; i < ran.cases.size(); ++i) {
-      const CaseResult& result = ran.cases[i];
-      if (result.verdict != Verdict::kFailed || has_enough()) continue;
+      const run::CaseResult& result = ran.cases[i];
+      if (result.verdict != run::Verdict::kFailed || has_enough()) continue;
       if (!known_.insert(result.requirement + ": " + result.message).second) continue;
       investigate(batch[i], result);
     }
@@ -170,7 +172,7 @@ class LiveFuzz {
 
   // ---- A difference
 
-  void investigate(Trial& first, const CaseResult& seen) {
+  void investigate(Trial& first, const run::CaseResult& seen) {
     Difference difference;
     difference.found_after = elapsed();
     difference.steps_at_first = size_of(first.plan).steps;
@@ -198,16 +200,16 @@ class LiveFuzz {
     result_.differences.push_back(std::move(difference));
   }
 
-  std::size_t failures_of(const LivePlan& plan, const SuiteOptions& suite) {
+  std::size_t failures_of(const LivePlan& plan, const run::SuiteOptions& suite) {
     std::vector<Trial> copies;
     for (std::size_t i = 0; i < kConfirmations; ++i) copies.push_back(trial_of(plan));
-    const Summary summary = run_cases(copies, suite).summary;
+    const run::Summary summary = run_cases(copies, suite).summary;
     return summary.failed + summary.warnings;
   }
 
   LivePlan shrink_it(const LivePlan& failing, std::size_t failed, double patience,
                      Difference& difference) {
-    SuiteOptions suite = options_.suite;
+    run::SuiteOptions suite = options_.suite;
     suite.settings.timeout_scale *= patience;
     const std::size_t copies = failed == kConfirmations ? 1 : kTriesOfFlaky;
     doing_ = "making a difference smaller";
@@ -219,7 +221,7 @@ class LiveFuzz {
   }
 
   std::optional<std::size_t> first_failing(const std::vector<LivePlan>& plans, std::size_t copies,
-                                           const SuiteOptions& suite) {
+                                           const run::SuiteOptions& suite) {
     for (std::size_t from = 0; from < plans.size() && !stop_ && !result_.endpoint_lost;
          from += kShrinkAtOnce) {
       std::vector<Trial> trials;
@@ -227,9 +229,9 @@ class LiveFuzz {
       for (std::size_t i = from; i < end; ++i) {
         for (std::size_t copy = 0; copy < copies; ++copy) trials.push_back(trial_of(plans[i]));
       }
-      const SuiteResult ran = run_cases(trials, suite);
+      const run::SuiteResult ran = run_cases(trials, suite);
       for (std::size_t i = 0; i < ran.cases.size(); ++i) {
-        if (ran.cases[i].verdict == Verdict::kFailed) return from + i / copies;
+        if (ran.cases[i].verdict == run::Verdict::kFailed) return from + i / copies;
       }
     }
     return std::nullopt;
@@ -240,11 +242,11 @@ class LiveFuzz {
     difference.runs = difference.failed = 0;
     std::vector<Trial> copies;
     for (std::size_t i = 0; i < kConfirmations; ++i) copies.push_back(trial_of(plan));
-    SuiteResult ran = run_cases(copies, options_.suite);
+    run::SuiteResult ran = run_cases(copies, options_.suite);
     for (std::size_t i = 0; i < ran.cases.size(); ++i) {
-      if (ran.cases[i].verdict == Verdict::kNotRun) continue;
+      if (ran.cases[i].verdict == run::Verdict::kNotRun) continue;
       ++difference.runs;
-      if (ran.cases[i].verdict != Verdict::kFailed) continue;
+      if (ran.cases[i].verdict != run::Verdict::kFailed) continue;
       if (difference.failed++ > 0) continue;
       difference.result = std::move(ran.cases[i]);
       difference.test_case = std::move(copies[i].test_case);
@@ -254,7 +256,7 @@ class LiveFuzz {
   }
 
   endpoint::Endpoint& endpoint_;
-  const Catalogue& catalogue_;
+  const scenario::Catalogue& catalogue_;
   const std::set<std::string> requirements_;  // that cases may cite
   const LiveFuzzOptions& options_;
   const std::atomic<bool>& stop_;
@@ -272,13 +274,14 @@ class LiveFuzz {
 
 }  // namespace
 
-LiveFuzzResult run_live_fuzz(endpoint::Endpoint& endpoint, const Catalogue& catalogue,
+LiveFuzzResult run_live_fuzz(endpoint::Endpoint& endpoint, const scenario::Catalogue& catalogue,
                              const LiveFuzzOptions& options, const std::atomic<bool>& stop,
                              const std::function<void(const LiveFuzzProgress&)>& progress) {
   return LiveFuzz(endpoint, catalogue, options, stop, progress).run();
 }
 
-std::optional<Difference> look_into(endpoint::Endpoint& endpoint, const Catalogue& catalogue,
+std::optional<Difference> look_into(endpoint::Endpoint& endpoint,
+                                    const scenario::Catalogue& catalogue,
                                     const LiveFuzzOptions& options, const LivePlan& plan,
                                     const std::atomic<bool>& stop) {
   const std::function<void(const LiveFuzzProgress&)> quietly = [](const LiveFuzzProgress&) {};
@@ -286,25 +289,25 @@ std::optional<Difference> look_into(endpoint::Endpoint& endpoint, const Catalogu
 }
 
 void write_as(Difference& difference, const ScenarioWords& words, const std::string& file,
-              const Catalogue& catalogue) {
+              const scenario::Catalogue& catalogue) {
   difference.text = scenario_text(difference.plan, words);
   *difference.test_case = load_generated({file, difference.text}, catalogue.ids());
-  const Case& test_case = *difference.test_case;
-  CaseResult& result = difference.result;
+  const scenario::Case& test_case = *difference.test_case;
+  run::CaseResult& result = difference.result;
   result.test_case = &test_case;
   result.position =
       result.step > 0 ? test_case.steps.at(result.step - 1).position : test_case.position;
 }
 
-ExitCode exit_code(const LiveFuzzResult& result) {
+run::ExitCode exit_code(const LiveFuzzResult& result) {
   const bool proved =
       std::any_of(result.differences.begin(), result.differences.end(),
                   [](const Difference& difference) { return !difference.seen_once(); });
-  if (proved) return ExitCode::kFailed;
-  if (result.endpoint_lost) return ExitCode::kUnreachable;
-  if (result.interrupted) return ExitCode::kInterrupted;
-  return result.differences.empty() && result.passed > 0 ? ExitCode::kConformant
-                                                         : ExitCode::kInconclusive;
+  if (proved) return run::ExitCode::kFailed;
+  if (result.endpoint_lost) return run::ExitCode::kUnreachable;
+  if (result.interrupted) return run::ExitCode::kInterrupted;
+  return result.differences.empty() && result.passed > 0 ? run::ExitCode::kConformant
+                                                         : run::ExitCode::kInconclusive;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -19,11 +19,11 @@
 #include "conformance/search/trace_search.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 
 struct LiveFuzzOptions {
-  SuiteOptions suite{};  // how cases run
-  LiveOptions live{};    // what is sent
+  run::SuiteOptions suite{};  // how cases run
+  LiveOptions live{};         // what is sent
   std::uint64_t seed = 0;
   std::chrono::milliseconds time{60'000};  // a batch that has begun then is finished
   std::size_t stop_after = 1;              // differences
@@ -34,8 +34,8 @@ struct LiveFuzzOptions {
 struct Difference {
   LivePlan plan{};
   std::string text{};  // of its scenario file, once it is written as one
-  std::unique_ptr<Case> test_case{};
-  CaseResult result{};
+  std::unique_ptr<scenario::Case> test_case{};
+  run::CaseResult result{};
   std::size_t steps_at_first = 0;  // of the scenario that showed it first
   std::size_t runs = 0;            // of this one, to know how often it fails
   std::size_t failed = 0;          // of these
@@ -69,13 +69,14 @@ struct LiveFuzzResult {
 // Calls `progress` now and then, from any thread, one at a time. Whatever ends the run, the cases
 // that have begun finish, and remove what they have written.
 [[nodiscard]] LiveFuzzResult run_live_fuzz(
-    endpoint::Endpoint& endpoint, const Catalogue& catalogue, const LiveFuzzOptions& options,
-    const std::atomic<bool>& stop, const std::function<void(const LiveFuzzProgress&)>& progress);
+    endpoint::Endpoint& endpoint, const scenario::Catalogue& catalogue,
+    const LiveFuzzOptions& options, const std::atomic<bool>& stop,
+    const std::function<void(const LiveFuzzProgress&)>& progress);
 
 // Runs the plan; when the store differs, makes it smaller and says how often it fails. Nothing when
 // it does not differ. `options` but for how long and how often.
 [[nodiscard]] std::optional<Difference> look_into(endpoint::Endpoint& endpoint,
-                                                  const Catalogue& catalogue,
+                                                  const scenario::Catalogue& catalogue,
                                                   const LiveFuzzOptions& options,
                                                   const LivePlan& plan,
                                                   const std::atomic<bool>& stop);
@@ -83,9 +84,9 @@ struct LiveFuzzResult {
 // Makes the difference that of a file of this name: its text, its case and where its result points
 // to.
 void write_as(Difference& difference, const ScenarioWords& words, const std::string& file,
-              const Catalogue& catalogue);
+              const scenario::Catalogue& catalogue);
 
 // 0 no difference, 1 a difference, 3 lost, 4 nothing certain, 130 interrupted.
-[[nodiscard]] ExitCode exit_code(const LiveFuzzResult& result);
+[[nodiscard]] run::ExitCode exit_code(const LiveFuzzResult& result);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

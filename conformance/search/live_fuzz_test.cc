@@ -17,13 +17,13 @@
 #include "reference_store/service.h"
 #include "workload/trace_bytes.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
-const Catalogue& catalogue() {
-  static const Library library = [] {
-    std::vector<LoadError> errors;
-    return load_library(built_in_files(), errors);
+const scenario::Catalogue& catalogue() {
+  static const scenario::Library library = [] {
+    std::vector<scenario::LoadError> errors;
+    return load_library(scenario::built_in_files(), errors);
   }();
   return library.catalogue;
 }
@@ -51,9 +51,10 @@ LiveFuzzResult fuzz(endpoint::Endpoint& endpoint, const LiveFuzzOptions& options
   return run_live_fuzz(endpoint, catalogue(), options, stop, [](const LiveFuzzProgress&) {});
 }
 
-Verdict verdict_of(const Case& test_case, endpoint::Endpoint& endpoint) {
+run::Verdict verdict_of(const scenario::Case& test_case, endpoint::Endpoint& endpoint) {
   auto session = endpoint.open_session();
-  return run_case(test_case, **session, {.profile = codec::Profile::kDeployed, .run_id = "again"})
+  return run::run_case(test_case, **session,
+                       {.profile = codec::Profile::kDeployed, .run_id = "again"})
       .verdict;
 }
 
@@ -74,16 +75,16 @@ TEST_P(LiveFuzzFinds, AndMakesAScenarioThatOnlyTheWrongStoreFails) {
   Difference& difference = result.differences.front();
   EXPECT_EQ(difference.failed, difference.runs);
   EXPECT_LE(size_of(difference.plan).steps, GetParam().steps) << difference.text;
-  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 
   write_as(difference, {.id = "fuzz-live.x", .title = "t", .note = "n"}, "saved.yaml", catalogue());
-  std::vector<LoadError> errors;
-  const std::vector<Case> cases =
+  std::vector<scenario::LoadError> errors;
+  const std::vector<scenario::Case> cases =
       load_scenario({"saved.yaml", difference.text}, catalogue().ids(), errors);
   ASSERT_EQ(cases.size(), 1U) << difference.text;
-  EXPECT_EQ(verdict_of(cases.front(), *wrong), Verdict::kFailed);
+  EXPECT_EQ(verdict_of(cases.front(), *wrong), run::Verdict::kFailed);
   const auto right = endpoint::make_in_process_endpoint({});
-  EXPECT_EQ(verdict_of(cases.front(), *right), Verdict::kPassed) << difference.text;
+  EXPECT_EQ(verdict_of(cases.front(), *right), run::Verdict::kPassed) << difference.text;
   EXPECT_EQ(difference.result.position.file, "saved.yaml");
 }
 
@@ -168,7 +169,7 @@ TEST(LiveFuzz, LeavesNoKeysBehindWhenInterrupted) {
       run_live_fuzz(*shared.endpoint, catalogue(), options, stop,
                     [&](const LiveFuzzProgress& progress) { stop = stop || progress.cases > 30; });
   EXPECT_TRUE(result.interrupted);
-  EXPECT_EQ(exit_code(result), ExitCode::kInterrupted);
+  EXPECT_EQ(exit_code(result), run::ExitCode::kInterrupted);
   EXPECT_EQ(shared.service->key_count(), 0U);
 }
 
@@ -197,4 +198,4 @@ TEST(RateLimit, MessagesHaveTheirTurns) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

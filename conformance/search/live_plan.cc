@@ -12,7 +12,7 @@
 #include "codec/reply.h"
 #include "codec/resp3.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using codec::ErrorCode;
@@ -441,4 +441,4 @@ bool registers(const LiveStep& step) {
   return step.raw.size() == 2 && is_raw(step, codec::Verb::kKeynotify);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

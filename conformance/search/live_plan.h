@@ -21,7 +21,7 @@
 #include "workload/operation.h"
 #include "workload/rendering.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 
 struct LiveOptions {
   // A PX below a minute becomes this one: long enough for the requests that rely on the key.
@@ -83,4 +83,4 @@ void replay(const LivePlan& plan);
 // Is it a KEYNOTIFY that registers its client?
 [[nodiscard]] bool registers(const LiveStep& step);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -8,7 +8,7 @@
 #include "conformance/search/trace_scenario.h"
 #include "workload/trace_text.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using workload::Kind;
@@ -156,4 +156,4 @@ TEST(LivePlan, IsNoLongerThanItMayBe) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -6,7 +6,7 @@
 #include "conformance/text/printable.h"
 #include "workload/trace_text.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 constexpr std::string_view kRequirement = "# requirement: ";
@@ -17,7 +17,7 @@ std::string to_text(const SavedWorkload& saved) {
   std::string out;
   if (!saved.requirement.empty()) out += std::string(kRequirement) + saved.requirement + "\n";
   for (const std::string& comment : saved.comments) {
-    out += comment.empty() ? "#\n" : "# " + one_line(printable(comment)) + "\n";
+    out += comment.empty() ? "#\n" : "# " + text::one_line(text::printable(comment)) + "\n";
   }
   return out + workload::to_text(saved.trace);
 }
@@ -36,4 +36,4 @@ Result<SavedWorkload, std::string> parse_saved_workload(std::string_view text) {
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -20,7 +20,7 @@
 #include "base/result.h"
 #include "workload/operation.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 
 inline constexpr std::string_view kWorkloadExtension = ".trace";
 
@@ -37,4 +37,4 @@ struct SavedWorkload {
 // in which line what was expected.
 [[nodiscard]] Result<SavedWorkload, std::string> parse_saved_workload(std::string_view text);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

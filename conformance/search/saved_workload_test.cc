@@ -6,7 +6,7 @@
 
 #include "workload/trace_text.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 constexpr std::string_view kTrace =
@@ -38,4 +38,4 @@ TEST(SavedWorkload, SaysWhichLineIsWrong) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

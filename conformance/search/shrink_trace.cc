@@ -9,7 +9,7 @@
 #include "conformance/search/trace_scenario.h"
 #include "workload/operation.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using workload::Kind;
@@ -292,4 +292,4 @@ Shrunk shrink(const LivePlan& failing, const FirstFailing& first_failing) {
   return Shrinker(failing, first_failing).run();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -9,7 +9,7 @@
 
 #include "conformance/search/live_plan.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 
 // The place of the first of these plans that still shows the difference; nothing when none does.
 // They are at least one, and may be tried at once.
@@ -26,4 +26,4 @@ struct Shrunk {
 // clients, keys and values are, so that it ends.
 [[nodiscard]] Shrunk shrink(const LivePlan& failing, const FirstFailing& first_failing);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

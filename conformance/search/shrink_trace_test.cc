@@ -8,7 +8,7 @@
 #include "workload/random.h"
 #include "workload/trace_mutator.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using workload::Kind;
@@ -85,4 +85,4 @@ TEST(Shrink, KeepsWhatCannotBeSmaller) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -18,7 +18,7 @@
 #include "conformance/scenario/recorded.h"
 #include "conformance/scenario/scenario_words.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 using codec::Condition;
@@ -164,7 +164,7 @@ bool is_relative_token(const LiveStep& step) {
 std::string literal(const workload::Stamp& stamp, const Offered& offered) {
   std::string text;
   append_text(text, stamp, offered);
-  return "{text: " + single_quoted(text) + "}";
+  return "{text: " + scenario::single_quoted(text) + "}";
 }
 
 // Writes one case.
@@ -183,16 +183,16 @@ class Writer {
 
   std::string head() const {
     std::string out = fmt::format("area: {}\ncases:\n  - id: {}\n    title: {}\n", words_.area,
-                                  words_.id, single_quoted(words_.title));
-    if (!words_.note.empty()) out += "    note: " + single_quoted(words_.note) + "\n";
+                                  words_.id, scenario::single_quoted(words_.title));
+    if (!words_.note.empty()) out += "    note: " + scenario::single_quoted(words_.note) + "\n";
     if (words_.recorded) out += text_of(*words_.recorded, 4);
-    out += "    requirements: [" + joined(requirements_) + "]\n";
+    out += "    requirements: [" + scenario::joined(requirements_) + "]\n";
     if (!divergences_.empty()) {
       std::vector<std::string_view> names;
       for (const codec::Divergence divergence : divergences_) names.push_back(name(divergence));
-      out += "    divergence: [" + joined(names) + "]\n";
+      out += "    divergence: [" + scenario::joined(names) + "]\n";
     }
-    out += "    clients: {" + joined(clients()) + "}\n    steps:\n";
+    out += "    clients: {" + scenario::joined(clients()) + "}\n    steps:\n";
     return out;
   }
 
@@ -256,8 +256,8 @@ class Writer {
     switch (step.operation.kind) {
       case Kind::kWait:
         line(fmt::format("wait: {{until: {}.reply + {}}}", mark_name(*step.waits_for),
-                         duration_text(plan_.options.short_expiry->count() +
-                                       plan_.options.expiry_slack.count())));
+                         scenario::duration_text(plan_.options.short_expiry->count() +
+                                                 plan_.options.expiry_slack.count())));
         break;
       case Kind::kDisconnect:
         line(fmt::format("disconnect: {}", kClientNames.at(step.operation.client)));
@@ -279,7 +279,8 @@ class Writer {
       out = "send: {" + sent(step);
     } else {
       out = fmt::format("{}: {{key: {}{}", action(operation.kind),
-                        text_of_key(workload::keys().at(operation.key)), members(operation));
+                        scenario::text_of_key(workload::keys().at(operation.key)),
+                        members(operation));
     }
     out += client_member(operation.client);
     if (const std::string text = timestamp(step); !text.empty()) out += ", ts: " + text;
@@ -307,28 +308,28 @@ class Writer {
   static std::string members(const workload::Operation& operation) {
     std::string out;
     if (operation.kind == Kind::kSet || operation.kind == Kind::kVdel) {
-      out += ", value: " + text_of_bytes(operation.value);
+      out += ", value: " + scenario::text_of_bytes(operation.value);
     }
     std::vector<std::string> options;
     if (operation.condition == Condition::kIfAbsent) options.emplace_back("NX");
     if (operation.condition == Condition::kIfAbsentOrEqual) options.emplace_back("NEX");
     if (operation.px_ms) options.push_back(fmt::format("PX, \"{}\"", *operation.px_ms));
     if (operation.kind == Kind::kStop) options.emplace_back("STOP");
-    if (!options.empty()) out += ", options: [" + joined(options) + "]";
+    if (!options.empty()) out += ", options: [" + scenario::joined(options) + "]";
     return out;
   }
 
   // Keys get the prefix of the case; the empty key has none.
   static std::string sent(const LiveStep& step) {
-    if (step.raw.empty()) return "payload: " + text_of_bytes(step.operation.value);
+    if (step.raw.empty()) return "payload: " + scenario::text_of_bytes(step.operation.value);
     std::vector<std::string> arguments;
     const bool named = step.raw.size() > 1 && !step.raw[1].empty();
     for (std::size_t i = 0; i < step.raw.size(); ++i) {
-      arguments.push_back(i == 1 && named ? "{key: " + text_of_key(step.raw[1]) + "}"
-                                          : text_of_bytes(step.raw[i]));
+      arguments.push_back(i == 1 && named ? "{key: " + scenario::text_of_key(step.raw[1]) + "}"
+                                          : scenario::text_of_bytes(step.raw[i]));
     }
-    return "command: [" + joined(arguments) + "]" +
-           (named ? ", writes: [" + text_of_key(step.raw[1]) + "]" : "");
+    return "command: [" + scenario::joined(arguments) + "]" +
+           (named ? ", writes: [" + scenario::text_of_key(step.raw[1]) + "]" : "");
   }
 
   // ---- Timestamps
@@ -342,11 +343,11 @@ class Writer {
     const std::int64_t ahead = distance(step.now_ms, offered.timestamp.wall_ms);
     std::string out;
     if (ahead > kMinuteMs - kNearLimitMs && ahead < kMinuteMs + kNearLimitMs) {
-      out = moved("skew-limit", ahead - kMinuteMs);
+      out = scenario::moved("skew-limit", ahead - kMinuteMs);
     } else if (step.base && std::llabs(step.from_base_ms) <= kNearVersionMs) {
       return relative_to_version(step);
     } else {
-      out = moved("now", ahead);
+      out = scenario::moved("now", ahead);
     }
     if (offered.timestamp.counter != 0) {
       out += fmt::format(" counter = {}", offered.timestamp.counter);
@@ -356,12 +357,12 @@ class Writer {
       out += fmt::format(" node \"{}\"", offered.timestamp.node);
     }
     if (out == "now") return sets ? "" : "now";
-    return single_quoted(out);
+    return scenario::single_quoted(out);
   }
 
   static std::string relative_to_version(const LiveStep& step) {
     const workload::Stamp& stamp = step.operation.timestamp;
-    std::string out = moved(version_name(*step.base), step.from_base_ms);
+    std::string out = scenario::moved(version_name(*step.base), step.from_base_ms);
     if (stamp.counter != 0) {
       // Counters wrap in the model; in the format they do not.
       out += stamp.counter <= kMaxCounterStep
@@ -371,7 +372,7 @@ class Writer {
     if (stamp.node != workload::kSameNode) {
       out += fmt::format(" node \"{}\"", step.timestamp.timestamp.node);
     }
-    return single_quoted(out);
+    return scenario::single_quoted(out);
   }
 
   [[nodiscard]] std::string token(const LiveStep& step) const {
@@ -381,13 +382,14 @@ class Writer {
     const std::int64_t ahead = distance(step.now_ms, offered.timestamp.wall_ms);
     std::string out;
     if (ahead > kMinuteMs) {
-      out = ahead < kMinuteMs + kNearLimitMs ? moved("skew-limit", ahead - kMinuteMs)
-                                             : moved("now", ahead);
+      out = ahead < kMinuteMs + kNearLimitMs ? scenario::moved("skew-limit", ahead - kMinuteMs)
+                                             : scenario::moved("now", ahead);
     } else {
-      out = moved(kStartName, distance(newest_token_ms_, offered.timestamp.wall_ms));
+      out = scenario::moved(kStartName, distance(newest_token_ms_, offered.timestamp.wall_ms));
     }
-    return single_quoted(out + fmt::format(" counter = {} node \"{}\"", offered.timestamp.counter,
-                                           offered.timestamp.node));
+    return scenario::single_quoted(out + fmt::format(" counter = {} node \"{}\"",
+                                                     offered.timestamp.counter,
+                                                     offered.timestamp.node));
   }
 
   // ---- Expectations
@@ -399,7 +401,7 @@ class Writer {
     }
     if (step.within) {
       out += fmt::format(", before: {} + {}", mark_name(*step.within),
-                         duration_text(plan_.options.short_expiry->count()));
+                         scenario::duration_text(plan_.options.short_expiry->count()));
     }
     return out + fmt::format(", cites: {}}}", cite(requirement_of(step)));
   }
@@ -414,7 +416,7 @@ class Writer {
                                                          : codec::Divergence::kSetNotApplied);
         return "not-applied";
       case ReplyKind::kValue:
-        return "{value: " + text_of_bytes(expected.value) + "}";
+        return "{value: " + scenario::text_of_bytes(expected.value) + "}";
       case ReplyKind::kMissing:
         return "missing";
       case ReplyKind::kCount:
@@ -444,11 +446,13 @@ class Writer {
   }
 
   void write_notification(const LiveStep& step, const ExpectedNotification& notification) {
-    std::string out = fmt::format("notification: {{key: {}", text_of_key(notification.key));
+    std::string out =
+        fmt::format("notification: {{key: {}", scenario::text_of_key(notification.key));
     out += client_member(notification.client);
     if (notification.operation == codec::Operation::kSet) {
       out += fmt::format(", operation: set, value: {}, ts: {{equals: {}}}",
-                         text_of_bytes(notification.value), version_name(notification.origin));
+                         scenario::text_of_bytes(notification.value),
+                         version_name(notification.origin));
     } else {
       divergences_.insert(codec::Divergence::kDeleteOperation);
       out += ", operation: delete, ts: present";
@@ -524,4 +528,4 @@ std::string name_of(const LiveStep& step) {
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -13,14 +13,14 @@
 #include "conformance/scenario/scenario.h"
 #include "conformance/search/live_plan.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 
 // What a scenario says beside its steps.
 struct ScenarioWords {
   std::string id{};
   std::string title{};
   std::string note{};  // may be empty
-  std::optional<Recorded> recorded{};
+  std::optional<scenario::Recorded> recorded{};
   std::string area = "fuzz-live";
 };
 
@@ -45,4 +45,4 @@ struct ScenarioSize {
 // `SET NX`, `GET`: the operation as titles name it.
 [[nodiscard]] std::string name_of(const LiveStep& step);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -23,14 +23,14 @@
 #include "workload/random.h"
 #include "workload/trace_mutator.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 constexpr std::size_t kTraces = 3'000;
 
 std::set<std::string> requirement_ids() {
-  std::vector<LoadError> errors;
-  const Library library = load_library(built_in_files(), errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library library = load_library(scenario::built_in_files(), errors);
   return library.catalogue.ids();
 }
 
@@ -48,15 +48,17 @@ struct Tally {
   std::set<std::string> cited;
 };
 
-void expect_pass(const Case& test_case, codec::DialectId dialect, const std::string& text) {
+void expect_pass(const scenario::Case& test_case, codec::DialectId dialect,
+                 const std::string& text) {
   const auto endpoint = endpoint::make_in_process_endpoint({.service = {.dialect = dialect}});
   auto session = endpoint->open_session();
   ASSERT_TRUE(session);
   const codec::Profile profile = dialect == codec::DialectId::kDeployed
                                      ? codec::Profile::kDeployed
                                      : codec::Profile::kDocumented;
-  const CaseResult result = run_case(test_case, **session, {.profile = profile, .run_id = "r"});
-  EXPECT_EQ(name(result.verdict), name(Verdict::kPassed))
+  const run::CaseResult result =
+      run::run_case(test_case, **session, {.profile = profile, .run_id = "r"});
+  EXPECT_EQ(name(result.verdict), name(run::Verdict::kPassed))
       << result.message << "\nexpected " << result.expected << "\nactual   " << result.actual
       << "\nline " << result.position.line << "\n"
       << text;
@@ -70,9 +72,9 @@ TEST(TraceScenarioProp, ReferenceStorePassesEveryScenario) {
     const LivePlan plan = plan_live(random_trace(random), {});
     if (plan.requests() == 0) continue;
     const std::string text = scenario_text(plan, {.id = "fuzz-live.x", .title = "It's right"});
-    std::vector<LoadError> errors;
-    const std::vector<Case> cases = load_scenario({"x.yaml", text}, ids, errors);
-    ASSERT_TRUE(errors.empty()) << describe(errors.front()) << "\n" << text;
+    std::vector<scenario::LoadError> errors;
+    const std::vector<scenario::Case> cases = load_scenario({"x.yaml", text}, ids, errors);
+    ASSERT_TRUE(errors.empty()) << scenario::describe(errors.front()) << "\n" << text;
     ASSERT_EQ(cases.size(), 1U);
     for (const codec::DialectId dialect : codec::kDialects) {
       expect_pass(cases.front(), dialect, text);
@@ -89,22 +91,22 @@ TEST(TraceScenarioProp, ReferenceStorePassesEveryScenario) {
 
 // Nor do stores fail that are right in another way. Their clocks are measured first.
 TEST(TraceScenarioProp, UnusualStoresFailNoScenario) {
-  std::vector<LoadError> errors;
-  const Library library = load_library(built_in_files(), errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library library = load_library(scenario::built_in_files(), errors);
   const std::set<std::string> ids = library.catalogue.ids();
   constexpr std::uint64_t kTracesOfEach = 150;
   std::size_t stores = 0;
   for (const store::Fault& fault : store::faults()) {
     if (fault.kind != store::FaultKind::kBenign) continue;
     ++stores;
-    std::vector<Case> cases;
+    std::vector<scenario::Case> cases;
     for (std::uint64_t seed = 1; cases.size() < kTracesOfEach; ++seed) {
       workload::Random random(stores * kTraces + seed);
       const LivePlan plan = plan_live(random_trace(random), {});
       if (plan.requests() == 0) continue;
       const std::string id = "fuzz-live." + std::to_string(seed);
       const std::string text = scenario_text(plan, {.id = id, .title = "t"});
-      for (Case& loaded : load_scenario({id, text}, ids, errors))
+      for (scenario::Case& loaded : load_scenario({id, text}, ids, errors))
         cases.push_back(std::move(loaded));
       ASSERT_TRUE(errors.empty()) << text;
     }
@@ -112,16 +114,16 @@ TEST(TraceScenarioProp, UnusualStoresFailNoScenario) {
         {.make_store = [&](const store::ServiceOptions& options) {
           return fault.make(options, 1);
         }});
-    SuiteOptions suite;
+    run::SuiteOptions suite;
     suite.settings.run_id = "r";
-    ASSERT_TRUE(prepare(*endpoint, {}, 2, suite)) << fault.id;
-    std::vector<const Case*> all;
-    for (const Case& test_case : cases) all.push_back(&test_case);
+    ASSERT_TRUE(cli::prepare(*endpoint, {}, 2, suite)) << fault.id;
+    std::vector<const scenario::Case*> all;
+    for (const scenario::Case& test_case : cases) all.push_back(&test_case);
     const std::atomic<bool> stop{false};
-    const SuiteResult ran = run_suite(*endpoint, all, library.catalogue, suite, stop,
-                                      [](const CaseResult&, std::size_t, std::size_t) {});
-    for (const CaseResult& result : ran.cases) {
-      EXPECT_NE(result.verdict, Verdict::kFailed)
+    const run::SuiteResult ran = run_suite(*endpoint, all, library.catalogue, suite, stop,
+                                           [](const run::CaseResult&, std::size_t, std::size_t) {});
+    for (const run::CaseResult& result : ran.cases) {
+      EXPECT_NE(result.verdict, run::Verdict::kFailed)
           << fault.id << ": " << result.message << "\nexpected " << result.expected << "\nactual   "
           << result.actual << "\nline " << result.position.line << "\n"
           << result.test_case->source;
@@ -148,4 +150,4 @@ TEST(TraceScenarioProp, PlanOfItsOperationsIsTheSame) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

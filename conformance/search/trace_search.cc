@@ -12,7 +12,7 @@
 #include "workload/trace_mutator.h"
 #include "workload/trace_text.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 namespace {
 
 // How often the model runs before what is not novel is sent all the same. The model is faster than
@@ -49,7 +49,7 @@ std::string key_of(const LiveStep& step) {
 
 std::vector<workload::Trace> seed_traces() {
   std::vector<workload::Trace> out;
-  for (const SourceFile& file : built_in_traces()) {
+  for (const scenario::SourceFile& file : built_in_traces()) {
     auto trace = workload::parse_trace(file.content);
     FENCEPOST_CHECK(trace.has_value());
     out.push_back(std::move(*trace));
@@ -121,4 +121,4 @@ bool TraceSearch::note(const LivePlan& plan) {
   return novel;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

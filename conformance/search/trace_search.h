@@ -18,10 +18,10 @@
 #include "workload/operation.h"
 #include "workload/random.h"
 
-namespace fencepost::conformance {
+namespace fencepost::search {
 
 // Those files, built into the program.
-[[nodiscard]] const std::vector<SourceFile>& built_in_traces();
+[[nodiscard]] const std::vector<scenario::SourceFile>& built_in_traces();
 
 // The hand-written traces that the fuzz targets begin with, too (fuzz/traces/).
 [[nodiscard]] std::vector<workload::Trace> seed_traces();
@@ -61,4 +61,4 @@ class TraceSearch {
   std::size_t tried_ = 0;
 };
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::search

@@ -7,16 +7,16 @@
 
 #include "conformance/scenario/scenario.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 
 struct Canary {
-  std::string what;  // which expectation was made wrong, e.g. `step 2: reply`
-  Case test_case;    // must not pass against a right store
+  std::string what;          // which expectation was made wrong, e.g. `step 2: reply`
+  scenario::Case test_case;  // must not pass against a right store
 };
 
 // One canary for each expectation of each step. Saving a version and waiting are no expectations,
 // and have none. Nor has what is said of the version of a reply that may as well be an error: a
 // right store may never get there.
-[[nodiscard]] std::vector<Canary> make_canaries(const Case& test_case);
+[[nodiscard]] std::vector<Canary> make_canaries(const scenario::Case& test_case);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

@@ -11,7 +11,7 @@
 #include "conformance/selftest/canary.h"
 #include "reference_store/authorization.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 namespace {
 
 using std::chrono::steady_clock;
@@ -20,7 +20,7 @@ std::chrono::microseconds since(steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - start);
 }
 
-bool cites(const Case& test_case, const store::Fault& fault) {
+bool cites(const scenario::Case& test_case, const store::Fault& fault) {
   return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
                      [&](const std::string& id) {
                        return std::find(fault.requirements.begin(), fault.requirements.end(), id) !=
@@ -42,8 +42,8 @@ std::string title(const store::Fault* fault, codec::DialectId dialect) {
 // Every store in every dialect, one after the other on a few threads.
 class Selftest {
  public:
-  Selftest(const std::vector<Case>& cases, const Catalogue& catalogue, const OpenSubject& open,
-           const SelftestOptions& options, const std::atomic<bool>& stop,
+  Selftest(const std::vector<scenario::Case>& cases, const scenario::Catalogue& catalogue,
+           const OpenSubject& open, const SelftestOptions& options, const std::atomic<bool>& stop,
            const SelftestProgress& progress)
       : cases_(cases),
         catalogue_(catalogue),
@@ -51,7 +51,7 @@ class Selftest {
         options_(options),
         stop_(stop),
         progress_(progress) {
-    for (const Case& test_case : cases_) pointers_.push_back(&test_case);
+    for (const scenario::Case& test_case : cases_) pointers_.push_back(&test_case);
   }
 
   SelftestResult run() {
@@ -118,9 +118,9 @@ class Selftest {
     progress_(++done_, work_.size(), work.canaries ? "canaries, " + what : what);
   }
 
-  [[nodiscard]] SuiteOptions suite_options(codec::DialectId dialect,
-                                           const endpoint::Endpoint& endpoint) const {
-    SuiteOptions out;
+  [[nodiscard]] run::SuiteOptions suite_options(codec::DialectId dialect,
+                                                const endpoint::Endpoint& endpoint) const {
+    run::SuiteOptions out;
     out.settings = {.profile = profile_of(dialect),
                     .run_id = "selftest",
                     .seed = options_.seed,
@@ -140,20 +140,20 @@ class Selftest {
       out.error = subject.error();
       return;
     }
-    SuiteOptions options = suite_options(work.dialect, *subject->endpoint);
+    run::SuiteOptions options = suite_options(work.dialect, *subject->endpoint);
     // Against a store that does not answer all cases wait, and none is at work.
     if (work.fault != nullptr && work.fault->kind == store::FaultKind::kNull) options.at_work = 0;
     if (is_benign(work.fault) && !adapt(*subject->endpoint, options, out)) return;
-    const SuiteResult suite = run_suite(
+    const run::SuiteResult suite = run_suite(
         *subject->endpoint, cases_for(work.fault), catalogue_, options, stop_,
-        [&](const CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
-          const bool kills = work.fault != nullptr && result.verdict == Verdict::kFailed &&
+        [&](const run::CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
+          const bool kills = work.fault != nullptr && result.verdict == run::Verdict::kFailed &&
                              cites(*result.test_case, *work.fault);
           if (!kills || out.first_killer != nullptr) return;
           out.time_to_kill = since(start);
           out.first_killer = result.test_case;
         });
-    for (const CaseResult& result : suite.cases) record(result, out);
+    for (const run::CaseResult& result : suite.cases) record(result, out);
     out.duration = since(start);
   }
 
@@ -161,20 +161,20 @@ class Selftest {
     return fault != nullptr && fault->kind == store::FaultKind::kBenign;
   }
 
-  [[nodiscard]] std::vector<const Case*> cases_for(const store::Fault* fault) const {
+  [[nodiscard]] std::vector<const scenario::Case*> cases_for(const store::Fault* fault) const {
     if (!options_.over_the_wire || fault == nullptr || fault->kind != store::FaultKind::kFault) {
       return pointers_;
     }
-    std::vector<const Case*> out;
-    for (const Case* test_case : pointers_) {
+    std::vector<const scenario::Case*> out;
+    for (const scenario::Case* test_case : pointers_) {
       if (cites(*test_case, *fault)) out.push_back(test_case);
     }
     return out;
   }
 
   // A store that is right may have a clock of its own, and mix the dialects.
-  static bool adapt(endpoint::Endpoint& endpoint, SuiteOptions& settings, SubjectResult& out) {
-    const auto checked = preflight(endpoint, settings.settings.run_id);
+  static bool adapt(endpoint::Endpoint& endpoint, run::SuiteOptions& settings, SubjectResult& out) {
+    const auto checked = run::preflight(endpoint, settings.settings.run_id);
     if (!checked) {
       out.error = "preflight: " + checked.error().text;
       return false;
@@ -184,27 +184,27 @@ class Selftest {
     return true;
   }
 
-  static void record(const CaseResult& result, SubjectResult& out) {
-    const Case* test_case = result.test_case;
+  static void record(const run::CaseResult& result, SubjectResult& out) {
+    const scenario::Case* test_case = result.test_case;
     switch (result.verdict) {
-      case Verdict::kPassed:
+      case run::Verdict::kPassed:
         ++out.passed;
         if (out.fault != nullptr && out.fault->kind == store::FaultKind::kNull) {
           out.passes.push_back(test_case);
         }
         return;
-      case Verdict::kFailed: {
+      case run::Verdict::kFailed: {
         const bool kills = out.fault != nullptr && cites(*test_case, *out.fault);
         (kills ? out.killers : out.bystanders).push_back(test_case);
         return;
       }
-      case Verdict::kSkipped:
+      case run::Verdict::kSkipped:
         out.skipped.push_back(test_case);
         return;
-      case Verdict::kExpectedFailure:
-      case Verdict::kInconclusive:
-      case Verdict::kLost:
-      case Verdict::kNotRun:
+      case run::Verdict::kExpectedFailure:
+      case run::Verdict::kInconclusive:
+      case run::Verdict::kLost:
+      case run::Verdict::kNotRun:
         out.inconclusive.push_back(test_case);
         return;
     }
@@ -217,18 +217,18 @@ class Selftest {
       work.result.error = subject.error();
       return;
     }
-    for (const Case& test_case : cases_) {
+    for (const scenario::Case& test_case : cases_) {
       const std::vector<Canary> canaries = make_canaries(test_case);
-      std::vector<const Case*> copies;
+      std::vector<const scenario::Case*> copies;
       for (const Canary& canary : canaries) copies.push_back(&canary.test_case);
-      const SuiteResult suite = run_suite(*subject->endpoint, copies, catalogue_,
-                                          suite_options(work.dialect, *subject->endpoint), stop_,
-                                          [](const CaseResult&, std::size_t, std::size_t) {});
+      const run::SuiteResult suite = run_suite(
+          *subject->endpoint, copies, catalogue_, suite_options(work.dialect, *subject->endpoint),
+          stop_, [](const run::CaseResult&, std::size_t, std::size_t) {});
       for (std::size_t i = 0; i < canaries.size(); ++i) {
-        const Verdict verdict = suite.cases[i].verdict;
-        if (verdict == Verdict::kSkipped || verdict == Verdict::kNotRun) continue;
+        const run::Verdict verdict = suite.cases[i].verdict;
+        if (verdict == run::Verdict::kSkipped || verdict == run::Verdict::kNotRun) continue;
         ++work.planted;
-        if (verdict != Verdict::kPassed) continue;
+        if (verdict != run::Verdict::kPassed) continue;
         work.survivors.push_back(
             {.test_case = &test_case, .what = canaries[i].what, .dialect = work.dialect});
       }
@@ -261,9 +261,9 @@ class Selftest {
     }
   }
 
-  const std::vector<Case>& cases_;
-  std::vector<const Case*> pointers_;
-  const Catalogue& catalogue_;
+  const std::vector<scenario::Case>& cases_;
+  std::vector<const scenario::Case*> pointers_;
+  const scenario::Catalogue& catalogue_;
   const OpenSubject& open_;
   const SelftestOptions& options_;
   const std::atomic<bool>& stop_;
@@ -310,10 +310,11 @@ bool SelftestResult::proved() const {
          all_good(benign) && all_good(nulls);
 }
 
-SelftestResult run_selftest(const std::vector<Case>& cases, const Catalogue& catalogue,
-                            const OpenSubject& open, const SelftestOptions& options,
-                            const std::atomic<bool>& stop, const SelftestProgress& progress) {
+SelftestResult run_selftest(const std::vector<scenario::Case>& cases,
+                            const scenario::Catalogue& catalogue, const OpenSubject& open,
+                            const SelftestOptions& options, const std::atomic<bool>& stop,
+                            const SelftestProgress& progress) {
   return Selftest(cases, catalogue, open, options, stop, progress).run();
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

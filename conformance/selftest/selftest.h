@@ -16,7 +16,7 @@
 #include "endpoint/endpoint.h"
 #include "reference_store/faults/fault.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 
 // An endpoint with a store of this kind, and whatever serves it.
 struct Subject {
@@ -57,14 +57,15 @@ struct SubjectResult {
   codec::DialectId dialect = codec::DialectId::kDeployed;
   std::string error{};  // why it could not be run at all; empty when it was
   std::size_t passed = 0;
-  std::vector<const Case*> passes{};        // kNull: the cases that it passes
-  std::vector<const Case*> killers{};       // failed, and cite a requirement that the fault breaks
-  std::vector<const Case*> bystanders{};    // failed, and cite none of them
-  std::vector<const Case*> inconclusive{};  // decided nothing
-  std::vector<const Case*> skipped{};
+  std::vector<const scenario::Case*> passes{};  // kNull: the cases that it passes
+  std::vector<const scenario::Case*>
+      killers{};  // failed, and cite a requirement that the fault breaks
+  std::vector<const scenario::Case*> bystanders{};    // failed, and cite none of them
+  std::vector<const scenario::Case*> inconclusive{};  // decided nothing
+  std::vector<const scenario::Case*> skipped{};
   std::chrono::microseconds duration{0};
-  std::chrono::microseconds time_to_kill{0};  // until the first killer had failed
-  const Case* first_killer = nullptr;         // that one; null when there is none
+  std::chrono::microseconds time_to_kill{0};     // until the first killer had failed
+  const scenario::Case* first_killer = nullptr;  // that one; null when there is none
 
   // Did the suite say the right thing? The correct store: nothing failed, nothing is inconclusive.
   // A benign one: nothing failed. A fault: a case that cites a broken requirement failed. A null
@@ -74,13 +75,13 @@ struct SubjectResult {
 
 // A wrong expectation that did not turn red.
 struct CanarySurvivor {
-  const Case* test_case = nullptr;
+  const scenario::Case* test_case = nullptr;
   std::string what;
   codec::DialectId dialect = codec::DialectId::kDeployed;
 };
 
 struct SelftestResult {
-  std::vector<const Case*> cases;  // that every store was run with
+  std::vector<const scenario::Case*> cases;  // that every store was run with
   std::vector<SubjectResult> references;
   std::vector<SubjectResult> faults;
   std::vector<SubjectResult> benign;
@@ -101,9 +102,9 @@ using SelftestProgress =
 
 // Runs the cases against every store, and the canaries against the correct one. `stop` ends it
 // early: what was finished is in the result.
-[[nodiscard]] SelftestResult run_selftest(const std::vector<Case>& cases,
-                                          const Catalogue& catalogue, const OpenSubject& open,
-                                          const SelftestOptions& options,
+[[nodiscard]] SelftestResult run_selftest(const std::vector<scenario::Case>& cases,
+                                          const scenario::Catalogue& catalogue,
+                                          const OpenSubject& open, const SelftestOptions& options,
                                           const std::atomic<bool>& stop,
                                           const SelftestProgress& progress);
 
@@ -111,4 +112,4 @@ using SelftestProgress =
 // for each fault and case whether the case failed and cites what the fault breaks.
 [[nodiscard]] std::string selftest_json(const SelftestResult& result, std::uint64_t seed);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

@@ -7,10 +7,10 @@
 
 #include "conformance/selftest/selftest.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 
 // The result as docs/selftest.schema.json describes it.
 [[nodiscard]] nlohmann::ordered_json selftest_document(const SelftestResult& result,
                                                        std::uint64_t seed);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

@@ -18,7 +18,7 @@
 #include "conformance/report/report.h"
 #include "conformance/selftest/selftest_document.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 namespace {
 
 using nlohmann::ordered_json;
@@ -160,9 +160,10 @@ std::string figure_html(const Figure& figure) {
       "<div class=\"figure {0}\"><dt>{1}</dt><dd><span class=\"value\"><b>{2}</b>{3}<span "
       "class=\"sign\" aria-hidden=\"true\">{4}</span></span><span "
       "class=\"hint\">{5}</span></dd></div>\n",
-      figure.tone, html(figure.name), html(figure.value),
-      figure.of.empty() ? "" : fmt::format(" <span class=\"of\">of {}</span>", html(figure.of)),
-      sign_of(figure.tone), html(figure.note));
+      figure.tone, page::html(figure.name), page::html(figure.value),
+      figure.of.empty() ? ""
+                        : fmt::format(" <span class=\"of\">of {}</span>", page::html(figure.of)),
+      sign_of(figure.tone), page::html(figure.note));
 }
 
 Figure score_figure(std::string_view name, Score score, std::string note) {
@@ -214,9 +215,10 @@ std::string figures(const SelftestResult& result, const ordered_json& document) 
 std::string static_list(const ordered_json& document) {
   std::string out;
   for (const ordered_json& survivor : document["survivors"]) {
-    out += fmt::format(
-        "<li><code>{}</code> ({}): {}</li>\n", html(survivor["id"].get<std::string>()),
-        html(survivor["dialect"].get<std::string>()), html(survivor["text"].get<std::string>()));
+    out += fmt::format("<li><code>{}</code> ({}): {}</li>\n",
+                       page::html(survivor["id"].get<std::string>()),
+                       page::html(survivor["dialect"].get<std::string>()),
+                       page::html(survivor["text"].get<std::string>()));
   }
   return out.empty() ? "<p>No fault survived.</p>\n" : "<ul>\n" + out + "</ul>\n";
 }
@@ -234,25 +236,25 @@ std::string dialects(const SelftestResult& result) {
 
 std::string selftest_html(const SelftestResult& result, std::uint64_t seed) {
   const ordered_json document = selftest_document(result, seed);
-  const std::string style = joined_files(selftest_page_files(), ".css");
-  const std::string script = joined_files(selftest_page_files(), ".js");
+  const std::string style = page::joined_files(page::selftest_page_files(), ".css");
+  const std::string script = page::joined_files(page::selftest_page_files(), ".js");
   const Headline head = headline(result, document);
-  return fill_page(joined_files(selftest_page_files(), ".html"),
-                   {{"policy", html(page_policy(style, script))},
-                    {"style", style},
-                    {"script", script},
-                    {"data", data_island(document)},
-                    {"kind", std::string(head.kind)},
-                    {"sign", std::string(head.sign)},
-                    {"title", html(head.title)},
-                    {"sentence", html(head.sentence)},
-                    {"figures", figures(result, document)},
-                    {"dialects", html(dialects(result))},
-                    {"place", result.has_canaries ? "in process" : "behind embedded brokers"},
-                    {"cases", grouped(result.cases.size())},
-                    {"seed", std::to_string(seed)},
-                    {"version", html(suite_version())},
-                    {"static_list", static_list(document)}});
+  return page::fill_page(page::joined_files(page::selftest_page_files(), ".html"),
+                         {{"policy", page::html(page::page_policy(style, script))},
+                          {"style", style},
+                          {"script", script},
+                          {"data", page::data_island(document)},
+                          {"kind", std::string(head.kind)},
+                          {"sign", std::string(head.sign)},
+                          {"title", page::html(head.title)},
+                          {"sentence", page::html(head.sentence)},
+                          {"figures", figures(result, document)},
+                          {"dialects", page::html(dialects(result))},
+                          {"place", result.has_canaries ? "in process" : "behind embedded brokers"},
+                          {"cases", grouped(result.cases.size())},
+                          {"seed", std::to_string(seed)},
+                          {"version", page::html(report::suite_version())},
+                          {"static_list", static_list(document)}});
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

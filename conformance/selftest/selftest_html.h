@@ -7,9 +7,9 @@
 
 #include "conformance/selftest/selftest.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 
 // The page for a result, whole or interrupted. Texts stay text, whatever bytes they hold.
 [[nodiscard]] std::string selftest_html(const SelftestResult& result, std::uint64_t seed);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

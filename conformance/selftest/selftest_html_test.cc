@@ -12,7 +12,7 @@
 
 #include "conformance/selftest/selftest_document.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 namespace {
 
 using nlohmann::json;
@@ -22,8 +22,8 @@ using testing::Not;
 constexpr auto kDeployed = codec::DialectId::kDeployed;
 constexpr auto kDocumented = codec::DialectId::kDocumented;
 
-Case make_case(const std::string& id, const std::string& requirement) {
-  Case out;
+scenario::Case make_case(const std::string& id, const std::string& requirement) {
+  scenario::Case out;
   out.id = id;
   out.area = "t";
   out.title = "Case " + id;
@@ -75,8 +75,8 @@ class SelftestHtml : public testing::Test {
     return json::parse(text.substr(begin, text.find("</script>", begin) - begin));
   }
 
-  Case kills_ = make_case("t.kills", "SET-NX-2");
-  Case stands_by_ = make_case("t.stands-by", "GET-HIT-1");
+  scenario::Case kills_ = make_case("t.kills", "SET-NX-2");
+  scenario::Case stands_by_ = make_case("t.stands-by", "GET-HIT-1");
   SelftestResult result_;
 };
 
@@ -162,7 +162,7 @@ struct ReasonRow {
   const char* fault;
   const char* reason;
   bool excused;
-  void (*change)(SubjectResult& run, const Case& citing, const Case& other);
+  void (*change)(SubjectResult& run, const scenario::Case& citing, const scenario::Case& other);
 };
 
 class SelftestReason : public SelftestHtml, public testing::WithParamInterface<ReasonRow> {};
@@ -185,30 +185,28 @@ TEST_P(SelftestReason, IsGivenForASurvivor) {
 INSTANTIATE_TEST_SUITE_P(
     All, SelftestReason,
     testing::Values(ReasonRow{"NotRun", "H19", "not-run", false,
-                              [](SubjectResult& run, const Case&, const Case&) {
+                              [](SubjectResult& run, const scenario::Case&, const scenario::Case&) {
                                 run.error = "no broker";
                               }},
                     ReasonRow{"Concurrency", "H19", "needs-concurrency", true,
-                              [](SubjectResult&, const Case&, const Case&) {}},
+                              [](SubjectResult&, const scenario::Case&, const scenario::Case&) {}},
                     ReasonRow{"Interrupted", "S02", "interrupted", false,
-                              [](SubjectResult& run, const Case& citing, const Case&) {
-                                run.inconclusive = {&citing};
-                              }},
+                              [](SubjectResult& run, const scenario::Case& citing,
+                                 const scenario::Case&) { run.inconclusive = {&citing}; }},
                     ReasonRow{"OtherRule", "S02", "other-rule", false,
-                              [](SubjectResult& run, const Case& citing, const Case& other) {
+                              [](SubjectResult& run, const scenario::Case& citing,
+                                 const scenario::Case& other) {
                                 run.bystanders = {&other};
                                 run.inconclusive = {&citing};
                               }},
                     ReasonRow{"Skipped", "S02", "skipped", false,
-                              [](SubjectResult& run, const Case& citing, const Case&) {
-                                run.skipped = {&citing};
-                              }},
+                              [](SubjectResult& run, const scenario::Case& citing,
+                                 const scenario::Case&) { run.skipped = {&citing}; }},
                     ReasonRow{"Inconclusive", "S02", "inconclusive", false,
-                              [](SubjectResult& run, const Case& citing, const Case&) {
-                                run.inconclusive = {&citing};
-                              }},
+                              [](SubjectResult& run, const scenario::Case& citing,
+                                 const scenario::Case&) { run.inconclusive = {&citing}; }},
                     ReasonRow{"NotCaught", "S02", "not-caught", false,
-                              [](SubjectResult&, const Case&, const Case&) {}}),
+                              [](SubjectResult&, const scenario::Case&, const scenario::Case&) {}}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(SelftestHtml, ANoCaseReasonIsThatNoneCitesTheRule) {
@@ -273,4 +271,4 @@ TEST_F(SelftestHtml, TellsTheTimeToKill) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

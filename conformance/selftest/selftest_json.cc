@@ -13,7 +13,7 @@
 #include "conformance/report/report.h"
 #include "conformance/selftest/selftest_document.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 namespace {
 
 using nlohmann::ordered_json;
@@ -26,7 +26,7 @@ std::string dialect_of(const SubjectResult& subject) {
   return std::string(codec::dialect(subject.dialect).name);
 }
 
-bool cites(const Case& test_case, const store::Fault& fault) {
+bool cites(const scenario::Case& test_case, const store::Fault& fault) {
   const auto& broken = fault.requirements;
   return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
                      [&](const std::string& id) {
@@ -175,14 +175,14 @@ class Document {
   [[nodiscard]] ordered_json canary_survivors() const;
 
  private:
-  [[nodiscard]] std::size_t place(const Case* test_case) const {
+  [[nodiscard]] std::size_t place(const scenario::Case* test_case) const {
     const auto found = places_.find(test_case);
     FENCEPOST_CHECK(found != places_.end());
     return found->second;
   }
-  [[nodiscard]] ordered_json places(const std::vector<const Case*>& cases) const {
+  [[nodiscard]] ordered_json places(const std::vector<const scenario::Case*>& cases) const {
     ordered_json out = ordered_json::array();
-    for (const Case* test_case : cases) out.push_back(place(test_case));
+    for (const scenario::Case* test_case : cases) out.push_back(place(test_case));
     return out;
   }
   [[nodiscard]] ordered_json run(const SubjectResult& subject) const;
@@ -195,12 +195,12 @@ class Document {
   [[nodiscard]] Reason reason(const SubjectResult& survivor) const;
 
   const SelftestResult& result_;
-  std::map<const Case*, std::size_t> places_;
+  std::map<const scenario::Case*, std::size_t> places_;
 };
 
 ordered_json Document::cases() const {
   ordered_json out = ordered_json::array();
-  for (const Case* test_case : result_.cases) {
+  for (const scenario::Case* test_case : result_.cases) {
     out.push_back({{"id", test_case->id},
                    {"area", test_case->area},
                    {"title", test_case->title},
@@ -267,10 +267,10 @@ Reason Document::reason(const SubjectResult& survivor) const {
   if (result_.interrupted && !survivor.inconclusive.empty()) {
     return {"interrupted", "the run was ended before all cases were done"};
   }
-  const auto citing = [&](const std::vector<const Case*>& cases) {
-    return static_cast<std::size_t>(
-        std::count_if(cases.begin(), cases.end(),
-                      [&](const Case* test_case) { return cites(*test_case, *survivor.fault); }));
+  const auto citing = [&](const std::vector<const scenario::Case*>& cases) {
+    return static_cast<std::size_t>(std::count_if(
+        cases.begin(), cases.end(),
+        [&](const scenario::Case* test_case) { return cites(*test_case, *survivor.fault); }));
   };
   const std::size_t all = citing(result_.cases);
   const std::size_t skipped = citing(survivor.skipped);
@@ -330,7 +330,7 @@ ordered_json Document::cases_without_kill() const {
   for (const SubjectResult& fault : result_.faults) {
     if (!fault.error.empty()) continue;
     std::set<std::size_t> skipped;
-    for (const Case* test_case : fault.skipped) skipped.insert(place(test_case));
+    for (const scenario::Case* test_case : fault.skipped) skipped.insert(place(test_case));
     const bool some = only_citing(fault);
     for (std::size_t i = 0; i < result_.cases.size(); ++i) {
       if (skipped.count(i) > 0 || (some && !cites(*result_.cases[i], *fault.fault))) continue;
@@ -338,7 +338,7 @@ ordered_json Document::cases_without_kill() const {
     }
   }
   for (const SubjectResult& fault : result_.faults) {
-    for (const Case* test_case : fault.killers) ran.erase(place(test_case));
+    for (const scenario::Case* test_case : fault.killers) ran.erase(place(test_case));
   }
   ordered_json out(ran);
   return out;
@@ -359,7 +359,7 @@ ordered_json Document::canary_survivors() const {
 ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed) {
   const Document document(result);
   ordered_json out;
-  out["suite_version"] = suite_version();
+  out["suite_version"] = report::suite_version();
   out["seed"] = seed;
   out["duration_ms"] = milliseconds(result.duration);
   out["interrupted"] = result.interrupted;
@@ -395,4 +395,4 @@ std::string selftest_json(const SelftestResult& result, std::uint64_t seed) {
          "\n";
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

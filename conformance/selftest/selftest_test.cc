@@ -8,7 +8,7 @@
 #include "conformance/selftest/canary.h"
 #include "endpoint/in_process.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 namespace {
 
 using nlohmann::json;
@@ -16,16 +16,16 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::vector<Case> cases(const std::string& text) {
-  std::vector<LoadError> errors;
-  std::vector<Case> out = load_scenario(
+std::vector<scenario::Case> cases(const std::string& text) {
+  std::vector<scenario::LoadError> errors;
+  std::vector<scenario::Case> out = load_scenario(
       {"t.yaml", text}, {"SET-NX-2", "SET-WRITE-1", "NTF-SEND-1", "GET-MISS-1"}, errors);
-  for (const LoadError& error : errors) ADD_FAILURE() << describe(error);
+  for (const scenario::LoadError& error : errors) ADD_FAILURE() << describe(error);
   return out;
 }
 
 // NX on an existing key; `requirement` is what it cites.
-std::vector<Case> nx_case(const std::string& requirement) {
+std::vector<scenario::Case> nx_case(const std::string& requirement) {
   return cases("area: t\ncases:\n  - id: nx\n    title: NX\n    requirements: [" + requirement +
                "]\n    divergence: [set-not-applied]\n    steps:\n"
                "      - set: {key: k, value: one}\n        expect: ok\n"
@@ -44,16 +44,16 @@ Result<Subject, std::string> open_store(const store::Fault* fault, codec::Dialec
   return subject;
 }
 
-SelftestResult run(const std::vector<Case>& library, const std::string& only,
+SelftestResult run(const std::vector<scenario::Case>& library, const std::string& only,
                    const OpenSubject& open = open_store, bool stopped = false) {
   const std::atomic<bool> stop{stopped};
-  return run_selftest(library, Catalogue{}, open,
+  return run_selftest(library, scenario::Catalogue{}, open,
                       {.dialects = {codec::DialectId::kDeployed}, .only = {only}}, stop,
                       [](std::size_t, std::size_t, const std::string&) {});
 }
 
 TEST(Selftest, CatchesAFaultWithACaseThatCitesWhatItBreaks) {
-  const std::vector<Case> library = nx_case("SET-NX-2");
+  const std::vector<scenario::Case> library = nx_case("SET-NX-2");
   const SelftestResult result = run(library, "nx-overwrites");
   ASSERT_THAT(result.faults, SizeIs(1));
   EXPECT_THAT(result.faults[0].killers, ElementsAre(&library[0]));
@@ -63,7 +63,7 @@ TEST(Selftest, CatchesAFaultWithACaseThatCitesWhatItBreaks) {
 }
 
 TEST(Selftest, DoesNotCountACaseThatFailsForAnotherRule) {
-  const std::vector<Case> library = nx_case("SET-WRITE-1");
+  const std::vector<scenario::Case> library = nx_case("SET-WRITE-1");
   const SelftestResult result = run(library, "nx-overwrites");
   ASSERT_THAT(result.faults, SizeIs(1));
   EXPECT_THAT(result.faults[0].killers, IsEmpty());
@@ -73,13 +73,13 @@ TEST(Selftest, DoesNotCountACaseThatFailsForAnotherRule) {
 }
 
 TEST(Selftest, ExcusesFaultsThatNeedConcurrencyOnly) {
-  const std::vector<Case> library = nx_case("SET-NX-2");
+  const std::vector<scenario::Case> library = nx_case("SET-NX-2");
   EXPECT_TRUE(run(library, "version-before-the-lock").proved());
   EXPECT_FALSE(run(library, "px-ignored").proved());
 }
 
 TEST(Selftest, RefusesACaseThatANullStorePasses) {
-  const std::vector<Case> library = cases(
+  const std::vector<scenario::Case> library = cases(
       "area: t\ncases:\n  - id: easy\n    title: Easy\n    requirements: [SET-WRITE-1]\n"
       "    steps:\n      - set: {key: k, value: one}\n        expect: ok\n");
   const SelftestResult result = run(library, "always-ok");
@@ -120,7 +120,7 @@ TEST(Selftest, ProvesNothingWhenItWasStopped) {
 }
 
 TEST(Selftest, ReportsScoresAndTheKillMatrix) {
-  const std::vector<Case> library = nx_case("SET-NX-2");
+  const std::vector<scenario::Case> library = nx_case("SET-NX-2");
   const json out = json::parse(selftest_json(run(library, "nx-overwrites"), 7));
   EXPECT_EQ(out["seed"], 7);
   EXPECT_EQ(out["proved"], true);
@@ -171,7 +171,7 @@ cases:
 
 TEST(Canaries, ArePlantedForEveryExpectation) {
   std::vector<std::string> what;
-  const std::vector<Case> library = cases(kRich);
+  const std::vector<scenario::Case> library = cases(kRich);
   for (const Canary& canary : make_canaries(library.at(0))) what.push_back(canary.what);
   EXPECT_THAT(what,
               ElementsAre("step 1: reply", "step 1: property __stat", "step 1: content type",
@@ -194,4 +194,4 @@ TEST(Canaries, AllTurnRedAgainstARightStore) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

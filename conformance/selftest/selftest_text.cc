@@ -6,14 +6,14 @@
 
 #include "conformance/selftest/selftest_document.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 namespace {
 
 using nlohmann::ordered_json;
 
 constexpr std::size_t kShown = 5;  // ids in a line
 
-std::string some_ids(const std::vector<const Case*>& cases) {
+std::string some_ids(const std::vector<const scenario::Case*>& cases) {
   std::string out;
   for (std::size_t i = 0; i < cases.size() && i < kShown; ++i) out += " " + cases[i]->id;
   if (cases.size() > kShown) out += fmt::format(" and {} more", cases.size() - kShown);
@@ -143,4 +143,4 @@ std::string selftest_text(const SelftestResult& result) {
   return out + verdict(result, document);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

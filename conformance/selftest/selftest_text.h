@@ -5,9 +5,9 @@
 
 #include "conformance/selftest/selftest.h"
 
-namespace fencepost::conformance {
+namespace fencepost::selftest {
 
 // Lines for people, each ended: scores, what is not as it should be and why, and the verdict.
 [[nodiscard]] std::string selftest_text(const SelftestResult& result);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::selftest

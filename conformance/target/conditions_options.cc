@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "conformance/scenario/yaml_reader.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
 using std::chrono::milliseconds;
@@ -21,13 +21,13 @@ constexpr std::string_view kResponseJitter = "response-jitter";
 std::optional<milliseconds> parse_offset(std::string_view text) {
   const bool behind = text.starts_with('-');
   if (behind || text.starts_with('+')) text.remove_prefix(1);
-  const auto distance = parse_duration(text);
+  const auto distance = scenario::parse_duration(text);
   if (!distance || *distance > endpoint::kMostClockOffset) return std::nullopt;
   return behind ? -*distance : *distance;
 }
 
 std::optional<milliseconds> parse_delay(std::string_view text) {
-  const auto delay = parse_duration(text);
+  const auto delay = scenario::parse_duration(text);
   return delay && *delay <= endpoint::kMostDelay ? delay : std::nullopt;
 }
 
@@ -66,7 +66,7 @@ Result<const store::Fault*, std::string> fault_named(const std::string& text) {
     known.push_back(fault.id);
     known.push_back(fault.name);
   }
-  const std::string guess = nearest(text, known);
+  const std::string guess = scenario::nearest(text, known);
   return fail("there is no fault \"" + text + "\"" +
               (guess.empty() ? "" : ", did you mean " + guess + "?") +
               "; `fencepost list faults` has all of them");
@@ -99,4 +99,4 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

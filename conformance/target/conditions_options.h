@@ -15,7 +15,7 @@
 #include "endpoint/url.h"
 #include "reference_store/faults/fault.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 
 // Sets the condition of that name: "clock-offset", "response-delay" or "response-jitter". Returns
 // what is wrong with the text, and changes nothing then. There must be a condition of that name.
@@ -39,4 +39,4 @@ struct ReferenceOptions {
 [[nodiscard]] Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url,
                                                                       codec::DialectId dialect);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

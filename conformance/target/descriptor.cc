@@ -9,7 +9,7 @@
 #include "endpoint/packet_size.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
 namespace fields = descriptor_fields;
@@ -29,8 +29,8 @@ bool is_key_prefix(std::string_view text) {
 
 class DescriptorLoader {
  public:
-  DescriptorLoader(const SourceFile& file, std::vector<LoadError>& errors)
-      : reader_(file.name, errors, YamlReader::Content::kSecret),
+  DescriptorLoader(const scenario::SourceFile& file, std::vector<scenario::LoadError>& errors)
+      : reader_(file.name, errors, scenario::YamlReader::Content::kSecret),
         content_(file.content),
         directory_(std::filesystem::path(file.name).parent_path()) {}
 
@@ -40,7 +40,7 @@ class DescriptorLoader {
       return std::nullopt;
     }
     root_ = *root;
-    load_url(YamlReader::member(root_, "url"));
+    load_url(scenario::YamlReader::member(root_, "url"));
     with("profile", [this](const YAML::Node& node) { load_profile(node); });
     with("timeout", [this](const YAML::Node& node) {
       out_.mqtt.timeout = reader_.duration(node, "timeout").value_or(std::chrono::seconds{3});
@@ -60,7 +60,7 @@ class DescriptorLoader {
  private:
   template <typename Use>
   void with(std::string_view key, const Use& use) {
-    if (const auto node = YamlReader::member(root_, key); node.IsDefined()) use(node);
+    if (const auto node = scenario::YamlReader::member(root_, key); node.IsDefined()) use(node);
   }
 
   void load_url(const YAML::Node& node) {
@@ -99,14 +99,14 @@ class DescriptorLoader {
 
   void load_tls(const YAML::Node& node) {
     if (!reader_.check_map(node, "tls", fields::kTls)) return;
-    out_.mqtt.ca = path(YamlReader::member(node, "ca"), "ca");
+    out_.mqtt.ca = path(scenario::YamlReader::member(node, "ca"), "ca");
     load_certificate(node, out_.mqtt.certificate, out_.mqtt.key);
   }
 
   void load_certificate(const YAML::Node& map, std::filesystem::path& certificate,
                         std::filesystem::path& key) {
-    certificate = path(YamlReader::member(map, "certificate"), "certificate");
-    key = path(YamlReader::member(map, "key"), "key");
+    certificate = path(scenario::YamlReader::member(map, "certificate"), "certificate");
+    key = path(scenario::YamlReader::member(map, "key"), "key");
     if (!key.empty() && certificate.empty()) {
       reader_.complain(map, "a key needs its certificate");
     }
@@ -148,12 +148,12 @@ class DescriptorLoader {
   std::optional<endpoint::Credentials> load_role(const std::string& name, const YAML::Node& node) {
     if (!reader_.check_map(node, "role", fields::kRole)) return std::nullopt;
     endpoint::Credentials out;
-    const YAML::Node user = YamlReader::member(node, "user");
-    const YAML::Node password = YamlReader::member(node, "password");
-    const YAML::Node variable = YamlReader::member(node, "password_env");
+    const YAML::Node user = scenario::YamlReader::member(node, "user");
+    const YAML::Node password = scenario::YamlReader::member(node, "password");
+    const YAML::Node variable = scenario::YamlReader::member(node, "password_env");
     if (user.IsDefined()) out.user = reader_.text(user, "user").value_or("");
     load_certificate(node, out.certificate, out.key);
-    if (!user.IsDefined() && !YamlReader::member(node, "certificate").IsDefined()) {
+    if (!user.IsDefined() && !scenario::YamlReader::member(node, "certificate").IsDefined()) {
       reader_.complain(node, "a role needs a user, a certificate or both");
     }
     if (!user.IsDefined() && (password.IsDefined() || variable.IsDefined())) {
@@ -199,7 +199,7 @@ class DescriptorLoader {
     if (!reader_.check_map(node, "capabilities", fields::kCapabilities)) return;
     const auto number = [&](const char* key, std::int64_t least,
                             std::int64_t most) -> std::optional<std::int64_t> {
-      const YAML::Node member = YamlReader::member(node, key);
+      const YAML::Node member = scenario::YamlReader::member(node, key);
       return member.IsDefined() ? reader_.integer(member, key, least, most) : std::nullopt;
     };
     if (const auto quota = number("quota", 1, kMostKeys)) {
@@ -213,10 +213,10 @@ class DescriptorLoader {
 
   void load_hooks(const YAML::Node& node) {
     if (!reader_.check_map(node, "hooks", fields::kHooks, {"restart"})) return;
-    const YAML::Node command = YamlReader::member(node, "restart");
+    const YAML::Node command = scenario::YamlReader::member(node, "restart");
     Hook hook{.command = reader_.text(command, "restart").value_or(""), .directory = directory_};
     if (hook.command.empty()) reader_.complain(command, "restart must be a command");
-    if (const auto timeout = YamlReader::member(node, "timeout"); timeout.IsDefined()) {
+    if (const auto timeout = scenario::YamlReader::member(node, "timeout"); timeout.IsDefined()) {
       hook.timeout = reader_.duration(timeout, "timeout").value_or(hook.timeout);
     }
     out_.mqtt.capabilities.restart = true;
@@ -224,7 +224,7 @@ class DescriptorLoader {
     out_.restart = std::move(hook);
   }
 
-  YamlReader reader_;
+  scenario::YamlReader reader_;
   const std::string& content_;
   std::filesystem::path directory_;
   YAML::Node root_;
@@ -245,11 +245,12 @@ std::vector<std::string> secrets_of(const Descriptor& descriptor) {
   return out;
 }
 
-std::optional<Descriptor> load_descriptor(const SourceFile& file, std::vector<LoadError>& errors) {
+std::optional<Descriptor> load_descriptor(const scenario::SourceFile& file,
+                                          std::vector<scenario::LoadError>& errors) {
   const std::size_t before = errors.size();
   auto descriptor = DescriptorLoader(file, errors).load();
   if (errors.size() > before) return std::nullopt;
   return descriptor;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

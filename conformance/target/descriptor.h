@@ -13,7 +13,7 @@
 #include "conformance/target/hook.h"
 #include "endpoint/mqtt.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 
 // The role whose credentials every client uses that names no other.
 inline constexpr const char* kDefaultRole = "default";
@@ -37,7 +37,7 @@ struct Descriptor {
 // password or a key. Relative paths are relative to the
 // descriptor, and hooks run where it lies. Passwords that it names by environment variable are
 // looked up.
-[[nodiscard]] std::optional<Descriptor> load_descriptor(const SourceFile& file,
-                                                        std::vector<LoadError>& errors);
+[[nodiscard]] std::optional<Descriptor> load_descriptor(const scenario::SourceFile& file,
+                                                        std::vector<scenario::LoadError>& errors);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

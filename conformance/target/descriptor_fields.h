@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace fencepost::conformance::descriptor_fields {
+namespace fencepost::target::descriptor_fields {
 
 using namespace std::string_view_literals;
 
@@ -18,4 +18,4 @@ inline constexpr std::array kRole = {"user"sv, "password"sv, "password_env"sv, "
 inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv};
 inline constexpr std::array kHooks = {"restart"sv, "timeout"sv};
 
-}  // namespace fencepost::conformance::descriptor_fields
+}  // namespace fencepost::target::descriptor_fields

@@ -21,7 +21,7 @@
 #include "conformance/target/descriptor_fields.h"
 #include "conformance/target/hook.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
 using namespace std::chrono_literals;
@@ -57,18 +57,19 @@ class Folder {
 
 // All complaints about a descriptor, one a line; empty when it was taken.
 std::string complaints(const std::string& content, const std::string& file = "d.yaml") {
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   const auto loaded = load_descriptor({file, content}, errors);
   EXPECT_EQ(loaded.has_value(), errors.empty());
   std::string out;
-  for (const LoadError& error : errors) out += (out.empty() ? "" : "\n") + describe(error);
+  for (const scenario::LoadError& error : errors)
+    out += (out.empty() ? "" : "\n") + scenario::describe(error);
   return out;
 }
 
 Descriptor loaded(const std::string& content, const std::filesystem::path& folder = {}) {
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   auto descriptor = load_descriptor({(folder / "d.yaml").string(), content}, errors);
-  for (const LoadError& error : errors) ADD_FAILURE() << describe(error);
+  for (const scenario::LoadError& error : errors) ADD_FAILURE() << scenario::describe(error);
   return descriptor.value_or(Descriptor{});
 }
 
@@ -302,31 +303,31 @@ TEST(DescriptorSchema, HasTheKeysOfTheLoader) {
 
 TEST(Contradiction, IsAnotherPacketSizeThanTheAnnouncedOne) {
   Descriptor descriptor;
-  PreflightReport seen;
-  EXPECT_EQ(contradiction(descriptor, seen), "");
+  run::PreflightReport seen;
+  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
   seen.packet_limit = 5'000;
-  EXPECT_EQ(contradiction(descriptor, seen), "");
+  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
   descriptor.mqtt.capabilities.max_packet_size = 5'000;
-  EXPECT_EQ(contradiction(descriptor, seen), "");
+  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
   descriptor.mqtt.capabilities.max_packet_size = 6'000;
-  EXPECT_THAT(contradiction(descriptor, seen),
+  EXPECT_THAT(cli::contradiction(descriptor, seen),
               HasSubstr("says max_packet_size: 6000, and the broker announces 5000"));
   seen.packet_limit.reset();
-  EXPECT_EQ(contradiction(descriptor, seen), "");
+  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
 }
 
 TEST(Contradiction, IsAClockThatIsFartherThanTolerated) {
   Descriptor descriptor;
-  PreflightReport seen;
+  run::PreflightReport seen;
   seen.clock_offset_ms = -251;
-  EXPECT_EQ(contradiction(descriptor, seen), "");
+  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
   descriptor.clock_tolerance = 251ms;
-  EXPECT_EQ(contradiction(descriptor, seen), "");
+  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
   descriptor.clock_tolerance = 250ms;
-  EXPECT_THAT(contradiction(descriptor, seen),
+  EXPECT_THAT(cli::contradiction(descriptor, seen),
               HasSubstr("clock_tolerance: 250ms, and the store's clock is 251 ms behind"));
   seen.clock_offset_ms = 251;
-  EXPECT_THAT(contradiction(descriptor, seen), HasSubstr("251 ms ahead of"));
+  EXPECT_THAT(cli::contradiction(descriptor, seen), HasSubstr("251 ms ahead of"));
 }
 
 // --- hooks
@@ -422,7 +423,7 @@ TEST(Descriptor, QuotesNothingThatCouldBeASecret) {
 }
 
 TEST(Descriptor, KnowsItsSecrets) {
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   const auto loaded = load_descriptor({"d.yaml", R"(
 url: mqtt://me:a%20b@h
 roles: {one: {user: r, password: "c"}, two: {user: s}}
@@ -434,4 +435,4 @@ roles: {one: {user: r, password: "c"}, two: {user: s}}
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

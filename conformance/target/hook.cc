@@ -18,7 +18,7 @@
 
 #include "endpoint/socket.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
 using std::chrono::milliseconds;
@@ -122,4 +122,4 @@ Result<void, std::string> run_hook(const Hook& hook) {
   return fail(with_output(fmt::format("the hook ended with {}", how), output));
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

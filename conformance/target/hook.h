@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 
 struct Hook {
   std::string command;                // for /bin/sh -c
@@ -20,4 +20,4 @@ struct Hook {
 // time was over, and what it has written; the command, which may hold passwords, is not in it.
 [[nodiscard]] Result<void, std::string> run_hook(const Hook& hook);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

@@ -16,7 +16,7 @@
 #include "conformance/run/capability.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
 using endpoint::Duration;
@@ -24,15 +24,15 @@ using endpoint::Duration;
 constexpr std::chrono::milliseconds kReplyTimeout{3'000};
 constexpr std::size_t kWindow = 64;  // requests in flight
 
-bool needs(const Case& test_case, std::string_view capability) {
+bool needs(const scenario::Case& test_case, std::string_view capability) {
   const auto& names = test_case.requires_;
   return std::find(names.begin(), names.end(), capability) != names.end();
 }
 
-bool cites_open_point(const Case& test_case, const Catalogue& catalogue) {
+bool cites_open_point(const scenario::Case& test_case, const scenario::Catalogue& catalogue) {
   return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
                      [&](const std::string& id) {
-                       const Requirement* requirement = catalogue.find(id);
+                       const scenario::Requirement* requirement = catalogue.find(id);
                        return requirement != nullptr && requirement->open;
                      });
 }
@@ -190,15 +190,15 @@ RoleFinding try_role(endpoint::Session& session, const std::string& name,
   return {name, subscribed ? "" : subscribed.error().text};
 }
 
-PreflightError lost(const endpoint::Error& error) {
-  return {PreflightErrorKind::kNoBroker, error.text, ""};
+run::PreflightError lost(const endpoint::Error& error) {
+  return {run::PreflightErrorKind::kNoBroker, error.text, ""};
 }
 
 }  // namespace
 
-std::vector<const Case*> probe_cases(const Library& library, bool with_quota) {
-  std::vector<const Case*> out;
-  for (const Case& test_case : library.cases) {
+std::vector<const scenario::Case*> probe_cases(const scenario::Library& library, bool with_quota) {
+  std::vector<const scenario::Case*> out;
+  for (const scenario::Case& test_case : library.cases) {
     if (needs(test_case, "restart") || (needs(test_case, "quota") && !with_quota)) continue;
     if (cites_open_point(test_case, library.catalogue) || !test_case.divergences.empty() ||
         needs(test_case, "restricted-client")) {
@@ -208,11 +208,11 @@ std::vector<const Case*> probe_cases(const Library& library, bool with_quota) {
   return out;
 }
 
-Result<Findings, PreflightError> probe_endpoint(endpoint::Endpoint& endpoint,
-                                                const Library& library,
-                                                const ProbeSettings& settings,
-                                                const std::atomic<bool>& stop) {
-  const auto checked = preflight(endpoint, settings.run.run_id);
+Result<Findings, run::PreflightError> probe_endpoint(endpoint::Endpoint& endpoint,
+                                                     const scenario::Library& library,
+                                                     const ProbeSettings& settings,
+                                                     const std::atomic<bool>& stop) {
+  const auto checked = run::preflight(endpoint, settings.run.run_id);
   if (!checked) return fail(checked.error());
   Findings out{.preflight = *checked, .offered = endpoint.capabilities(), .roles = {}, .cases = {}};
   if (!out.offered.max_packet_size) out.offered.max_packet_size = checked->packet_limit;
@@ -232,11 +232,12 @@ Result<Findings, PreflightError> probe_endpoint(endpoint::Endpoint& endpoint,
     out.offered.quota.reset();
     if (out.quota->refused && out.quota->stored > 0) out.offered.quota = out.quota->stored;
   }
-  SuiteOptions options{.settings = with_clock.run, .jobs = settings.jobs, .offered = out.offered};
+  run::SuiteOptions options{
+      .settings = with_clock.run, .jobs = settings.jobs, .offered = out.offered};
   options.settings.quota = out.offered.quota;
   out.cases = run_suite(endpoint, probe_cases(library, out.quota.has_value()), library.catalogue,
-                        options, stop, [](const CaseResult&, std::size_t, std::size_t) {});
+                        options, stop, [](const run::CaseResult&, std::size_t, std::size_t) {});
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

@@ -15,10 +15,10 @@
 #include "conformance/scenario/library.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 
 struct ProbeSettings {
-  RunSettings run{};
+  run::RunSettings run{};
   std::size_t jobs = 1;         // cases at once
   std::size_t quota_up_to = 0;  // keys to write at most, to see how many fit; 0: write none
 };
@@ -38,23 +38,24 @@ struct QuotaFinding {
 };
 
 struct Findings {
-  PreflightReport preflight;
+  run::PreflightReport preflight;
   endpoint::Capabilities offered;  // with what was found out
   std::vector<RoleFinding> roles;
   std::optional<QuotaFinding> quota{};
-  SuiteResult cases;
+  run::SuiteResult cases;
 };
 
 // Everything above; the error says why the endpoint is of no use. `stop` ends it early: then
 // Findings::cases says so.
-[[nodiscard]] Result<Findings, PreflightError> probe_endpoint(endpoint::Endpoint& endpoint,
-                                                              const Library& library,
-                                                              const ProbeSettings& settings,
-                                                              const std::atomic<bool>& stop);
+[[nodiscard]] Result<Findings, run::PreflightError> probe_endpoint(endpoint::Endpoint& endpoint,
+                                                                   const scenario::Library& library,
+                                                                   const ProbeSettings& settings,
+                                                                   const std::atomic<bool>& stop);
 
 // The cases that a probe runs: those that cite an open point, depend on the dialect, or look at the
 // rights of a restricted client. None that restarts the broker, and those that fill the quota only
 // when asked to.
-[[nodiscard]] std::vector<const Case*> probe_cases(const Library& library, bool with_quota);
+[[nodiscard]] std::vector<const scenario::Case*> probe_cases(const scenario::Library& library,
+                                                             bool with_quota);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

@@ -13,7 +13,7 @@
 #include "conformance/target/target.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
 constexpr const char* kRestricted = "restricted";
@@ -80,12 +80,12 @@ struct Tally {
 };
 
 template <typename Filter>
-Tally tally(const SuiteResult& result, const Filter& counts) {
+Tally tally(const run::SuiteResult& result, const Filter& counts) {
   Tally out;
-  for (const CaseResult& entry : result.cases) {
-    if (!counts(*entry.test_case) || entry.verdict == Verdict::kSkipped) continue;
+  for (const run::CaseResult& entry : result.cases) {
+    if (!counts(*entry.test_case) || entry.verdict == run::Verdict::kSkipped) continue;
     ++out.run;
-    if (entry.verdict == Verdict::kPassed) {
+    if (entry.verdict == run::Verdict::kPassed) {
       ++out.passed;
     } else if (out.first_failure.empty()) {
       out.first_failure = entry.test_case->id + ": " + entry.message;
@@ -97,7 +97,7 @@ Tally tally(const SuiteResult& result, const Filter& counts) {
 std::string role_text(const Findings& findings, const RoleFinding& role) {
   if (!role.problem.empty()) return "does not log in: " + role.problem;
   if (role.name != kRestricted) return "logs in";
-  const Tally rights = tally(findings.cases, [](const Case& test_case) {
+  const Tally rights = tally(findings.cases, [](const scenario::Case& test_case) {
     const auto& names = test_case.requires_;
     return std::find(names.begin(), names.end(), "restricted-client") != names.end();
   });
@@ -107,9 +107,9 @@ std::string role_text(const Findings& findings, const RoleFinding& role) {
   return text;
 }
 
-std::vector<const Requirement*> open_points(const Catalogue& catalogue) {
-  std::vector<const Requirement*> out;
-  for (const Requirement& requirement : catalogue.all()) {
+std::vector<const scenario::Requirement*> open_points(const scenario::Catalogue& catalogue) {
+  std::vector<const scenario::Requirement*> out;
+  for (const scenario::Requirement& requirement : catalogue.all()) {
     if (requirement.open) out.push_back(&requirement);
   }
   return out;
@@ -130,7 +130,7 @@ std::string scalar(const std::string& text) {
   constexpr std::string_view kNotFirst = "-:=?";
   const bool plain = !text.empty() && text.find_first_not_of(kPlain) == std::string::npos &&
                      kNotFirst.find(text.front()) == std::string::npos && text.back() != ':' &&
-                     !is_retyped(text);
+                     !scenario::is_retyped(text);
   if (plain) return text;
   std::string out = "\"";
   for (const char c : text) {
@@ -162,7 +162,7 @@ class DescriptorWriter {
     out_ =
         comment(fmt::format("What fencepost probe {} found at {} on {}.\n"
                             "docs/DESCRIPTORS.md explains each line.",
-                            suite_version(), context_.endpoint, context_.when));
+                            report::suite_version(), context_.endpoint, context_.when));
     out_ += fmt::format("url: {}\n", scalar(address()));
     write_profile();
     out_ += "\n" + comment("Round trip of a GET: " + round_trip(findings_));
@@ -324,7 +324,7 @@ class DescriptorWriter {
     out_ += "\n" + comment(fmt::format("What it does where the protocol leaves a choice: {} of {} "
                                        "open points were seen.",
                                        seen.size(), points.size()));
-    for (const Requirement* point : points) {
+    for (const scenario::Requirement* point : points) {
       if (seen.contains(point->id)) write_open_point(point->id);
     }
   }
@@ -332,7 +332,7 @@ class DescriptorWriter {
   // Each outcome with the cases that show it, as one point may have several sides.
   void write_open_point(const std::string& id) {
     out_ += comment("  " + id);
-    for (const CaseResult& entry : findings_.cases.cases) {
+    for (const run::CaseResult& entry : findings_.cases.cases) {
       for (const auto& [point, outcome] : entry.open_points) {
         if (point != id) continue;
         out_ += comment(fmt::format("    {:<28} {}", outcome, entry.test_case->id));
@@ -368,17 +368,17 @@ std::string to_summary(const Findings& findings, const ProbeContext& context) {
   for (const RoleFinding& role : findings.roles) {
     add("role", role.name + " " + role_text(findings, role));
   }
-  const Tally all = tally(findings.cases, [](const Case&) { return true; });
+  const Tally all = tally(findings.cases, [](const scenario::Case&) { return true; });
   add("cases run", fmt::format("{} of {} passed{}", all.passed, all.run,
                                all.first_failure.empty() ? "" : "; not " + all.first_failure));
-  for (const Capability& capability : all_capabilities()) {
+  for (const run::Capability& capability : run::all_capabilities()) {
     if (capability.offered(findings.offered)) continue;
     add("missing", fmt::format("{}: {}", capability.name, capability.provide));
   }
   const auto points = open_points(context.catalogue);
   add("open points",
       fmt::format("{} of {} seen", findings.cases.open_points.size(), points.size()));
-  for (const Requirement* point : points) {
+  for (const scenario::Requirement* point : points) {
     const auto found = findings.cases.open_points.find(point->id);
     if (found == findings.cases.open_points.end()) continue;
     out += fmt::format("  {:<26} {}\n", point->id, fmt::join(found->second, ", "));
@@ -386,4 +386,4 @@ std::string to_summary(const Findings& findings, const ProbeContext& context) {
   return out;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

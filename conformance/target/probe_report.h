@@ -7,11 +7,11 @@
 #include "conformance/target/descriptor.h"
 #include "conformance/target/probe.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 
 struct ProbeContext {
   const Descriptor& given;  // what the endpoint was probed with
-  const Catalogue& catalogue;
+  const scenario::Catalogue& catalogue;
   std::string endpoint;  // URL without password
   std::string when;      // ISO 8601, UTC
 };
@@ -23,4 +23,4 @@ struct ProbeContext {
 // The same for the console.
 [[nodiscard]] std::string to_summary(const Findings& findings, const ProbeContext& context);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

@@ -13,10 +13,10 @@
 #include "conformance/target/probe_report.h"
 #include "conformance/testing/fake_endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::Verb;
 using endpoint::ErrorKind;
@@ -68,11 +68,12 @@ cases:
    steps: [{restart: broker}, {get: k, expect: missing}]}
 )";
 
-const Library& library() {
-  static const Library loaded = [] {
-    std::vector<LoadError> errors;
-    Library out = load_library({{"requirements.yaml", kRules}, {"t.yaml", kCases}}, errors);
-    for (const LoadError& error : errors) ADD_FAILURE() << describe(error);
+const scenario::Library& library() {
+  static const scenario::Library loaded = [] {
+    std::vector<scenario::LoadError> errors;
+    scenario::Library out =
+        load_library({{"requirements.yaml", kRules}, {"t.yaml", kCases}}, errors);
+    for (const scenario::LoadError& error : errors) ADD_FAILURE() << describe(error);
     return out;
   }();
   return loaded;
@@ -105,9 +106,9 @@ std::vector<std::string> keys_of(const FakeEndpoint& endpoint, Verb verb, const 
 
 // --- which cases it runs -----------------------------------------------------------------------
 
-std::vector<std::string> ids(const std::vector<const Case*>& cases) {
+std::vector<std::string> ids(const std::vector<const scenario::Case*>& cases) {
   std::vector<std::string> out;
-  for (const Case* test_case : cases) out.push_back(test_case->id);
+  for (const scenario::Case* test_case : cases) out.push_back(test_case->id);
   return out;
 }
 
@@ -133,7 +134,7 @@ TEST(Probe, SaysWhyAnEndpointIsOfNoUse) {
   }});
   const auto findings = probe_endpoint(endpoint, library(), settings_with(), kNeverStop);
   ASSERT_FALSE(findings);
-  EXPECT_EQ(findings.error().kind, PreflightErrorKind::kNoBroker);
+  EXPECT_EQ(findings.error().kind, run::PreflightErrorKind::kNoBroker);
   EXPECT_EQ(findings.error().text, "nobody there");
 }
 
@@ -193,7 +194,7 @@ TEST(ProbeQuota, CountsTheKeysThatFitAndDeletesThem) {
     EXPECT_EQ(findings.offered.quota, places);
     // With the quota known its open points can be looked at.
     EXPECT_TRUE(findings.cases.cases.back().test_case->id == "places");
-    EXPECT_EQ(findings.cases.cases.back().verdict, Verdict::kPassed);
+    EXPECT_EQ(findings.cases.cases.back().verdict, run::Verdict::kPassed);
   }
 }
 
@@ -269,9 +270,9 @@ TEST(ProbeQuota, WritesNothingOnceItIsToStop) {
 // --- what it writes ----------------------------------------------------------------------------
 
 Descriptor given(const std::string& yaml) {
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   auto descriptor = load_descriptor({"d.yaml", yaml}, errors);
-  for (const LoadError& error : errors) ADD_FAILURE() << describe(error);
+  for (const scenario::LoadError& error : errors) ADD_FAILURE() << describe(error);
   return descriptor.value_or(Descriptor{});
 }
 
@@ -427,4 +428,4 @@ TEST(ProbeSummary, NamesACaseThatFailed) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

@@ -8,7 +8,7 @@
 #include "endpoint/in_process.h"
 #include "endpoint/url.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
 constexpr const char* kRestrictedRole = "restricted";
@@ -132,8 +132,8 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
       if (done) return {};
       // What it writes may name the passwords that it needs. (The command itself, in which the
       // shell's quotes would hide them, is in no message.)
-      return fail(
-          endpoint::Error{endpoint::ErrorKind::kInternal, without_secrets(done.error(), secrets)});
+      return fail(endpoint::Error{endpoint::ErrorKind::kInternal,
+                                  text::without_secrets(done.error(), secrets)});
     };
   }
   Target target;
@@ -187,4 +187,4 @@ Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::Dia
   return target;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

@@ -10,7 +10,7 @@
 #include "endpoint/broker_process.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 
 // An open endpoint, and the brokers that serve it when they are ours.
 struct Target {
@@ -43,4 +43,4 @@ inline constexpr std::size_t kReferenceQuota = 20;
 // Bytes of a packet that the embedded endpoint takes of cases that go to that limit.
 inline constexpr std::uint32_t kReferencePacketSize = 131'072;
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

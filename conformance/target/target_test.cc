@@ -13,10 +13,10 @@
 #include "conformance/testing/fake_endpoint.h"
 #include "reference_store/authorization.h"
 
-namespace fencepost::conformance {
+namespace fencepost::target {
 namespace {
 
-using namespace fake;  // made for this test
+using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::DialectId;
 using testing::ElementsAre;
@@ -93,13 +93,13 @@ std::string refusal(const std::string& url, DialectId dialect) {
   descriptor.url = url;
   const auto target = open_target(descriptor, dialect);
   EXPECT_TRUE(target);
-  const Case test_case = case_of({.more = "divergence: [set-not-applied]", .steps = R"(
+  const scenario::Case test_case = case_of({.more = "divergence: [set-not-applied]", .steps = R"(
 - set: {key: k, value: "one"}
   expect: ok
 - set: {key: k, value: "two", options: [NX]}
   expect: not-applied
 )"});
-  const CaseResult result = run_on(*target->endpoint, test_case);
+  const run::CaseResult result = run_on(*target->endpoint, test_case);
   EXPECT_EQ(told(result), "passed");
   return std::string(codec::dialect(result.forms.at(0).second).name);
 }
@@ -129,11 +129,11 @@ TEST(Target, TakesTheKeyPrefixOfTheDescriptor) {
   ASSERT_TRUE(target);
   EXPECT_EQ(target->endpoint->capabilities().key_prefix, "team/f");
   // The rights of the restricted role are below it.
-  const Case test_case = case_of({.more = "clients: {a: {role: restricted}}", .steps = R"(
+  const scenario::Case test_case = case_of({.more = "clients: {a: {role: restricted}}", .steps = R"(
 - set: {key: shared/k, value: "v"}
   expect: ok
 )"});
-  RunSettings below = settings();
+  run::RunSettings below = settings();
   EXPECT_THAT(told(run_on(*target->endpoint, test_case, below)), HasSubstr("failed"));
   below.key_prefix = "team/f";
   EXPECT_EQ(told(run_on(*target->endpoint, test_case, below)), "passed");
@@ -143,7 +143,8 @@ TEST(Target, KeepsTheRestrictedRoleToItsKeys) {
   ASSERT_TRUE(store::parse_authorization(reference_authorization()));
   const auto target = open_target({.url = "inproc:", .mqtt = {}}, DialectId::kDeployed);
   ASSERT_TRUE(target);
-  const Case test_case = case_of({.more = "clients: {a: {}, r: {role: restricted}}", .steps = R"(
+  const scenario::Case test_case =
+      case_of({.more = "clients: {a: {}, r: {role: restricted}}", .steps = R"(
 - set: {client: r, key: shared/k, value: "v"}
   expect: ok
 - get: {client: r, key: shared/k}
@@ -170,10 +171,10 @@ TEST(Target, KeepsTheRestrictedRoleToItsKeys) {
 // --- libraries ---------------------------------------------------------------------------------
 
 std::vector<std::string> names_in(const std::filesystem::path& path, const Folder& folder) {
-  const auto files = read_files(path);
+  const auto files = scenario::read_files(path);
   if (!files) return {files.error()};
   std::vector<std::string> out;
-  for (const SourceFile& file : *files) {
+  for (const scenario::SourceFile& file : *files) {
     out.push_back(std::filesystem::path(file.name).lexically_relative(folder.path()).string() +
                   "=" + file.content);
   }
@@ -194,7 +195,7 @@ TEST(Library, ReadsAFileOrTheYamlFilesOfAFolder) {
                           ": No such file or directory"));
 }
 
-const SourceFile kSample{"sample.yaml", R"(area: t
+const scenario::SourceFile kSample{"sample.yaml", R"(area: t
 cases:
 - id: one
   title: A case
@@ -205,13 +206,14 @@ cases:
 )"};
 
 TEST(Library, TakesTheCatalogueAmongItsFilesOrTheBuiltInOne) {
-  std::vector<LoadError> errors;
-  const Library own = load_library({kSample, {"x/requirements.yaml", kCatalogueText}}, errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library own =
+      load_library({kSample, {"x/requirements.yaml", kCatalogueText}}, errors);
   EXPECT_THAT(errors, IsEmpty());
   EXPECT_THAT(own.cases, SizeIs(1));
   EXPECT_NE(own.catalogue.find("R-MUST-1"), nullptr);
   EXPECT_EQ(own.catalogue.find("SET-NX-1"), nullptr);
-  const Library built_in = load_library({kSample}, errors);
+  const scenario::Library built_in = load_library({kSample}, errors);
   EXPECT_NE(built_in.catalogue.find("SET-NX-1"), nullptr);
   ASSERT_THAT(errors, SizeIs(1));
   EXPECT_THAT(describe(errors[0]),
@@ -220,9 +222,9 @@ TEST(Library, TakesTheCatalogueAmongItsFilesOrTheBuiltInOne) {
 }
 
 TEST(Library, RefusesAnIdThatStandsInTwoFiles) {
-  SourceFile again = kSample;
+  scenario::SourceFile again = kSample;
   again.name = "again.yaml";
-  std::vector<LoadError> errors;
+  std::vector<scenario::LoadError> errors;
   static_cast<void>(load_library({kSample, again, {"requirements.yaml", kCatalogueText}}, errors));
   ASSERT_THAT(errors, SizeIs(1));
   EXPECT_THAT(describe(errors[0]), HasSubstr("again.yaml:3:3: the case id one stands already at "
@@ -230,10 +232,10 @@ TEST(Library, RefusesAnIdThatStandsInTwoFiles) {
 }
 
 TEST(Library, HasACatalogueBuiltIn) {
-  std::vector<LoadError> errors;
-  const Library library = load_library(built_in_files(), errors);
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library library = load_library(scenario::built_in_files(), errors);
   EXPECT_NE(library.catalogue.find("SET-NX-1"), nullptr);
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::target

@@ -11,7 +11,7 @@
 #include "conformance/judge/clock_estimate.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::conformance::fake {
+namespace fencepost::test {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
@@ -31,7 +31,7 @@ struct ClockStore {
   std::uint32_t seed = 1;
 };
 
-class ClockSimulation final : public ClockProbe {
+class ClockSimulation final : public judge::ClockProbe {
  public:
   explicit ClockSimulation(const ClockStore& store, microseconds start = kStart)
       : store_(store),
@@ -51,9 +51,9 @@ class ClockSimulation final : public ClockProbe {
     now_ = std::max(now_, microseconds{time_ms * 1000});
   }
 
-  std::optional<VersionSeen> read_version() override {
+  std::optional<judge::VersionSeen> read_version() override {
     if (store_.readings-- <= 0) return std::nullopt;
-    VersionSeen out;
+    judge::VersionSeen out;
     out.when = exchange([&] {
       const auto version = versions_.update({1, 0, "client"}, to_wall(clock()));
       out.wall_ms = static_cast<std::int64_t>(version->wall_ms);
@@ -63,11 +63,11 @@ class ClockSimulation final : public ClockProbe {
     return out;
   }
 
-  std::optional<Offered> offer(std::int64_t timestamp_ms, OfferKind kind) override {
+  std::optional<judge::Offered> offer(std::int64_t timestamp_ms, judge::OfferKind kind) override {
     ++offers_;
-    Offered out;
+    judge::Offered out;
     out.when = exchange([&] {
-      const bool in_vain = kind == OfferKind::kInVain;
+      const bool in_vain = kind == judge::OfferKind::kInVain;
       const bool too_far = store_.limit && timestamp_ms - clock() > store_.limit->count();
       out.refused = too_far && !(in_vain && store_.condition_first);
       if (out.refused || in_vain) return;
@@ -90,7 +90,7 @@ class ClockSimulation final : public ClockProbe {
 
   // Runs `handle` when the request has reached the store.
   template <typename Handle>
-  Exchange exchange(Handle handle) {
+  judge::Interval exchange(Handle handle) {
     const std::int64_t sent_ms = now_ms();
     now_ += store_.way_there + some_jitter();
     handle();
@@ -116,8 +116,8 @@ class ClockSimulation final : public ClockProbe {
 };
 
 // Does the truth lie between the bounds?
-[[nodiscard]] inline bool holds(const ClockBounds& bounds, microseconds offset) {
+[[nodiscard]] inline bool holds(const judge::ClockBounds& bounds, microseconds offset) {
   return milliseconds{bounds.low_ms} < offset && offset < milliseconds{bounds.high_ms};
 }
 
-}  // namespace fencepost::conformance::fake
+}  // namespace fencepost::test

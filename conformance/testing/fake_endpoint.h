@@ -35,7 +35,7 @@
 #include "endpoint/endpoint.h"
 #include "reference_store/service.h"
 
-namespace fencepost::conformance::fake {
+namespace fencepost::test {
 
 using codec::Message;
 using endpoint::Duration;
@@ -461,9 +461,10 @@ inline const std::string kCatalogueText = R"(requirements:
    binds: store, section: S, documents: [ga], source: article, observe: o}
 )";
 
-inline Catalogue catalogue() {
-  std::vector<LoadError> errors;
-  Catalogue out = Catalogue::load({"requirements.yaml", kCatalogueText}, errors);
+inline scenario::Catalogue catalogue() {
+  std::vector<scenario::LoadError> errors;
+  scenario::Catalogue out =
+      scenario::Catalogue::load({"requirements.yaml", kCatalogueText}, errors);
   FENCEPOST_CHECK(errors.empty());
   return out;
 }
@@ -491,13 +492,14 @@ inline std::string indent(const std::string& text) {
 }
 
 // A case as the loader makes it. A test whose YAML is wrong stops with the complaint.
-inline Case case_of(const CaseText& text) {
+inline scenario::Case case_of(const CaseText& text) {
   const std::string content = "area: " + text.area + "\ncases:\n- id: " + text.id +
                               "\n  title: A case\n  requirements: [" + text.requirements + "]\n" +
                               indent(text.more) + "  steps:\n" + indent(text.steps);
-  std::vector<LoadError> errors;
-  std::vector<Case> cases = load_scenario({"t.yaml", content}, catalogue().ids(), errors);
-  for (const LoadError& error : errors) std::fprintf(stderr, "%s\n", describe(error).c_str());
+  std::vector<scenario::LoadError> errors;
+  std::vector<scenario::Case> cases = load_scenario({"t.yaml", content}, catalogue().ids(), errors);
+  for (const scenario::LoadError& error : errors)
+    std::fprintf(stderr, "%s\n", describe(error).c_str());
   FENCEPOST_CHECK(errors.empty());
   FENCEPOST_CHECK(cases.size() == 1);
   return std::move(cases.front());
@@ -505,19 +507,19 @@ inline Case case_of(const CaseText& text) {
 
 // --- runs --------------------------------------------------------------------------------------
 
-inline RunSettings settings(codec::Profile profile = codec::Profile::kAuto) {
+inline run::RunSettings settings(codec::Profile profile = codec::Profile::kAuto) {
   return {.profile = profile, .run_id = "run", .seed = 7, .timeout_scale = 1.0};
 }
 
-inline CaseResult run_on(endpoint::Endpoint& endpoint, const Case& test_case,
-                         const RunSettings& given = settings()) {
+inline run::CaseResult run_on(endpoint::Endpoint& endpoint, const scenario::Case& test_case,
+                              const run::RunSettings& given = settings()) {
   auto session = endpoint.open_session();
   FENCEPOST_CHECK(session.has_value());
   return run_case(test_case, **session, given);
 }
 
-inline CaseResult run_on(Behaviour behaviour, const Case& test_case,
-                         const RunSettings& given = settings()) {
+inline run::CaseResult run_on(Behaviour behaviour, const scenario::Case& test_case,
+                              const run::RunSettings& given = settings()) {
   FakeEndpoint endpoint({.behaviour = std::move(behaviour)});
   return run_on(endpoint, test_case, given);
 }
@@ -540,8 +542,8 @@ inline std::string shortened(std::string text) {
 }
 
 // `passed`, or `<verdict> <step> <requirement>: <message> | <expected> | <actual>`.
-inline std::string told(const CaseResult& result) {
-  if (result.verdict == Verdict::kPassed) return "passed";
+inline std::string told(const run::CaseResult& result) {
+  if (result.verdict == run::Verdict::kPassed) return "passed";
   std::string out = fmt::format("{} {} {}: {}", name(result.verdict), result.step,
                                 result.requirement, result.message);
   if (!result.expected.empty() || !result.actual.empty()) {
@@ -550,9 +552,9 @@ inline std::string told(const CaseResult& result) {
   return shortened(out);
 }
 
-inline std::string told(const Behaviour& behaviour, const Case& test_case,
-                        const RunSettings& given = settings()) {
+inline std::string told(const Behaviour& behaviour, const scenario::Case& test_case,
+                        const run::RunSettings& given = settings()) {
   return told(run_on(behaviour, test_case, given));
 }
 
-}  // namespace fencepost::conformance::fake
+}  // namespace fencepost::test

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace fencepost::conformance {
+namespace fencepost::text {
 namespace {
 
 constexpr std::string_view kEllipsis = "…";
@@ -90,4 +90,4 @@ std::string without_secrets(std::string text, std::vector<std::string> secrets) 
   return text;
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::text

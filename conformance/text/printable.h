@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fencepost::conformance {
+namespace fencepost::text {
 
 // Characters of XML 1.0 in right UTF-8 stay, line feeds and tabs among them; each other byte
 // becomes \xNN.
@@ -30,4 +30,4 @@ namespace fencepost::conformance {
 // The text with *** in the place of each secret; empty secrets are none.
 [[nodiscard]] std::string without_secrets(std::string text, std::vector<std::string> secrets);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::text

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fencepost::conformance {
+namespace fencepost::text {
 namespace {
 
 TEST(Printable, KeepsWhatXmlCanHoldAndNamesOtherBytes) {
@@ -58,4 +58,4 @@ TEST(WithoutSecrets, HasStarsInTheirPlace) {
 }
 
 }  // namespace
-}  // namespace fencepost::conformance
+}  // namespace fencepost::text

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace fencepost::conformance {
+namespace fencepost::text {
 namespace {
 
 constexpr std::size_t kLeastWidth = 60;
@@ -70,4 +70,4 @@ std::size_t terminal_width(std::FILE* stream) {
   return std::clamp<std::size_t>(size.ws_col, kLeastWidth, kMostWidth);
 }
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::text

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace fencepost::conformance {
+namespace fencepost::text {
 
 struct WrapOptions {
   std::size_t width = 80;  // columns of a line, with its indentation
@@ -28,4 +28,4 @@ struct WrapOptions {
 // The width of the terminal behind `stream`, from 60 to 140; 100 when it is none.
 [[nodiscard]] std::size_t terminal_width(std::FILE* stream);
 
-}  // namespace fencepost::conformance
+}  // namespace fencepost::text
