@@ -18,6 +18,7 @@
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
 #include "conformance/report/report_files.h"
+#include "conformance/run/time_limits.h"
 #include "conformance/run/transcript.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
@@ -36,7 +37,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostJobs = 32;
-constexpr double kReplyTimeout = 3.0;    // seconds
 constexpr std::size_t kLastPackets = 8;  // shown without --trace
 constexpr std::size_t kReplays = 5;      // of a saved workload
 constexpr std::size_t kShownPayload = 200;
@@ -345,8 +345,7 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   search::JudgedRunOptions& judged = run.explore.judged;
   judged.oracle.clock = suite.settings.clock_bounds;
   judged.oracle.limited = !offers.thrown_away && offers.transport;
-  judged.timeout = std::chrono::duration_cast<endpoint::Duration>(
-      std::chrono::duration<double>(kReplyTimeout * run.options.timeout_scale));
+  judged.timeout = run::scaled(run::kReplyTimeout, run.options.timeout_scale);
   if (offers.transport) judged.short_expiry = run.confirm.live.short_expiry;
   run.explore.jobs = std::min(suite.jobs, kMostJobs);
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {

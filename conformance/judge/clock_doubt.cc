@@ -41,38 +41,40 @@ std::optional<hlc::Timestamp> timestamp_in(const codec::Message& message, std::s
 
 }  // namespace
 
-void note_version(const JudgedReply& what, StoreClock& clock) {
-  const auto version = timestamp_in(what.reply, codec::kTimestampProperty);
+void note_version(const Exchange& exchange, StoreClock& clock) {
+  const auto version = timestamp_in(exchange.reply->message, codec::kTimestampProperty);
   if (!version) return;
-  const auto reply = codec::decode_reply(what.reply.payload);
-  const bool is_new = reply && reply->kind == codec::ReplyKind::kOk &&
-                      codec::verb_of(what.request.payload) == codec::Verb::kSet;
+  // Only a SET that was carried out makes a version: that of any other reply may be old, and is no
+  // reading of the clock. Req: VER-SET-1, VER-GET-2
+  const bool is_new =
+      exchange.reply->is(codec::ReplyKind::kOk) && exchange.verb == codec::Verb::kSet;
   if (is_new) {
-    clock.note_new_version(wall_of(*version), what.when);
+    clock.note_new_version(wall_of(*version), exchange.interval());
   } else {
     clock.note_version(wall_of(*version));
   }
 }
 
-std::optional<std::string> doubt_about_clock(const JudgedReply& what, const StoreClock& clock) {
-  const auto reply = codec::decode_reply(what.reply.payload);
-  if (!reply) return std::nullopt;
-  const bool error = reply->kind == codec::ReplyKind::kError;
-  const Property refused =
-      error ? too_far_ahead(codec::error_with_text(reply->value)) : std::nullopt;
-  const Property expected = expected_refusal(what.expected);
+std::optional<std::string> doubt_about_clock(const std::vector<scenario::Outcome>& outcomes,
+                                             const Exchange& exchange, const StoreClock& clock) {
+  const ReceivedReply& reply = *exchange.reply;
+  if (!reply.decoded) return std::nullopt;
+  const bool error = reply.is(codec::ReplyKind::kError);
+  const Property refused = too_far_ahead(reply.error());
+  const Property expected = expected_refusal(outcomes);
   // Other errors, and one refusal instead of the other, are wrong whatever the clock.
   if (refused.has_value() == expected.has_value() || (error && !refused)) return std::nullopt;
-  const auto timestamp = timestamp_in(what.request, refused ? *refused : *expected);
+  const auto timestamp = timestamp_in(exchange.request, refused ? *refused : *expected);
   if (!timestamp) return std::nullopt;
   const std::int64_t wall_ms = wall_of(*timestamp);
-  const bool proved = refused ? clock.surely_accepts(wall_ms, what.when.sent_ms)
-                              : clock.surely_refuses(wall_ms, what.when.received_ms);
+  const Interval when = exchange.interval();
+  const bool proved = refused ? clock.surely_accepts(wall_ms, when.sent_ms)
+                              : clock.surely_refuses(wall_ms, when.received_ms);
   if (proved) return std::nullopt;
   return fmt::format(
       "whether a timestamp {} ms ahead of our clock may be {} depends on the store's clock, of "
       "which no more is known than that it is ahead of ours by {}",
-      wall_ms - what.when.sent_ms, refused ? "refused" : "accepted", describe(clock.bounds()));
+      wall_ms - when.sent_ms, refused ? "refused" : "accepted", describe(clock.bounds()));
 }
 
 }  // namespace fencepost::judge

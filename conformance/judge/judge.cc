@@ -70,22 +70,21 @@ std::optional<Divergence> divergence_of(const scenario::Outcome& outcome,
   return std::nullopt;
 }
 
-bool is_error(std::string_view payload, DialectId id) {
-  const auto reply = codec::decode_reply(payload);
-  if (reply) return reply->kind == ReplyKind::kError;
+bool is_error(const ReceivedReply& reply, DialectId id) {
+  if (reply.decoded) return reply.is(ReplyKind::kError);
   if (id != DialectId::kDocumented) return false;
   // The article prints its first error without the final CR LF.
-  const std::string completed = std::string(payload) + "\r\n";
+  const std::string completed = reply.message.payload + "\r\n";
   const auto error = codec::decode_reply(completed);
   return error && error->kind == ReplyKind::kError;
 }
 
-bool matches_in(const scenario::Outcome& outcome, std::string_view payload,
+bool matches_in(const scenario::Outcome& outcome, const ReceivedReply& reply,
                 const ReplyContext& context, DialectId id) {
   if (outcome.only_in && *outcome.only_in != id) return false;
-  if (std::holds_alternative<scenario::AnyError>(outcome.what)) return is_error(payload, id);
+  if (std::holds_alternative<scenario::AnyError>(outcome.what)) return is_error(reply, id);
   const std::vector<std::string> allowed = payloads(outcome, context, id);
-  return std::find(allowed.begin(), allowed.end(), payload) != allowed.end();
+  return std::find(allowed.begin(), allowed.end(), reply.payload()) != allowed.end();
 }
 
 std::string_view label(const scenario::Outcome& outcome) {
@@ -94,6 +93,15 @@ std::string_view label(const scenario::Outcome& outcome) {
     if (plain->kind == ReplyKind::kMissing) return " (no such key)";
   }
   return "";
+}
+
+std::string described(std::string_view payload,
+                      const Result<codec::DecodedReply, codec::DecodeError>& reply) {
+  std::string bytes = escape(payload, kMaxShown);
+  if (!reply) return bytes + " (" + codec::describe(reply.error()) + ")";
+  if (reply->kind == ReplyKind::kNotApplied) return bytes + " (not applied)";
+  if (reply->kind == ReplyKind::kMissing) return bytes + " (no such key)";
+  return bytes;
 }
 
 void add_unique(std::vector<std::string>& list, std::string text) {
@@ -127,12 +135,12 @@ std::string resolve(const scenario::BytesSpec& spec, const std::string& key_pref
 }
 
 std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expected,
-                                      std::string_view payload, const ReplyContext& context) {
+                                      const ReceivedReply& reply, const ReplyContext& context) {
   const std::vector<DialectId> dialects = codec::dialects_of(context.profile);
   for (const scenario::Outcome& outcome : expected) {
     std::vector<DialectId> matching;
     for (const DialectId id : dialects) {
-      if (matches_in(outcome, payload, context, id)) matching.push_back(id);
+      if (matches_in(outcome, reply, context, id)) matching.push_back(id);
     }
     if (matching.empty()) continue;
     ReplyMatch match{.outcome = &outcome};
@@ -164,12 +172,11 @@ std::string describe(const std::vector<scenario::Outcome>& expected, const Reply
 }
 
 std::string describe_reply(std::string_view payload) {
-  const auto reply = codec::decode_reply(payload);
-  std::string bytes = escape(payload, kMaxShown);
-  if (!reply) return bytes + " (" + codec::describe(reply.error()) + ")";
-  if (reply->kind == ReplyKind::kNotApplied) return bytes + " (not applied)";
-  if (reply->kind == ReplyKind::kMissing) return bytes + " (no such key)";
-  return bytes;
+  return described(payload, codec::decode_reply(payload));
+}
+
+std::string describe(const ReceivedReply& reply) {
+  return described(reply.payload(), reply.decoded);
 }
 
 }  // namespace fencepost::judge

@@ -11,6 +11,7 @@
 
 #include "codec/dialect.h"
 #include "codec/message.h"
+#include "conformance/judge/exchange.h"
 #include "conformance/scenario/scenario.h"
 
 namespace fencepost::judge {
@@ -37,10 +38,10 @@ struct ReplyContext {
   const Fillings* fillings = nullptr;  // null: there are none
 };
 
-// The first expected outcome that the payload is, byte for byte, in one of the profile's dialects.
+// The first expected outcome that the reply is, byte for byte, in one of the profile's dialects.
 // Nothing when it is none of them.
 [[nodiscard]] std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expected,
-                                                    std::string_view payload,
+                                                    const ReceivedReply& reply,
                                                     const ReplyContext& context);
 
 // `:-1\r\n (not applied)`, one or more forms: what people should have seen.
@@ -48,6 +49,7 @@ struct ReplyContext {
                                    const ReplyContext& context);
 
 // The reply in words and bytes, e.g. `not applied: -1\r\n`.
+[[nodiscard]] std::string describe(const ReceivedReply& reply);
 [[nodiscard]] std::string describe_reply(std::string_view payload);
 
 }  // namespace fencepost::judge

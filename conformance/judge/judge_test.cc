@@ -40,11 +40,17 @@ ReplyContext context(codec::Profile profile, Verb verb = Verb::kSet) {
   return {.verb = verb, .profile = profile, .key_prefix = "p/"};
 }
 
+ReceivedReply received(std::string_view payload) {
+  codec::Message message;
+  message.payload = payload;
+  return ReceivedReply(std::move(message));
+}
+
 // "no", "yes", or "yes, " and the form that was seen.
 std::string judged(const scenario::Outcome& outcome, std::string_view payload,
                    const ReplyContext& context) {
   const std::vector<scenario::Outcome> expected = {outcome};
-  const auto match = match_reply(expected, payload, context);
+  const auto match = match_reply(expected, received(payload), context);
   if (!match) return "no";
   EXPECT_EQ(match->outcome, &expected.front());
   if (!match->form) return "yes";
@@ -191,15 +197,15 @@ TEST(JudgeMatch, JudgesAnOutcomeOfOneDialectByThatDialectAlone) {
 
 TEST(JudgeMatch, ChoosesTheFirstOutcomeThatFits) {
   const std::vector<scenario::Outcome> expected = {ok(), any_error(), error(ErrorCode::kSyntax)};
-  const auto first = match_reply(expected, "+OK\r\n", context(codec::Profile::kAuto));
+  const auto first = match_reply(expected, received("+OK\r\n"), context(codec::Profile::kAuto));
   ASSERT_TRUE(first);
   EXPECT_EQ(first->outcome, &expected[0]);
   const auto second =
-      match_reply(expected, "-ERR syntax error\r\n", context(codec::Profile::kAuto));
+      match_reply(expected, received("-ERR syntax error\r\n"), context(codec::Profile::kAuto));
   ASSERT_TRUE(second);
   EXPECT_EQ(second->outcome, &expected[1]);
-  EXPECT_FALSE(match_reply(expected, ":1\r\n", context(codec::Profile::kAuto)));
-  EXPECT_FALSE(match_reply({}, "+OK\r\n", context(codec::Profile::kAuto)));
+  EXPECT_FALSE(match_reply(expected, received(":1\r\n"), context(codec::Profile::kAuto)));
+  EXPECT_FALSE(match_reply({}, received("+OK\r\n"), context(codec::Profile::kAuto)));
 }
 
 TEST(JudgeMatch, TakesARequestWithoutAVerbForNoKeynotify) {

@@ -28,7 +28,7 @@ Problem lost(const endpoint::Error& error) {
   return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive, .message = error.text};
 }
 
-Problem unexpected_disconnect(const CaseClient& client) {
+Problem unexpected_disconnect(const RequestClient& client) {
   const auto reason = client.disconnected()->reason_code;
   return {.verdict = Verdict::kLost,
           .message = "the connection of client " + client.name() + " ended unexpectedly",
@@ -61,7 +61,7 @@ std::shared_ptr<Received> CaseClients::received_by(const std::string& id) {
   return received;
 }
 
-Result<CaseClient*, Problem> CaseClients::get(const std::string& name) {
+Result<RequestClient*, Problem> CaseClients::get(const std::string& name) {
   const auto found = clients_.find(name);
   if (found != clients_.end()) return found->second.get();
   if (auto problem = connect(name)) return fail(std::move(*problem));
@@ -81,8 +81,9 @@ MaybeProblem CaseClients::connect(const std::string& name) {
                                       .session_expiry_seconds = spec.session_expiry_seconds,
                                       .droppable = spec.drops});
   if (!connection) return lost(connection.error());
-  auto& client = clients_[name] = std::make_unique<CaseClient>(
-      name, std::move(*connection), id, session_.clock(), start_, transcript_, received_by(id));
+  auto& client = clients_[name] =
+      std::make_unique<RequestClient>(name, std::move(*connection), id, session_.clock(),
+                                      Recording{transcript_, start_}, received_by(id));
   client->note("connected as " + id);
   if (!spec.subscribes) return std::nullopt;
   const auto responses = client->raw().subscribe(client->response_topic());
@@ -146,7 +147,7 @@ MaybeProblem CaseClients::check_surprises() {
     if (client->surprises().empty()) continue;
     Problem problem{.message = "client " + name + " received a message that nobody asked for",
                     .expected = "responses to open requests, and notifications of observed keys",
-                    .actual = client->surprises().front()};
+                    .actual = client->surprises().front().text};
     client->surprises().clear();
     return problem;
   }
@@ -160,7 +161,7 @@ MaybeProblem CaseClients::check_leftovers() {
   return check_surprises();
 }
 
-MaybeProblem CaseClients::check_leftovers(CaseClient& client) {
+MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
   if (!client.disconnected()) client.drain();
   if (!client.notifications().empty()) {
     const Notified& notified = client.notifications().front();
@@ -174,9 +175,9 @@ MaybeProblem CaseClients::check_leftovers(CaseClient& client) {
   return std::nullopt;
 }
 
-void CaseClients::note_round_trips(const CaseClient& client) {
-  for (const Pending& request : client.requests()) {
-    if (request.reply) round_trips_.push_back(request.replied - request.sent);
+void CaseClients::note_round_trips(const RequestClient& client) {
+  for (const judge::Exchange& exchange : client.exchanges()) {
+    if (exchange.reply) round_trips_.push_back(exchange.reply->time - exchange.sent);
   }
 }
 

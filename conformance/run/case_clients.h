@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "conformance/run/case_client.h"
-#include "conformance/run/case_runner.h"
-#include "conformance/run/message_checks.h"
+#include "conformance/run/request_client.h"
+#include "conformance/run/run_settings.h"
 #include "conformance/run/transcript.h"
+#include "conformance/run/verdict.h"
 #include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
 
@@ -23,7 +23,7 @@ namespace fencepost::run {
 [[nodiscard]] Problem lost(const endpoint::Error& error);
 
 // The connection of this client ended, and nothing in the case makes that right.
-[[nodiscard]] Problem unexpected_disconnect(const CaseClient& client);
+[[nodiscard]] Problem unexpected_disconnect(const RequestClient& client);
 
 class CaseClients {
  public:
@@ -33,7 +33,7 @@ class CaseClients {
               std::vector<TranscriptEntry>& transcript);
 
   // The client of that name, connected when it is not yet.
-  [[nodiscard]] Result<CaseClient*, Problem> get(const std::string& name);
+  [[nodiscard]] Result<RequestClient*, Problem> get(const std::string& name);
 
   // Connects it, anew when it is connected already.
   [[nodiscard]] MaybeProblem connect(const std::string& name);
@@ -59,17 +59,17 @@ class CaseClients {
  private:
   [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
-  [[nodiscard]] static MaybeProblem check_leftovers(CaseClient& client);
+  [[nodiscard]] static MaybeProblem check_leftovers(RequestClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);
-  void note_round_trips(const CaseClient& client);
+  void note_round_trips(const RequestClient& client);
 
   const scenario::Case& case_;
   endpoint::Session& session_;
   std::string id_prefix_;
   endpoint::Duration start_;
   std::vector<TranscriptEntry>& transcript_;
-  std::map<std::string, std::unique_ptr<CaseClient>> clients_;  // by name
-  std::map<std::string, std::shared_ptr<Received>> received_;   // by client id
+  std::map<std::string, std::unique_ptr<RequestClient>> clients_;  // by name
+  std::map<std::string, std::shared_ptr<Received>> received_;      // by client id
   std::vector<endpoint::Duration> round_trips_;
 };
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
-#include "conformance/run/case_client.h"
+#include "conformance/run/request_client.h"
 #include "conformance/testing/fake_endpoint.h"
 #include "endpoint/in_process.h"
 
@@ -930,27 +930,41 @@ struct OneClient {
   FakeEndpoint endpoint;
   std::unique_ptr<endpoint::Session> session = std::move(*endpoint.open_session());
   endpoint::Clock& clock = session->clock();
-  std::vector<TranscriptEntry> transcript;
-  CaseClient client{"a",
-                    std::move(*session->connect({.client_id = "id"})),
-                    "id",
-                    clock,
-                    0ms,
-                    transcript,
-                    std::make_shared<Received>()};
+  RequestClient client{"a", std::move(*session->connect({.client_id = "id"})), "id", clock};
 };
 
-TEST(CaseClientEvents, MarksEachOfTwoRefusedRequestsWithTheSameCorrelationData) {
+TEST(RequestClientEvents, MarksEachOfTwoRefusedRequestsWithTheSameCorrelationData) {
   OneClient one([](const Published&) { return Effects{{PublishRefused{0x87, "c"}}}; });
   Message message;
   message.correlation_data = "c";
   ASSERT_TRUE(one.client.send(message));
   ASSERT_TRUE(one.client.send(message));
   one.client.drain();
-  for (const Pending& pending : one.client.requests()) EXPECT_EQ(pending.refused, 0x87);
+  ASSERT_THAT(one.client.exchanges(), SizeIs(2));
+  for (const judge::Exchange& exchange : one.client.exchanges()) EXPECT_EQ(exchange.refused, 0x87);
 }
 
-TEST(CaseClientEvents, StopsWaitingWhenItsTimeIsOverOrItsConnectionIs) {
+TEST(RequestClientEvents, ReadsAReplyOnceWhereItArrives) {
+  OneClient one([](const Published& request) {
+    Effects effects = {reply(request, "-ERR the quota has been exceeded\r\n")};
+    effects.front().after = 30ms;
+    return effects;
+  });
+  const auto sent = one.client.send(one.client.request({"SET", "k", "v"}));
+  ASSERT_TRUE(sent);
+  const judge::Exchange& exchange = **sent;
+  EXPECT_FALSE(exchange.is_over());
+  EXPECT_TRUE(one.client.await(exchange, 1s));
+  ASSERT_TRUE(exchange.reply);
+  EXPECT_EQ(exchange.verb, Verb::kSet);
+  EXPECT_TRUE(exchange.reply->is(codec::ReplyKind::kError));
+  EXPECT_EQ(exchange.reply->error(), codec::ErrorCode::kQuotaExceeded);
+  EXPECT_EQ(exchange.reply->time - exchange.sent, 30ms + kTimeOfOneRequest);
+  EXPECT_EQ(exchange.interval().sent_ms, static_cast<std::int64_t>(kEpochMs));
+  EXPECT_EQ(exchange.interval().received_ms, static_cast<std::int64_t>(kEpochMs) + 30);
+}
+
+TEST(RequestClientEvents, StopsWaitingWhenItsTimeIsOverOrItsConnectionIs) {
   OneClient one([](const Published&) { return Effects{{Disconnected{}, 500ms}}; });
   EXPECT_FALSE(one.client.pump_until([] { return false; }, 100ms));
   EXPECT_EQ(one.clock.now(), 100ms);
@@ -960,7 +974,7 @@ TEST(CaseClientEvents, StopsWaitingWhenItsTimeIsOverOrItsConnectionIs) {
   EXPECT_EQ(one.clock.now(), 600ms + kTimeOfOneRequest);
   ASSERT_TRUE(one.client.disconnected());
   EXPECT_FALSE(one.client.send({}));
-  EXPECT_THAT(one.client.requests(), SizeIs(1));
+  EXPECT_THAT(one.client.exchanges(), SizeIs(1));
 }
 
 }  // namespace

@@ -8,21 +8,11 @@
 #include <string_view>
 
 #include "codec/message.h"
-#include "conformance/run/case_runner.h"
+#include "conformance/run/verdict.h"
 #include "conformance/scenario/scenario.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::run {
-
-// Why a case does not pass.
-struct Problem {
-  Verdict verdict = Verdict::kFailed;
-  std::string message;
-  std::string expected{};
-  std::string actual{};
-  std::string cites{};  // requirement id; the case's first when empty
-};
-using MaybeProblem = std::optional<Problem>;
 
 struct SavedTimestamp {
   hlc::Timestamp value;

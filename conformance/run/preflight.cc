@@ -7,8 +7,8 @@
 
 #include "base/bytes.h"
 #include "codec/message.h"
-#include "codec/reply.h"
-#include "codec/topics.h"
+#include "conformance/run/request_client.h"
+#include "conformance/run/time_limits.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::run {
@@ -18,7 +18,6 @@ using endpoint::Duration;
 using std::chrono::milliseconds;
 
 constexpr Duration kReachTimeout = milliseconds{2'000};
-constexpr Duration kReplyTimeout = milliseconds{3'000};  // as long as cases wait
 constexpr int kProbes = 200;
 constexpr Duration kProbeBudget = milliseconds{500};  // a slow network gets fewer probes
 
@@ -31,82 +30,55 @@ class Prober {
  public:
   Prober(endpoint::Session& session, std::unique_ptr<endpoint::Client> client,
          const std::string& client_id, const std::string& key_prefix, double timeout_scale)
-      : reply_timeout_(std::chrono::duration_cast<Duration>(kReplyTimeout * timeout_scale)),
+      : reply_timeout_(scaled(kReplyTimeout, timeout_scale)),
         clock_(session.clock()),
-        client_(std::move(client)),
-        response_topic_(codec::recommended_response_topic(client_id)),
+        client_("preflight", std::move(client), client_id, clock_),
         key_(key_prefix + "/preflight/" + client_id) {}
 
-  endpoint::Client& client() { return *client_; }
-  [[nodiscard]] const std::string& response_topic() const { return response_topic_; }
+  RequestClient& client() { return client_; }
   [[nodiscard]] const std::string& key() const { return key_; }
   [[nodiscard]] endpoint::Clock& clock() { return clock_; }
 
-  // The response to a command, how long it took, and when that was.
-  struct Answer {
-    codec::Message message;
-    Duration round_trip;
-    judge::Interval when;
-  };
-  Result<Answer, PreflightError> ask(const std::vector<std::string_view>& arguments,
-                                     const std::string& timestamp = {}) {
-    codec::Message request;
-    request.topic = codec::kRequestTopic;
-    request.payload = codec::encode_command(arguments);
-    request.response_topic = response_topic_;
-    request.correlation_data = fmt::format("preflight-{:06}", ++count_);
+  // Sends a command and waits for the reply, which the exchange has.
+  Result<const judge::Exchange*, PreflightError> ask(const std::vector<std::string_view>& arguments,
+                                                     const std::string& timestamp = {}) {
+    codec::Message request = client_.request(arguments);
     if (!timestamp.empty())
       request.user_properties.emplace_back(codec::kTimestampProperty, timestamp);
-    const auto sent_ms = static_cast<std::int64_t>(clock_.wall_ms());
-    const Duration sent = clock_.now();
-    if (auto published = client_->publish(request); !published) {
-      return fail(PreflightError{PreflightErrorKind::kNoBroker, published.error().text, ""});
+    const auto sent = client_.send(std::move(request));
+    if (!sent) {
+      return fail(PreflightError{PreflightErrorKind::kNoBroker, sent.error().text, ""});
     }
-    while (const auto event = client_->receive(sent + reply_timeout_ - clock_.now())) {
-      if (const auto* received = std::get_if<endpoint::MessageReceived>(&event->what)) {
-        if (received->message.correlation_data != request.correlation_data) continue;
-        const Duration round_trip = event->time - sent;
-        return Answer{received->message, round_trip, {sent_ms, wall_at(event->time)}};
-      }
-      if (auto error = explain(*event)) return fail(std::move(*error));
-    }
-    return fail(PreflightError{
-        PreflightErrorKind::kNoStore,
-        fmt::format("the broker accepted a {} on the request topic, and no response came within "
-                    "{:g} s",
-                    arguments.front(), std::chrono::duration<double>(reply_timeout_).count()),
-        "is the state store running on this broker? Start a reference one with: fencepost "
-        "serve"});
+    client_.await(**sent, reply_timeout_);
+    if ((*sent)->reply) return *sent;
+    return fail(why_no_reply(**sent, arguments.front()));
   }
 
  private:
-  static std::optional<PreflightError> explain(const endpoint::Event& event) {
-    if (const auto* refused = std::get_if<endpoint::PublishRefused>(&event.what)) {
-      return PreflightError{
-          PreflightErrorKind::kNotAllowed,
-          fmt::format("the broker refused a PUBLISH to the request topic with 0x{:02x}",
-                      refused->reason_code),
-          std::string(kNotAllowedHint)};
+  [[nodiscard]] PreflightError why_no_reply(const judge::Exchange& exchange,
+                                            std::string_view verb) const {
+    if (exchange.refused) {
+      return {PreflightErrorKind::kNotAllowed,
+              fmt::format("the broker refused a PUBLISH to the request topic with 0x{:02x}",
+                          *exchange.refused),
+              std::string(kNotAllowedHint)};
     }
-    if (std::holds_alternative<endpoint::Disconnected>(event.what)) {
-      return PreflightError{PreflightErrorKind::kNoBroker, "the broker closed the connection", ""};
+    if (client_.disconnected()) {
+      return {PreflightErrorKind::kNoBroker, "the broker closed the connection", ""};
     }
-    return std::nullopt;
-  }
-
-  // What our wall clock read at most at that time, which is in the past.
-  [[nodiscard]] std::int64_t wall_at(Duration time) const {
-    const Duration passed = clock_.now() - time;  // read first, so that it is rather too short
-    return static_cast<std::int64_t>(clock_.wall_ms()) -
-           std::chrono::floor<milliseconds>(passed).count();
+    return {
+        PreflightErrorKind::kNoStore,
+        fmt::format("the broker accepted a {} on the request topic, and no response came within "
+                    "{:g} s",
+                    verb, std::chrono::duration<double>(reply_timeout_).count()),
+        "is the state store running on this broker? Start a reference one with: fencepost "
+        "serve"};
   }
 
   Duration reply_timeout_;
   endpoint::Clock& clock_;
-  std::unique_ptr<endpoint::Client> client_;
-  std::string response_topic_;
+  RequestClient client_;
   std::string key_;
-  int count_ = 0;
 };
 
 PreflightError from_endpoint(const endpoint::Error& error) {
@@ -118,14 +90,11 @@ PreflightError from_endpoint(const endpoint::Error& error) {
 }
 
 // The error when the store has refused this client the key.
-std::optional<PreflightError> not_authorized(const char* verb, const codec::Message& response) {
-  const auto reply = codec::decode_reply(response.payload);
-  if (!reply || reply->kind != codec::ReplyKind::kError || reply->value != "not authorized") {
-    return std::nullopt;
-  }
+std::optional<PreflightError> not_authorized(const char* verb, const judge::ReceivedReply& reply) {
+  if (reply.error() != codec::ErrorCode::kNotAuthorized) return std::nullopt;
   return PreflightError{
       PreflightErrorKind::kNotAllowed,
-      fmt::format("the store answered a {} with: {}", verb, escape(response.payload)),
+      fmt::format("the store answered a {} with: {}", verb, escape(reply.payload())),
       std::string(kNotAllowedHint)};
 }
 
@@ -152,10 +121,10 @@ class StoreProbe final : public judge::ClockProbe {
       error_ = answer.error();
       return std::nullopt;
     }
-    const std::string* text = answer->message.property(codec::kTimestampProperty);
+    const std::string* text = (*answer)->reply->message.property(codec::kTimestampProperty);
     const auto version = hlc::parse(text == nullptr ? "" : *text);
     if (!version) return std::nullopt;  // the cases will say so with more care
-    return judge::VersionSeen{judge::wall_of(*version), version->counter, answer->when};
+    return judge::VersionSeen{judge::wall_of(*version), version->counter, (*answer)->interval()};
   }
 
   [[nodiscard]] std::optional<judge::Offered> offer(std::int64_t timestamp_ms,
@@ -164,22 +133,21 @@ class StoreProbe final : public judge::ClockProbe {
     if (kind == judge::OfferKind::kInVain) command.emplace_back("NX");
     const auto answer = ask(command, timestamp_ms);
     if (!answer) return std::nullopt;
-    const auto reply = codec::decode_reply(answer->message.payload);
-    if (!reply) return std::nullopt;
-    if (reply->kind != codec::ReplyKind::kError) return judge::Offered{false, answer->when};
-    if (codec::error_with_text(reply->value) != codec::ErrorCode::kTimestampTooFarAhead) {
-      return std::nullopt;
-    }
-    return judge::Offered{true, answer->when};
+    const judge::ReceivedReply& reply = *(*answer)->reply;
+    if (!reply.decoded) return std::nullopt;
+    if (!reply.is(codec::ReplyKind::kError)) return judge::Offered{false, (*answer)->interval()};
+    // Another error says nothing of the clock.
+    if (reply.error() != codec::ErrorCode::kTimestampTooFarAhead) return std::nullopt;
+    return judge::Offered{true, (*answer)->interval()};
   }
 
  private:
-  Result<Prober::Answer, PreflightError> ask(const std::vector<std::string_view>& command,
-                                             std::int64_t timestamp_ms) {
+  Result<const judge::Exchange*, PreflightError> ask(const std::vector<std::string_view>& command,
+                                                     std::int64_t timestamp_ms) {
     const auto wall_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(timestamp_ms, 0));
     auto answer = prober_.ask(command, hlc::format({wall_ms, 0, "fencepost"}));
     if (!answer) return answer;
-    if (auto refused = not_authorized("SET", answer->message)) return fail(std::move(*refused));
+    if (auto refused = not_authorized("SET", *(*answer)->reply)) return fail(std::move(*refused));
     return answer;
   }
 
@@ -189,7 +157,7 @@ class StoreProbe final : public judge::ClockProbe {
 
 Result<void, PreflightError> measure_clock(Prober& prober, PreflightReport& report) {
   StoreProbe probe(prober);
-  const judge::ClockEstimate estimate = estimate_clock(probe);
+  const judge::ClockEstimate estimate = judge::estimate_clock(probe);
   if (probe.error()) return fail(*probe.error());
   (void)prober.ask({"DEL", prober.key()});
   report.clock_offset_ms = estimate.offset_ms;
@@ -205,10 +173,10 @@ Result<void, PreflightError> measure_round_trips(Prober& prober, PreflightReport
     const auto answer = prober.ask({"GET", prober.key()});
     if (!answer) return fail(answer.error());
     if (i == 0) {
-      if (auto refused = not_authorized("GET", answer->message)) return fail(std::move(*refused));
+      if (auto refused = not_authorized("GET", *(*answer)->reply)) return fail(std::move(*refused));
       continue;  // the first one warms up
     }
-    times.push_back(answer->round_trip);
+    times.push_back((*answer)->reply->time - (*answer)->sent);
     if (prober.clock().now() - start > kProbeBudget) break;
   }
   std::sort(times.begin(), times.end());
@@ -234,12 +202,12 @@ Result<PreflightReport, PreflightError> preflight(endpoint::Endpoint& endpoint,
   Prober prober(**session, std::move(*client), client_id, endpoint.capabilities().key_prefix,
                 timeout_scale);
   // A subscription granted with QoS 0 is in force; the cases will say what is wrong with it.
-  if (auto subscribed = prober.client().subscribe(prober.response_topic());
+  if (auto subscribed = prober.client().raw().subscribe(prober.client().response_topic());
       !subscribed && subscribed.error().reason_code != 0) {
     return fail(from_endpoint(subscribed.error()));
   }
   PreflightReport report;
-  report.packet_limit = prober.client().packet_limit();
+  report.packet_limit = prober.client().raw().packet_limit();
   if (auto measured = measure_round_trips(prober, report); !measured) return fail(measured.error());
   if (auto measured = measure_clock(prober, report); !measured) return fail(measured.error());
   return report;

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "conformance/run/case_runner.h"
+#include "conformance/run/case_result.h"
 
 namespace fencepost::run {
 

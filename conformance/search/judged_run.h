@@ -16,6 +16,7 @@
 
 #include "codec/message.h"
 #include "conformance/judge/oracle.h"
+#include "conformance/run/time_limits.h"
 #include "endpoint/endpoint.h"
 #include "workload/operation.h"
 
@@ -23,9 +24,9 @@ namespace fencepost::search {
 
 struct JudgedRunOptions {
   judge::OracleOptions oracle{.starts_empty = true, .limited = false};
-  std::string keys_begin_with{};          // so that the keys are those of this run alone
-  std::string clients_begin_with{};       // and so are the ids of its clients
-  endpoint::Duration timeout{3'000'000};  // of a reply
+  std::string keys_begin_with{};                   // so that the keys are those of this run alone
+  std::string clients_begin_with{};                // and so are the ids of its clients
+  endpoint::Duration timeout{run::kReplyTimeout};  // of a reply
   // Where time has to be waited for: a PX below a minute becomes this one, and a wait as long as it
   // takes until that is over. Nothing: times are those of the trace.
   std::optional<std::chrono::milliseconds> short_expiry{};

@@ -1,19 +1,17 @@
 #include "conformance/target/probe.h"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
-#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "codec/command.h"
 #include "codec/error_code.h"
 #include "codec/reply.h"
 #include "codec/topics.h"
 #include "conformance/run/capability.h"
+#include "conformance/run/request_client.h"
+#include "conformance/run/time_limits.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::target {
@@ -21,7 +19,6 @@ namespace {
 
 using endpoint::Duration;
 
-constexpr std::chrono::milliseconds kReplyTimeout{3'000};
 constexpr std::size_t kWindow = 64;  // requests in flight
 
 bool needs(const scenario::Case& test_case, std::string_view capability) {
@@ -44,7 +41,7 @@ class QuotaMeter {
       : session_(session),
         settings_(settings),
         client_id_("fp-" + settings.run.run_id + "-quota"),
-        response_topic_(codec::recommended_response_topic(client_id_)) {}
+        reply_timeout_(run::scaled(run::kReplyTimeout, settings.run.timeout_scale)) {}
 
   QuotaFinding measure(const std::atomic<bool>& stop) {
     if (connect()) {
@@ -61,11 +58,15 @@ class QuotaMeter {
   }
 
  private:
+  // Each time under an id of its own, so that late replies to an earlier client go nowhere.
   bool connect() {
-    auto client = session_.connect({.client_id = client_id_});
-    if (!client) return give_up(client.error().text);
-    client_ = std::move(*client);
-    if (const auto subscribed = client_->subscribe(response_topic_); !subscribed) {
+    const std::string id =
+        connections_++ == 0 ? client_id_ : fmt::format("{}-{}", client_id_, connections_);
+    client_.reset();
+    auto connection = session_.connect({.client_id = id});
+    if (!connection) return give_up(connection.error().text);
+    client_.emplace("quota", std::move(*connection), id, session_.clock());
+    if (const auto subscribed = client_->raw().subscribe(client_->response_topic()); !subscribed) {
       return give_up(subscribed.error().text);
     }
     return true;
@@ -86,98 +87,76 @@ class QuotaMeter {
     return hlc::format({static_cast<std::uint64_t>(of_store), 0, client_id_});
   }
 
-  // Sends `count` requests, of which `payload` makes each from its index, and returns the payloads
-  // of their replies by index. Those that did not come are not there.
-  template <typename Payload>
-  std::map<std::size_t, std::string> ask(std::size_t first, std::size_t count,
-                                         const Payload& payload) {
-    std::map<std::size_t, std::string> replies;
+  // Sends `count` requests, of which `arguments` makes each from its index, and waits for their
+  // replies: those that came, in order.
+  template <typename Arguments>
+  std::vector<const judge::ReceivedReply*> ask(std::size_t first, std::size_t count,
+                                               const Arguments& arguments) {
+    std::vector<const judge::Exchange*> exchanges;
+    if (!client_) return {};
     for (std::size_t index = first; index < first + count; ++index) {
-      codec::Message request;
-      request.topic = codec::kRequestTopic;
-      request.payload = payload(index);
-      request.response_topic = response_topic_;
-      request.correlation_data = fmt::format("{:016}", index + generation_);
+      codec::Message request = client_->request(arguments(key(index)));
       request.user_properties.emplace_back(codec::kTimestampProperty, timestamp());
-      if (const auto sent = client_->publish(request); !sent) {
+      const auto sent = client_->send(std::move(request));
+      if (!sent) {
         give_up(sent.error().text);
-        return replies;
+        break;
       }
+      exchanges.push_back(*sent);
     }
-    const auto timeout =
-        std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::milli>(
-            static_cast<double>(kReplyTimeout.count()) * settings_.run.timeout_scale));
-    while (replies.size() < count) {
-      const auto event = client_->receive(timeout);
-      const auto* received = event ? std::get_if<endpoint::MessageReceived>(&event->what) : nullptr;
-      if (received == nullptr) {
-        give_up(event ? "the broker refused a request, or ended the connection"
-                      : "a request was not answered in time");
-        return replies;
+    std::vector<const judge::ReceivedReply*> replies;
+    for (const judge::Exchange* exchange : exchanges) {
+      if (!client_->await(*exchange, reply_timeout_) || !exchange->reply) {
+        give_up(exchange->refused || client_->disconnected()
+                    ? "the broker refused a request, or ended the connection"
+                    : "a request was not answered in time");
+        break;
       }
-      const auto index = index_of(received->message.correlation_data.value_or(""));
-      if (index && *index >= first && *index < first + count) {
-        replies[*index] = received->message.payload;
-      }
+      replies.push_back(&*exchange->reply);
     }
     return replies;
   }
 
-  // The index of the request that this correlation data was given to.
-  [[nodiscard]] std::optional<std::size_t> index_of(const std::string& correlation) const {
-    std::size_t value = 0;
-    const char* end = correlation.data() + correlation.size();
-    const auto [stop, failed] = std::from_chars(correlation.data(), end, value);
-    if (failed != std::errc{} || stop != end || value < generation_) return std::nullopt;
-    return value - generation_;
-  }
-
   void write_window(std::size_t count) {
-    const auto replies = ask(written_, count, [&](std::size_t index) {
-      return codec::encode_command({"SET", key(index), "v"});
+    const auto replies = ask(written_, count, [](const std::string& key) {
+      return std::vector<std::string_view>{"SET", key, "v"};
     });
     written_ += count;
-    for (const auto& [index, payload] : replies) {
-      const auto reply = codec::decode_reply(payload);
-      if (reply && reply->kind == codec::ReplyKind::kOk) {
+    for (const judge::ReceivedReply* reply : replies) {
+      if (reply->is(codec::ReplyKind::kOk)) {
         ++finding_.stored;
-      } else if (reply && reply->kind == codec::ReplyKind::kError &&
-                 codec::error_with_text(reply->value) == codec::ErrorCode::kQuotaExceeded) {
+      } else if (reply->error() == codec::ErrorCode::kQuotaExceeded) {
         finding_.refused = true;
       } else {
-        give_up("the store answered a SET with: " + escape(payload, 200));
+        give_up("the store answered a SET with: " + escape(reply->payload(), 200));
       }
     }
   }
 
   void remove_window(std::size_t first, std::size_t count) {
-    generation_ = kGeneration;  // so that late replies to SETs are not taken for these
-    auto replies = ask(first, count, [&](std::size_t index) {
-      return codec::encode_command({"DEL", key(index)});
-    });
-    if (replies.size() < count && connect()) {
-      replies = ask(first, count, [&](std::size_t index) {
-        return codec::encode_command({"DEL", key(index)});
-      });
-    }
-    for (std::size_t index = first; index < first + count; ++index) {
-      const auto found = replies.find(index);
-      const auto reply =
-          found == replies.end() ? std::nullopt : std::optional(codec::decode_reply(found->second));
-      const bool gone = reply && *reply && (*reply)->kind == codec::ReplyKind::kCount;
-      if (!gone) ++finding_.left_behind;
-    }
+    if (removed(first, count) == count) return;
+    // Once more: the connection may be what was wrong.
+    const std::size_t gone = connect() ? removed(first, count) : 0;
+    finding_.left_behind += count - gone;
   }
 
-  static constexpr std::size_t kGeneration = 1'000'000'000;
+  // How many of these keys are gone now.
+  std::size_t removed(std::size_t first, std::size_t count) {
+    const auto replies = ask(first, count, [](const std::string& key) {
+      return std::vector<std::string_view>{"DEL", key};
+    });
+    return static_cast<std::size_t>(std::count_if(
+        replies.begin(), replies.end(),
+        [](const judge::ReceivedReply* reply) { return reply->is(codec::ReplyKind::kCount); }));
+  }
 
   endpoint::Session& session_;
   const ProbeSettings& settings_;
   std::string client_id_;
-  std::string response_topic_;
-  std::unique_ptr<endpoint::Client> client_;
-  std::size_t written_ = 0;     // keys 0, 1, ... that a SET was sent for
-  std::size_t generation_ = 0;  // added to the index in correlation data
+  Duration reply_timeout_;
+  std::optional<run::RequestClient> client_;
+  std::size_t connections_ = 0;
+  std::size_t written_ = 0;  // keys 0, 1, ... that a SET was sent for
   QuotaFinding finding_;
 };
 

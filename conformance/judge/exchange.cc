@@ -1,0 +1,26 @@
+#include "conformance/judge/exchange.h"
+
+#include <utility>
+
+namespace fencepost::judge {
+
+ReceivedReply::ReceivedReply(codec::Message received, std::chrono::microseconds time_received,
+                             std::int64_t wall_time_ms)
+    : message(std::move(received)),
+      decoded(codec::decode_reply(message.payload)),
+      time(time_received),
+      wall_ms(wall_time_ms) {}
+
+std::optional<codec::ErrorCode> ReceivedReply::error() const {
+  if (!is(codec::ReplyKind::kError)) return std::nullopt;
+  return codec::error_with_text(decoded->value);
+}
+
+Exchange::Exchange(codec::Message sent_message, std::chrono::microseconds sent_at,
+                   std::int64_t sent_wall_ms)
+    : request(std::move(sent_message)),
+      verb(codec::verb_of(request.payload)),
+      sent(sent_at),
+      sent_ms(sent_wall_ms) {}
+
+}  // namespace fencepost::judge

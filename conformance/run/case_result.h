@@ -1,0 +1,41 @@
+// What is known of a case when it has run.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/judge/judge.h"
+#include "conformance/run/clean_up.h"
+#include "conformance/run/transcript.h"
+#include "conformance/run/verdict.h"
+#include "conformance/scenario/scenario.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::run {
+
+struct CaseResult {
+  const scenario::Case* test_case = nullptr;
+  Verdict verdict = Verdict::kNotRun;
+  // Of whatever is not a pass: which rule, where, and why.
+  std::string requirement{};
+  std::string message{};
+  std::string expected{};
+  std::string actual{};
+  std::string signature{};  // of a failure, to know it again: conformance/run/signature.h
+  std::string baseline{};   // what the baseline says of this case, when it does: reason and ticket
+  bool unexpected_pass = false;  // failed, because the baseline says that it fails and it does not
+  std::size_t step = 0;          // from 1; 0 when no step is to blame
+  scenario::Position position{};
+  std::chrono::microseconds duration{0};  // wall time
+  std::vector<TranscriptEntry> transcript{};
+  std::vector<endpoint::Duration> round_trips{};
+  std::vector<judge::SeenForm> forms{};
+  std::vector<std::pair<std::string, std::string>> open_points{};  // requirement id, outcome seen
+  // Of a lost case alone: what is still to be removed, if the endpoint turns out to be alive.
+  WrittenKeys left_behind{};
+};
+
+}  // namespace fencepost::run

@@ -1,0 +1,71 @@
+#include "conformance/run/case_state.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "conformance/run/time_limits.h"
+
+namespace fencepost::run {
+namespace {
+
+constexpr std::size_t kBytesPerSecond = 102'400;  // what a slow path carries of a large value
+
+std::string tag_of(const scenario::Case& test_case) {
+  return fmt::format("{:08x}", stable_hash(test_case.id) & 0xffffffffU);
+}
+
+}  // namespace
+
+CaseState::CaseState(const scenario::Case& the_case, endpoint::Session& the_session,
+                     const RunSettings& the_settings)
+    : test_case(the_case),
+      session(the_session),
+      clock(the_session.clock()),
+      settings(the_settings),
+      tag(tag_of(the_case)),
+      key_prefix(the_settings.key_prefix + "/" + the_settings.run_id + "/" + tag + "/"),
+      clients(the_case, the_session, the_settings, tag, result.transcript),
+      store_clock(the_settings.clock_bounds),
+      random(the_settings.seed ^ stable_hash(the_case.id)) {
+  result.test_case = &the_case;
+}
+
+endpoint::Duration CaseState::scaled(endpoint::Duration time) const {
+  return run::scaled(time, settings.timeout_scale);
+}
+
+endpoint::Duration CaseState::reply_timeout() const {
+  return scaled(kReplyTimeout + std::chrono::seconds{largest_payload / kBytesPerSecond});
+}
+
+endpoint::Duration CaseState::time_of(const scenario::TimePoint& point) const {
+  const auto mark = marks.find(point.mark);
+  FENCEPOST_CHECK(mark != marks.end());  // the loader has checked the names
+  const endpoint::Duration base =
+      point.after_reply ? mark->second.replied.value_or(mark->second.sent) : mark->second.sent;
+  return base + point.offset;
+}
+
+std::int64_t CaseState::our_wall_ms() const { return static_cast<std::int64_t>(clock.wall_ms()); }
+
+std::uint64_t CaseState::store_wall_ms() const {
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(our_wall_ms() + settings.clock_offset_ms, 0));
+}
+
+std::string CaseState::bytes_of(const scenario::BytesSpec& spec) const {
+  return judge::resolve(spec, key_prefix, fillings);
+}
+
+void CaseState::note_open_point(const scenario::RequestStep& step,
+                                const scenario::Outcome& outcome) {
+  if (!step.expect.open) return;
+  const std::string& id =
+      step.expect.cites.empty() ? test_case.requirements.front() : step.expect.cites;
+  result.open_points.emplace_back(id, outcome.name);
+}
+
+}  // namespace fencepost::run

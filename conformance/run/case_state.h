@@ -1,0 +1,65 @@
+// What the parts of a running case share: what it has sent and saved so far, its clients, and its
+// result. The parts are request_builder, request_steps, reply_judge, notification_steps and
+// key_series; case_runner.cc puts them together.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "conformance/judge/judge.h"
+#include "conformance/judge/store_clock.h"
+#include "conformance/run/case_clients.h"
+#include "conformance/run/case_result.h"
+#include "conformance/run/key_log.h"
+#include "conformance/run/message_checks.h"
+#include "conformance/run/run_settings.h"
+#include "conformance/scenario/scenario.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::run {
+
+// When a marked request was sent and answered, on the session's clock.
+struct Mark {
+  endpoint::Duration sent{0};
+  std::optional<endpoint::Duration> replied{};
+};
+
+// Of one case, used by one thread. All references must outlive it.
+struct CaseState {
+  CaseState(const scenario::Case& test_case, endpoint::Session& session,
+            const RunSettings& settings);
+  CaseState(const CaseState&) = delete;
+  CaseState& operator=(const CaseState&) = delete;
+
+  [[nodiscard]] endpoint::Duration scaled(endpoint::Duration time) const;
+  // How long a reply may take: a large value may come back with it.
+  [[nodiscard]] endpoint::Duration reply_timeout() const;
+  [[nodiscard]] endpoint::Duration time_of(const scenario::TimePoint& point) const;
+  [[nodiscard]] std::int64_t our_wall_ms() const;
+  // An estimate, never negative.
+  [[nodiscard]] std::uint64_t store_wall_ms() const;
+  [[nodiscard]] std::string bytes_of(const scenario::BytesSpec& spec) const;
+  void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome);
+
+  const scenario::Case& test_case;
+  endpoint::Session& session;
+  endpoint::Clock& clock;
+  const RunSettings& settings;
+  const std::string tag;         // tells this case from the others of the run
+  const std::string key_prefix;  // of every key of the case
+  CaseResult result;
+  CaseClients clients;
+  KeyLog keys;
+  judge::StoreClock store_clock;
+  std::mt19937_64 random;
+  SavedTimestamps saved;
+  std::map<std::string, Mark> marks;
+  judge::Fillings fillings;
+  std::size_t largest_payload = 0;  // that this case has sent
+  std::size_t fences = 0;           // keys that a silence was proved with
+};
+
+}  // namespace fencepost::run

@@ -1,0 +1,18 @@
+// Steps that look at what an observer is told: a notification, or silence.
+#pragma once
+
+#include "conformance/run/case_state.h"
+#include "conformance/run/verdict.h"
+#include "conformance/scenario/scenario.h"
+
+namespace fencepost::run {
+
+// Waits for the next notification of the step's client and judges it.
+[[nodiscard]] MaybeProblem run_notification(const scenario::NotificationStep& step,
+                                            CaseState& state);
+
+// Proves that nothing has arrived for the step's client: the notification of a fence, a key that
+// only this step uses, must be the next thing that does.
+[[nodiscard]] MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state);
+
+}  // namespace fencepost::run

@@ -1,0 +1,136 @@
+#include "conformance/run/reply_judge.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "conformance/judge/clock_doubt.h"
+#include "conformance/run/message_checks.h"
+
+namespace fencepost::run {
+namespace {
+
+using codec::ReplyKind;
+using endpoint::Duration;
+
+// The requirement that prescribes the form.
+std::string requirement_of(codec::Divergence divergence) {
+  switch (divergence) {
+    case codec::Divergence::kSetNotApplied:
+      return "SET-NOT-APPLIED-1";
+    case codec::Divergence::kVdelMismatch:
+      return "VDEL-MISMATCH-2";
+    case codec::Divergence::kDeleteOperation:
+      return "NTF-DEL-1";
+    case codec::Divergence::kLowerTokenText:
+      return "ERR-TEXT-4";
+    case codec::Divergence::kKeynotifyError:
+      return "NTF-ERROR-1";
+  }
+  return {};
+}
+
+judge::ReplyContext context_of(const judge::Exchange& exchange, const CaseState& state) {
+  return {.verb = exchange.verb,
+          .profile = state.settings.profile,
+          .key_prefix = state.key_prefix,
+          .fillings = &state.fillings};
+}
+
+// Does the reply say that the key was there, with its value, token or expiry? Then it was before,
+// too, however late the reply. `+OK` says nothing of the kind: a condition may have become true.
+bool shows_key(const judge::ReceivedReply& reply) {
+  return reply.is(ReplyKind::kValue) || reply.is(ReplyKind::kNotApplied) ||
+         reply.is(ReplyKind::kError) || (reply.is(ReplyKind::kCount) && reply.decoded->count > 0);
+}
+
+// Req: SET-PX-1. After its time a key may go: a reply that came after the evidence window proves
+// nothing, and fails nothing.
+MaybeProblem check_window(const scenario::Expectation& expect, Duration replied,
+                          const CaseState& state) {
+  if (!expect.before || replied < state.time_of(*expect.before)) return std::nullopt;
+  const scenario::TimePoint begin{expect.before->mark, expect.before->after_reply,
+                                  std::chrono::milliseconds{0}};
+  return Problem{
+      .verdict = Verdict::kInconclusive,
+      .message = fmt::format("the reply came {} ms after {}, when it no longer proves "
+                             "anything; the machine or the network is too slow",
+                             (replied - state.time_of(begin)).count() / 1000, expect.before->mark)};
+}
+
+// The right reply in the wrong dialect deserves to be called that.
+Problem unmatched_reply(const scenario::Expectation& expect, const judge::Exchange& exchange,
+                        CaseState& state) {
+  judge::ReplyContext context = context_of(exchange, state);
+  Problem problem{.message = "the reply is not the expected one",
+                  .expected = describe(expect.outcomes, context),
+                  .actual = describe(*exchange.reply)};
+  context.profile = codec::Profile::kAuto;
+  const auto match = judge::match_reply(expect.outcomes, *exchange.reply, context);
+  if (match && match->form) blame_dialect(*match->form, "reply", state, problem);
+  return problem;
+}
+
+MaybeProblem check_form(const judge::ReceivedReply& reply) {
+  if (reply.decoded) return std::nullopt;
+  return Problem{
+      .message = "the reply is not well formed: " + codec::describe(reply.decoded.error()),
+      .expected = "a reply of the protocol",
+      .actual = describe(reply)};
+}
+
+MaybeProblem judge_payload(const scenario::RequestStep& step, const judge::Exchange& exchange,
+                           CaseState& state) {
+  const scenario::Expectation& expect = step.expect;
+  if (expect.outcomes.empty()) return check_form(*exchange.reply);
+  const auto match =
+      judge::match_reply(expect.outcomes, *exchange.reply, context_of(exchange, state));
+  if (!match) {
+    auto doubt = judge::doubt_about_clock(expect.outcomes, exchange, state.store_clock);
+    if (!doubt) return unmatched_reply(expect, exchange, state);
+    return Problem{.verdict = Verdict::kInconclusive,
+                   .message = std::move(*doubt),
+                   .expected = expected_text(step, exchange, state),
+                   .actual = describe(*exchange.reply)};
+  }
+  judge::note_version(exchange, state.store_clock);
+  if (match->form) state.result.forms.push_back(*match->form);
+  state.note_open_point(step, *match->outcome);
+  return std::nullopt;
+}
+
+}  // namespace
+
+MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
+                         CaseState& state) {
+  const judge::ReceivedReply& reply = *exchange.reply;
+  if (!step.mark.empty()) state.marks[step.mark].replied = reply.time;
+  MaybeProblem late = check_window(step.expect, reply.time, state);
+  if (late && !shows_key(reply)) return late;
+  MaybeProblem problem = judge_payload(step, exchange, state);
+  // Of an open point's outcomes, a refusal carries no version.
+  const bool refusal = step.expect.open && reply.payload().starts_with('-');
+  if (!problem && !refusal) {
+    problem = check_timestamp(step.expect.timestamp, exchange.request, reply.message, state.saved);
+  }
+  if (!problem) problem = check_properties(step.expect, reply.message);
+  if (problem && late) return late;
+  if (problem && problem->cites.empty()) problem->cites = step.expect.cites;
+  return problem;
+}
+
+std::string expected_text(const scenario::RequestStep& step, const judge::Exchange& exchange,
+                          const CaseState& state) {
+  return describe(step.expect.outcomes, context_of(exchange, state));
+}
+
+void blame_dialect(const judge::SeenForm& form, const char* what, CaseState& state,
+                   Problem& problem) {
+  state.result.forms.push_back(form);
+  problem.message =
+      fmt::format("the {} has the form of the {} dialect, and this run judges by the {} one", what,
+                  codec::dialect(form.second).name, name(state.settings.profile));
+  problem.cites = requirement_of(form.first);
+}
+
+}  // namespace fencepost::run

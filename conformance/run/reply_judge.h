@@ -1,0 +1,29 @@
+// Judges the reply to a request of a case by what the step expects: payload, versions, properties,
+// and whether it came in time to prove anything.
+#pragma once
+
+#include <string>
+
+#include "conformance/judge/exchange.h"
+#include "conformance/judge/judge.h"
+#include "conformance/run/case_state.h"
+#include "conformance/run/verdict.h"
+#include "conformance/scenario/scenario.h"
+
+namespace fencepost::run {
+
+// `exchange` must have a reply. Keeps in `state` what the reply shows: versions, the form of a
+// dialect, the outcome of an open point, when a marked request was answered.
+[[nodiscard]] MaybeProblem judge_reply(const scenario::RequestStep& step,
+                                       const judge::Exchange& exchange, CaseState& state);
+
+// The replies that the step expects, for people.
+[[nodiscard]] std::string expected_text(const scenario::RequestStep& step,
+                                        const judge::Exchange& exchange, const CaseState& state);
+
+// A reply or notification of the right meaning has the form of a dialect that this run does not
+// judge by: makes the problem say so, and cite the requirement that prescribes the form.
+void blame_dialect(const judge::SeenForm& form, const char* what, CaseState& state,
+                   Problem& problem);
+
+}  // namespace fencepost::run

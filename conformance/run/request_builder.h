@@ -1,0 +1,20 @@
+// The MQTT message that a step of a case sends.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "codec/message.h"
+#include "conformance/run/case_state.h"
+#include "conformance/run/verdict.h"
+#include "conformance/scenario/scenario.h"
+
+namespace fencepost::run {
+
+// Resolves keys, timestamps and fillings as they are now. The error says why the step cannot be
+// sent: the endpoint takes no packet of that size, or no such timestamp can be written. Fillings
+// that were made are kept in `state`, for later steps that send them again.
+[[nodiscard]] Result<codec::Message, Problem> build_request(const scenario::RequestStep& step,
+                                                            RequestClient& from, CaseState& state);
+
+}  // namespace fencepost::run

@@ -1,0 +1,191 @@
+#include "conformance/run/request_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "codec/resp3.h"
+#include "codec/topics.h"
+
+namespace fencepost::run {
+
+using endpoint::Duration;
+
+RequestClient::RequestClient(std::string name, std::unique_ptr<endpoint::Client> client,
+                             std::string client_id, endpoint::Clock& clock,
+                             std::optional<Recording> recording, std::shared_ptr<Received> received)
+    : name_(std::move(name)),
+      client_(std::move(client)),
+      client_id_(std::move(client_id)),
+      clock_(clock),
+      recording_(recording),
+      received_(received ? std::move(received) : std::make_shared<Received>()) {}
+
+std::string RequestClient::response_topic() const {
+  return codec::recommended_response_topic(client_id_);
+}
+
+codec::Message RequestClient::request(const std::vector<std::string_view>& arguments) {
+  codec::Message message;
+  message.topic = codec::kRequestTopic;
+  message.payload = codec::encode_command(arguments);
+  message.response_topic = response_topic();
+  // 16 bytes, as the public client SDKs send, so that a store that insists on it answers.
+  message.correlation_data = fmt::format("{:016}", ++own_requests_);
+  return message;
+}
+
+Result<judge::Exchange*, endpoint::Error> RequestClient::send(codec::Message request) {
+  const Duration now = clock_.now();
+  record(now, Direction::kSent, request);
+  // The wall clock is read before the message leaves: the store handles it later than that.
+  judge::Exchange& exchange =
+      exchanges_.emplace_back(std::move(request), now, static_cast<std::int64_t>(clock_.wall_ms()));
+  if (auto sent = client_->publish(exchange.request); !sent) {
+    exchanges_.pop_back();
+    note("not sent: " + sent.error().text);
+    return fail(sent.error());
+  }
+  return &exchange;
+}
+
+bool RequestClient::await(const judge::Exchange& exchange, Duration timeout) {
+  return pump_until([&] { return exchange.is_over(); }, timeout);
+}
+
+bool RequestClient::pump_until(const std::function<bool()>& done, Duration timeout) {
+  const Duration deadline = clock_.now() + timeout;
+  while (!done()) {
+    const Duration left = deadline - clock_.now();
+    if (left <= Duration::zero() || disconnected_) return false;
+    if (const auto event = client_->receive(left)) take(*event);
+  }
+  return true;
+}
+
+void RequestClient::drain() {
+  while (const auto event = client_->receive(Duration::zero())) take(*event);
+}
+
+void RequestClient::note(std::string summary) {
+  if (!recording_) return;
+  recording_->transcript.push_back({.time = clock_.now() - recording_->start,
+                                    .client = name_,
+                                    .direction = Direction::kEvent,
+                                    .summary = std::move(summary)});
+}
+
+void RequestClient::record(Duration time, Direction direction, const codec::Message& message) {
+  if (!recording_) return;
+  recording_->transcript.push_back(make_entry(time - recording_->start, name_, direction, message));
+}
+
+void RequestClient::take(const endpoint::Event& event) {
+  if (const auto* received = std::get_if<endpoint::MessageReceived>(&event.what)) {
+    take_message(received->message, event.time);
+  } else if (const auto* refused = std::get_if<endpoint::PublishRefused>(&event.what)) {
+    take_refusal(*refused, event.time);
+  } else if (const auto* gone = std::get_if<endpoint::Disconnected>(&event.what)) {
+    note(gone->reason_code
+             ? fmt::format("disconnected by the broker with 0x{:02x}", *gone->reason_code)
+             : "connection closed by the broker");
+    disconnected_ = *gone;
+  }
+}
+
+// A PUBACK names a packet; which request that was is known by its correlation data, which several
+// may share. (MQTT 5, 3.4)
+void RequestClient::take_refusal(const endpoint::PublishRefused& refused, Duration time) {
+  note(fmt::format("the broker refused the PUBLISH with 0x{:02x}", refused.reason_code));
+  bool answered = false;
+  for (judge::Exchange& exchange : exchanges_) {
+    if (exchange.request.correlation_data.value_or("") != refused.correlation_data ||
+        exchange.refused) {
+      continue;
+    }
+    if (!exchange.reply) {
+      exchange.refused = refused.reason_code;
+      return;
+    }
+    answered = true;
+  }
+  // Req: ENV-PUBACK-1. Clients take the request for failed, and it was carried out.
+  if (answered) {
+    surprises_.push_back({.text = fmt::format("a PUBACK with reason code 0x{:02x} for a request "
+                                              "that was answered",
+                                              refused.reason_code),
+                          .time = time});
+  }
+}
+
+void RequestClient::take_message(const codec::Message& message, Duration time) {
+  record(time, Direction::kReceived, message);
+  if (is_redelivery(message)) {
+    note("the broker delivered this message again");
+    return;
+  }
+  received_->push_back(message);
+  if (message.topic.starts_with(codec::kStorePrefix)) {
+    take_notification(message, time);
+    return;
+  }
+  if (judge::Exchange* exchange = find_request(message)) {
+    exchange->reply.emplace(message, time, wall_at(time));
+    return;
+  }
+  surprises_.push_back(
+      {.text = fmt::format(
+           "a message on the topic {} with correlation data {} that answers no open request: {}",
+           escape(message.topic, 300),
+           message.correlation_data ? "\"" + escape(*message.correlation_data, 40) + "\""
+                                    : "absent",
+           summarize(message)),
+       .message = message,
+       .time = time});
+}
+
+void RequestClient::take_notification(const codec::Message& message, Duration time) {
+  const auto target = codec::parse_notification_topic(message.topic);
+  // Req: NTF-TOPIC-1, NTF-TOPIC-3
+  if (target && target->client_id == client_id_) {
+    notifications_.push_back({message, target->key, time});
+    return;
+  }
+  surprises_.push_back({.text = "a notification on the topic " + escape(message.topic, 300) +
+                                ", which is not this client's or not upper-case Base16",
+                        .message = message,
+                        .time = time});
+}
+
+// A message with the DUP flag that has been received before. (MQTT 5, 3.3.1.1)
+bool RequestClient::is_redelivery(const codec::Message& message) const {
+  if (!message.duplicate) return false;
+  return std::any_of(received_->begin(), received_->end(), [&](codec::Message earlier) {
+    earlier.duplicate = true;
+    return earlier == message;
+  });
+}
+
+// The oldest unanswered request that this message can be the response to.
+judge::Exchange* RequestClient::find_request(const codec::Message& message) {
+  // Most are answered in turn: of thousands those at the front need not be looked at again.
+  while (answered_ < exchanges_.size() && exchanges_[answered_].reply) ++answered_;
+  const auto begin = exchanges_.begin() + static_cast<std::ptrdiff_t>(answered_);
+  const auto found = std::find_if(begin, exchanges_.end(), [&](const judge::Exchange& exchange) {
+    return !exchange.reply && !exchange.closed &&
+           exchange.request.response_topic.value_or("") == message.topic &&
+           exchange.request.correlation_data == message.correlation_data;
+  });
+  return found == exchanges_.end() ? nullptr : &*found;
+}
+
+// What our wall clock read at most at that time, which is in the past.
+std::int64_t RequestClient::wall_at(Duration time) const {
+  const Duration passed = clock_.now() - time;  // read first, so that it is rather too short
+  return static_cast<std::int64_t>(clock_.wall_ms()) -
+         std::chrono::floor<std::chrono::milliseconds>(passed).count();
+}
+
+}  // namespace fencepost::run

@@ -1,0 +1,144 @@
+#include "conformance/run/request_steps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/command.h"
+#include "codec/resp3.h"
+#include "conformance/run/reply_judge.h"
+#include "conformance/run/request_builder.h"
+
+namespace fencepost::run {
+namespace {
+
+// A request that is under way.
+struct Sent {
+  const scenario::RequestStep* step;
+  RequestClient* from;
+  judge::Exchange* exchange;
+};
+
+Result<Sent, Problem> send(const scenario::RequestStep& step, CaseState& state) {
+  auto from = state.clients.get(step.client);
+  if (!from) return fail(from.error());
+  auto message = build_request(step, **from, state);
+  if (!message) return fail(message.error());
+  for (const scenario::BytesSpec& key : step.written_keys) state.keys.add(state.bytes_of(key));
+  state.keys.note_token(*message, state.store_wall_ms());
+  state.largest_payload = std::max(state.largest_payload, message->payload.size());
+  auto exchange = (*from)->send(std::move(*message));
+  if (!exchange) return fail(lost(exchange.error()));
+  if (!step.mark.empty()) state.marks[step.mark] = {.sent = (*exchange)->sent};
+  return Sent{&step, *from, *exchange};
+}
+
+template <typename Kind>
+bool expects(const scenario::RequestStep& step) {
+  return std::any_of(
+      step.expect.outcomes.begin(), step.expect.outcomes.end(),
+      [](const scenario::Outcome& outcome) { return std::holds_alternative<Kind>(outcome.what); });
+}
+
+template <typename Kind>
+void record_open(const scenario::RequestStep& step, CaseState& state) {
+  for (const scenario::Outcome& outcome : step.expect.outcomes) {
+    if (std::holds_alternative<Kind>(outcome.what)) state.note_open_point(step, outcome);
+  }
+}
+
+// Would any reply, however late, be wrong?
+bool forbids_replies(const scenario::RequestStep& step) {
+  return std::all_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
+                     [](const scenario::Outcome& outcome) {
+                       return std::holds_alternative<scenario::NoReply>(outcome.what) ||
+                              std::holds_alternative<scenario::Disconnection>(outcome.what);
+                     });
+}
+
+// Silence and disconnection. Time alone would not show which it is: a GET sent after the request
+// does, since MQTT keeps the order of one client's messages. (MQTT 5, 4.6; Req: ENV-ORDER-1)
+MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
+  RequestClient& from = *sent.from;
+  judge::Exchange& exchange = *sent.exchange;
+  const auto probe = from.send(from.request({"GET", state.key_prefix + "probe"}));
+  const auto probed = [&] { return probe && (*probe)->reply; };
+  from.pump_until([&] { return exchange.is_over() || probed(); }, state.reply_timeout());
+  if (exchange.reply) return judge_reply(*sent.step, exchange, state);
+  if (from.disconnected()) {
+    if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
+    from.expect_end();
+    record_open<scenario::Disconnection>(*sent.step, state);
+    return std::nullopt;
+  }
+  const bool silent = exchange.refused || probed();
+  if (silent && expects<scenario::NoReply>(*sent.step)) {
+    exchange.closed = forbids_replies(*sent.step);
+    record_open<scenario::NoReply>(*sent.step, state);
+    return std::nullopt;
+  }
+  return Problem{.message = silent ? "the client stayed connected and got no reply"
+                                   : "neither this request nor the next one was answered",
+                 .expected = expected_text(*sent.step, exchange, state),
+                 .actual = silent ? "no reply; a later request on the same connection was answered"
+                                  : "nothing"};
+}
+
+MaybeProblem await_reply(const Sent& sent, CaseState& state) {
+  if (expects<scenario::NoReply>(*sent.step) || expects<scenario::Disconnection>(*sent.step)) {
+    return await_non_reply(sent, state);
+  }
+  RequestClient& from = *sent.from;
+  const judge::Exchange& exchange = *sent.exchange;
+  from.await(exchange, state.reply_timeout());
+  if (exchange.reply) return judge_reply(*sent.step, exchange, state);
+  if (exchange.refused) {
+    return Problem{.message = "the broker refused the PUBLISH",
+                   .expected = expected_text(*sent.step, exchange, state),
+                   .actual = fmt::format("PUBACK with reason code 0x{:02x}", *exchange.refused)};
+  }
+  if (from.disconnected()) return unexpected_disconnect(from);
+  // A reply that nobody can find, e.g. with other correlation data, says more than its absence.
+  if (!from.surprises().empty()) return state.clients.check_surprises();
+  return Problem{
+      .message = "no response",
+      .expected = expected_text(*sent.step, exchange, state),
+      .actual = fmt::format("nothing within {} ms", state.reply_timeout().count() / 1000)};
+}
+
+}  // namespace
+
+MaybeProblem run_request(const scenario::RequestStep& step, CaseState& state) {
+  const auto sent = send(step, state);
+  if (!sent) return sent.error();
+  return await_reply(*sent, state);
+}
+
+MaybeProblem run_requests(const std::vector<scenario::RequestStep>& steps, CaseState& state,
+                          const std::function<void(const judge::Exchange&)>& seen) {
+  std::vector<Sent> all;
+  for (const scenario::RequestStep& step : steps) {
+    const auto sent = send(step, state);
+    if (!sent) return sent.error();
+    all.push_back(*sent);
+  }
+  for (const Sent& sent : all) {
+    if (auto problem = await_reply(sent, state)) return problem;
+    seen(*sent.exchange);
+  }
+  return std::nullopt;
+}
+
+MaybeProblem run_command(RequestClient& from, const std::vector<std::string_view>& arguments,
+                         CaseState& state) {
+  scenario::RequestStep step;
+  step.client = from.name();
+  step.payload = {scenario::LiteralBytes{codec::encode_command(arguments)}};
+  // Req: HLC-REQUIRED-1
+  if (arguments.front() == "SET") step.timestamp = scenario::TimestampExpression{.base = "now"};
+  step.expect.outcomes = {{scenario::PlainReply{codec::ReplyKind::kOk}}};
+  return run_request(step, state);
+}
+
+}  // namespace fencepost::run

@@ -1,0 +1,34 @@
+// What all cases of a run are told.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "codec/dialect.h"
+#include "conformance/judge/store_clock.h"
+#include "conformance/run/work_places.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::run {
+
+struct RunSettings {
+  codec::Profile profile = codec::Profile::kAuto;
+  std::string run_id;                                            // in every key and client id
+  std::string key_prefix = endpoint::Capabilities{}.key_prefix;  // of every key
+  std::uint64_t seed = 0;                                        // of everything random
+  double timeout_scale = 1.0;                                    // factor of every time limit
+  std::int64_t clock_offset_ms = 0;  // what to add to the session's clock to estimate the store's
+  judge::ClockBounds clock_bounds{-1, 1};  // what is certain of it
+  // How long a request may be under way to the store before `skew-limit + 1ms` is no longer so far
+  // ahead of the store's clock for sure.
+  std::chrono::milliseconds way_allowance{100};
+  std::optional<std::size_t> quota{};  // keys the endpoint holds
+  bool clean_up = true;                // remove the keys that the case has written
+  // The case holds one of these, if any, and pauses while it waits. Must outlive the run.
+  WorkPlaces* places = nullptr;
+};
+
+}  // namespace fencepost::run

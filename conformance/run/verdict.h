@@ -1,0 +1,31 @@
+// What a case comes to, and why when it does not pass.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fencepost::run {
+
+enum class Verdict {
+  kPassed,
+  kFailed,           // the store broke a rule
+  kExpectedFailure,  // not passed, in the way that the baseline says
+  kInconclusive,     // the evidence does not decide
+  kSkipped,          // the endpoint lacks what the case needs
+  kLost,             // the endpoint went away: no verdict
+  kNotRun,           // the run ended before
+};
+[[nodiscard]] std::string_view name(Verdict verdict);
+
+// Why a case does not pass.
+struct Problem {
+  Verdict verdict = Verdict::kFailed;
+  std::string message;
+  std::string expected{};
+  std::string actual{};
+  std::string cites{};  // requirement id; the case's first when empty
+};
+using MaybeProblem = std::optional<Problem>;
+
+}  // namespace fencepost::run
