@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "conformance/scenario/scenario_words.h"
+#include "conformance/scenario/yaml_reader.h"
+
 namespace fencepost::baseline {
 namespace {
 
@@ -123,16 +126,14 @@ class BaselineLoader {
                                                               "skip"};
     if (!reader_.check_map(*root, "a baseline", kKeys, {"version"})) return std::nullopt;
     baseline_.file = file_.name;
-    load_version(scenario::YamlReader::member(*root, "version"));
-    load_sut(scenario::YamlReader::member(*root, "sut"));
-    for (const BaselineList list : kLists)
-      load_list(scenario::YamlReader::member(*root, name(list)), list);
+    load_version(root->member("version"));
+    load_sut(root->member("sut"));
+    for (const BaselineList list : kLists) load_list(root->member(name(list)), list);
     if (errors_.size() > before) return std::nullopt;
     in_order_of_the_file();
     std::vector<Thing> things;
-    for (const auto& member : *root) {
-      things.push_back(
-          {reader_.position(member.first).line, &baseline_.above[member.first.Scalar()]});
+    for (const auto& [key, value] : root->entries()) {
+      things.push_back({key.place().line, &baseline_.above[key.scalar()]});
     }
     for (BaselineEntry& entry : baseline_.entries) {
       things.push_back({entry.position.line, &entry.above});
@@ -142,28 +143,28 @@ class BaselineLoader {
   }
 
  private:
-  void load_version(const YAML::Node& node) {
+  void load_version(scenario::YamlNode node) {
     const auto version = reader_.integer(node, "version", 1, 1'000);
     if (version && *version != 1) reader_.complain(node, "version: this program knows version 1");
   }
 
-  void load_sut(const YAML::Node& node) {
+  void load_sut(scenario::YamlNode node) {
     static constexpr std::array<std::string_view, 2> kKeys = {"name", "version"};
-    if (!node.IsDefined() || !reader_.check_map(node, "sut", kKeys)) return;
+    if (!node.is_defined() || !reader_.check_map(node, "sut", kKeys)) return;
     baseline_.sut_name = text_of(node, "name");
     baseline_.sut_version = text_of(node, "version");
   }
 
-  void load_list(const YAML::Node& node, BaselineList list) {
-    if (!node.IsDefined() || node.IsNull()) return;
-    if (!node.IsSequence()) {
+  void load_list(scenario::YamlNode node, BaselineList list) {
+    if (!node.is_defined() || node.is_null()) return;
+    if (!node.is_list()) {
       reader_.complain(node, std::string(name(list)) + " must be a list of entries");
       return;
     }
-    for (const YAML::Node& item : node) load_entry(item, list);
+    for (const scenario::YamlNode item : node.items()) load_entry(item, list);
   }
 
-  bool check_keys(const YAML::Node& node, BaselineList list) {
+  bool check_keys(scenario::YamlNode node, BaselineList list) {
     static constexpr std::array<std::string_view, 6> kFail = {"case",   "signature", "reason",
                                                               "ticket", "expires",   "max"};
     static constexpr std::array<std::string_view, 7> kFlaky = {
@@ -181,9 +182,9 @@ class BaselineLoader {
     return false;
   }
 
-  void load_entry(const YAML::Node& node, BaselineList list) {
+  void load_entry(scenario::YamlNode node, BaselineList list) {
     if (!check_keys(node, list)) return;
-    const YAML::Node id = scenario::YamlReader::member(node, "case");
+    const scenario::YamlNode id = node.member("case");
     const auto cases = reader_.text(id, "case");
     if (!cases) return;
     if (!is_case_glob(*cases)) {
@@ -192,25 +193,25 @@ class BaselineLoader {
     BaselineEntry entry{.list = list, .cases = *cases};
     entry.position = reader_.position(node);
     entry.signature = text_of(node, "signature");
-    check_signature(scenario::YamlReader::member(node, "signature"), entry.signature);
-    const YAML::Node reason = scenario::YamlReader::member(node, "reason");
+    check_signature(node.member("signature"), entry.signature);
+    const scenario::YamlNode reason = node.member("reason");
     // A missing reason fails the run, whichever way it is missing.
-    if (reason.IsDefined() && !reason.IsNull()) {
+    if (reason.is_defined() && !reason.is_null()) {
       entry.reason = std::string(trimmed(text_of(node, "reason")));
     }
     entry.ticket = text_of(node, "ticket");
-    load_expires(scenario::YamlReader::member(node, "expires"), entry);
-    load_max(scenario::YamlReader::member(node, "max"), entry);
-    load_statuses(scenario::YamlReader::member(node, "statuses"), entry);
+    load_expires(node.member("expires"), entry);
+    load_max(node.member("max"), entry);
+    load_statuses(node.member("statuses"), entry);
     baseline_.entries.push_back(std::move(entry));
   }
 
-  std::string text_of(const YAML::Node& map, std::string_view key) {
-    const YAML::Node node = scenario::YamlReader::member(map, key);
-    return node.IsDefined() ? reader_.text(node, key).value_or("") : "";
+  std::string text_of(scenario::YamlNode map, std::string_view key) {
+    const scenario::YamlNode node = map.member(key);
+    return node.is_defined() ? reader_.text(node, key).value_or("") : "";
   }
 
-  void check_signature(const YAML::Node& node, const std::string& signature) {
+  void check_signature(scenario::YamlNode node, const std::string& signature) {
     const bool printable = std::all_of(signature.begin(), signature.end(),
                                        [](char c) { return c >= 0x20 && c < 0x7f; });
     if (printable) return;
@@ -220,17 +221,17 @@ class BaselineLoader {
                      "printed in");
   }
 
-  void load_expires(const YAML::Node& node, BaselineEntry& entry) {
-    if (!node.IsDefined()) return;
-    const std::string text = node.IsScalar() ? node.Scalar() : "";
+  void load_expires(scenario::YamlNode node, BaselineEntry& entry) {
+    if (!node.is_defined()) return;
+    const std::string text = node.is_scalar() ? node.scalar() : "";
     entry.expires = parse_date(text);
     if (entry.expires) return;
     reader_.complain(node,
                      "expires must be a day that exists, such as 2026-03-01, not \"" + text + "\"");
   }
 
-  void load_max(const YAML::Node& node, BaselineEntry& entry) {
-    if (!node.IsDefined()) return;
+  void load_max(scenario::YamlNode node, BaselineEntry& entry) {
+    if (!node.is_defined()) return;
     const auto most = reader_.integer(node, "max", 1, kMostCases);
     if (!most) return;
     entry.max = static_cast<std::size_t>(*most);
@@ -239,10 +240,10 @@ class BaselineLoader {
     }
   }
 
-  void load_statuses(const YAML::Node& node, BaselineEntry& entry) {
-    if (!node.IsDefined()) return;
+  void load_statuses(scenario::YamlNode node, BaselineEntry& entry) {
+    if (!node.is_defined()) return;
     const std::size_t before = errors_.size();
-    reader_.for_each_text(node, "statuses", [&](const std::string& word, const YAML::Node& item) {
+    reader_.for_each_text(node, "statuses", [&](const std::string& word, scenario::YamlNode item) {
       const auto found = std::find_if(kStatuses.begin(), kStatuses.end(),
                                       [&](run::Verdict verdict) { return name(verdict) == word; });
       if (found == kStatuses.end()) {
@@ -252,7 +253,7 @@ class BaselineLoader {
         entry.statuses.insert(*found);
       }
     });
-    if (node.IsSequence() && errors_.size() == before && entry.statuses.size() < 2) {
+    if (node.is_list() && errors_.size() == before && entry.statuses.size() < 2) {
       reader_.complain(node,
                        "statuses must name two of passed, failed and inconclusive at least: what "
                        "always ends alike is not flaky");
@@ -319,9 +320,9 @@ std::string scalar(const std::string& text) {
   const bool plain = !text.empty() && text[0] != '-' && !scenario::is_retyped(text) &&
                      text.find_first_not_of(kPlain) == std::string::npos;
   if (plain) return text;
-  YAML::Emitter emitter;
-  emitter << YAML::SingleQuoted << text;
-  return emitter.c_str();
+  const bool one_line = std::none_of(text.begin(), text.end(),
+                                     [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
+  return one_line ? scenario::single_quoted(text) : scenario::double_quoted(text);
 }
 
 void append_entry(std::string& out, const BaselineEntry& entry) {

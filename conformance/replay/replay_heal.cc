@@ -4,12 +4,14 @@
 
 #include <array>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "conformance/replay/replay.h"
 #include "conformance/scenario/recorded.h"
 #include "conformance/scenario/scenario_words.h"
+#include "conformance/scenario/yaml_reader.h"
 
 namespace fencepost::replay {
 namespace {
@@ -29,15 +31,14 @@ struct Member {
   std::string text{};  // the value, as it is read
 };
 
-std::optional<std::size_t> place_of(const std::string& text, const YAML::Mark& mark) {
-  if (mark.is_null()) return std::nullopt;
+std::optional<std::size_t> place_of(const std::string& text, scenario::YamlPlace place) {
   std::size_t begin = 0;
-  for (int line = 0; line < mark.line; ++line) {
+  for (int line = 1; line < place.line; ++line) {
     begin = text.find('\n', begin);
     if (begin == std::string::npos) return std::nullopt;
     ++begin;
   }
-  begin += static_cast<std::size_t>(mark.column);
+  begin += static_cast<std::size_t>(place.column - 1);
   if (begin >= text.size()) return std::nullopt;
   return begin;
 }
@@ -68,42 +69,41 @@ std::optional<std::size_t> end_of_scalar(const std::string& text, std::size_t be
 }
 
 // The mapping `recorded` of this case; undefined when there is none.
-YAML::Node find_recorded(const std::string& text, const std::string& id) {
-  try {
-    for (const YAML::Node& node : YAML::Load(text)["cases"]) {
-      if (node["id"].Scalar() == id) return node["recorded"];
-    }
-  } catch (const YAML::Exception&) {  // NOLINT(bugprone-empty-catch): as if it was not there
+scenario::YamlNode find_recorded(scenario::YamlNode root, const std::string& id) {
+  for (const scenario::YamlNode node : root.member("cases").items()) {
+    if (node.member("id").scalar() == id) return node.member("recorded");
   }
-  return YAML::Node(YAML::NodeType::Undefined);
+  return {};
 }
 
 // Nothing when the case has no such member; the error says how it is written.
 Result<std::optional<Member>, std::string> find_member(const std::string& text,
                                                        const std::string& id,
                                                        std::string_view name) {
-  const YAML::Node recorded = find_recorded(text, id);
-  if (!recorded.IsDefined() || !recorded.IsMap()) return fail(std::string("it is not there"));
-  for (const auto& entry : recorded) {
-    if (entry.first.Scalar() != name) continue;
-    const auto key = place_of(text, entry.first.Mark());
-    const auto value = place_of(text, entry.second.Mark());
+  std::vector<scenario::LoadError> errors;
+  scenario::YamlReader reader("", errors);
+  const scenario::YamlNode recorded =
+      find_recorded(reader.parse(text).value_or(scenario::YamlNode()), id);
+  if (!recorded.is_map()) return fail(std::string("it is not there"));
+  for (const auto& entry : recorded.entries()) {
+    if (entry.key.scalar() != name) continue;
+    if (!entry.value.is_scalar()) break;
+    const auto key = place_of(text, entry.key.place());
+    const auto value = place_of(text, entry.value.place());
     if (!key || !value || text.compare(*key, name.size(), name) != 0) break;
     Member out{.line = text.rfind('\n', *key) + 1,  // npos + 1 is 0
                .key = *key,
                .value = *value,
-               .in_braces = recorded.Style() == YAML::EmitterStyle::Flow,
-               .text = entry.second.Scalar()};
+               .in_braces = recorded.is_flow(),
+               .text = entry.value.scalar()};
     const auto end = end_of_scalar(text, *value, out.in_braces);
     const bool on_one_line = text.find('\n', *key) > *value;
     if (!end || !on_one_line) break;
     out.value_end = *end;
     return std::optional(out);
   }
-  for (const auto& entry : recorded) {
-    if (entry.first.Scalar() == name) {
-      return fail(fmt::format("\"{}\" is not written on one line: edit it by hand", name));
-    }
+  if (recorded.member(name).is_defined()) {
+    return fail(fmt::format("\"{}\" is not written on one line: edit it by hand", name));
   }
   return std::optional<Member>();
 }

@@ -30,55 +30,33 @@ bool contains(const std::array<std::string_view, kSize>& names, std::string_view
 }
 
 // A plain scalar that begins with a dollar. Quoted ones are text.
-bool is_placeholder(const YAML::Node& node) {
-  return node.IsScalar() && !YamlReader::is_quoted(node) && node.Scalar().starts_with('$');
+bool is_placeholder(YamlNode node) {
+  return node.is_scalar() && !node.is_quoted() && node.scalar().starts_with('$');
 }
 
 // Calls `use` for each placeholder in a tree, also for those that stand as keys.
 template <typename Use>
-void for_each_placeholder(const YAML::Node& node, const Use& use) {
+void for_each_placeholder(YamlNode node, const Use& use) {
   if (is_placeholder(node)) use(node);
-  if (node.IsSequence()) {
-    for (const YAML::Node& item : node) for_each_placeholder(item, use);
-  } else if (node.IsMap()) {
-    for (const auto& entry : node) {
-      for_each_placeholder(entry.first, use);
-      for_each_placeholder(entry.second, use);
+  if (node.is_list()) {
+    for (const YamlNode item : node.items()) for_each_placeholder(item, use);
+  } else if (node.is_map()) {
+    for (const auto& entry : node.entries()) {
+      for_each_placeholder(entry.key, use);
+      for_each_placeholder(entry.value, use);
     }
   }
 }
 
-// Builds nodes that belong to the tree of a pool, and stand where others stand.
-class NodeBuilder {
- public:
-  explicit NodeBuilder(const YAML::Node& pool) : pool_(pool) {}
-
-  YAML::Node make(const YAML::Node& built, const YAML::Node& like) {
-    YAML::Node fresh = pool_[pool_.size()];
-    fresh = built;
-    YamlReader::place(fresh, like);
-    return fresh;
-  }
-  YAML::Node make(YAML::NodeType::value type, const YAML::Node& like) {
-    return make(YAML::Node(type), like);
-  }
-  YAML::Node text(const std::string& text, const YAML::Node& like) {
-    return make(YAML::Node(text), like);
-  }
-
- private:
-  YAML::Node pool_;
-};
-
 // Adds the texts under `cites` in the steps.
-void collect_citations(const YAML::Node& node, std::vector<YAML::Node>& out) {
-  if (node.IsSequence()) {
-    for (const YAML::Node& item : node) collect_citations(item, out);
-  } else if (node.IsMap()) {
-    for (const auto& entry : node) {
-      const bool cites = entry.first.IsScalar() && entry.first.Scalar() == "cites";
-      if (cites && entry.second.IsScalar()) out.push_back(entry.second);
-      collect_citations(entry.second, out);
+void collect_citations(YamlNode node, std::vector<YamlNode>& out) {
+  if (node.is_list()) {
+    for (const YamlNode item : node.items()) collect_citations(item, out);
+  } else if (node.is_map()) {
+    for (const auto& entry : node.entries()) {
+      const bool cites = entry.key.is_scalar() && entry.key.scalar() == "cites";
+      if (cites && entry.value.is_scalar()) out.push_back(entry.value);
+      collect_citations(entry.value, out);
     }
   }
 }
@@ -86,8 +64,8 @@ void collect_citations(const YAML::Node& node, std::vector<YAML::Node>& out) {
 // Makes the members of one family.
 class Family {
  public:
-  Family(YamlReader& reader, NodeBuilder& builder, const YAML::Node& node, const AxisTable& table)
-      : reader_(reader), builder_(builder), node_(node), table_(table) {}
+  Family(YamlReader& reader, YamlNode node, const AxisTable& table)
+      : reader_(reader), tree_(reader.tree()), node_(node), table_(table) {}
 
   std::vector<FamilyMember> expand() {
     const std::size_t before = reader_.complaints();
@@ -104,13 +82,13 @@ class Family {
  private:
   // Placeholders stand for values, and only where members may differ.
   void check_places() {
-    for (const auto& entry : node_) {
-      const std::string& key = entry.first.Scalar();
+    for (const auto& entry : node_.entries()) {
+      const std::string& key = entry.key.scalar();
       if (key == "axes" || key == "parts" || contains(kReplaced, key)) continue;
-      for_each_placeholder(entry.second, [&](const YAML::Node& found) {
+      for_each_placeholder(entry.value, [&](YamlNode found) {
         reader_.complain(found, key +
                                     " is the same for all members and has no placeholders; quote " +
-                                    found.Scalar() + " if it is text");
+                                    found.scalar() + " if it is text");
       });
     }
   }
@@ -119,126 +97,131 @@ class Family {
     combination_ = &combination;
     replacements_ = 0;
     FamilyMember member;
-    const YAML::Node id = YamlReader::member(node_, "id");
-    member.family = id.IsScalar() ? id.Scalar() : "";
+    const YamlNode id = node_.member("id");
+    member.family = id.is_scalar() ? id.scalar() : "";
     for (std::size_t i = 0; i < combination.size(); ++i) {
       member.bindings.push_back({table_.axes[i].name, combination[i]->name});
     }
     words_ = describe(member.bindings);
-    member.node = builder_.make(YAML::NodeType::Map, node_);
-    for (const auto& entry : node_) {
-      const std::string& key = entry.first.Scalar();
+    std::vector<YamlNode> nodes;  // keys and values by turns
+    for (const auto& entry : node_.entries()) {
+      const std::string& key = entry.key.scalar();
       if (contains(kOwn, key) || contains(kLists, key)) continue;
-      if (key == "exclusive" && given("exclusive").IsDefined()) continue;
-      member.node.force_insert(entry.first, member_value(key, entry.second));
+      if (key == "exclusive" && given("exclusive").is_defined()) continue;
+      nodes.push_back(entry.key);
+      nodes.push_back(member_value(key, entry.value));
     }
-    if (const YAML::Node exclusive = given("exclusive"); exclusive.IsDefined()) {
-      member.node.force_insert("exclusive", exclusive);
+    if (const YamlNode exclusive = given("exclusive"); exclusive.is_defined()) {
+      nodes.push_back(tree_.add_text("exclusive", exclusive.place()));
+      nodes.push_back(exclusive);
     }
-    for (const std::string_view list : kLists) add_list(std::string(list), member.node);
+    for (const std::string_view key : kLists) add_list(std::string(key), nodes);
+    member.node = tree_.add_map(std::move(nodes), node_.place());
     return member;
   }
 
-  YAML::Node member_value(const std::string& key, const YAML::Node& value) {
+  YamlNode member_value(const std::string& key, YamlNode value) {
     if (contains(kReplaced, key)) return replace(value);
-    if (!value.IsScalar()) return value;
-    if (key == "title") return builder_.text(value.Scalar() + " (" + words_ + ")", value);
+    if (!value.is_scalar()) return value;
+    if (key == "title") {
+      return tree_.add_text(value.scalar() + " (" + words_ + ")", value.place());
+    }
     if (key != "id") return value;
-    std::string id = value.Scalar();
+    std::string id = value.scalar();
     for (const AxisValue* bound : *combination_) id += "." + bound->name;
-    return builder_.text(id, value);
+    return tree_.add_text(std::move(id), value.place());
   }
 
   // What the last value that says so gives for this key; undefined when none does.
-  YAML::Node given(std::string_view key) {
-    YAML::Node out(YAML::NodeType::Undefined);
+  YamlNode given(std::string_view key) {
+    YamlNode out;
     for (const AxisValue* value : *combination_) {
-      if (const YAML::Node own = YamlReader::member(value->node, key); own.IsDefined()) {
-        out.reset(replace(own));
-      }
+      if (const YamlNode own = value->node.member(key); own.is_defined()) out = replace(own);
     }
     return out;
   }
 
   // The family's own entries, then those of the values; of requirements also those that steps cite.
-  void add_list(const std::string& key, YAML::Node& member) {
-    const YAML::Node own = YamlReader::member(node_, key);
-    std::vector<YAML::Node> items;
-    const auto add = [&](const YAML::Node& list) {
-      if (!list.IsDefined()) return;
-      const YAML::Node replaced = replace(list);
-      if (!replaced.IsSequence()) {
+  // `nodes`: keys and values of the member so far.
+  void add_list(const std::string& key, std::vector<YamlNode>& nodes) {
+    const YamlNode own = node_.member(key);
+    std::vector<YamlNode> items;
+    const auto add = [&](YamlNode list) {
+      if (!list.is_defined()) return;
+      const YamlNode replaced = replace(list);
+      if (!replaced.is_list()) {
         reader_.complain(list, key + " must be a list of texts");
         return;
       }
-      for (const YAML::Node& item : replaced) items.push_back(item);
+      for (const YamlNode item : replaced.items()) items.push_back(item);
     };
     add(own);
-    for (const AxisValue* value : *combination_) add(YamlReader::member(value->node, key));
-    if (key == "requirements") collect_citations(YamlReader::member(member, "steps"), items);
-    if (items.empty() && !own.IsDefined() && key != "requirements") return;
-    YAML::Node list = builder_.make(YAML::NodeType::Sequence, own.IsDefined() ? own : node_);
-    std::set<std::string> seen;
-    for (const YAML::Node& item : items) {
-      if (!item.IsScalar() || seen.insert(item.Scalar()).second) list.push_back(item);
+    for (const AxisValue* value : *combination_) add(value->node.member(key));
+    if (key == "requirements") {
+      for (std::size_t i = 0; i < nodes.size(); i += 2) {
+        if (nodes[i].scalar() == "steps") collect_citations(nodes[i + 1], items);
+      }
     }
-    member.force_insert(key, list);
+    if (items.empty() && !own.is_defined() && key != "requirements") return;
+    const YamlPlace place = own.is_defined() ? own.place() : node_.place();
+    std::vector<YamlNode> once;
+    std::set<std::string_view> seen;
+    for (const YamlNode item : items) {
+      if (!item.is_scalar() || seen.insert(item.scalar()).second) once.push_back(item);
+    }
+    nodes.push_back(tree_.add_text(key, place));
+    nodes.push_back(tree_.add_list(std::move(once), place));
   }
 
   // The tree with what the placeholders stand for; the same node when there are none.
-  YAML::Node replace(const YAML::Node& node) {
+  YamlNode replace(YamlNode node) {
     if (is_placeholder(node)) return value_of(node);
-    if (node.IsSequence()) return replace_in_list(node);
-    if (node.IsMap()) return replace_in_mapping(node);
+    if (node.is_list()) return replace_in_list(node);
+    if (node.is_map()) return replace_in_mapping(node);
     return node;
   }
 
-  YAML::Node replace_in_list(const YAML::Node& node) {
-    std::vector<YAML::Node> items;
+  YamlNode replace_in_list(YamlNode node) {
+    std::vector<YamlNode> items;
     bool changed = false;
-    for (const YAML::Node& item : node) {
-      const YAML::Node replaced = replace(item);
-      changed = changed || !replaced.is(item);
-      if (is_placeholder(item) && replaced.IsSequence()) {
-        for (const YAML::Node& part : replaced) items.push_back(part);
+    for (const YamlNode item : node.items()) {
+      const YamlNode replaced = replace(item);
+      changed = changed || replaced != item;
+      if (is_placeholder(item) && replaced.is_list()) {
+        for (const YamlNode part : replaced.items()) items.push_back(part);
       } else {
         items.push_back(replaced);
       }
     }
-    if (!changed) return node;
-    YAML::Node out = builder_.make(YAML::NodeType::Sequence, node);
-    for (const YAML::Node& item : items) out.push_back(item);
-    return out;
+    return changed ? tree_.add_list(std::move(items), node.place()) : node;
   }
 
-  YAML::Node replace_in_mapping(const YAML::Node& node) {
-    std::vector<std::pair<YAML::Node, YAML::Node>> entries;
+  YamlNode replace_in_mapping(YamlNode node) {
+    std::vector<YamlNode> nodes;  // keys and values by turns
     bool changed = false;
-    for (const auto& entry : node) {
-      if (is_placeholder(entry.first)) {
-        complain_once(entry.first, "a placeholder stands for a value, not for a key; quote " +
-                                       entry.first.Scalar() + " if it is text");
+    for (const auto& [key, value] : node.entries()) {
+      if (is_placeholder(key)) {
+        complain_once(key, "a placeholder stands for a value, not for a key; quote " +
+                               key.scalar() + " if it is text");
       }
-      entries.emplace_back(entry.first, replace(entry.second));
-      changed = changed || !entries.back().second.is(entry.second);
+      nodes.push_back(key);
+      nodes.push_back(replace(value));
+      changed = changed || nodes.back() != value;
     }
-    if (!changed) return node;
-    YAML::Node out = builder_.make(YAML::NodeType::Map, node);
-    for (const auto& [key, value] : entries) out.force_insert(key, value);
-    return out;
+    return changed ? tree_.add_map(std::move(nodes), node.place()) : node;
   }
 
-  YAML::Node value_of(const YAML::Node& node) {
-    const std::string name = node.Scalar().substr(1);
-    const YAML::Node* value = find(name);
-    if (value == nullptr) {
+  YamlNode value_of(YamlNode node) {
+    const std::string name = node.scalar().substr(1);
+    const YamlNode value = find(name);
+    if (!value.is_defined()) {
       complain_of_missing(node, name);
       return node;
     }
     used_.insert(name);
     if (std::find(open_.begin(), open_.end(), name) != open_.end()) {
       complain_once(node,
-                    "the placeholder " + node.Scalar() + " stands for itself; break the circle");
+                    "the placeholder " + node.scalar() + " stands for itself; break the circle");
       return node;
     }
     if (++replacements_ > kMaxReplacements) {
@@ -247,26 +230,26 @@ class Family {
       return node;
     }
     open_.push_back(name);
-    const YAML::Node replaced = replace(*value);
+    const YamlNode replaced = replace(value);
     open_.pop_back();
     return replaced;
   }
 
-  // What a name stands for in this combination; null when nothing.
-  [[nodiscard]] const YAML::Node* find(const std::string& name) const {
+  // What a name stands for in this combination; undefined when nothing.
+  [[nodiscard]] YamlNode find(const std::string& name) const {
     for (const AxisValue* bound : *combination_) {
       const auto found = bound->placeholders.find(name);
-      if (found != bound->placeholders.end()) return &found->second.value;
+      if (found != bound->placeholders.end()) return found->second.value;
     }
     const auto part = table_.parts.find(name);
-    return part == table_.parts.end() ? nullptr : &part->second.value;
+    return part == table_.parts.end() ? YamlNode() : part->second.value;
   }
 
-  void complain_of_missing(const YAML::Node& node, const std::string& name) {
+  void complain_of_missing(YamlNode node, const std::string& name) {
     const Axis* axis = table_.axis_of(name);
     if (axis != nullptr) {
       const auto index = static_cast<std::size_t>(axis - table_.axes.data());
-      complain_once(node, "there is no " + node.Scalar() + " where " + words_ + "; give " +
+      complain_once(node, "there is no " + node.scalar() + " where " + words_ + "; give " +
                               "the value " + (*combination_)[index]->name + " of the axis " +
                               axis->name + " a " + name +
                               ", or leave the combination out with except");
@@ -276,14 +259,14 @@ class Family {
     std::vector<std::string_view> known_names;
     for (const auto& [key, placeholder] : known) known_names.push_back(key);
     const std::string guess = nearest(name, known_names);
-    complain_once(node, "no axis gives the placeholder " + node.Scalar() +
+    complain_once(node, "no axis gives the placeholder " + node.scalar() +
                             (guess.empty() ? "; add it to the values of an axis, or quote it if it "
                                              "is text"
                                            : "; did you mean $" + guess + "?"));
   }
 
   // Members have most of their nodes in common.
-  void complain_once(const YAML::Node& node, const std::string& text) {
+  void complain_once(YamlNode node, const std::string& text) {
     const Position at = reader_.position(node);
     if (complained_.insert({at.line, at.column}).second) reader_.complain(node, text);
   }
@@ -296,8 +279,8 @@ class Family {
   }
 
   YamlReader& reader_;
-  NodeBuilder& builder_;
-  const YAML::Node& node_;
+  YamlTree& tree_;
+  const YamlNode node_;
   const AxisTable& table_;
   const Combination* combination_ = nullptr;  // of the member that is being made
   std::string words_;                         // the same, for people
@@ -308,15 +291,15 @@ class Family {
 };
 
 // What only a family may have, in a case without axes.
-void check_plain_case(YamlReader& reader, const YAML::Node& node) {
+void check_plain_case(YamlReader& reader, YamlNode node) {
   for (const std::string_view key : kOwn) {
-    if (const YAML::Node own = YamlReader::member(node, key); own.IsDefined()) {
+    if (const YamlNode own = node.member(key); own.is_defined()) {
       reader.complain(own, std::string(key) + " goes with axes, and this case has none; remove it");
     }
   }
-  for_each_placeholder(node, [&](const YAML::Node& found) {
-    if (!is_name(found.Scalar().substr(1))) return;  // such as $share/...
-    reader.complain(found, found.Scalar() +
+  for_each_placeholder(node, [&](YamlNode found) {
+    if (!is_name(found.scalar().substr(1))) return;  // such as $share/...
+    reader.complain(found, found.scalar() +
                                " is a placeholder, and this case has no axes to say "
                                "what it stands for; quote it if it is text");
   });
@@ -332,23 +315,14 @@ std::string describe(const std::vector<AxisBinding>& bindings) {
   return out;
 }
 
-// yaml-cpp keeps the nodes of a tree in a set, and unites two sets when a node of one tree goes
-// into the other: it copies the second into the first. So whatever is built here begins as a node
-// of the pool, which has all of the file in its set already, and nothing is copied any more.
-FamilyExpander::FamilyExpander(YamlReader& reader, const YAML::Node& root)
-    : reader_(reader), pool_(YAML::NodeType::Sequence) {
-  pool_.push_back(root);
-}
-
-std::vector<FamilyMember> FamilyExpander::members_of(const YAML::Node& node) {
-  if (!node.IsMap() || !YamlReader::member(node, "axes").IsDefined()) {
-    if (node.IsMap()) check_plain_case(reader_, node);
+std::vector<FamilyMember> members_of(YamlReader& reader, YamlNode node) {
+  if (!node.is_map() || !node.member("axes").is_defined()) {
+    if (node.is_map()) check_plain_case(reader, node);
     return {{.node = node}};
   }
-  const auto table = load_axis_table(reader_, node);
+  const auto table = load_axis_table(reader, node);
   if (!table) return {};
-  NodeBuilder builder(pool_);
-  return Family(reader_, builder, node, *table).expand();
+  return Family(reader, node, *table).expand();
 }
 
 }  // namespace fencepost::scenario

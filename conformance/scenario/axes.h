@@ -13,8 +13,6 @@
 #include <string>
 #include <vector>
 
-#include <yaml-cpp/yaml.h>
-
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
@@ -25,7 +23,7 @@ namespace fencepost::scenario {
 inline constexpr std::size_t kMaxReplacements = 10'000;
 
 struct FamilyMember {
-  YAML::Node node;                      // the case, without its axes
+  YamlNode node;                        // the case, without its axes
   std::string family{};                 // the id without that of the values; empty without axes
   std::vector<AxisBinding> bindings{};  // in the order of the axes; none without
 };
@@ -33,19 +31,9 @@ struct FamilyMember {
 // "command: get, state: absent"
 [[nodiscard]] std::string describe(const std::vector<AxisBinding>& bindings);
 
-// Expands the cases of one file.
-class FamilyExpander {
- public:
-  // `root`: the tree that the cases stand in.
-  FamilyExpander(YamlReader& reader, const YAML::Node& root);
-
-  // The cases that `node` stands for: itself when it has no axes, else its members, the last axis
-  // changing fastest. Complains of what is wrong with the axes; then there are none.
-  [[nodiscard]] std::vector<FamilyMember> members_of(const YAML::Node& node);
-
- private:
-  YamlReader& reader_;
-  YAML::Node pool_;  // what is built belongs to it: see the constructor
-};
+// The cases that `node` stands for: itself when it has no axes, else its members, the last axis
+// changing fastest, built in the tree of `reader`. Complains of what is wrong with the axes; then
+// there are none.
+[[nodiscard]] std::vector<FamilyMember> members_of(YamlReader& reader, YamlNode node);
 
 }  // namespace fencepost::scenario

@@ -22,18 +22,19 @@ bool is_value_name(std::string_view name) {
 }
 
 // The same text for two trees if and only if they are the same.
-std::string text_of(const YAML::Node& node) {
+std::string text_of(YamlNode node) {
   std::string out;
-  if (node.IsScalar()) {
-    const std::string& text = node.Scalar();
-    return (YamlReader::is_quoted(node) ? "\"" : "") + std::to_string(text.size()) + ":" + text;
+  if (node.is_scalar()) {
+    const std::string& text = node.scalar();
+    return (node.is_quoted() ? "\"" : "") + std::to_string(text.size()) + ":" + text;
   }
-  if (node.IsSequence()) {
-    for (const YAML::Node& item : node) out += text_of(item) + ",";
+  if (node.is_list()) {
+    for (const YamlNode item : node.items()) out += text_of(item) + ",";
     return "[" + out + "]";
   }
-  for (const auto& entry : node) out += text_of(entry.first) + "=" + text_of(entry.second) + ",";
-  return node.IsMap() ? "{" + out + "}" : "~";
+  for (const auto& entry : node.entries())
+    out += text_of(entry.key) + "=" + text_of(entry.value) + ",";
+  return node.is_map() ? "{" + out + "}" : "~";
 }
 
 std::string list_of(const std::vector<std::string_view>& names) {
@@ -51,19 +52,19 @@ class TableLoader {
  public:
   TableLoader(YamlReader& reader, AxisTable& table) : reader_(reader), table_(table) {}
 
-  void load(const YAML::Node& node) {
+  void load(YamlNode node) {
     const std::size_t before = reader_.complaints();
-    load_axes(YamlReader::member(node, "axes"));
+    load_axes(node.member("axes"));
     if (reader_.complaints() > before) return;
-    load_parts(YamlReader::member(node, "parts"));
-    check_product(YamlReader::member(node, "axes"));
-    load_filters(YamlReader::member(node, "only"), "only", table_.only);
-    load_filters(YamlReader::member(node, "except"), "except", table_.except);
+    load_parts(node.member("parts"));
+    check_product(node.member("axes"));
+    load_filters(node.member("only"), "only", table_.only);
+    load_filters(node.member("except"), "except", table_.except);
   }
 
  private:
-  void load_axes(const YAML::Node& node) {
-    if (!node.IsMap() || node.size() == 0) {
+  void load_axes(YamlNode node) {
+    if (!node.is_map() || node.size() == 0) {
       reader_.complain(
           node,
           "axes must map names to their values, e.g. {state: {absent: {answer: missing}, "
@@ -71,20 +72,20 @@ class TableLoader {
       return;
     }
     if (!reader_.check_names(node, "axes")) return;
-    for (const auto& entry : node) {
-      if (!is_name(entry.first.Scalar())) {
-        reader_.complain(entry.first,
+    for (const auto& entry : node.entries()) {
+      if (!is_name(entry.key.scalar())) {
+        reader_.complain(entry.key,
                          "an axis is named by letters, digits, _ and -, and begins with a "
                          "letter");
         continue;
       }
-      load_axis(entry.first, entry.second);
+      load_axis(entry.key, entry.value);
     }
   }
 
-  void load_axis(const YAML::Node& name, const YAML::Node& node) {
-    Axis axis{.name = name.Scalar(), .node = name};
-    if (!node.IsMap() || node.size() == 0) {
+  void load_axis(YamlNode name, YamlNode node) {
+    Axis axis{.name = name.scalar(), .node = name};
+    if (!node.is_map() || node.size() == 0) {
       reader_.complain(
           node, "the axis " + axis.name +
                     " needs at least one value: a name, and what the placeholders stand for, "
@@ -92,15 +93,15 @@ class TableLoader {
       return;
     }
     if (!reader_.check_names(node, "the axis " + axis.name)) return;
-    for (const auto& entry : node) {
-      if (!is_value_name(entry.first.Scalar())) {
+    for (const auto& entry : node.entries()) {
+      if (!is_value_name(entry.key.scalar())) {
         reader_.complain(
-            entry.first,
+            entry.key,
             "a value of an axis is named by lower-case letters, digits and dashes, and begins "
             "and ends with a letter or digit, because the name becomes part of the case's id");
         continue;
       }
-      load_value(entry.first, entry.second, axis);
+      load_value(entry.key, entry.value, axis);
     }
     const bool empty = std::all_of(axis.values.begin(), axis.values.end(),
                                    [](const auto& value) { return value.node.size() == 0; });
@@ -112,15 +113,15 @@ class TableLoader {
     table_.axes.push_back(std::move(axis));
   }
 
-  void load_value(const YAML::Node& name, const YAML::Node& node, Axis& axis) {
-    const std::string what = "the value " + name.Scalar() + " of the axis " + axis.name;
+  void load_value(YamlNode name, YamlNode node, Axis& axis) {
+    const std::string what = "the value " + name.scalar() + " of the axis " + axis.name;
     if (!reader_.check_names(node, what)) return;
-    AxisValue value{.name = name.Scalar(), .node = node};
-    for (const auto& entry : node) {
-      if (!is_reserved(entry.first.Scalar())) add(entry.first, entry.second, value.placeholders);
+    AxisValue value{.name = name.scalar(), .node = node};
+    for (const auto& entry : node.entries()) {
+      if (!is_reserved(entry.key.scalar())) add(entry.key, entry.value, value.placeholders);
     }
-    const YAML::Node note = YamlReader::member(node, "note");
-    if (note.IsDefined()) (void)reader_.text(note, "note");
+    const YamlNode note = node.member("note");
+    if (note.is_defined()) (void)reader_.text(note, "note");
     const auto [earlier, is_new] = contents_.emplace(axis.name + " " + text_of(node), value.name);
     if (!is_new) {
       reader_.complain(name, "the values " + earlier->second + " and " + value.name +
@@ -129,21 +130,20 @@ class TableLoader {
     axis.values.push_back(std::move(value));
   }
 
-  void load_parts(const YAML::Node& node) {
-    if (!node.IsDefined() || !reader_.check_names(node, "parts")) return;
-    for (const auto& entry : node) {
-      if (is_reserved(entry.first.Scalar())) {
-        reader_.complain(entry.first, "a part cannot be named " + entry.first.Scalar() +
-                                          "; write that into the case itself");
+  void load_parts(YamlNode node) {
+    if (!node.is_defined() || !reader_.check_names(node, "parts")) return;
+    for (const auto& entry : node.entries()) {
+      if (is_reserved(entry.key.scalar())) {
+        reader_.complain(entry.key, "a part cannot be named " + entry.key.scalar() +
+                                        "; write that into the case itself");
         continue;
       }
-      add(entry.first, entry.second, table_.parts);
+      add(entry.key, entry.value, table_.parts);
     }
   }
 
-  void add(const YAML::Node& name, const YAML::Node& value,
-           std::map<std::string, Placeholder>& out) {
-    const std::string& text = name.Scalar();
+  void add(YamlNode name, YamlNode value, std::map<std::string, Placeholder>& out) {
+    const std::string& text = name.scalar();
     const Axis* other = table_.axis_of(text);
     if (!is_name(text)) {
       reader_.complain(name,
@@ -157,7 +157,7 @@ class TableLoader {
     }
   }
 
-  void check_product(const YAML::Node& node) {
+  void check_product(YamlNode node) {
     std::size_t product = 1;
     for (const Axis& axis : table_.axes) {
       product *= axis.values.size();
@@ -168,41 +168,40 @@ class TableLoader {
     }
   }
 
-  void load_filters(const YAML::Node& node, const std::string& what,
-                    std::vector<CombinationFilter>& out) {
-    if (!node.IsDefined()) return;
-    if (!node.IsSequence() || node.size() == 0) {
+  void load_filters(YamlNode node, const std::string& what, std::vector<CombinationFilter>& out) {
+    if (!node.is_defined()) return;
+    if (!node.is_list() || node.size() == 0) {
       reader_.complain(node, what + " must be a list of combinations, e.g. [{state: absent}]");
       return;
     }
-    for (const YAML::Node& item : node) {
+    for (const YamlNode item : node.items()) {
       CombinationFilter filter{.node = item};
-      if (!item.IsMap() || item.size() == 0) {
+      if (!item.is_map() || item.size() == 0) {
         reader_.complain(item, what + " must be a list of combinations, e.g. [{state: absent}]");
         continue;
       }
       if (!reader_.check_names(item, "an entry of " + what)) continue;
-      for (const auto& entry : item) load_filter_axis(entry.first, entry.second, filter);
+      for (const auto& entry : item.entries()) load_filter_axis(entry.key, entry.value, filter);
       out.push_back(std::move(filter));
     }
   }
 
   // `state: absent` or `state: [absent, expired]`
-  void load_filter_axis(const YAML::Node& name, const YAML::Node& node, CombinationFilter& filter) {
+  void load_filter_axis(YamlNode name, YamlNode node, CombinationFilter& filter) {
     std::vector<std::string_view> axes;
     const Axis* axis = nullptr;
     for (const Axis& known : table_.axes) {
       axes.push_back(known.name);
-      if (known.name == name.Scalar()) axis = &known;
+      if (known.name == name.scalar()) axis = &known;
     }
     if (axis == nullptr) {
       reader_.complain(
-          name, "there is no axis \"" + name.Scalar() + "\"" + did_you_mean(name.Scalar(), axes));
+          name, "there is no axis \"" + name.scalar() + "\"" + did_you_mean(name.scalar(), axes));
       return;
     }
     std::vector<std::string_view> values;
     for (const AxisValue& value : axis->values) values.push_back(value.name);
-    const auto add = [&](const std::string& value, const YAML::Node& at) {
+    const auto add = [&](const std::string& value, YamlNode at) {
       if (std::find(values.begin(), values.end(), value) == values.end()) {
         reader_.complain(at, "the axis " + axis->name + " has no value \"" + value + "\"" +
                                  did_you_mean(value, values));
@@ -210,7 +209,7 @@ class TableLoader {
         reader_.complain(at, "the value " + value + " stands twice here; remove one");
       }
     };
-    if (node.IsSequence()) {
+    if (node.is_list()) {
       if (node.size() == 0)
         reader_.complain(node, "name at least one value of the axis " + axis->name);
       reader_.for_each_text(node, "a value of the axis", add);
@@ -265,7 +264,7 @@ std::map<std::string, Placeholder> AxisTable::placeholders() const {
   return out;
 }
 
-std::optional<AxisTable> load_axis_table(YamlReader& reader, const YAML::Node& node) {
+std::optional<AxisTable> load_axis_table(YamlReader& reader, YamlNode node) {
   const std::size_t before = reader.complaints();
   AxisTable table;
   TableLoader(reader, table).load(node);

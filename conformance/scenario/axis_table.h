@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <yaml-cpp/yaml.h>
-
 #include "conformance/scenario/yaml_reader.h"
 
 namespace fencepost::scenario {
@@ -18,28 +16,26 @@ namespace fencepost::scenario {
 // The most combinations of one family, before `only` and `except`.
 inline constexpr std::size_t kMaxCombinations = 500;
 
-// NOLINTNEXTLINE(bugprone-exception-escape): assigning a YAML::Node may throw
 struct Placeholder {
-  YAML::Node name;  // where it is given
-  YAML::Node value;
+  YamlNode name;  // where it is given
+  YamlNode value;
 };
 
-// NOLINTNEXTLINE(bugprone-exception-escape): assigning a YAML::Node may throw
 struct AxisValue {
   std::string name;
-  YAML::Node node;
+  YamlNode node;
   std::map<std::string, Placeholder> placeholders{};
 };
 
 struct Axis {
   std::string name;
-  YAML::Node node;
+  YamlNode node;
   std::vector<AxisValue> values{};
 };
 
 // One entry of `only` or `except`: the combinations whose values are among those named.
 struct CombinationFilter {
-  YAML::Node node;
+  YamlNode node;
   std::map<std::string, std::set<std::string>> values{};  // by axis
 };
 
@@ -60,7 +56,7 @@ struct AxisTable {
 
 // Reads `axes`, `parts`, `only` and `except` of a case. Complains, and returns nothing, unless all
 // is well.
-[[nodiscard]] std::optional<AxisTable> load_axis_table(YamlReader& reader, const YAML::Node& node);
+[[nodiscard]] std::optional<AxisTable> load_axis_table(YamlReader& reader, YamlNode node);
 
 // The combinations that are to be cases, the last axis changing fastest. Complains of filters that
 // match nothing and when nothing is left.

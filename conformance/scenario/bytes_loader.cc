@@ -14,7 +14,7 @@ constexpr std::int64_t kMaxExcess = 1'000'000;         // bytes from the largest
 
 BytesSpec literal(std::string bytes) { return {LiteralBytes{std::move(bytes)}}; }
 
-std::optional<BytesSpec> load_escaped(YamlReader& reader, const YAML::Node& node) {
+std::optional<BytesSpec> load_escaped(YamlReader& reader, YamlNode node) {
   const auto text = reader.text(node, "escaped");
   if (!text) return std::nullopt;
   std::optional<std::string> bytes = unescape(*text);
@@ -28,7 +28,7 @@ std::optional<BytesSpec> load_escaped(YamlReader& reader, const YAML::Node& node
   return literal(std::move(*bytes));
 }
 
-std::optional<BytesSpec> load_hex(YamlReader& reader, const YAML::Node& node) {
+std::optional<BytesSpec> load_hex(YamlReader& reader, YamlNode node) {
   const auto text = reader.text(node, "hex");
   if (!text) return std::nullopt;
   std::string digits;
@@ -45,10 +45,10 @@ std::optional<BytesSpec> load_hex(YamlReader& reader, const YAML::Node& node) {
   return literal(std::move(*bytes));
 }
 
-std::optional<BytesSpec> load_repeat(YamlReader& reader, const YAML::Node& node) {
-  const auto unit = load_bytes(reader, YamlReader::member(node, "repeat"), "repeat");
-  const YAML::Node times_node = YamlReader::member(node, "times");
-  if (!times_node.IsDefined()) {
+std::optional<BytesSpec> load_repeat(YamlReader& reader, YamlNode node) {
+  const auto unit = load_bytes(reader, node.member("repeat"), "repeat");
+  const YamlNode times_node = node.member("times");
+  if (!times_node.is_defined()) {
     reader.complain(node, "repeat needs times, e.g. {repeat: \"x\", times: 1000}");
     return std::nullopt;
   }
@@ -64,14 +64,14 @@ std::optional<BytesSpec> load_repeat(YamlReader& reader, const YAML::Node& node)
   return literal(std::move(out));
 }
 
-std::optional<std::vector<BytesSpec>> load_list(YamlReader& reader, const YAML::Node& node,
+std::optional<std::vector<BytesSpec>> load_list(YamlReader& reader, YamlNode node,
                                                 std::string_view what) {
-  if (!node.IsSequence()) {
+  if (!node.is_list()) {
     reader.complain(node, std::string(what) + " must be a list");
     return std::nullopt;
   }
   std::vector<BytesSpec> parts;
-  for (const YAML::Node& item : node) {
+  for (const YamlNode item : node.items()) {
     auto part = load_bytes(reader, item, what);
     if (!part) return std::nullopt;
     parts.push_back(std::move(*part));
@@ -80,8 +80,8 @@ std::optional<std::vector<BytesSpec>> load_list(YamlReader& reader, const YAML::
 }
 
 // {key: name, append: bytes}, and the body of {name: .., append: ..}.
-std::optional<BytesSpec> load_named_key(YamlReader& reader, const YAML::Node& name_node,
-                                        const YAML::Node& append_node) {
+std::optional<BytesSpec> load_named_key(YamlReader& reader, YamlNode name_node,
+                                        YamlNode append_node) {
   const auto name = reader.text(name_node, "key name");
   if (!name) return std::nullopt;
   if (name->empty()) {
@@ -91,7 +91,7 @@ std::optional<BytesSpec> load_named_key(YamlReader& reader, const YAML::Node& na
     return std::nullopt;
   }
   KeyBytes key{*name, {}};
-  if (append_node.IsDefined()) {
+  if (append_node.is_defined()) {
     const auto append = load_bytes(reader, append_node, "append");
     if (!append) return std::nullopt;
     const auto* bytes = std::get_if<LiteralBytes>(&append->what);
@@ -111,22 +111,22 @@ std::string all_bytes() {
 }
 
 // `companion` belongs to one form of bytes only.
-bool check_companion(YamlReader& reader, const YAML::Node& node, std::string_view form,
+bool check_companion(YamlReader& reader, YamlNode node, std::string_view form,
                      std::string_view companion, std::string_view its_form) {
-  const YAML::Node value = YamlReader::member(node, companion);
-  if (!value.IsDefined() || form == its_form || form.empty()) return true;
+  const YamlNode value = node.member(companion);
+  if (!value.is_defined() || form == its_form || form.empty()) return true;
   reader.complain(value, std::string(companion) + " goes with " + std::string(its_form) +
                              " only; join different bytes with {join: [...]}");
   return false;
 }
 
-std::optional<BytesSpec> load_form(YamlReader& reader, const YAML::Node& node,
-                                   const std::string& form, std::string_view what) {
-  const YAML::Node value = YamlReader::member(node, form);
+std::optional<BytesSpec> load_form(YamlReader& reader, YamlNode node, const std::string& form,
+                                   std::string_view what) {
+  const YamlNode value = node.member(form);
   if (form == "escaped") return load_escaped(reader, value);
   if (form == "hex") return load_hex(reader, value);
   if (form == "repeat") return load_repeat(reader, node);
-  if (form == "key") return load_named_key(reader, value, YamlReader::member(node, "append"));
+  if (form == "key") return load_named_key(reader, value, node.member("append"));
   if (form == "fill_packet" || form == "filled") {
     const auto excess = reader.integer(value, form, -kMaxExcess, kMaxExcess);
     if (!excess) return std::nullopt;
@@ -165,21 +165,20 @@ std::string patterned_bytes(std::size_t size) {
   return out;
 }
 
-std::optional<BytesSpec> load_bytes(YamlReader& reader, const YAML::Node& node,
-                                    std::string_view what) {
-  if (!node.IsMap()) {
+std::optional<BytesSpec> load_bytes(YamlReader& reader, YamlNode node, std::string_view what) {
+  if (!node.is_map()) {
     auto text = reader.text(node, what);
     if (!text) return std::nullopt;
     return literal(std::move(*text));
   }
   if (!reader.check_map(node, what, fields::kBytes)) return std::nullopt;
   std::string form;
-  for (const auto& entry : node) {
-    const std::string name = entry.first.Scalar();
+  for (const auto& entry : node.entries()) {
+    const std::string name = entry.key.scalar();
     if (name == "times" || name == "append") continue;
     if (!form.empty()) {
-      reader.complain(entry.first, std::string(what) + " has both \"" + form + "\" and \"" + name +
-                                       "\"; join them with {join: [...]}");
+      reader.complain(entry.key, std::string(what) + " has both \"" + form + "\" and \"" + name +
+                                     "\"; join them with {join: [...]}");
       return std::nullopt;
     }
     form = name;
@@ -191,23 +190,22 @@ std::optional<BytesSpec> load_bytes(YamlReader& reader, const YAML::Node& node,
   return load_form(reader, node, form, what);
 }
 
-std::optional<BytesSpec> load_key(YamlReader& reader, const YAML::Node& node,
-                                  std::string_view what) {
-  if (!node.IsMap()) return load_named_key(reader, node, YAML::Node(YAML::NodeType::Undefined));
+std::optional<BytesSpec> load_key(YamlReader& reader, YamlNode node, std::string_view what) {
+  if (!node.is_map()) return load_named_key(reader, node, YamlNode());
   if (!reader.check_map(node, what, fields::kKey)) return std::nullopt;
-  const YAML::Node exact = YamlReader::member(node, "exact");
-  const YAML::Node name = YamlReader::member(node, "name");
-  if (exact.IsDefined() == name.IsDefined()) {
+  const YamlNode exact = node.member("exact");
+  const YamlNode name = node.member("name");
+  if (exact.is_defined() == name.is_defined()) {
     reader.complain(node,
                     std::string(what) + " needs either name (with the case's prefix) or exact");
     return std::nullopt;
   }
-  const YAML::Node append = YamlReader::member(node, "append");
-  if (exact.IsDefined() && append.IsDefined()) {
+  const YamlNode append = node.member("append");
+  if (exact.is_defined() && append.is_defined()) {
     reader.complain(append, "append goes with name only; join different bytes with {join: [...]}");
     return std::nullopt;
   }
-  if (exact.IsDefined()) return load_bytes(reader, exact, what);
+  if (exact.is_defined()) return load_bytes(reader, exact, what);
   return load_named_key(reader, name, append);
 }
 

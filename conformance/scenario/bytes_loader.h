@@ -10,11 +10,11 @@ namespace fencepost::scenario {
 
 // Text, or one of {escaped}, {hex}, {repeat, times}, {size}, {join}, {command}, {key, append},
 // {all_bytes}, {fill_packet}, {filled}.
-[[nodiscard]] std::optional<BytesSpec> load_bytes(YamlReader& reader, const YAML::Node& node,
+[[nodiscard]] std::optional<BytesSpec> load_bytes(YamlReader& reader, YamlNode node,
                                                   std::string_view what);
 
 // A symbolic name, or {name, append} or {exact: bytes}.
-[[nodiscard]] std::optional<BytesSpec> load_key(YamlReader& reader, const YAML::Node& node,
+[[nodiscard]] std::optional<BytesSpec> load_key(YamlReader& reader, YamlNode node,
                                                 std::string_view what);
 
 // The bytes of a pattern of this size that no shifted copy of itself equals: a torn value shows.

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-using Loader = std::optional<BytesSpec> (*)(YamlReader&, const YAML::Node&, std::string_view);
+using Loader = std::optional<BytesSpec> (*)(YamlReader&, YamlNode, std::string_view);
 
 std::string show(const BytesSpec& spec);
 

@@ -21,9 +21,9 @@ constexpr std::string_view kReplyForms =
 
 using Outcomes = std::vector<Outcome>;
 
-std::optional<Outcomes> load_outcomes(YamlReader& reader, const YAML::Node& node);
+std::optional<Outcomes> load_outcomes(YamlReader& reader, YamlNode node);
 
-std::optional<Outcomes> load_plain_outcome(YamlReader& reader, const YAML::Node& node) {
+std::optional<Outcomes> load_plain_outcome(YamlReader& reader, YamlNode node) {
   const auto word = reader.text(node, "reply");
   if (!word) return std::nullopt;
   if (*word == "ok") return Outcomes{{PlainReply{ReplyKind::kOk}}};
@@ -36,7 +36,7 @@ std::optional<Outcomes> load_plain_outcome(YamlReader& reader, const YAML::Node&
   return std::nullopt;
 }
 
-std::optional<Outcomes> load_error_outcome(YamlReader& reader, const YAML::Node& node) {
+std::optional<Outcomes> load_error_outcome(YamlReader& reader, YamlNode node) {
   const auto name = reader.text(node, "error");
   if (!name) return std::nullopt;
   const auto code = codec::error_named(*name);
@@ -56,15 +56,15 @@ std::optional<Outcomes> load_error_outcome(YamlReader& reader, const YAML::Node&
 }
 
 // {documented: x, deployed: y}
-std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, const YAML::Node& node) {
+std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, YamlNode node) {
   Outcomes all;
   if (node.size() > codec::kDialects.size()) {
     reader.complain(node, "beside documented and deployed there is no other reply");
     return std::nullopt;
   }
   for (const DialectId id : codec::kDialects) {
-    const YAML::Node branch = YamlReader::member(node, codec::dialect(id).name);
-    if (!branch.IsDefined()) {
+    const YamlNode branch = node.member(codec::dialect(id).name);
+    if (!branch.is_defined()) {
       reader.complain(node, "documented and deployed go together: give both");
       return std::nullopt;
     }
@@ -82,13 +82,13 @@ std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, const YAML::No
   return all;
 }
 
-std::optional<Outcomes> load_any_of(YamlReader& reader, const YAML::Node& node) {
-  if (!node.IsSequence() || node.size() < 2) {
+std::optional<Outcomes> load_any_of(YamlReader& reader, YamlNode node) {
+  if (!node.is_list() || node.size() < 2) {
     reader.complain(node, "any_of must be a list of at least two replies");
     return std::nullopt;
   }
   Outcomes all;
-  for (const YAML::Node& item : node) {
+  for (const YamlNode item : node.items()) {
     auto outcomes = load_outcomes(reader, item);
     if (!outcomes) return std::nullopt;
     std::move(outcomes->begin(), outcomes->end(), std::back_inserter(all));
@@ -97,37 +97,36 @@ std::optional<Outcomes> load_any_of(YamlReader& reader, const YAML::Node& node) 
 }
 
 // {open: {name: reply, ...}}
-std::optional<Outcomes> load_open(YamlReader& reader, const YAML::Node& node) {
-  if (!node.IsMap() || node.size() < 2) {
+std::optional<Outcomes> load_open(YamlReader& reader, YamlNode node) {
+  if (!node.is_map() || node.size() < 2) {
     reader.complain(node, "open must be a mapping of at least two names to replies");
     return std::nullopt;
   }
   if (!reader.check_names(node, "open")) return std::nullopt;
   Outcomes all;
-  for (const auto& entry : node) {
-    auto outcomes = load_outcomes(reader, entry.second);
+  for (const auto& entry : node.entries()) {
+    auto outcomes = load_outcomes(reader, entry.value);
     if (!outcomes) return std::nullopt;
     for (Outcome& outcome : *outcomes) {
-      outcome.name = entry.first.Scalar();
+      outcome.name = entry.key.scalar();
       all.push_back(std::move(outcome));
     }
   }
   return all;
 }
 
-std::optional<Outcomes> load_outcomes(YamlReader& reader, const YAML::Node& node) {
-  if (!node.IsMap()) return load_plain_outcome(reader, node);
+std::optional<Outcomes> load_outcomes(YamlReader& reader, YamlNode node) {
+  if (!node.is_map()) return load_plain_outcome(reader, node);
   if (!reader.check_map(node, "reply", fields::kReply)) return std::nullopt;
-  if (YamlReader::member(node, "documented").IsDefined() ||
-      YamlReader::member(node, "deployed").IsDefined()) {
+  if (node.member("documented").is_defined() || node.member("deployed").is_defined()) {
     return load_dialect_outcomes(reader, node);
   }
   if (node.size() != 1) {
     reader.complain(node, std::string(kReplyForms));
     return std::nullopt;
   }
-  const std::string form = node.begin()->first.Scalar();
-  const YAML::Node value = node.begin()->second;
+  const auto [key, value] = *node.entries().begin();
+  const std::string& form = key.scalar();
   if (form == "error") return load_error_outcome(reader, value);
   if (form == "any_of") return load_any_of(reader, value);
   if (form == "open") {
@@ -146,7 +145,7 @@ std::optional<Outcomes> load_outcomes(YamlReader& reader, const YAML::Node& node
 }
 
 // A name saved by an earlier step.
-bool check_saved_name(YamlReader& reader, const YAML::Node& node, const std::string& name,
+bool check_saved_name(YamlReader& reader, YamlNode node, const std::string& name,
                       const KnownNames& known) {
   if (known.timestamps.contains(name)) return true;
   reader.complain(node, "no earlier step saves a timestamp as \"" + name +
@@ -154,22 +153,22 @@ bool check_saved_name(YamlReader& reader, const YAML::Node& node, const std::str
   return false;
 }
 
-void load_properties(YamlReader& reader, const YAML::Node& node, Expectation& out) {
+void load_properties(YamlReader& reader, YamlNode node, Expectation& out) {
   if (!reader.check_names(node, "properties")) return;
-  for (const auto& entry : node) {
-    const auto value = reader.text(entry.second, "the value of a user property");
-    if (value) out.user_properties[entry.first.Scalar()] = *value;
+  for (const auto& entry : node.entries()) {
+    const auto value = reader.text(entry.value, "the value of a user property");
+    if (value) out.user_properties[entry.key.scalar()] = *value;
   }
 }
 
 // The mapping under `reply: {open: ...}`, or nothing defined.
-YAML::Node open_of(const YAML::Node& reply) {
-  if (!reply.IsMap() || reply.size() != 1) return YAML::Node(YAML::NodeType::Undefined);
-  return YamlReader::member(reply, "open");
+YamlNode open_of(YamlNode reply) {
+  if (!reply.is_map() || reply.size() != 1) return YamlNode();
+  return reply.member("open");
 }
 
 // What is said of a reply needs one.
-bool check_reply_possible(YamlReader& reader, const YAML::Node& node, const Expectation& expect) {
+bool check_reply_possible(YamlReader& reader, YamlNode node, const Expectation& expect) {
   if (expect.outcomes.empty()) return true;
   const bool possible =
       std::any_of(expect.outcomes.begin(), expect.outcomes.end(), [](const Outcome& outcome) {
@@ -177,10 +176,10 @@ bool check_reply_possible(YamlReader& reader, const YAML::Node& node, const Expe
                !std::holds_alternative<Disconnection>(outcome.what);
       });
   if (possible) return true;
-  for (const auto& entry : node) {
-    const std::string key = entry.first.Scalar();
+  for (const auto& entry : node.entries()) {
+    const std::string key = entry.key.scalar();
     if (key == "reply" || key == "cites") continue;
-    reader.complain(entry.first, key + " needs a reply, and this step expects none; remove it");
+    reader.complain(entry.key, key + " needs a reply, and this step expects none; remove it");
     return false;
   }
   return true;
@@ -188,10 +187,10 @@ bool check_reply_possible(YamlReader& reader, const YAML::Node& node, const Expe
 
 }  // namespace
 
-std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, const YAML::Node& node,
+std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, YamlNode node,
                                                    KnownNames& known) {
   TimestampCheck check;
-  if (!node.IsMap()) {
+  if (!node.is_map()) {
     const auto word = reader.text(node, "ts");
     if (!word) return std::nullopt;
     check.absent = *word == "absent";
@@ -205,22 +204,21 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, const YAM
   }
   if (!reader.check_map(node, "ts", fields::kTimestampCheck)) return std::nullopt;
   check.present = true;
-  if (const YAML::Node equals = YamlReader::member(node, "equals"); equals.IsDefined()) {
+  if (const YamlNode equals = node.member("equals"); equals.is_defined()) {
     check.equals = reader.text(equals, "equals");
     if (!check.equals || !check_saved_name(reader, equals, *check.equals, known)) {
       return std::nullopt;
     }
   }
-  if (const YAML::Node list = YamlReader::member(node, "greater_than"); list.IsDefined()) {
+  if (const YamlNode list = node.member("greater_than"); list.is_defined()) {
     bool good = true;
-    reader.for_each_text(
-        list, "greater_than", [&](const std::string& name, const YAML::Node& item) {
-          check.greater_than.push_back(name);
-          good = (name == "sent" || check_saved_name(reader, item, name, known)) && good;
-        });
+    reader.for_each_text(list, "greater_than", [&](const std::string& name, YamlNode item) {
+      check.greater_than.push_back(name);
+      good = (name == "sent" || check_saved_name(reader, item, name, known)) && good;
+    });
     if (!good) return std::nullopt;
   }
-  if (const YAML::Node save = YamlReader::member(node, "save"); save.IsDefined()) {
+  if (const YamlNode save = node.member("save"); save.is_defined()) {
     check.save = reader.text(save, "save");
     if (check.save == "now" || check.save == "sent" || check.save == kSkewLimit) {
       reader.complain(save,
@@ -238,8 +236,8 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, const YAM
   return check;
 }
 
-std::optional<TimePoint> load_time_point(YamlReader& reader, const YAML::Node& node,
-                                         const KnownNames& known, std::string_view what) {
+std::optional<TimePoint> load_time_point(YamlReader& reader, YamlNode node, const KnownNames& known,
+                                         std::string_view what) {
   const auto text = reader.text(node, what);
   if (!text) return std::nullopt;
   const std::size_t plus = text->find(" + ");
@@ -264,7 +262,7 @@ std::optional<TimePoint> load_time_point(YamlReader& reader, const YAML::Node& n
   return point;
 }
 
-std::string load_citation(YamlReader& reader, const YAML::Node& node, const KnownNames& known) {
+std::string load_citation(YamlReader& reader, YamlNode node, const KnownNames& known) {
   const auto id = reader.text(node, "cites");
   if (!id) return {};
   if (!known.requirements.contains(*id)) {
@@ -273,50 +271,48 @@ std::string load_citation(YamlReader& reader, const YAML::Node& node, const Know
   return *id;
 }
 
-std::optional<Expectation> load_expectation(YamlReader& reader, const YAML::Node& node,
-                                            KnownNames& known) {
+std::optional<Expectation> load_expectation(YamlReader& reader, YamlNode node, KnownNames& known) {
   Expectation out;
-  if (!node.IsMap()) {
+  if (!node.is_map()) {
     auto outcomes = load_outcomes(reader, node);
     if (!outcomes) return std::nullopt;
     out.outcomes = std::move(*outcomes);
     return out;
   }
-  for (const auto& entry : node) {
-    const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+  for (const auto& entry : node.entries()) {
+    const std::string key = entry.key.is_scalar() ? entry.key.scalar() : "";
     if (std::find(fields::kReply.begin(), fields::kReply.end(), key) == fields::kReply.end())
       continue;
-    reader.complain(entry.first,
+    reader.complain(entry.key,
                     "expect has no key \"" + key + "\"; write reply: {" + key + ": ...}");
     return std::nullopt;
   }
   if (!reader.check_map(node, "expect", fields::kExpect)) return std::nullopt;
-  if (const YAML::Node reply = YamlReader::member(node, "reply"); reply.IsDefined()) {
-    const YAML::Node open = open_of(reply);
-    auto outcomes = open.IsDefined() ? load_open(reader, open) : load_outcomes(reader, reply);
+  if (const YamlNode reply = node.member("reply"); reply.is_defined()) {
+    const YamlNode open = open_of(reply);
+    auto outcomes = open.is_defined() ? load_open(reader, open) : load_outcomes(reader, reply);
     if (!outcomes) return std::nullopt;
     out.outcomes = std::move(*outcomes);
-    out.open = open.IsDefined();
+    out.open = open.is_defined();
   }
   if (!check_reply_possible(reader, node, out)) return std::nullopt;
-  if (const YAML::Node ts = YamlReader::member(node, "ts"); ts.IsDefined()) {
+  if (const YamlNode ts = node.member("ts"); ts.is_defined()) {
     out.timestamp = load_timestamp_check(reader, ts, known);
   }
-  if (const YAML::Node properties = YamlReader::member(node, "properties");
-      properties.IsDefined()) {
+  if (const YamlNode properties = node.member("properties"); properties.is_defined()) {
     load_properties(reader, properties, out);
   }
-  if (const YAML::Node type = YamlReader::member(node, "content_type"); type.IsDefined()) {
+  if (const YamlNode type = node.member("content_type"); type.is_defined()) {
     out.content_type = reader.text(type, "content_type");
   }
-  if (const YAML::Node format = YamlReader::member(node, "payload_format"); format.IsDefined()) {
+  if (const YamlNode format = node.member("payload_format"); format.is_defined()) {
     const auto number = reader.integer(format, "payload_format", 0, 1);
     if (number) out.payload_format = static_cast<int>(*number);
   }
-  if (const YAML::Node before = YamlReader::member(node, "before"); before.IsDefined()) {
+  if (const YamlNode before = node.member("before"); before.is_defined()) {
     out.before = load_time_point(reader, before, known, "before");
   }
-  if (const YAML::Node cites = YamlReader::member(node, "cites"); cites.IsDefined()) {
+  if (const YamlNode cites = node.member("cites"); cites.is_defined()) {
     out.cites = load_citation(reader, cites, known);
   }
   return out;

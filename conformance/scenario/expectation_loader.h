@@ -17,22 +17,19 @@ struct KnownNames {
   std::set<std::string> requirements;  // that the case cites
 };
 
-[[nodiscard]] std::optional<Expectation> load_expectation(YamlReader& reader,
-                                                          const YAML::Node& node,
+[[nodiscard]] std::optional<Expectation> load_expectation(YamlReader& reader, YamlNode node,
                                                           KnownNames& known);
 
 // `absent`, `present`, or {save, equals, greater_than}.
-[[nodiscard]] std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader,
-                                                                 const YAML::Node& node,
+[[nodiscard]] std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, YamlNode node,
                                                                  KnownNames& known);
 
 // `t1 + 900ms` or `t1.reply + 250ms`.
-[[nodiscard]] std::optional<TimePoint> load_time_point(YamlReader& reader, const YAML::Node& node,
+[[nodiscard]] std::optional<TimePoint> load_time_point(YamlReader& reader, YamlNode node,
                                                        const KnownNames& known,
                                                        std::string_view what);
 
 // One of the requirements that the case cites.
-[[nodiscard]] std::string load_citation(YamlReader& reader, const YAML::Node& node,
-                                        const KnownNames& known);
+[[nodiscard]] std::string load_citation(YamlReader& reader, YamlNode node, const KnownNames& known);
 
 }  // namespace fencepost::scenario

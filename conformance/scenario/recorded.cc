@@ -36,7 +36,7 @@ bool is_utc_time(std::string_view text) {
   });
 }
 
-std::string load_by(YamlReader& reader, const YAML::Node& node) {
+std::string load_by(YamlReader& reader, YamlNode node) {
   const auto by = reader.text(node, "by");
   if (!by) return {};
   const auto& known = fields::kRecordedBy;
@@ -47,8 +47,8 @@ std::string load_by(YamlReader& reader, const YAML::Node& node) {
   return {};
 }
 
-std::string load_time(YamlReader& reader, const YAML::Node& node) {
-  if (!node.IsDefined()) return {};
+std::string load_time(YamlReader& reader, YamlNode node) {
+  if (!node.is_defined()) return {};
   const auto when = reader.text(node, "when");
   if (when && !is_utc_time(*when)) {
     reader.complain(node, "when must be a time in UTC such as '2026-01-01T00:00:00Z'");
@@ -57,8 +57,8 @@ std::string load_time(YamlReader& reader, const YAML::Node& node) {
 }
 
 // Files are passed on, passwords are not. The complaint does not quote it.
-std::string load_endpoint(YamlReader& reader, const YAML::Node& node) {
-  if (!node.IsDefined()) return {};
+std::string load_endpoint(YamlReader& reader, YamlNode node) {
+  if (!node.is_defined()) return {};
   const auto endpoint = reader.text(node, "endpoint");
   if (endpoint && endpoint->empty()) reader.complain(node, "endpoint must not be empty");
   if (endpoint && endpoint::redacted(*endpoint) != *endpoint) {
@@ -69,11 +69,11 @@ std::string load_endpoint(YamlReader& reader, const YAML::Node& node) {
   return endpoint.value_or("");
 }
 
-std::optional<std::uint64_t> load_seed(YamlReader& reader, const YAML::Node& node) {
-  if (!node.IsDefined()) return std::nullopt;
+std::optional<std::uint64_t> load_seed(YamlReader& reader, YamlNode node) {
+  if (!node.is_defined()) return std::nullopt;
   std::uint64_t seed = 0;
-  if (node.IsScalar() && !YamlReader::is_quoted(node)) {
-    const std::string& text = node.Scalar();
+  if (node.is_scalar() && !node.is_quoted()) {
+    const std::string& text = node.scalar();
     const char* end = text.data() + text.size();
     const auto [stop, code] = std::from_chars(text.data(), end, seed);
     const bool padded = text.size() > 1 && text[0] == '0';  // YAML 1.1 readers take 010 for eight
@@ -85,18 +85,18 @@ std::optional<std::uint64_t> load_seed(YamlReader& reader, const YAML::Node& nod
   return std::nullopt;
 }
 
-void load_failure(YamlReader& reader, const YAML::Node& node, Recorded& out) {
+void load_failure(YamlReader& reader, YamlNode node, Recorded& out) {
   const std::size_t errors_before = reader.complaints();
-  YAML::Node words;
+  YamlNode words;
   bool has_words = false;
   for (const auto& [name, member] : kFailure) {
-    const YAML::Node value = YamlReader::member(node, name);
-    if (!value.IsDefined()) continue;
+    const YamlNode value = node.member(name);
+    if (!value.is_defined()) continue;
     const auto text = reader.text(value, name);
     if (!text) continue;
     if (text->empty()) reader.complain(value, std::string(name) + " must not be empty");
     out.*member = *text;
-    if (!has_words) words.reset(value);
+    if (!has_words) words = value;
     has_words = true;
   }
   if (has_words && !out.failed() && reader.complaints() == errors_before) {
@@ -106,19 +106,19 @@ void load_failure(YamlReader& reader, const YAML::Node& node, Recorded& out) {
 
 }  // namespace
 
-std::optional<Recorded> load_recorded(YamlReader& reader, const YAML::Node& node,
+std::optional<Recorded> load_recorded(YamlReader& reader, YamlNode node,
                                       const std::set<std::string>& requirements) {
   const std::size_t errors_before = reader.complaints();
   if (!reader.check_map(node, "recorded", fields::kRecorded, {"by"})) return std::nullopt;
-  Recorded out{.by = load_by(reader, YamlReader::member(node, "by")),
-               .when = load_time(reader, YamlReader::member(node, "when")),
-               .endpoint = load_endpoint(reader, YamlReader::member(node, "endpoint")),
-               .seed = load_seed(reader, YamlReader::member(node, "seed"))};
+  Recorded out{.by = load_by(reader, node.member("by")),
+               .when = load_time(reader, node.member("when")),
+               .endpoint = load_endpoint(reader, node.member("endpoint")),
+               .seed = load_seed(reader, node.member("seed"))};
   load_failure(reader, node, out);
   if (!out.requirement.empty() && !requirements.contains(out.requirement)) {
     const std::string guess = nearest(
         out.requirement, std::vector<std::string_view>(requirements.begin(), requirements.end()));
-    reader.complain(YamlReader::member(node, "requirement"),
+    reader.complain(node.member("requirement"),
                     "there is no requirement \"" + out.requirement + "\"" +
                         (guess.empty() ? "; see fencepost list requirements"
                                        : "; did you mean \"" + guess + "\"?"));

@@ -17,7 +17,7 @@
 namespace fencepost::scenario {
 
 // Complains of what is wrong; then there is nothing. `requirements`: the ids that may be named.
-[[nodiscard]] std::optional<Recorded> load_recorded(YamlReader& reader, const YAML::Node& node,
+[[nodiscard]] std::optional<Recorded> load_recorded(YamlReader& reader, YamlNode node,
                                                     const std::set<std::string>& requirements);
 
 // The lines of the member, each with its end, the first with `indent` blanks before it. What a peer

@@ -22,16 +22,16 @@ std::optional<Level> level_named(std::string_view word) {
   return std::nullopt;
 }
 
-std::string optional_text(YamlReader& reader, const YAML::Node& node, std::string_view key) {
-  const YAML::Node member = YamlReader::member(node, key);
-  return member.IsDefined() ? reader.text(member, key).value_or("") : "";
+std::string optional_text(YamlReader& reader, YamlNode node, std::string_view key) {
+  const YamlNode member = node.member(key);
+  return member.is_defined() ? reader.text(member, key).value_or("") : "";
 }
 
 // The wordings that a requirement or a section is in.
-std::vector<std::string> load_documents(YamlReader& reader, const YAML::Node& node) {
-  const YAML::Node member = YamlReader::member(node, "documents");
+std::vector<std::string> load_documents(YamlReader& reader, YamlNode node) {
+  const YamlNode member = node.member("documents");
   std::vector<std::string> out;
-  reader.for_each_text(member, "documents", [&](const std::string& name, const YAML::Node& item) {
+  reader.for_each_text(member, "documents", [&](const std::string& name, YamlNode item) {
     out.push_back(name);
     if (std::find(kDocuments.begin(), kDocuments.end(), name) != kDocuments.end()) return;
     reader.complain(item, "there is no document \"" + name + "\"; there are ga and preview");
@@ -39,18 +39,18 @@ std::vector<std::string> load_documents(YamlReader& reader, const YAML::Node& no
   return out;
 }
 
-std::map<std::string, std::string> load_texts_by_name(YamlReader& reader, const YAML::Node& node,
+std::map<std::string, std::string> load_texts_by_name(YamlReader& reader, YamlNode node,
                                                       std::string_view key) {
   std::map<std::string, std::string> out;
-  const YAML::Node member = YamlReader::member(node, key);
-  if (!member.IsDefined() || !reader.check_names(member, key)) return out;
-  for (const auto& entry : member) {
-    out[entry.first.Scalar()] = reader.text(entry.second, key).value_or("");
+  const YamlNode member = node.member(key);
+  if (!member.is_defined() || !reader.check_names(member, key)) return out;
+  for (const auto& entry : member.entries()) {
+    out[entry.key.scalar()] = reader.text(entry.value, key).value_or("");
   }
   return out;
 }
 
-std::optional<Section> load_section(YamlReader& reader, const YAML::Node& node) {
+std::optional<Section> load_section(YamlReader& reader, YamlNode node) {
   if (!reader.check_map(node, "section", kSection, {"title", "documents"})) return std::nullopt;
   Section out;
   out.position = reader.position(node);
@@ -61,7 +61,7 @@ std::optional<Section> load_section(YamlReader& reader, const YAML::Node& node) 
   return out;
 }
 
-std::optional<Requirement> load_requirement(YamlReader& reader, const YAML::Node& node) {
+std::optional<Requirement> load_requirement(YamlReader& reader, YamlNode node) {
   if (!reader.check_map(node, "requirement", kFields,
                         {"id", "level", "binds", "text", "section", "documents", "source"})) {
     return std::nullopt;
@@ -82,10 +82,10 @@ std::optional<Requirement> load_requirement(YamlReader& reader, const YAML::Node
   } else {
     reader.complain(node, "level must be must, should or may, not \"" + level + "\"");
   }
-  if (const auto open = YamlReader::member(node, "open"); open.IsDefined()) {
+  if (const auto open = node.member("open"); open.is_defined()) {
     out.open = reader.boolean(open, "open").value_or(false);
   }
-  if (const auto outcomes = YamlReader::member(node, "outcomes"); outcomes.IsDefined()) {
+  if (const auto outcomes = node.member("outcomes"); outcomes.is_defined()) {
     out.outcomes = reader.texts(outcomes, "outcomes");
   }
   out.dialects = load_texts_by_name(reader, node, "dialects");
@@ -134,10 +134,10 @@ std::string_view name(Level level) {
 Catalogue Catalogue::load(const SourceFile& file, std::vector<LoadError>& errors) {
   Catalogue out;
   YamlReader reader(file.name, errors);
-  const auto root = reader.parse(file.content);
+  const auto root = reader.parse(file);
   if (!root || !reader.check_map(*root, "the file", kFile, {"requirements"})) return out;
   std::set<std::string> seen;
-  for (const YAML::Node& node : YamlReader::member(*root, "requirements")) {
+  for (const YamlNode node : root->member("requirements").items()) {
     auto requirement = load_requirement(reader, node);
     if (!requirement) continue;
     if (!seen.insert(requirement->id).second) {
@@ -145,8 +145,8 @@ Catalogue Catalogue::load(const SourceFile& file, std::vector<LoadError>& errors
     }
     out.requirements_.push_back(std::move(*requirement));
   }
-  if (const YAML::Node sections = YamlReader::member(*root, "sections"); sections.IsDefined()) {
-    for (const YAML::Node& node : sections) {
+  if (const YamlNode sections = root->member("sections"); sections.is_defined()) {
+    for (const YamlNode node : sections.items()) {
       if (auto section = load_section(reader, node)) out.sections_.push_back(std::move(*section));
     }
     check_sections(out.sections_, out.requirements_, errors);

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "conformance/scenario/library.h"
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/scenario_fixture.h"
 
@@ -42,10 +43,9 @@ bool is_case(const std::string& block) { return block.starts_with("- id: "); }
 
 // With the requirements that there are.
 Loaded load_manual(const std::string& text) {
-  std::set<std::string> requirements;
-  const YAML::Node all = YAML::LoadFile(FENCEPOST_SOURCE_DIR "/scenarios/requirements.yaml");
-  for (const YAML::Node& node : all["requirements"]) requirements.insert(node["id"].Scalar());
   Loaded loaded;
+  const auto file = read_file(FENCEPOST_SOURCE_DIR "/scenarios/requirements.yaml").value();
+  const std::set<std::string> requirements = Catalogue::load(file, loaded.errors).ids();
   loaded.cases = load_scenario({"FORMAT.md", text}, requirements, loaded.errors);
   return loaded;
 }

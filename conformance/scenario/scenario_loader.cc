@@ -26,19 +26,19 @@ bool is_case_id(const std::string& id) {
          id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string::npos;
 }
 
-std::string load_title(YamlReader& reader, const YAML::Node& node, std::string_view what) {
+std::string load_title(YamlReader& reader, YamlNode node, std::string_view what) {
   auto text = reader.text(node, what);
   if (text && text->empty()) reader.complain(node, std::string(what) + " must not be empty");
   return text.value_or("");
 }
 
-void load_requirements(YamlReader& reader, const YAML::Node& node,
-                       const std::set<std::string>& known, Case& out) {
-  if (node.IsSequence() && node.size() == 0) {
+void load_requirements(YamlReader& reader, YamlNode node, const std::set<std::string>& known,
+                       Case& out) {
+  if (node.is_list() && node.size() == 0) {
     reader.complain(node, "a case checks at least one requirement");
   }
   const std::vector<std::string_view> names(known.begin(), known.end());
-  reader.for_each_text(node, "requirements", [&](const std::string& id, const YAML::Node& item) {
+  reader.for_each_text(node, "requirements", [&](const std::string& id, YamlNode item) {
     out.requirements.push_back(id);
     if (known.contains(id)) return;
     const std::string guess = nearest(id, names);
@@ -48,9 +48,9 @@ void load_requirements(YamlReader& reader, const YAML::Node& node,
   });
 }
 
-void load_divergences(YamlReader& reader, const YAML::Node& node, Case& out) {
-  if (!node.IsDefined()) return;
-  reader.for_each_text(node, "divergence", [&](const std::string& name, const YAML::Node& item) {
+void load_divergences(YamlReader& reader, YamlNode node, Case& out) {
+  if (!node.is_defined()) return;
+  reader.for_each_text(node, "divergence", [&](const std::string& name, YamlNode item) {
     const auto divergence = codec::divergence_named(name);
     if (divergence) {
       out.divergences.insert(*divergence);
@@ -62,8 +62,8 @@ void load_divergences(YamlReader& reader, const YAML::Node& node, Case& out) {
   });
 }
 
-void load_capabilities(YamlReader& reader, const YAML::Node& node, Case& out) {
-  reader.for_each_text(node, "requires", [&](const std::string& name, const YAML::Node& item) {
+void load_capabilities(YamlReader& reader, YamlNode node, Case& out) {
+  reader.for_each_text(node, "requires", [&](const std::string& name, YamlNode item) {
     out.requires_.push_back(name);
     if (std::find(fields::kCapabilities.begin(), fields::kCapabilities.end(), name) !=
         fields::kCapabilities.end()) {
@@ -79,9 +79,9 @@ void load_capabilities(YamlReader& reader, const YAML::Node& node, Case& out) {
 
 // A case declares exactly the divergences that it depends on. Of a family's, each member takes
 // those that it depends on itself.
-void check_undeclared_divergences(YamlReader& reader, const YAML::Node& node, Case& test_case) {
+void check_undeclared_divergences(YamlReader& reader, YamlNode node, Case& test_case) {
   const std::set<codec::Divergence> found = divergences_of(test_case);
-  const YAML::Node declared = YamlReader::member(node, "divergence");
+  const YamlNode declared = node.member("divergence");
   std::string list;
   for (const codec::Divergence divergence : found) {
     list += (list.empty() ? "" : ", ") + std::string(codec::name(divergence));
@@ -89,7 +89,7 @@ void check_undeclared_divergences(YamlReader& reader, const YAML::Node& node, Ca
   for (const codec::Divergence divergence : found) {
     if (test_case.divergences.contains(divergence)) continue;
     const std::string name(codec::name(divergence));
-    reader.complain(declared.IsDefined() ? declared : node,
+    reader.complain(declared.is_defined() ? declared : node,
                     "this case depends on the divergence " + name +
                         (test_case.family.empty() ? ": write divergence: [" + list + "]"
                                                   : ": add it to the divergence of the family"));
@@ -98,21 +98,21 @@ void check_undeclared_divergences(YamlReader& reader, const YAML::Node& node, Ca
 }
 
 // `found`: what the case, or any member of the family, depends on.
-void check_unneeded_divergences(YamlReader& reader, const YAML::Node& node,
+void check_unneeded_divergences(YamlReader& reader, YamlNode node,
                                 const std::set<codec::Divergence>& found) {
-  const YAML::Node declared = YamlReader::member(node, "divergence");
-  if (!declared.IsDefined()) return;
-  for (const YAML::Node& item : declared) {
-    const auto divergence = codec::divergence_named(item.Scalar());
+  const YamlNode declared = node.member("divergence");
+  if (!declared.is_defined()) return;
+  for (const YamlNode item : declared.items()) {
+    const auto divergence = codec::divergence_named(item.scalar());
     if (divergence && found.contains(*divergence)) continue;
     reader.complain(
-        item, "nothing in this case depends on the divergence " + item.Scalar() + ": remove it");
+        item, "nothing in this case depends on the divergence " + item.scalar() + ": remove it");
   }
 }
 
 std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
                               const Surroundings& file) {
-  const YAML::Node& node = member.node;
+  YamlNode node = member.node;
   const std::size_t errors_before = reader.complaints();
   if (!reader.check_map(node, "case", fields::kCase, {"id", "title", "requirements", "steps"})) {
     return std::nullopt;
@@ -122,7 +122,7 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
   out.position = reader.position(node);
   out.family = member.family;
   out.axes = member.bindings;
-  const YAML::Node id_node = YamlReader::member(node, "id");
+  const YamlNode id_node = node.member("id");
   const auto id = reader.text(id_node, "id");
   if (id && !is_case_id(*id)) {
     reader.complain(id_node,
@@ -131,25 +131,25 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
                         "and begin with a letter or digit");
   }
   out.id = id.value_or("");
-  out.title = load_title(reader, YamlReader::member(node, "title"), "title");
+  out.title = load_title(reader, node.member("title"), "title");
   check_note(reader, node);
-  if (const auto recorded = YamlReader::member(node, "recorded"); recorded.IsDefined()) {
+  if (const auto recorded = node.member("recorded"); recorded.is_defined()) {
     out.recorded = load_recorded(reader, recorded, file.requirements);
   }
-  load_requirements(reader, YamlReader::member(node, "requirements"), file.requirements, out);
-  load_divergences(reader, YamlReader::member(node, "divergence"), out);
-  if (const auto names = YamlReader::member(node, "requires"); names.IsDefined()) {
+  load_requirements(reader, node.member("requirements"), file.requirements, out);
+  load_divergences(reader, node.member("divergence"), out);
+  if (const auto names = node.member("requires"); names.is_defined()) {
     load_capabilities(reader, names, out);
   }
-  if (const auto tags = YamlReader::member(node, "tags"); tags.IsDefined()) {
+  if (const auto tags = node.member("tags"); tags.is_defined()) {
     out.tags = reader.texts(tags, "tags");
   }
-  if (const auto exclusive = YamlReader::member(node, "exclusive"); exclusive.IsDefined()) {
+  if (const auto exclusive = node.member("exclusive"); exclusive.is_defined()) {
     out.exclusive = reader.boolean(exclusive, "exclusive").value_or(false);
   }
-  load_clients(reader, YamlReader::member(node, "clients"), out);
+  load_clients(reader, node.member("clients"), out);
   if (reader.complaints() == errors_before) {
-    load_steps(reader, YamlReader::member(node, "steps"), out);
+    load_steps(reader, node.member("steps"), out);
   }
   if (reader.complaints() == errors_before) {
     check_undeclared_divergences(reader, node, out);
@@ -179,20 +179,20 @@ void label_errors(std::vector<LoadError>& errors, std::size_t begin, const std::
 }
 
 // The cases that one entry of the file stands for.
-std::vector<Case> load_cases(YamlReader& reader, FamilyExpander& expander, const YAML::Node& node,
-                             const Surroundings& file, std::vector<LoadError>& errors) {
+std::vector<Case> load_cases(YamlReader& reader, YamlNode node, const Surroundings& file,
+                             std::vector<LoadError>& errors) {
   std::vector<Case> out;
   const std::size_t errors_before = errors.size();
   std::set<codec::Divergence> found;
   std::set<Complaint> seen;
-  const YAML::Node recorded = YamlReader::member(node, "recorded");
-  if (recorded.IsDefined() && YamlReader::member(node, "axes").IsDefined()) {
+  const YamlNode recorded = node.member("recorded");
+  if (recorded.is_defined() && node.member("axes").is_defined()) {
     reader.complain(recorded,
                     "recorded is of one case, and with axes this stands for several; write the one "
                     "that failed as a case of its own");
     return out;
   }
-  for (const FamilyMember& member : expander.members_of(node)) {
+  for (const FamilyMember& member : members_of(reader, node)) {
     const std::size_t errors_of_others = errors.size();
     auto loaded = load_case(reader, member, file);
     if (!member.bindings.empty()) {
@@ -336,20 +336,19 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
                                 std::vector<LoadError>& errors) {
   YamlReader reader(file.name, errors);
   std::vector<Case> out;
-  const auto root = reader.parse(file.content);
+  const auto root = reader.parse(file);
   if (!root) return out;
   if (!reader.check_map(*root, "the file", fields::kFile, {"area", "cases"})) return out;
-  const Surroundings surroundings{load_title(reader, YamlReader::member(*root, "area"), "area"),
-                                  requirements, errors};
-  const YAML::Node cases = YamlReader::member(*root, "cases");
-  if (!cases.IsSequence() || cases.size() == 0) {
+  const Surroundings surroundings{load_title(reader, root->member("area"), "area"), requirements,
+                                  errors};
+  const YamlNode cases = root->member("cases");
+  if (!cases.is_list() || cases.size() == 0) {
     reader.complain(cases, "cases must be a list of at least one case");
     return out;
   }
-  FamilyExpander expander(reader, *root);
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const int next = i + 1 < cases.size() ? reader.position(cases[i + 1]).line - 1 : 0;
-    for (Case& loaded : load_cases(reader, expander, cases[i], surroundings, errors)) {
+    const int next = i + 1 < cases.size() ? reader.position(cases.items()[i + 1]).line - 1 : 0;
+    for (Case& loaded : load_cases(reader, cases.items()[i], surroundings, errors)) {
       loaded.source = lines_of(file.content, loaded.position.line, next);
       out.push_back(std::move(loaded));
     }

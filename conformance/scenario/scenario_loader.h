@@ -6,15 +6,9 @@
 #include <vector>
 
 #include "conformance/scenario/scenario.h"
-#include "conformance/scenario/yaml_reader.h"
+#include "conformance/scenario/source_file.h"
 
 namespace fencepost::scenario {
-
-// A file by name and content.
-struct SourceFile {
-  std::string name;
-  std::string content;
-};
 
 // Reads the cases of one file and appends the complaints to `errors`. Cases with complaints are
 // left out. `requirements`: the ids that cases may cite.

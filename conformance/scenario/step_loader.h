@@ -7,12 +7,12 @@
 namespace fencepost::scenario {
 
 // `node`: the case's `clients`, which may be undefined: then it has one client, "a".
-void load_clients(YamlReader& reader, const YAML::Node& node, Case& test_case);
+void load_clients(YamlReader& reader, YamlNode node, Case& test_case);
 
 // `node`: the case's `steps`. Its requirements and clients must have been read before.
-void load_steps(YamlReader& reader, const YAML::Node& node, Case& test_case);
+void load_steps(YamlReader& reader, YamlNode node, Case& test_case);
 
 // A note is for readers of the file only, but it is text.
-void check_note(YamlReader& reader, const YAML::Node& map);
+void check_note(YamlReader& reader, YamlNode map);
 
 }  // namespace fencepost::scenario

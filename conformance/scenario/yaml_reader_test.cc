@@ -21,10 +21,10 @@ using namespace std::string_view_literals;
 
 class YamlReaderTest : public testing::Test {
  protected:
-  YAML::Node parsed(const std::string& text) {
+  YamlNode parsed(const std::string& text) {
     const auto node = reader_.parse(text);
     EXPECT_TRUE(node) << text;
-    return node.value_or(YAML::Node());
+    return node.value_or(YamlNode());
   }
 
   [[nodiscard]] std::vector<std::string> complaints() const {
@@ -149,7 +149,7 @@ TEST(Nearest, FindsTheWordThatWasMeant) {
 }
 
 TEST_F(YamlReaderTest, ReadsText) {
-  const YAML::Node node =
+  const YamlNode node =
       parsed("[plain, 'single', \"dou\\x41ble\", '1.20', \"yes\", '', now + 61s, \"~\"]");
   EXPECT_THAT(reader_.texts(node, "x"),
               ElementsAre("plain", "single", "douAble", "1.20", "yes", "", "now + 61s", "~"));
@@ -158,7 +158,7 @@ TEST_F(YamlReaderTest, ReadsText) {
 }
 
 TEST_F(YamlReaderTest, RefusesPlainScalarsThatAreRetyped) {
-  const YAML::Node node = parsed("[a, 1.20, yes, 0x10, [b], {c: d}]");
+  const YamlNode node = parsed("[a, 1.20, yes, 0x10, [b], {c: d}]");
   EXPECT_THAT(reader_.texts(node, "name"), ElementsAre("a"));
   constexpr std::string_view kWhy = " for something else than text; write ";
   EXPECT_THAT(complaints(),
@@ -183,8 +183,8 @@ TEST_F(YamlReaderTest, PointsAtTheLineWhereAValueIsMissing) {
       {"{v: , a: b}\n", "f:1:5: "}, {"v:\r\nw: x\r\n", "f:1:1: "},
   };
   for (const auto& row : kTable) {
-    const YAML::Node node = parsed(row.text);
-    EXPECT_FALSE(reader_.text(YamlReader::member(node, "v"), "v"));
+    const YamlNode node = parsed(row.text);
+    EXPECT_FALSE(reader_.text(node.member("v"), "v"));
     ASSERT_EQ(errors_.size(), 1U) << row.text;
     EXPECT_THAT(complaints().front(), HasSubstr(row.position)) << row.text;
     EXPECT_THAT(complaints().front(), HasSubstr("write \"\", or put the word in quotes"));
@@ -194,9 +194,9 @@ TEST_F(YamlReaderTest, PointsAtTheLineWhereAValueIsMissing) {
 
 TEST_F(YamlReaderTest, PointsAtAnItemThatIsMissing) {
   const std::string text = "a:\n  - x\n  -\n  - w\nb:\n  - z\n  -\nc: [d, ~, e]\nf:\n-";
-  const YAML::Node node = parsed(text);
+  const YamlNode node = parsed(text);
   for (const std::string_view key : {"a", "b", "c", "f"}) {
-    (void)reader_.texts(YamlReader::member(node, key), "x");
+    (void)reader_.texts(node.member(key), "x");
   }
   std::vector<std::pair<int, int>> positions;
   for (const LoadError& error : errors_) {
@@ -335,11 +335,11 @@ TEST_F(YamlReaderTest, RefusesOtherEncodings) {
 }
 
 TEST_F(YamlReaderTest, TakesByteOrderMarkAndCarriageReturns) {
-  const YAML::Node node = parsed(
+  const YamlNode node = parsed(
       "\xef\xbb\xbf"
       "a: b\r\nc: d\r\n");
-  EXPECT_EQ(reader_.text(YamlReader::member(node, "a"), "a"), "b");
-  EXPECT_EQ(reader_.text(YamlReader::member(node, "c"), "c"), "d");
+  EXPECT_EQ(reader_.text(node.member("a"), "a"), "b");
+  EXPECT_EQ(reader_.text(node.member("c"), "c"), "d");
 }
 
 }  // namespace

@@ -40,30 +40,30 @@ class DescriptorLoader {
       return std::nullopt;
     }
     root_ = *root;
-    load_url(scenario::YamlReader::member(root_, "url"));
-    with("profile", [this](const YAML::Node& node) { load_profile(node); });
-    with("timeout", [this](const YAML::Node& node) {
+    load_url(root_.member("url"));
+    with("profile", [this](scenario::YamlNode node) { load_profile(node); });
+    with("timeout", [this](scenario::YamlNode node) {
       out_.mqtt.timeout = reader_.duration(node, "timeout").value_or(std::chrono::seconds{3});
     });
-    with("tls", [this](const YAML::Node& node) { load_tls(node); });
-    with("roles", [this](const YAML::Node& node) { load_roles(node); });
-    with("key_prefix", [this](const YAML::Node& node) { load_key_prefix(node); });
-    with("capabilities", [this](const YAML::Node& node) { load_capabilities(node); });
-    with("clock_tolerance", [this](const YAML::Node& node) {
+    with("tls", [this](scenario::YamlNode node) { load_tls(node); });
+    with("roles", [this](scenario::YamlNode node) { load_roles(node); });
+    with("key_prefix", [this](scenario::YamlNode node) { load_key_prefix(node); });
+    with("capabilities", [this](scenario::YamlNode node) { load_capabilities(node); });
+    with("clock_tolerance", [this](scenario::YamlNode node) {
       out_.clock_tolerance = reader_.duration(node, "clock_tolerance");
     });
-    with("hooks", [this](const YAML::Node& node) { load_hooks(node); });
-    with("note", [this](const YAML::Node& node) { (void)reader_.text(node, "note"); });
+    with("hooks", [this](scenario::YamlNode node) { load_hooks(node); });
+    with("note", [this](scenario::YamlNode node) { (void)reader_.text(node, "note"); });
     return std::move(out_);
   }
 
  private:
   template <typename Use>
   void with(std::string_view key, const Use& use) {
-    if (const auto node = scenario::YamlReader::member(root_, key); node.IsDefined()) use(node);
+    if (const auto node = root_.member(key); node.is_defined()) use(node);
   }
 
-  void load_url(const YAML::Node& node) {
+  void load_url(scenario::YamlNode node) {
     const auto text = reader_.text(node, "url");
     if (!text) return;
     out_.url = *text;
@@ -76,7 +76,7 @@ class DescriptorLoader {
     const bool ours =
         url->scheme == endpoint::Scheme::kEmbedded || url->scheme == endpoint::Scheme::kInProcess;
     const auto refuse = [&](std::string_view key, const std::string& why) {
-      with(key, [&](const YAML::Node& member) {
+      with(key, [&](scenario::YamlNode member) {
         reader_.complain(member, std::string(key) + " " + why);
       });
     };
@@ -88,7 +88,7 @@ class DescriptorLoader {
     }
   }
 
-  void load_profile(const YAML::Node& node) {
+  void load_profile(scenario::YamlNode node) {
     const auto word = reader_.text(node, "profile");
     if (!word) return;
     out_.profile = codec::profile_named(*word);
@@ -97,23 +97,23 @@ class DescriptorLoader {
     }
   }
 
-  void load_tls(const YAML::Node& node) {
+  void load_tls(scenario::YamlNode node) {
     if (!reader_.check_map(node, "tls", fields::kTls)) return;
-    out_.mqtt.ca = path(scenario::YamlReader::member(node, "ca"), "ca");
+    out_.mqtt.ca = path(node.member("ca"), "ca");
     load_certificate(node, out_.mqtt.certificate, out_.mqtt.key);
   }
 
-  void load_certificate(const YAML::Node& map, std::filesystem::path& certificate,
+  void load_certificate(scenario::YamlNode map, std::filesystem::path& certificate,
                         std::filesystem::path& key) {
-    certificate = path(scenario::YamlReader::member(map, "certificate"), "certificate");
-    key = path(scenario::YamlReader::member(map, "key"), "key");
+    certificate = path(map.member("certificate"), "certificate");
+    key = path(map.member("key"), "key");
     if (!key.empty() && certificate.empty()) {
       reader_.complain(map, "a key needs its certificate");
     }
   }
 
-  std::filesystem::path path(const YAML::Node& node, std::string_view what) {
-    if (!node.IsDefined()) return {};
+  std::filesystem::path path(scenario::YamlNode node, std::string_view what) {
+    if (!node.is_defined()) return {};
     const auto text = reader_.text(node, what);
     if (!text) return {};
     std::filesystem::path full = directory_ / *text;
@@ -127,11 +127,11 @@ class DescriptorLoader {
     return full;
   }
 
-  void load_roles(const YAML::Node& node) {
+  void load_roles(scenario::YamlNode node) {
     if (!reader_.check_names(node, "roles")) return;
-    for (const auto& entry : node) {
-      const std::string name = entry.first.Scalar();
-      auto credentials = load_role(name, entry.second);
+    for (const auto& entry : node.entries()) {
+      const std::string name = entry.key.scalar();
+      auto credentials = load_role(name, entry.value);
       if (!credentials) continue;
       if (name != kDefaultRole) {
         out_.mqtt.roles[name] = std::move(*credentials);
@@ -139,37 +139,37 @@ class DescriptorLoader {
         continue;
       }
       if (has_user_) {
-        reader_.complain(entry.first, "the url names a user already; remove it there or here");
+        reader_.complain(entry.key, "the url names a user already; remove it there or here");
       }
       out_.mqtt.credentials = std::move(*credentials);
     }
   }
 
-  std::optional<endpoint::Credentials> load_role(const std::string& name, const YAML::Node& node) {
+  std::optional<endpoint::Credentials> load_role(const std::string& name, scenario::YamlNode node) {
     if (!reader_.check_map(node, "role", fields::kRole)) return std::nullopt;
     endpoint::Credentials out;
-    const YAML::Node user = scenario::YamlReader::member(node, "user");
-    const YAML::Node password = scenario::YamlReader::member(node, "password");
-    const YAML::Node variable = scenario::YamlReader::member(node, "password_env");
-    if (user.IsDefined()) out.user = reader_.text(user, "user").value_or("");
+    const scenario::YamlNode user = node.member("user");
+    const scenario::YamlNode password = node.member("password");
+    const scenario::YamlNode variable = node.member("password_env");
+    if (user.is_defined()) out.user = reader_.text(user, "user").value_or("");
     load_certificate(node, out.certificate, out.key);
-    if (!user.IsDefined() && !scenario::YamlReader::member(node, "certificate").IsDefined()) {
+    if (!user.is_defined() && !node.member("certificate").is_defined()) {
       reader_.complain(node, "a role needs a user, a certificate or both");
     }
-    if (!user.IsDefined() && (password.IsDefined() || variable.IsDefined())) {
+    if (!user.is_defined() && (password.is_defined() || variable.is_defined())) {
       reader_.complain(node, "a password needs its user");
     }
-    if (password.IsDefined() && variable.IsDefined()) {
+    if (password.is_defined() && variable.is_defined()) {
       reader_.complain(variable, "there is a password already; remove it, or password_env");
-    } else if (password.IsDefined()) {
+    } else if (password.is_defined()) {
       out.password = reader_.text(password, "password").value_or("");
-    } else if (variable.IsDefined()) {
+    } else if (variable.is_defined()) {
       out.password = environment(name, variable);
     }
     return out;
   }
 
-  std::string environment(const std::string& role, const YAML::Node& node) {
+  std::string environment(const std::string& role, scenario::YamlNode node) {
     const auto variable = reader_.text(node, "password_env");
     if (!variable) return {};
     const char* value =
@@ -183,7 +183,7 @@ class DescriptorLoader {
     return value;
   }
 
-  void load_key_prefix(const YAML::Node& node) {
+  void load_key_prefix(scenario::YamlNode node) {
     const auto text = reader_.text(node, "key_prefix");
     if (!text) return;
     if (!is_key_prefix(*text)) {
@@ -195,12 +195,12 @@ class DescriptorLoader {
     out_.mqtt.capabilities.key_prefix = *text;
   }
 
-  void load_capabilities(const YAML::Node& node) {
+  void load_capabilities(scenario::YamlNode node) {
     if (!reader_.check_map(node, "capabilities", fields::kCapabilities)) return;
     const auto number = [&](const char* key, std::int64_t least,
                             std::int64_t most) -> std::optional<std::int64_t> {
-      const YAML::Node member = scenario::YamlReader::member(node, key);
-      return member.IsDefined() ? reader_.integer(member, key, least, most) : std::nullopt;
+      const scenario::YamlNode member = node.member(key);
+      return member.is_defined() ? reader_.integer(member, key, least, most) : std::nullopt;
     };
     if (const auto quota = number("quota", 1, kMostKeys)) {
       out_.mqtt.capabilities.quota = static_cast<std::size_t>(*quota);
@@ -211,12 +211,12 @@ class DescriptorLoader {
     }
   }
 
-  void load_hooks(const YAML::Node& node) {
+  void load_hooks(scenario::YamlNode node) {
     if (!reader_.check_map(node, "hooks", fields::kHooks, {"restart"})) return;
-    const YAML::Node command = scenario::YamlReader::member(node, "restart");
+    const scenario::YamlNode command = node.member("restart");
     Hook hook{.command = reader_.text(command, "restart").value_or(""), .directory = directory_};
     if (hook.command.empty()) reader_.complain(command, "restart must be a command");
-    if (const auto timeout = scenario::YamlReader::member(node, "timeout"); timeout.IsDefined()) {
+    if (const auto timeout = node.member("timeout"); timeout.is_defined()) {
       hook.timeout = reader_.duration(timeout, "timeout").value_or(hook.timeout);
     }
     out_.mqtt.capabilities.restart = true;
@@ -227,7 +227,7 @@ class DescriptorLoader {
   scenario::YamlReader reader_;
   const std::string& content_;
   std::filesystem::path directory_;
-  YAML::Node root_;
+  scenario::YamlNode root_;
   Descriptor out_;
   bool has_user_ = false;  // in the URL
 };

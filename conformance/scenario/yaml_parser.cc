@@ -1,0 +1,228 @@
+#include "conformance/scenario/yaml_parser.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+namespace fencepost::scenario {
+namespace {
+
+// yaml-cpp's tag of a quoted scalar; a plain one has "?".
+constexpr std::string_view kQuotedTag = "!";
+constexpr std::string_view kBlank = " \t\r";
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream whole(text);
+  for (std::string line; std::getline(whole, line);) lines.push_back(std::move(line));
+  return lines;
+}
+
+// The first byte that shows the file to be in another encoding than UTF-8, if any does. The parser
+// would take NULs and byte order marks for other encodings, and places would be those in its
+// translation.
+std::optional<YamlPlace> place_of_other_encoding(const std::vector<std::string>& lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::size_t nul = lines[i].find('\0');
+    if (nul != std::string::npos) {
+      return YamlPlace{static_cast<int>(i) + 1, static_cast<int>(nul) + 1};
+    }
+  }
+  const bool marked =
+      !lines.empty() && (lines[0].starts_with("\xfe\xff") || lines[0].starts_with("\xff\xfe"));
+  if (marked) return YamlPlace{1, 1};
+  return std::nullopt;
+}
+
+// Says where nodes stand.
+class Places {
+ public:
+  explicit Places(const std::vector<std::string>& lines) : lines_(lines) {}
+
+  [[nodiscard]] static YamlPlace of(const YAML::Mark& mark) {
+    return {mark.line + 1, mark.column + 1};
+  }
+
+  // Of an empty value: the line where it is missing, rather than the next token, where the parser
+  // notices.
+  [[nodiscard]] YamlPlace of_null(const YAML::Mark& mark) const {
+    return is_blank_before(mark) && !is_null_word(mark) ? of_missing_value(mark.line) : of(mark);
+  }
+
+ private:
+  [[nodiscard]] bool is_blank_before(const YAML::Mark& mark) const {
+    const auto line = static_cast<std::size_t>(mark.line);
+    if (line >= lines_.size()) return true;
+    return lines_[line].find_first_not_of(kBlank) >= static_cast<std::size_t>(mark.column);
+  }
+
+  [[nodiscard]] bool is_null_word(const YAML::Mark& mark) const {
+    const auto line = static_cast<std::size_t>(mark.line);
+    const auto column = static_cast<std::size_t>(mark.column);
+    if (line >= lines_.size() || column >= lines_[line].size()) return false;
+    const std::string_view word = std::string_view(lines_[line]).substr(column);
+    return word.starts_with('~') || word.starts_with("null") || word.starts_with("Null") ||
+           word.starts_with("NULL");
+  }
+
+  // The last line above `before` that is neither empty nor a comment.
+  [[nodiscard]] YamlPlace of_missing_value(int before) const {
+    for (std::size_t i = std::min(static_cast<std::size_t>(before), lines_.size()); i > 0; --i) {
+      const std::string& line = lines_[i - 1];
+      std::size_t first = line.find_first_not_of(kBlank);
+      if (first == std::string::npos || line[first] == '#') continue;
+      while (line.compare(first, 2, "- ") == 0) {
+        const std::size_t next = line.find_first_not_of(kBlank, first + 1);
+        if (next == std::string::npos) break;
+        first = next;
+      }
+      return {static_cast<int>(i), static_cast<int>(first) + 1};
+    }
+    return {1, 1};
+  }
+
+  const std::vector<std::string>& lines_;
+};
+
+// Makes nodes of what the parser meets, and looks for what is not allowed. Aliases are not
+// followed: one may stand inside the node that its anchor names.
+class Builder : public YAML::EventHandler {
+ public:
+  Builder(const Places& places, YamlContent content, YamlTree& tree,
+          std::vector<YamlComplaint>& complaints)
+      : places_(places),
+        secret_(content == YamlContent::kSecret),
+        tree_(tree),
+        complaints_(complaints) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ == 1) first_ = mark;
+    if (documents_ != 2) return;
+    // Before a comma the parser sees one empty document after the other, without end.
+    const bool stuck = mark.pos == first_.pos;
+    complain(mark,
+             stuck ? "this is not YAML: no value begins like this"
+                   : "a second document starts here; a file is one document, so make two files");
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    look_at(mark, "", anchor);
+    finish({.kind = YamlKind::kNull, .place = places_.of_null(mark)});
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    complain(mark, "aliases are not allowed; write the value out");
+    finish({.kind = YamlKind::kNull, .place = Places::of(mark)});
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    look_at(mark, tag, anchor);
+    finish({.kind = YamlKind::kScalar,
+            .quoted = tag == kQuotedTag,
+            .place = Places::of(mark),
+            .scalar = value});
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value style) override {
+    enter(YamlKind::kList, mark, tag, anchor, style);
+  }
+  void OnSequenceEnd() override { leave(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value style) override {
+    enter(YamlKind::kMap, mark, tag, anchor, style);
+  }
+  void OnMapEnd() override { leave(); }
+
+  // Then there is nothing more to find out.
+  [[nodiscard]] bool has_seen_a_second_document() const { return documents_ > 1; }
+  [[nodiscard]] YamlNode root() const { return root_; }
+
+ private:
+  void complain(const YAML::Mark& mark, std::string text) {
+    complaints_.push_back({Places::of(mark), std::move(text)});
+  }
+
+  void look_at(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    if (anchor != 0) complain(mark, "anchors (&name) are not allowed; write the value out");
+    if (!tag.empty() && tag != "?" && tag != kQuotedTag) {
+      const std::string which = secret_ ? "(! before a value)" : "such as " + tag;
+      complain(mark, "tags " + which + " are not allowed; quote the value to make it text");
+    }
+  }
+
+  void enter(YamlKind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+             YAML::EmitterStyle::value style) {
+    look_at(mark, tag, anchor);
+    constexpr std::size_t kMaxDepth = 50;
+    open_.push_back({.kind = kind,
+                     .quoted = tag == kQuotedTag,
+                     .flow = style == YAML::EmitterStyle::Flow,
+                     .place = Places::of(mark)});
+    if (open_.size() == kMaxDepth + 1) {
+      complain(mark, "lists and mappings are nested more than 50 deep here");
+    }
+  }
+
+  void leave() {
+    YamlNode::Data done = std::move(open_.back());
+    open_.pop_back();
+    finish(std::move(done));
+  }
+
+  void finish(YamlNode::Data data) {
+    const YamlNode node = tree_.add(std::move(data));
+    if (!open_.empty()) {
+      open_.back().children.push_back(node);
+    } else if (documents_ == 1) {
+      root_ = node;
+    }
+  }
+
+  const Places& places_;
+  bool secret_;
+  YamlTree& tree_;
+  std::vector<YamlComplaint>& complaints_;
+  int documents_ = 0;
+  YAML::Mark first_{};                // where the first begins
+  std::vector<YamlNode::Data> open_;  // lists and mappings that have not ended, the innermost last
+  YamlNode root_;
+};
+
+}  // namespace
+
+std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind, YamlTree& tree,
+                                   std::vector<YamlComplaint>& complaints) {
+  // Without a final line feed the parser marks an empty last value differently.
+  const std::string text = content.ends_with('\n') ? content : content + "\n";
+  const std::vector<std::string> lines = lines_of(text);
+  if (const auto place = place_of_other_encoding(lines)) {
+    complaints.push_back({*place, "this is not text in UTF-8; save the file as UTF-8"});
+    return std::nullopt;
+  }
+  const std::size_t before = complaints.size();
+  const Places places(lines);
+  Builder builder(places, kind, tree, complaints);
+  try {
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    while (!builder.has_seen_a_second_document() && parser.HandleNextDocument(builder)) {
+    }
+  } catch (const YAML::Exception& error) {
+    // The parser's words may name what has been found.
+    if (complaints.size() == before) {
+      const bool secret = kind == YamlContent::kSecret;
+      complaints.push_back(
+          {Places::of(error.mark),
+           "this is not YAML" +
+               (secret ? "; a value with special characters needs quotes" : ": " + error.msg)});
+    }
+  }
+  if (complaints.size() > before) return std::nullopt;
+  return builder.root().is_defined() ? builder.root() : tree.add({});
+}
+
+}  // namespace fencepost::scenario
