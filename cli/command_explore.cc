@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/glob.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/difference_report.h"
@@ -351,7 +352,7 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     const std::string all = judgement.requirement + ": " + judgement.because;
     return std::any_of(options.ignore.begin(), options.ignore.end(), [&](const std::string& glob) {
-      return store::glob_matches(glob, judgement.requirement) || store::glob_matches(glob, all);
+      return glob_matches(glob, judgement.requirement) || glob_matches(glob, all);
     });
   };
   return run.options.replay.empty() ? search(endpoint, run) : replay(saved, endpoint, run);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "conformance/scenario/library.h"
+#include "conformance/target/contradiction.h"
 
 namespace fencepost::cli {
 namespace {
@@ -87,25 +88,6 @@ std::string describe(const run::PreflightError& error, const std::string& url) {
   return fmt::format("{} at {}: {}", headline(error.kind), url, error.text);
 }
 
-std::string contradiction(const target::Descriptor& descriptor, const run::PreflightReport& seen) {
-  const auto& size = descriptor.mqtt.capabilities.max_packet_size;
-  if (size && seen.packet_limit && *size != *seen.packet_limit) {
-    return fmt::format(
-        "the descriptor says max_packet_size: {}, and the broker announces {}; remove the line, as "
-        "what is announced counts",
-        *size, *seen.packet_limit);
-  }
-  const std::int64_t offset = seen.clock_offset_ms;
-  if (descriptor.clock_tolerance && std::llabs(offset) > descriptor.clock_tolerance->count()) {
-    return fmt::format(
-        "the descriptor says clock_tolerance: {}ms, and the store's clock is {} ms {} this "
-        "machine's; synchronize the clocks, or allow for more",
-        descriptor.clock_tolerance->count(), std::llabs(offset),
-        offset < 0 ? "behind" : "ahead of");
-  }
-  return {};
-}
-
 endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint,
                                   const run::PreflightReport& seen) {
   endpoint::Capabilities offered = endpoint.capabilities();
@@ -142,7 +124,7 @@ Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
   suite.settings.quota = endpoint.capabilities().quota;
   suite.settings.key_prefix = endpoint.capabilities().key_prefix;
   suite.offered = offered_by(endpoint, *checked);
-  if (std::string wrong = contradiction(descriptor, *checked); !wrong.empty()) {
+  if (std::string wrong = target::contradiction(descriptor, *checked); !wrong.empty()) {
     return fail(NotReady{.reason = std::move(wrong), .hint = {}, .code = run::ExitCode::kUsage});
   }
   const Concurrency at_once = concurrency(jobs, endpoint, checked->round_trip_p50);

@@ -35,10 +35,6 @@ struct EndpointChoice {
 // "no broker at mqtt://host:1883: cannot connect ..."
 [[nodiscard]] std::string describe(const run::PreflightError& error, const std::string& url);
 
-// Where the endpoint is not what its descriptor says, in a sentence; empty when it is.
-[[nodiscard]] std::string contradiction(const target::Descriptor& descriptor,
-                                        const run::PreflightReport& seen);
-
 // What the endpoint offers, with the limit of packets that its broker has announced.
 [[nodiscard]] endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint,
                                                 const run::PreflightReport& seen);

@@ -46,11 +46,6 @@ struct Policy {
   std::vector<Rule> rules;
 };
 
-// `*` stands for any bytes, `?` for one, `[a-c]` and `[!a-c]` for one of a set; anything else for
-// itself. Linear in practice and bounded by pattern x text in the worst case: no exponential
-// backtracking.
-[[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);
-
 class Authorization {
  public:
   // Everybody may do everything.

@@ -1,65 +1,248 @@
-"""Checks what clang-format and clang-tidy do not: who includes whom, line lengths, scripts, words that have no place
-in the repository. Run by ctest and by ci/tidy: python3 tests/style_check.py ROOT"""
+"""Checks what clang-format and clang-tidy do not: who includes whom, types that are defined twice, line lengths, scripts,
+words that have no place in the repository. Run by ctest and by ci/tidy:
 
+    python3 tests/style_check.py [--matrix] ROOT
+
+--matrix prints who includes whom: rows include columns, with the number of #include lines, and the level of each room."""
+
+import argparse
+import collections
 import pathlib
 import re
 import subprocess
 import sys
 
-# Folder -> folders whose headers it may include. A folder may always include itself.
+# Room -> rooms whose headers it may include and whose symbols it may need (tests/link_check.py). A room may always use
+# itself. docs/ARCHITECTURE.md says what each is.
 LAYERS = {
     "base": set(),
     "codec": {"base"},
     "hlc": {"base"},
     "reference_store": {"base", "codec", "hlc"},
+    "reference_store/variants": {"base", "codec", "hlc", "reference_store"},
     "reference_store/faults": {"base", "codec", "hlc", "reference_store"},
-    "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults"},
+    "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults",
+                                      "reference_store/variants"},
     "workload": {"base", "codec", "hlc"},
     "endpoint": {"base", "codec", "reference_store"},
-    "conformance": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint"},
-    "cli": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint", "conformance"},
-    # Nobody includes what only fuzzing needs.
-    "fuzz": {"base", "codec", "hlc", "reference_store", "reference_store/faults", "workload", "endpoint", "conformance"},
+    "conformance/text": {"base"},
+    "conformance/scenario": {"base", "codec", "hlc", "endpoint", "conformance/text"},
+    "conformance/judge": {"base", "codec", "hlc", "reference_store", "conformance/text", "conformance/scenario"},
+    "conformance/page": {"base", "conformance/text", "conformance/scenario"},
 }
-# Third-party headers that only some folders may include.
+# What each of the other rooms of conformance/ uses, beside the floor that all of them stand on.
+FLOOR = {"base", "codec", "hlc", "endpoint", "conformance/text", "conformance/scenario", "conformance/judge"}
+for room, used in {
+    "run": [],
+    "report": ["page", "run"],
+    "target": ["run", "report", "reference_store", "reference_store/faults", "reference_store/variants"],
+    "baseline": ["run", "report"],
+    "matrix": ["page", "report"],
+    "selftest": ["page", "run", "report", "reference_store", "reference_store/faults", "reference_store/variants"],
+    "search": ["run", "workload"],
+    "replay": ["run", "report"],
+    "record": ["run", "search", "workload"],
+}.items():
+    LAYERS["conformance/" + room] = FLOOR | {name if name.startswith(("ref", "work")) else "conformance/" + name
+                                             for name in used}
+# The program, what only tests and what only fuzzing needs: nobody includes them.
+LAYERS["cli"] = set(LAYERS) - {"reference_store/broker_plugin"}
+LAYERS["fuzz"] = set(LAYERS) - {"reference_store/broker_plugin", "cli"}
+LAYERS["conformance/testing"] = FLOOR | {"conformance/run", "reference_store"}
+# Third-party headers that only some rooms may include.
+SUITE = {room for room in LAYERS if room.startswith("conformance/")} | {"cli"}
 RESTRICTED = {
     r"^mqtt/": {"endpoint"},
     r"^mosquitto": {"reference_store/broker_plugin"},
-    r"^yaml-cpp/": {"conformance"},
+    r"^yaml-cpp/": {"conformance/scenario"},
     r"^CLI/": {"cli"},
-    r"^pugixml": {"conformance"},
-    r"^fmt/": {"conformance", "cli"},
-    r"^openssl/": {"conformance"},
+    r"^pugixml": {"conformance/report", "conformance/record"},
+    r"^fmt/": SUITE,
+    r"^openssl/": {"conformance/page"},
+    # JSON is read by the reference store (authorization) and its plugin (traffic log).
+    r"^nlohmann/": {"reference_store", "reference_store/broker_plugin", "cli"} | {
+        "conformance/" + room for room in ("page", "report", "target", "matrix", "selftest", "replay", "record")},
+    r"^rapidcheck": {"conformance/search"},
+    r"^tl/": {"base"},
+    r"^(gtest|gmock|benchmark)/": {"conformance/testing"},
+    r"^hiredis/": {"fuzz"},
 }
-TEST_FILE = re.compile(r"_(test|prop|bench)\.cc$")
+TEST_FILE = re.compile(r"_(test|prop|bench)\.cc$|_(fixture|sample)\.h$")
 MAX_FILE_LINES = 1000
 MAX_LINE = 128
 LEFT_OPEN = re.compile(r"\b(FIXME|XXX|HACK)\b|\bTODO\b(?!\([a-z0-9-]+\))")
 
 
-def folder_of(path):
-    parts = path.as_posix().split("/")
-    if parts[0] == "reference_store" and len(parts) > 2:
+def room_of(path):
+    """The room of a file, given as a path from the root of the repository."""
+    parts = pathlib.PurePath(path).parts
+    if parts[0] in ("reference_store", "conformance") and len(parts) > 2:
         return "/".join(parts[:2])
     return parts[0]
 
 
-def check_includes(path, lines, complaints):
-    folder = folder_of(path)
-    if folder not in LAYERS or TEST_FILE.search(path.name):
-        return
+def is_test(path):
+    return bool(TEST_FILE.search(pathlib.PurePath(path).name)) or room_of(path) == "conformance/testing"
+
+
+def included(lines):
+    """(number, path, is ours) of each #include."""
     for number, line in enumerate(lines, 1):
-        ours = re.match(r'#include "([^"]+)"', line)
+        match = re.match(r'#include (?:"([^"]+)"|<([^>]+)>)', line)
+        if match:
+            yield number, match[1] or match[2], bool(match[1])
+
+
+def check_includes(path, lines, complaints):
+    room = room_of(path)
+    if room not in LAYERS:
+        if room.startswith(("conformance/", "reference_store/")):
+            complaints.append(f"{path}: {room}/ is not in the table of rooms (LAYERS in tests/style_check.py)")
+        return
+    if is_test(path):
+        return
+    for number, target, ours in included(lines):
         if ours:
-            target = folder_of(pathlib.Path(ours.group(1)))
-            if target != folder and target not in LAYERS[folder]:
-                complaints.append(f"{path}:{number}: {folder}/ may not include {target}/")
-            if "/" not in ours.group(1):
+            used = room_of(target)
+            if used != room and used not in LAYERS[room]:
+                complaints.append(f"{path}:{number}: {room}/ may not include {used}/")
+            elif is_test(target):
+                complaints.append(f"{path}:{number}: {target} is for tests")
+            if "/" not in target:
                 complaints.append(f"{path}:{number}: includes are paths from the root of the repository")
-        theirs = re.match(r"#include <([^>]+)>", line)
+            continue
         for pattern, allowed in RESTRICTED.items():
-            if theirs and re.search(pattern, theirs.group(1)) and folder not in allowed:
-                complaints.append(f"{path}:{number}: only {', '.join(sorted(allowed))} may include <{theirs.group(1)}>")
+            if re.search(pattern, target) and room not in allowed:
+                complaints.append(f"{path}:{number}: only {', '.join(sorted(allowed))} may include <{target}>")
+
+
+def check_namespace(path, text, complaints):
+    """A room of the suite has the namespace of its folder."""
+    room = room_of(path)
+    if room != "cli" and not room.startswith("conformance/"):
+        return
+    # `fencepost::testing` would hide GoogleTest's `testing`.
+    wanted = "test" if room == "conformance/testing" else room.split("/")[-1]
+    opened = re.findall(r"^namespace fencepost::(\w+)", text, re.M)
+    if opened and wanted not in opened:
+        complaints.append(f"{path}: {room}/ is namespace fencepost::{wanted}, not {opened[0]}")
+
+
+# What has no braces that count: comments, strings, characters.
+NO_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|
+    R"(?P<d>[^(\s]*)\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|(?<!\w)'(?:\\.|[^'\\\n])+'""", re.S | re.X)
+SCOPE = re.compile(r"""(?P<namespace>\b(?:inline\s+)?namespace(?:\s+(?P<scope>[\w:]+))?\s*\{)
+    |(?P<type>\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^\]]*\]\]\s*)?(?P<name>\w+)
+        \s*(?:final\s*)?(?::(?!:)[^;{]*)?\{)
+    |(?P<open>\{)|(?P<close>\})""", re.X)
+
+
+def defined_types(text):
+    """(qualified name, line) of each type that is defined at the scope of a namespace that has a name."""
+    code = NO_CODE.sub(lambda match: "\n" * match[0].count("\n"), text)
+    scopes = []
+    for match in SCOPE.finditer(code):
+        if match["close"]:
+            if scopes:
+                scopes.pop()
+        elif match["namespace"]:
+            scopes.append(match["scope"] or None)
+        else:
+            if match["type"] and all(scopes):
+                yield "::".join([*scopes, match["name"]]), code.count("\n", 0, match.start()) + 1
+            scopes.append(None)  # of a function, a type, an initializer
+
+
+def check_types(sources, complaints):
+    """No type is defined in two files: they would be one to the linker, whatever is in them."""
+    places = collections.defaultdict(list)
+    for path, text in sources.items():
+        for name, line in defined_types(text):
+            places[name].append(f"{path}:{line}")
+    for name, where in sorted(places.items()):
+        if len(where) > 1 and name.startswith("fencepost"):
+            complaints.append(f"{where[0]}: {name} is defined in {where[1]}, too")
+
+
+def circles(graph):
+    """The strongly connected components of more than one node (Tarjan), each sorted. `graph`: node -> nodes."""
+    index, low, stack, on_stack, found = {}, {}, [], set(), []
+    for root in graph:
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        work = [(root, iter(sorted(graph[root])))]
+        while work:
+            node, rest = work[-1]
+            for used in rest:
+                if used not in index:
+                    index[used] = low[used] = len(index)
+                    stack.append(used)
+                    on_stack.add(used)
+                    work.append((used, iter(sorted(graph.get(used, ())))))
+                    break
+                if used in on_stack:
+                    low[node] = min(low[node], index[used])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    component = []
+                    while True:
+                        component.append(stack.pop())
+                        on_stack.discard(component[-1])
+                        if component[-1] == node:
+                            break
+                    if len(component) > 1:
+                        found.append(sorted(component))
+    return found
+
+
+def check_circles(sources, complaints):
+    files = {str(path): {target for _, target, ours in included(text.splitlines()) if ours}
+             for path, text in sources.items()}
+    for circle in circles(files):
+        complaints.append(f"{circle[0]}: a circle of includes: {', '.join(circle)}")
+    for circle in circles(LAYERS):
+        complaints.append(f"tests/style_check.py: the table of rooms has a circle: {', '.join(circle)}")
+
+
+def include_matrix(sources):
+    """room -> room -> number of #include lines, tests apart."""
+    matrix = collections.defaultdict(collections.Counter)
+    for path, text in sources.items():
+        if room_of(path) in LAYERS and not is_test(path):
+            for _, target, ours in included(text.splitlines()):
+                if ours:
+                    matrix[room_of(path)][room_of(target)] += 1
+    return matrix
+
+
+def matrix_text(matrix):
+    """The matrix, the rooms from the bottom up, with their levels."""
+    rooms = set(matrix).union(*matrix.values())
+    matrix = {room: collections.Counter(matrix.get(room, {})) for room in rooms}
+    levels = {}
+
+    def level(room, above=()):
+        if room in above:
+            return 0  # a circle, of which others complain
+        if room not in levels:
+            levels[room] = 1 + max((level(used, (*above, room)) for used in matrix[room] if used != room), default=0)
+        return levels[room]
+
+    rooms = sorted(rooms, key=lambda room: (level(room), room))
+    wide = max(map(len, rooms))
+    lines = [f"{'level':>5}  {'room':{wide}}  " + " ".join(f"{number:>3}" for number in range(1, len(rooms) + 1))]
+    for number, room in enumerate(rooms, 1):
+        cells = " ".join(f"{matrix[room][used] or '.':>3}" for used in rooms)
+        lines.append(f"{levels[room]:>5}  {room:{wide}}  {cells}  {number}")
+    arrows = sum(1 for room in rooms for used in matrix[room] if used != room)
+    lines.append(f"{len(rooms)} rooms on {max(levels.values())} levels, {arrows} arrows")
+    return "\n".join(lines)
 
 
 def check_lines(path, lines, complaints):
@@ -75,10 +258,12 @@ def check_lines(path, lines, complaints):
             complaints.append(f"{path}:{number}: blanks at the end of the line")
 
 
-def main(root):
+def check(root):
+    """(complaints, number of files, C++ sources by path)"""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=True).stdout
     complaints = []
     checked = 0
+    sources = {}
     for name in listed.decode().split("\0"):
         path = pathlib.Path(name)
         full = pathlib.Path(root) / path
@@ -87,17 +272,33 @@ def main(root):
         if path.parts[0] == "corpus":
             continue
         try:
-            lines = full.read_text(encoding="utf-8").splitlines()
+            text = full.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             complaints.append(f"{path}: not UTF-8")
             continue
+        lines = text.splitlines()
         checked += 1
         if path.suffix in (".cc", ".h"):
+            sources[path] = text
             check_includes(path, lines, complaints)
+            check_namespace(path, text, complaints)
         check_lines(path, lines, complaints)
         script = path.parts[0] in ("ci", ".ci") and path.suffix in ("", ".sh", ".py") and path.name != "Dockerfile"
         if script and full.stat().st_mode & 0o111 == 0:
             complaints.append(f"{path}: scripts are executable")
+    check_types(sources, complaints)
+    check_circles(sources, complaints)
+    return complaints, checked, sources
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--matrix", action="store_true", help="print who includes whom")
+    parser.add_argument("root")
+    arguments = parser.parse_args()
+    complaints, checked, sources = check(arguments.root)
+    if arguments.matrix:
+        print(matrix_text(include_matrix(sources)))
     for complaint in complaints:
         print(complaint)
     print(f"style: {checked} files, {len(complaints)} complaints")
@@ -105,4 +306,4 @@ def main(root):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main())

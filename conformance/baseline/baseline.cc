@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/glob.h"
 #include "conformance/run/signature.h"
-#include "reference_store/authorization.h"
 
 namespace fencepost::baseline {
 namespace {
@@ -221,7 +221,7 @@ bool is_glob(const BaselineEntry& entry) {
 }
 
 bool matches(const BaselineEntry& entry, const std::string& id) {
-  return store::glob_matches(entry.cases, id);
+  return glob_matches(entry.cases, id);
 }
 
 const BaselineEntry* find(const Baseline& baseline, const std::string& id) {

@@ -80,10 +80,10 @@ void run(Sample& sample, endpoint::Endpoint& endpoint, std::atomic<bool>& stop,
          std::size_t stop_after = 1000) {
   std::vector<const scenario::Case*> cases;
   for (const scenario::Case& test_case : sample.library.cases) cases.push_back(&test_case);
-  sample.result =
-      run_suite(endpoint, cases, sample.library.catalogue,
-                {.settings = settings(sample.context.profile), .strict = sample.context.strict},
-                stop, [&](const auto&, std::size_t done, auto) { stop = done >= stop_after; });
+  sample.result = run::run_suite(
+      endpoint, cases, sample.library.catalogue,
+      {.settings = settings(sample.context.profile), .strict = sample.context.strict}, stop,
+      [&](const auto&, std::size_t done, auto) { stop = done >= stop_after; });
 }
 
 // What the sample's cases find in this store.
@@ -144,7 +144,7 @@ TEST(ReportRead, GivesTheBuiltInCasesBackByteForByte) {
     for (const DialectId spoken : codec::kDialects) {
       Sample sample{.library = library};
       sample.context.profile = profile;
-      auto target = open_target({.url = "inproc:"}, spoken);
+      auto target = target::open_target({.url = "inproc:"}, spoken);
       ASSERT_TRUE(target);
       std::atomic<bool> stop{false};
       run(sample, *target->endpoint, stop);

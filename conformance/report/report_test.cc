@@ -447,7 +447,7 @@ TEST(Transcript, MakesOneLineOfAnEntry) {
               Not(HasSubstr("qos")));
   EXPECT_THAT(to_line(make_entry(0us, "a", run::Direction::kReceived, message)),
               HasSubstr(" < GET"));
-  EXPECT_EQ(to_line({.time = 1ms, .client = "a", .summary = "connected"}),
+  EXPECT_EQ(run::to_line({.time = 1ms, .client = "a", .summary = "connected"}),
             "     1.000 ms  a    * connected");
 }
 

@@ -5,9 +5,9 @@
 #include <thread>
 
 #include "base/bytes.h"
+#include "base/glob.h"
 #include "conformance/run/capability.h"
 #include "conformance/run/signature.h"
-#include "reference_store/authorization.h"
 
 namespace fencepost::run {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
 
 bool any_glob(const std::vector<std::string>& globs, const std::string& id) {
   return std::any_of(globs.begin(), globs.end(),
-                     [&](const std::string& glob) { return store::glob_matches(glob, id); });
+                     [&](const std::string& glob) { return glob_matches(glob, id); });
 }
 
 bool intersects(const std::vector<std::string>& a, const std::vector<std::string>& b) {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "base/glob.h"
 #include "conformance/run/preflight.h"
 #include "conformance/selftest/canary.h"
-#include "reference_store/authorization.h"
 
 namespace fencepost::selftest {
 namespace {
@@ -286,7 +286,7 @@ bool can_be_met(const store::Fault& fault, bool over_the_wire) {
 }
 
 bool matches(const std::string& glob, const store::Fault& fault) {
-  return store::glob_matches(glob, fault.id) || store::glob_matches(glob, fault.name);
+  return glob_matches(glob, fault.id) || glob_matches(glob, fault.name);
 }
 
 bool SubjectResult::as_it_should_be() const {

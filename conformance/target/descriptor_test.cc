@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "cli/command_support.h"
+#include "conformance/target/contradiction.h"
 #include "conformance/target/descriptor_fields.h"
 #include "conformance/target/hook.h"
 
@@ -304,30 +304,30 @@ TEST(DescriptorSchema, HasTheKeysOfTheLoader) {
 TEST(Contradiction, IsAnotherPacketSizeThanTheAnnouncedOne) {
   Descriptor descriptor;
   run::PreflightReport seen;
-  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
+  EXPECT_EQ(contradiction(descriptor, seen), "");
   seen.packet_limit = 5'000;
-  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
+  EXPECT_EQ(contradiction(descriptor, seen), "");
   descriptor.mqtt.capabilities.max_packet_size = 5'000;
-  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
+  EXPECT_EQ(contradiction(descriptor, seen), "");
   descriptor.mqtt.capabilities.max_packet_size = 6'000;
-  EXPECT_THAT(cli::contradiction(descriptor, seen),
+  EXPECT_THAT(contradiction(descriptor, seen),
               HasSubstr("says max_packet_size: 6000, and the broker announces 5000"));
   seen.packet_limit.reset();
-  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
+  EXPECT_EQ(contradiction(descriptor, seen), "");
 }
 
 TEST(Contradiction, IsAClockThatIsFartherThanTolerated) {
   Descriptor descriptor;
   run::PreflightReport seen;
   seen.clock_offset_ms = -251;
-  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
+  EXPECT_EQ(contradiction(descriptor, seen), "");
   descriptor.clock_tolerance = 251ms;
-  EXPECT_EQ(cli::contradiction(descriptor, seen), "");
+  EXPECT_EQ(contradiction(descriptor, seen), "");
   descriptor.clock_tolerance = 250ms;
-  EXPECT_THAT(cli::contradiction(descriptor, seen),
+  EXPECT_THAT(contradiction(descriptor, seen),
               HasSubstr("clock_tolerance: 250ms, and the store's clock is 251 ms behind"));
   seen.clock_offset_ms = 251;
-  EXPECT_THAT(cli::contradiction(descriptor, seen), HasSubstr("251 ms ahead of"));
+  EXPECT_THAT(contradiction(descriptor, seen), HasSubstr("251 ms ahead of"));
 }
 
 // --- hooks
