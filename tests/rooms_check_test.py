@@ -60,6 +60,11 @@ class Includes(unittest.TestCase):
         self.assertEqual(complaints_about({path: source(path)}),
                          [f"{path}: conformance/attic/ is not in the table of rooms (LAYERS in tests/style_check.py)"])
 
+    def test_a_room_is_described(self):
+        path = f"{LOWER}/a.h"
+        self.assertEqual(complaints_about({path: source(path), "docs/ARCHITECTURE.md": "| `conformance/run/` | |\n"}),
+                         [f"docs/ARCHITECTURE.md: says nothing of {LOWER}/"])
+
     def test_libraries_are_for_the_rooms_that_need_them(self):
         path = f"{LOWER}/answers.cc"
         found = complaints_about({path: source(path).replace("namespace", "#include <nlohmann/json.hpp>\nnamespace", 1)})

@@ -258,6 +258,14 @@ def check_lines(path, lines, complaints):
             complaints.append(f"{path}:{number}: blanks at the end of the line")
 
 
+def check_rooms_are_described(root, sources, complaints):
+    page = pathlib.Path(root) / "docs/ARCHITECTURE.md"
+    text = page.read_text(encoding="utf-8") if page.is_file() else None
+    for room in sorted({room_of(path) for path in sources} & set(LAYERS)):
+        if text is not None and f"`{room}/`" not in text:
+            complaints.append(f"docs/ARCHITECTURE.md: says nothing of {room}/")
+
+
 def check(root):
     """(complaints, number of files, C++ sources by path)"""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=True).stdout
@@ -288,6 +296,7 @@ def check(root):
             complaints.append(f"{path}: scripts are executable")
     check_types(sources, complaints)
     check_circles(sources, complaints)
+    check_rooms_are_described(root, sources, complaints)
     return complaints, checked, sources
 
 
