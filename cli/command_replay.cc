@@ -19,7 +19,6 @@
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
 #include "conformance/text/printable.h"
-#include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
@@ -396,11 +395,8 @@ bool write_reports(Session& session) {
 
 // The command line that runs a case again, but for its file.
 std::string command_line(const ReplayOptions& options, codec::Profile profile) {
-  std::string out = options.program + " certify";
-  if (!options.endpoint.empty()) {
-    out += " --endpoint " + text::shell_word(endpoint::redacted(options.endpoint));
-  }
-  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
+  std::string out =
+      certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
   if (profile != codec::Profile::kAuto) out += fmt::format(" --profile {}", name(profile));
   return out + " --strict";
 }

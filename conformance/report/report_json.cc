@@ -133,9 +133,11 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
   for (const endpoint::Duration time : result.round_trips) {
     out["round_trips_ms"].push_back(milliseconds(time));
   }
-  out["transcript"] = ordered_json::array();
-  for (const run::TranscriptEntry& entry : result.transcript)
-    out["transcript"].push_back(to_json(entry));
+  if (has_transcript(result, context)) {
+    out["transcript"] = ordered_json::array();
+    for (const run::TranscriptEntry& entry : result.transcript)
+      out["transcript"].push_back(to_json(entry));
+  }
   return out;
 }
 
@@ -198,6 +200,7 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   out["strict"] = context.strict;
   out["selection"] = to_json(context.selection);
   out["shard"] = {{"index", context.selection.shard}, {"of", context.selection.shards}};
+  out["transcripts"] = name(context.transcripts);
   out["command"] = context.command;
   out["started"] = context.started;
   out["duration_ms"] = milliseconds(result.duration);

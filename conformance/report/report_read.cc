@@ -347,6 +347,13 @@ run::Selection read_selection(const Members& root) {
   return out;
 }
 
+Transcripts read_transcripts(const Members& root) {
+  if (!root.has("transcripts")) return Transcripts::kAll;  // as reports once were
+  const auto transcripts = transcripts_named(root.text("transcripts"));
+  if (!transcripts) root.wrong("transcripts", "failures or all");
+  return transcripts.value_or(Transcripts::kAll);
+}
+
 ReportContext read_context(const Members& root) {
   ReportContext out;
   out.endpoint = root.text("endpoint");
@@ -355,6 +362,7 @@ ReportContext read_context(const Members& root) {
   out.profile = profile.value_or(codec::Profile::kAuto);
   out.seed = root.integer<std::uint64_t>("seed");
   out.strict = root.flag("strict");
+  out.transcripts = read_transcripts(root);
   out.command = root.text("command");
   out.started = root.text("started");
   const Members latency = root.object("latency_ms");
@@ -506,9 +514,11 @@ class ReportReader {
       return;
     }
     run::CaseResult result = read_case(entry, *test_case);
-    entry.each("transcript", [&](const json& value, const std::string& where) {
-      result.transcript.push_back(read_entry(Members(value, where, complaint_)));
-    });
+    if (entry.has("transcript")) {  // check() complains where it must be there, or must not
+      entry.each("transcript", [&](const json& value, const std::string& where) {
+        result.transcript.push_back(read_entry(Members(value, where, complaint_)));
+      });
+    }
     note_command(entry, report.context, *test_case);
     report.result.longest_wait = std::max(report.result.longest_wait, test_case->expected_wait());
     report.result.cases.push_back(std::move(result));
@@ -529,6 +539,7 @@ class ReportReader {
   // differ: the run may have been on another machine.
   void check(const json& document, const Report& report) {
     json made = json::parse(to_json(report.result, library_.catalogue, report.context));
+    if (!document.contains("transcripts")) made.erase("transcripts");
     for (std::size_t i = 0; i < made["cases"].size(); ++i) {
       made["cases"][i]["file"] = Members(document["cases"][i], "", complaint_).text("file");
     }

@@ -89,10 +89,26 @@ function caseItem(testCase, report) {
 function fillCase(detail, testCase, report) {
   detail.append(...verdictNodes(testCase, report));
   const columns = el('div', { class: 'columns' }, stepsNode(testCase));
-  if (testCase.transcript.length > 0) {
-    columns.append(el('section', { class: 'talk' }, el('h5', {}, 'Messages'), sequenceNode(testCase)));
-  }
+  const talk = talkNode(testCase, report);
+  if (talk) columns.append(el('section', { class: 'talk' }, el('h5', {}, 'Messages'), talk));
   detail.append(columns, aboutNode(testCase, report));
+}
+
+// What was sent and received; where the report does not have it, how to get it.
+function talkNode(testCase, report) {
+  if (!testCase.transcript) {
+    const option = el('code', {}, '--transcripts all');
+    return el('p', { class: 'hint' }, 'Not kept of cases that passed: run with ', option, ' to have them.');
+  }
+  unpackTranscript(testCase, report.values);
+  return testCase.transcript.length > 0 && sequenceNode(testCase);
+}
+
+// Most transcripts are never looked at: their entries are put together from the values that all share when they are.
+function unpackTranscript(testCase, values) {
+  testCase.transcript = testCase.transcript.map(([names, ...places]) =>
+    Object.fromEntries(values[names].map((name, i) => [name, values[places[i]]])),
+  );
 }
 
 // Why it is not passed: the sentence that was broken, the bytes, how to see it again.

@@ -24,7 +24,11 @@ function start() {
 function readReport() {
   const data = JSON.parse(byId('p_data').textContent);
   const out = { ...data.report, requirements: data.requirements };
-  out.cases.forEach((one, i) => Object.assign(one, { number: i, source: data.sources[data.source_of[i]] }));
+  out.cases.forEach((one, i) => {
+    Object.assign(one, { number: i, source: data.sources[data.source_of[i]] });
+    one.reproduce ??= `${out.command} --run ${one.id}`;
+  });
+  out.values = data.values;
   out.requirements.forEach((rule, i) => Object.assign(rule, { number: i }));
   out.rules = new Map(out.requirements.map((rule) => [rule.id, rule]));
   out.byId = new Map(out.cases.map((one) => [one.id, one]));
