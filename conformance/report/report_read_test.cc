@@ -219,7 +219,7 @@ TEST(ReportRead, TakesAReportThatDoesNotSayWhoseTranscriptsItHas) {
   const Sample sample = run_on_store(reference_store());
   ordered_json old = ordered_json::parse(sample.json());
   old.erase("transcripts");
-  const auto report = read_report(SourceFile{"r.json", old.dump()}, sample.library);
+  const auto report = read_report(scenario::SourceFile{"r.json", old.dump()}, sample.library);
   ASSERT_TRUE(report) << report.error();
   EXPECT_EQ(report->context.transcripts, Transcripts::kAll);
   EXPECT_EQ(to_json(report->result, sample.library.catalogue, report->context), sample.json());
