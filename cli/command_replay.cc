@@ -19,6 +19,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
 #include "conformance/text/printable.h"
+#include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {

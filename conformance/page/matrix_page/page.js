@@ -38,7 +38,9 @@ function coverageOf(rule) {
   return rule.cases.length > 0 ? 'covered' : 'uncovered';
 }
 
-const documentsOf = (rule) => (rule.documents.length > 0 ? rule.documents : ['deployed']);
+function documentsOf(rule) {
+  return rule.documents.length > 0 ? rule.documents : ['deployed'];
+}
 
 function placeOf(id) {
   if (matrix.rules.has(id)) return { name: 'requirements', entry: matrix.rules.get(id) };
