@@ -148,6 +148,21 @@ class ReportTest(unittest.TestCase):
 
         walk(SCHEMA, "")
 
+    def test_messages_of_a_report_have_the_form_that_they_have_everywhere(self):
+        message = json.loads((ROOT / "docs" / "message.schema.json").read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(message)
+        own = {"ms", "client", "direction", "summary", "payload_bytes"}
+        self.assertEqual(set(SCHEMA["$defs"]["entry"]["properties"]) - own, set(message["properties"]))
+        validator = jsonschema.Draft202012Validator(message)
+        checked = 0
+        for case in Run("--endpoint", "inproc:", "--transcripts", "all").json["cases"]:
+            for entry in case["transcript"]:
+                if entry["direction"] == "event":
+                    continue
+                validator.validate({name: value for name, value in entry.items() if name not in own})
+                checked += 1
+        self.assertGreater(checked, 0)
+
     def test_the_schema_refuses_what_is_not_a_report(self):
         good = Run("--endpoint", "inproc:", "--transcripts", "all").json
         changes = [

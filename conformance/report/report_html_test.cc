@@ -315,8 +315,8 @@ json unpacked(const json& data) {
   json out = data["report"];
   for (json& entry : out["cases"]) {
     if (!entry.contains("reproduce")) {
-      entry["reproduce"] = out["command"].get<std::string>() + " --run " +
-                           entry["id"].get<std::string>();
+      entry["reproduce"] =
+          out["command"].get<std::string>() + " --run " + entry["id"].get<std::string>();
     }
     if (!entry.contains("transcript")) continue;
     for (json& message : entry["transcript"]) {
