@@ -39,12 +39,8 @@ bool parse_shard(const std::string& text, run::Selection& selection) {
 
 // The command line that repeats this run, without the selection of cases.
 std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
-  std::string out = options.program + " certify";
-  if (!options.endpoint.empty()) {
-    // Passwords do not go into reports.
-    out += " --endpoint " + text::shell_word(endpoint::redacted(options.endpoint));
-  }
-  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
+  std::string out =
+      certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
   if (!options.scenarios.empty()) out += " --scenarios " + text::shell_word(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.strict) out += " --strict";
@@ -130,7 +126,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .command = command_line(options, seed),
                   .started = utc_now(),
                   .selection = options.selection,
-                  .known_cases = plan.library.cases.size()};
+                  .known_cases = plan.library.cases.size(),
+                  .transcripts = options.trace ? report::Transcripts::kAll : options.transcripts};
   return plan;
 }
 

@@ -13,6 +13,7 @@
 #include "conformance/report/console.h"
 #include "conformance/run/capability.h"
 #include "conformance/scenario/library.h"
+#include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 #include "reference_store/faults/fault.h"
 
@@ -36,9 +37,7 @@ ordered_json to_json(const scenario::Case& test_case, const scenario::Catalogue&
 // The command that runs these scenarios, for a shell.
 std::string certify_command(const std::string& scenarios) {
   if (scenarios.empty()) return "fencepost certify";
-  std::string quoted;
-  for (const char c : scenarios) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "fencepost certify --scenarios '" + quoted + "'";
+  return "fencepost certify --scenarios " + text::shell_word(scenarios);
 }
 
 bool is_catalogue(const scenario::SourceFile& file) {

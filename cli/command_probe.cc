@@ -12,6 +12,7 @@
 #include "conformance/target/probe.h"
 #include "conformance/target/probe_report.h"
 #include "conformance/target/target.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::cli {
 namespace {
@@ -39,7 +40,8 @@ run::ExitCode report(const ProbeOptions& options, const target::Findings& findin
     complain(written.error());
     return run::ExitCode::kInternal;
   }
-  fmt::print("written        {}: fencepost certify --descriptor {}\n", options.out, options.out);
+  fmt::print("written        {}: fencepost certify --descriptor {}\n", options.out,
+             text::shell_word(options.out));
   return run::ExitCode::kConformant;
 }
 

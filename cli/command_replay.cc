@@ -18,20 +18,18 @@
 #include "conformance/run/signature.h"
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
+#include "conformance/text/colour.h"
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
 
-constexpr const char* kRed = "31";
-constexpr const char* kGreen = "32";
-constexpr const char* kYellow = "33";
-constexpr const char* kDim = "2";
+using enum text::Colour;
 
 struct Look {
   std::string_view sign;
-  const char* colour;
+  text::Colour colour;
 };
 Look look_of(replay::Replayed outcome) {
   switch (outcome) {
@@ -269,7 +267,7 @@ void heal_file(const scenario::SourceFile& file, Session& session) {
 class Printer {
  public:
   Printer(Session& session, report::ConsoleOptions look, report::Console& console)
-      : session_(session), look_(look), console_(console) {}
+      : session_(session), look_(look), paint_(look.colour), console_(console) {}
 
   void begin() const {
     if (session_.options.quiet) return;
@@ -277,7 +275,7 @@ class Printer {
     const std::size_t cases = session_.saved.cases.size();
     const std::size_t files = session_.saved.files.size();
     fmt::print("{} {}  endpoint {}  profile {}  {} case{} of {} file{}, {} at once  seed {}{}\n",
-               coloured("1", "fencepost replay"), report::suite_version(), context.endpoint,
+               paint_(kBold, "fencepost replay"), report::suite_version(), context.endpoint,
                name(context.profile), cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
                session_.suite.jobs, context.seed,
                session_.options.runs > 1 ? fmt::format("  {} runs", session_.options.runs) : "");
@@ -285,25 +283,21 @@ class Printer {
   }
 
   void end() {
-    if (look_.live && !session_.options.quiet) fmt::print("\r\033[K");
+    if (look_.live && !session_.options.quiet) fmt::print(text::kEraseLine);
     if (!session_.options.quiet) print_list();
     for (const replay::Replay& replay : session_.run.cases) explain(replay);
     for (const std::string& line : session_.run.healed) fmt::print("healed {}\n", line);
     for (const std::string& line : session_.run.not_healed) fmt::print("not healed {}\n", line);
     for (const std::string& form : session_.run.mixed_forms) {
-      fmt::print("{}\n", coloured(kRed, "the endpoint mixes both forms of " + form));
+      fmt::print("{}\n", paint_(kRed, "the endpoint mixes both forms of " + form));
     }
     if (!session_.context.stopped_because.empty()) {
-      fmt::print("{}\n", coloured(kYellow, session_.context.stopped_because));
+      fmt::print("{}\n", paint_(kYellow, session_.context.stopped_because));
     }
     print_verdict();
   }
 
  private:
-  [[nodiscard]] std::string coloured(const char* code, std::string_view text) const {
-    return look_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
-  }
-
   // Behind the place of a case.
   [[nodiscard]] static std::string remark(const replay::Replay& replay) {
     if (replay.outcome == replay::Replayed::kFlaky) {
@@ -319,9 +313,9 @@ class Printer {
     for (const replay::Replay& replay : session_.run.cases) {
       const Look look = look_of(replay.outcome);
       const scenario::Position& at = replay.test_case->position;
-      fmt::print("  {} {:<13}  {}:{}  {}  {}\n", coloured(look.colour, look.sign),
+      fmt::print("  {} {:<13}  {}:{}  {}  {}\n", paint_(look.colour, look.sign),
                  name(replay.outcome), at.file, at.line, replay.test_case->id,
-                 coloured(kDim, remark(replay)));
+                 paint_(kDim, remark(replay)));
     }
   }
 
@@ -329,7 +323,7 @@ class Printer {
     if (!is_failure(replay.outcome) && replay.outcome != replay::Replayed::kInconclusive) return;
     console_.failure(replay.result, session_.saved.catalogue, context_of(replay));
     if (is_failure(replay.outcome)) {
-      fmt::print("  outcome   {}\n", coloured(kRed, name(replay.outcome)));
+      fmt::print("  outcome   {}\n", paint_(kRed, name(replay.outcome)));
     }
     if (replay.runs > 1) {
       fmt::print("  runs      failed {} times of {}{}\n", replay.failed, replay.runs,
@@ -356,18 +350,19 @@ class Printer {
     fmt::print("\n{}\n", summary(session_.run));
     const run::ExitCode code = exit_code(session_.run);
     if (code == run::ExitCode::kConformant) {
-      fmt::print("{}\n", coloured(kGreen, "nothing of this fails"));
+      fmt::print("{}\n", paint_(kGreen, "nothing of this fails"));
     } else if (code == run::ExitCode::kInconclusive) {
-      fmt::print("{}\n", coloured(kYellow, "no failure, but not everything could be decided"));
+      fmt::print("{}\n", paint_(kYellow, "no failure, but not everything could be decided"));
     } else if (code == run::ExitCode::kUsage) {
       fmt::print("{}\n",
-                 coloured(kRed, "not everything was run: files that cannot be loaded, see above"));
+                 paint_(kRed, "not everything was run: files that cannot be loaded, see above"));
     }
     std::fflush(stdout);
   }
 
   Session& session_;
   report::ConsoleOptions look_;
+  text::Paint paint_;
   report::Console& console_;
 };
 
@@ -396,11 +391,8 @@ bool write_reports(Session& session) {
 
 // The command line that runs a case again, but for its file.
 std::string command_line(const ReplayOptions& options, codec::Profile profile) {
-  std::string out = options.program + " certify";
-  if (!options.endpoint.empty()) {
-    out += " --endpoint " + text::shell_word(endpoint::redacted(options.endpoint));
-  }
-  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
+  std::string out =
+      certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
   if (profile != codec::Profile::kAuto) out += fmt::format(" --profile {}", name(profile));
   return out + " --strict";
 }

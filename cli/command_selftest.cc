@@ -17,6 +17,7 @@
 #include "conformance/selftest/selftest_text.h"
 #include "conformance/target/descriptor.h"
 #include "conformance/target/target.h"
+#include "conformance/text/colour.h"
 
 namespace fencepost::cli {
 namespace {
@@ -82,10 +83,10 @@ run::ExitCode selftest(const SelftestCommand& command) {
   const selftest::SelftestResult result =
       run_selftest(library->cases, library->catalogue, opener(command.endpoint), options,
                    stop_flag(), [&](std::size_t done, std::size_t total, const std::string& what) {
-                     if (live) fmt::print("\r\033[K  {}/{} {}", done, total, what);
+                     if (live) fmt::print("{}  {}/{} {}", text::kEraseLine, done, total, what);
                      if (live) std::fflush(stdout);
                    });
-  if (live) fmt::print("\r\033[K");
+  if (live) fmt::print(text::kEraseLine);
   fmt::print("{}", selftest_text(result));
   for (const auto& [path, render] : {std::pair{&command.json, &selftest::selftest_json},
                                      std::pair{&command.html, &selftest::selftest_html}}) {

@@ -18,6 +18,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/scenario_loader.h"
 #include "conformance/target/conditions_options.h"
+#include "conformance/text/printable.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/socket.h"
 #include "reference_store/authorization.h"
@@ -88,8 +89,8 @@ class Recording {
     if (made.descriptor() >= 0) return out;
     complain(errno == EEXIST
                  ? fmt::format("{0} is there already: make a scenario of it with `fencepost record "
-                               "--from {0} --out FILE`, or remove it",
-                               out.log_path())
+                               "--from {1} --out FILE`, or remove it",
+                               out.log_path(), text::shell_word(out.log_path()))
                  : fmt::format("cannot write to {}: {}", out.log_path(),
                                std::generic_category().message(errno)));
     return std::nullopt;

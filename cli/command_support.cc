@@ -16,6 +16,8 @@
 
 #include "conformance/scenario/library.h"
 #include "conformance/target/contradiction.h"
+#include "conformance/text/printable.h"
+#include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
@@ -144,6 +146,14 @@ void stop_on_signals() {
 }
 
 const std::atomic<bool>& stop_flag() { return stop_requested; }
+
+std::string certify_command(const std::string& program, const EndpointChoice& choice) {
+  std::string out = text::shell_word(program) + " certify";
+  // Passwords do not go into reports.
+  if (!choice.url.empty()) out += " --endpoint " + text::shell_word(endpoint::redacted(choice.url));
+  if (!choice.descriptor.empty()) out += " --descriptor " + text::shell_word(choice.descriptor);
+  return out;
+}
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);

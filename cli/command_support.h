@@ -65,6 +65,10 @@ struct NotReady {
                                                              std::size_t jobs,
                                                              run::SuiteOptions& suite);
 
+// The command that certifies that endpoint, each word as a shell takes it, without password:
+// `'/my tools/fencepost' certify --endpoint embedded`. `program`: as it was called.
+[[nodiscard]] std::string certify_command(const std::string& program, const EndpointChoice& choice);
+
 // SIGINT and SIGTERM set the flag from now on; the second one ends the program at once.
 void stop_on_signals();
 [[nodiscard]] const std::atomic<bool>& stop_flag();

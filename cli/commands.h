@@ -26,6 +26,7 @@ struct CertifyOptions {
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
   report::ReportFiles reports{};
+  report::Transcripts transcripts = report::Transcripts::kFailures;  // in reports; all with `trace`
   baseline::BaselineOptions baseline{};
   bool trace = false;
   bool quiet = false;

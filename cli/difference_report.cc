@@ -18,7 +18,6 @@
 #include "conformance/scenario/recorded.h"
 #include "conformance/search/trace_scenario.h"
 #include "conformance/text/printable.h"
-#include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
@@ -36,11 +35,8 @@ double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1
 // The command that runs a saved scenario again.
 std::string command_line(const Reproduce& options, const std::string& profile,
                          const std::string& file) {
-  std::string out = options.program + " certify";
-  if (!options.endpoint.empty()) {
-    out += " --endpoint " + text::shell_word(endpoint::redacted(options.endpoint));
-  }
-  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
+  std::string out =
+      certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
   if (profile != "auto") out += " --profile " + profile;
   return out + " --scenarios " + text::shell_word(file);
 }

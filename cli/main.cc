@@ -67,6 +67,13 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
   add_reports(*command, options.reports);
+  command
+      ->add_option_function<std::string>(
+          "--transcripts",
+          [&](const std::string& word) { options.transcripts = *report::transcripts_named(word); },
+          "Whose messages the JSON and HTML reports have: those of failures (default: of "
+          "all cases that did not pass) or of all cases")
+      ->check(CLI::IsMember({"failures", "all"}));
   CLI::Option* baseline = command->add_option(
       "--baseline", options.baseline.file,
       "Known failures (docs/BASELINES.md): they fail the run only if they change, pass or expire");
@@ -77,8 +84,9 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       ->needs(baseline);
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
-  command->add_flag("--trace", options.trace,
-                    "Print all packets of a failed case, not just the last ones");
+  command->add_flag(
+      "--trace", options.trace,
+      "Print all packets of a failed case, not just the last ones; --transcripts all");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->add_flag("--no-github", options.no_github,
                     "No annotations, step summary, outputs and masks where GITHUB_ACTIONS=true");

@@ -7,8 +7,26 @@ import shutil
 import unittest
 
 from selenium import webdriver
+from selenium.common.exceptions import JavascriptException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+
+HANG = 120  # seconds after which a page counts as hung
+
+# The driver's load event is not enough: it may be that of the page before. The page marks the moment when it is drawn; an
+# observer is told of the mark whether it was made before or comes later. False in any other page.
+WHEN_DRAWN = """
+const [page, done] = arguments;
+const drawn = (list, observer) => {
+  if (list.getEntriesByName('p_ready').length === 0) return;
+  observer.disconnect();
+  done(true);
+};
+if (location.href.split('#')[0] === page) new PerformanceObserver(drawn).observe({type: 'mark', buffered: true});
+else done(false);
+"""
 
 
 def start_browser(folder):
@@ -33,6 +51,7 @@ class PageTest(unittest.TestCase):
                 raise RuntimeError(f"{program} is missing: install chromium and chromium-driver, or run ci/setup")
         cls.browser = start_browser(folder)
         cls.addClassCleanup(cls.browser.quit)
+        cls.browser.set_script_timeout(HANG)
         cls.browser.get("about:blank")
         cls.browser.get_log("performance")  # the browser's own first page
 
@@ -56,9 +75,13 @@ class PageTest(unittest.TestCase):
     def media(self, media="", scheme="light"):
         self.cdp("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def open_file(self, file, place=""):
+    def open_file(self, file, place="", scripts=True):
+        """Returns when the page is drawn; without `scripts`, when it is loaded."""
         self.browser.get("about:blank")  # so that a place in the page that is open is gone to like in a new one
         self.browser.get(file.as_uri() + place)
+        if scripts:
+            WebDriverWait(self.browser, HANG, ignored_exceptions=[JavascriptException]).until(
+                lambda browser: browser.execute_async_script(WHEN_DRAWN, file.as_uri()))
 
     def run_script(self, script, *arguments):
         return self.browser.execute_script(script, *arguments)

@@ -7,6 +7,7 @@ Starts brokers on free loopback ports and ends only the processes that it has st
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -135,7 +136,8 @@ class CliTest(unittest.TestCase):
         return process, port
 
     def certify(self, *arguments, **options):
-        return run("certify", "--json", self.report, "--junit", self.junit, *SLOW, *arguments, **options)
+        return run("certify", "--json", self.report, "--transcripts", "all", "--junit", self.junit, *SLOW, *arguments,
+                   **options)
 
     def load_report(self):
         return json.loads(self.report.read_text())
@@ -433,6 +435,38 @@ class Scenarios(CliTest):
         command = result.stdout.split("reproduce ")[1].splitlines()[0]
         again = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=HANG)
         self.assertEqual(1, again.returncode)
+
+    def test_a_command_that_reproduces_works_in_a_shell_wherever_it_is_printed(self):
+        """The program, the descriptor and the cases are in folders whose names a shell would take apart."""
+        folder = self.folder / "it's a folder; $HOME=`pwd` & more"
+        folder.mkdir()
+        program, scenarios, descriptor = folder / "fence post", folder / "cases", folder / "end point.yaml"
+        program.symlink_to(FENCEPOST)
+        scenarios.mkdir()
+        (scenarios / "a case.yaml").write_text(
+            "area: x\ncases:\n  - id: x.y\n    title: T\n    requirements: [SET-OK-1]\n    steps:\n"
+            "      - set: {key: k, value: v}\n        expect: missing\n")
+        descriptor.write_text("url: inproc:\n")
+        files = {kind: folder / f"report {kind}" for kind in ("json", "junit", "html", "sarif")}
+        options = [word for kind, file in files.items() for word in (f"--{kind}", file)]
+        done = subprocess.run([program, "certify", "--descriptor", descriptor, "--scenarios", scenarios, *options],
+                              capture_output=True, text=True, timeout=HANG, check=False,
+                              env=dict(os.environ, GITHUB_ACTIONS="true"))
+        self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+        command = json.loads(files["json"].read_text())["cases"][0]["reproduce"]
+        again = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=HANG, check=False)
+        self.assertEqual(1, again.returncode, again.stdout + again.stderr)
+        self.assertIn("FAILED x.y", again.stdout)
+
+        self.assertIn(f"reproduce {command}\n", done.stdout)
+        annotation = next(line for line in done.stdout.splitlines() if line.startswith("::error"))
+        self.assertIn(f"reproduce: {command}", annotation.replace("%0A", "\n").replace("%25", "%"))
+        failure = ElementTree.parse(files["junit"]).find(".//failure").text
+        self.assertIn(f"reproduce: {command}\n", failure)
+        sarif = json.loads(files["sarif"].read_text())["runs"][0]["results"][0]["message"]["text"]
+        self.assertIn(f"Reproduce: {command}", sarif)
+        page = re.search(r'id="p_data">(.*?)</script>', files["html"].read_text(), re.S).group(1)
+        self.assertEqual(f'{json.loads(page)["report"]["command"]} --run x.y', command)
 
     def test_explain_and_list(self):
         self.assertIn("checked by", run("explain", "SET-OK-1").stdout)

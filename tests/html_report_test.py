@@ -28,6 +28,7 @@ except ImportError:
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve()
 HANG = 120  # seconds after which a run counts as hung
+MAX_CLEAN_PAGE = 3_000_000  # bytes of the page of a run in which every built-in case passed or was skipped
 
 # A case for each verdict that a store in process can have, and bytes that break out of whatever does not hold them.
 SCENARIOS = r"""
@@ -131,7 +132,7 @@ class Report:
             files.mkdir()
             for number, text in enumerate([scenarios] if isinstance(scenarios, str) else scenarios):
                 (files / f"{number}.yaml").write_text(text, encoding="utf-8")
-            command += ["--scenarios", files]
+            command += ["--scenarios", files, "--transcripts", "all"]
         done = subprocess.run(command + list(arguments), capture_output=True, timeout=HANG, check=False)
         self.code = done.returncode
         if not json_file.exists():
@@ -176,8 +177,8 @@ class HtmlReportTest(PageTest):
 
     # --- a reader's hands and eyes ---
 
-    def open(self, page, place=""):
-        self.open_file(page.html if isinstance(page, Report) else page, place)
+    def open(self, page, place="", scripts=True):
+        self.open_file(page.html if isinstance(page, Report) else page, place, scripts)
 
     def shown(self, kind="case"):
         """The ids of the rows that can be seen."""
@@ -660,7 +661,7 @@ class HtmlReportTest(PageTest):
 
     def test_without_scripts_it_tells_what_did_not_pass(self):
         self.cdp("Emulation.setScriptExecutionDisabled", value=True)
-        self.open(self.sample)
+        self.open(self.sample, scripts=False)
         text = self.cdp("Page.captureSnapshot")["data"]
         self.assertIn("NOT conformant", text)
         nodes = self.cdp("DOM.getDocument", depth=-1)["root"]
@@ -676,15 +677,29 @@ class HtmlReportTest(PageTest):
 
     # --- size ---
 
+    def drawn_after(self):
+        """Milliseconds from asking for the page that is open until it was drawn."""
+        return self.run_script("return performance.getEntriesByName('p_ready')[0].startTime")
+
+    def test_a_clean_run_of_the_built_in_cases_is_small_and_opens_at_once(self):
+        self.assertLess(self.built_in.html.stat().st_size, MAX_CLEAN_PAGE)
+        self.open(self.built_in)
+        print(f"{len(self.built_in.cases)} cases ({self.built_in.html.stat().st_size / 1e6:.2f} MB): "
+              f"drawn after {self.drawn_after():.0f} ms")
+
+    def test_messages_that_were_not_kept_are_said_to_be(self):
+        passed, skipped = (next(name for name, case in self.built_in.cases.items() if case["verdict"] == verdict)
+                           for verdict in ("passed", "skipped"))
+        for name, said in ((passed, ["Not kept of cases that passed: run with --transcripts all to have them."]), (skipped, [])):
+            self.open(self.built_in, "#" + name)
+            self.assertEqual(self.text_within(name, ".talk .hint"), said)
+
     def test_a_thousand_cases(self):
         report = Report(self.folder, "thousand", "--endpoint", "inproc:",
                         scenarios=[hundred_cases(first) for first in range(0, 1000, 100)])
         self.open(report)
-        opened, loaded = self.run_script(
-            "return [performance.getEntriesByName('p_ready')[0].startTime, performance.timing.loadEventEnd -"
-            " performance.timing.navigationStart]")
         size = report.html.stat().st_size / 1e6
-        print(f"1,000 cases ({size:.1f} MB): drawn after {opened:.0f} ms, loaded after {loaded} ms")
+        print(f"1,000 cases ({size:.1f} MB): drawn after {self.drawn_after():.0f} ms")
         self.assertEqual(len(self.shown()), 1000)
         self.assertEqual(len(self.all(".sequence")), 1, "details are made when they are opened")
         self.assertEqual(len(self.opened()), 1)

@@ -19,6 +19,7 @@ import jsonschema
 ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
 FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve()
 SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
+MAX_CLEAN_REPORT = 2_000_000  # bytes of a run in which every built-in case passed: to be mailed
 HANG = 120  # seconds after which a run counts as hung
 
 # One case for each verdict that a store in process can have, and every kind of byte on the wire.
@@ -147,8 +148,23 @@ class ReportTest(unittest.TestCase):
 
         walk(SCHEMA, "")
 
+    def test_messages_of_a_report_have_the_form_that_they_have_everywhere(self):
+        message = json.loads((ROOT / "docs" / "message.schema.json").read_text(encoding="utf-8"))
+        jsonschema.Draft202012Validator.check_schema(message)
+        own = {"ms", "client", "direction", "summary", "payload_bytes"}
+        self.assertEqual(set(SCHEMA["$defs"]["entry"]["properties"]) - own, set(message["properties"]))
+        validator = jsonschema.Draft202012Validator(message)
+        checked = 0
+        for case in Run("--endpoint", "inproc:", "--transcripts", "all").json["cases"]:
+            for entry in case["transcript"]:
+                if entry["direction"] == "event":
+                    continue
+                validator.validate({name: value for name, value in entry.items() if name not in own})
+                checked += 1
+        self.assertGreater(checked, 0)
+
     def test_the_schema_refuses_what_is_not_a_report(self):
-        good = Run("--endpoint", "inproc:").json
+        good = Run("--endpoint", "inproc:", "--transcripts", "all").json
         changes = [
             lambda report: report.pop("seed"),
             lambda report: report.update(extra=1),
@@ -162,6 +178,8 @@ class ReportTest(unittest.TestCase):
             lambda report: report["cases"][0].update(line=0),
             lambda report: report["cases"][2]["failure"].update(signature="two\nlines"),
             lambda report: report["cases"][0].pop("transcript"),
+            lambda report: report.update(transcripts="failures"),
+            lambda report: report.update(transcripts="some"),
             lambda report: report["cases"][0]["transcript"][0].update(topic="of an event"),
             lambda report: report["cases"][0]["transcript"][1].pop("payload"),
             lambda report: report["cases"][0]["transcript"][1].update(correlation_data="0a"),
@@ -174,10 +192,27 @@ class ReportTest(unittest.TestCase):
             change(report)
             self.assertFalse(validator.is_valid(report), f"change {number}")
 
+    def test_messages_of_passed_cases_are_there_when_asked_for(self):
+        with_transcript = {}
+        for options in ([], ["--transcripts", "failures"], ["--transcripts", "all"], ["--trace"]):
+            run = Run("--endpoint", "inproc:", *options)
+            self.check(run)
+            with_transcript[" ".join(options)] = [case["id"] for case in run.json["cases"] if case.get("transcript")]
+        failures, every = ["expects-other-bytes", "came-too-late"], [
+            "refuses-existing-key", "binary", "expects-other-bytes", "came-too-late"]
+        self.assertEqual(with_transcript, {
+            "": failures, "--transcripts failures": failures, "--transcripts all": every, "--trace": every})
+
+    def test_a_report_of_before_there_was_a_choice(self):
+        report = Run("--endpoint", "inproc:", "--transcripts", "all").json
+        del report["transcripts"]
+        jsonschema.Draft202012Validator(SCHEMA).validate(report)
+
     def test_a_run_of_the_built_in_cases(self):
         run = Run("--endpoint", "inproc:", scenarios="")
         self.check(run)
         self.assertGreater(len(run.json["cases"]), 0)
+        self.assertLess(len(run.json_text), MAX_CLEAN_REPORT)
 
     def test_every_verdict(self):
         run = Run("--endpoint", "inproc:", "--seed", "18446744073709551615")
@@ -190,7 +225,7 @@ class ReportTest(unittest.TestCase):
             "came-too-late": "inconclusive", "needs-connections": "skipped"})
 
     def test_bytes_survive(self):
-        run = Run("--endpoint", "inproc:", "--run", "expects-other-bytes", "--run", "binary")
+        run = Run("--endpoint", "inproc:", "--run", "expects-other-bytes", "--run", "binary", "--transcripts", "all")
         self.check(run)
         case = next(case for case in run.json["cases"] if case["id"] == "expects-other-bytes")
         shown = "$12\\r\\n\\x00\\x01\\x7f\\x80\\xff\\r\\n]]><&\\r\\n"

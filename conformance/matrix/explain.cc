@@ -9,13 +9,13 @@
 
 #include "base/bytes.h"
 #include "codec/dialect.h"
+#include "conformance/text/colour.h"
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::matrix {
 namespace {
 
-constexpr const char* kBold = "1";
-constexpr const char* kDim = "2";
+using enum text::Colour;
 constexpr std::size_t kLabelWidth = 13;  // of the words on the left
 constexpr std::size_t kFormWidth = 12;   // of the name of a dialect
 constexpr std::size_t kIndent = 2;
@@ -46,10 +46,10 @@ std::string_view document_name(std::string_view id) {
 // Writes labels on the left and wrapped text on the right.
 class Page {
  public:
-  explicit Page(const ExplainOptions& options) : options_(options) {}
+  explicit Page(const ExplainOptions& options) : options_(options), paint_(options.colour) {}
 
   void title(const std::string& id, const std::string& rest) {
-    out_ += coloured(kBold, id) + "  " + rest + "\n\n";
+    out_ += paint_(kBold, id) + "  " + rest + "\n\n";
   }
   void paragraph(std::string_view text) { text_at(kIndent, text, ""); }
 
@@ -68,7 +68,7 @@ class Page {
   }
 
   void line(std::string_view text = "") { out_ += std::string(text) + "\n"; }
-  void dim(std::string_view text) { out_ += coloured(kDim, std::string(text)) + "\n"; }
+  void dim(std::string_view text) { out_ += paint_(kDim, std::string(text)) + "\n"; }
   [[nodiscard]] std::string take() { return std::move(out_); }
 
  private:
@@ -76,11 +76,8 @@ class Page {
     out_ += left.empty() ? std::string(indent, ' ') : left;
     out_ += text::wrap(text, {.width = options_.width, .indent = indent, .first = indent}) + "\n";
   }
-  [[nodiscard]] std::string coloured(const char* code, const std::string& text) const {
-    return options_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
-  }
-
   const ExplainOptions& options_;
+  text::Paint paint_;
   std::string out_;
 };
 

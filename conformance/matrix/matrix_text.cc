@@ -1,29 +1,27 @@
 // The matrix as a table for a terminal.
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "conformance/matrix/matrix_formats.h"
 #include "conformance/report/report.h"
+#include "conformance/text/colour.h"
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::matrix {
 namespace {
 
-constexpr const char* kRed = "31";
-constexpr const char* kGreen = "32";
-constexpr const char* kYellow = "33";
-constexpr const char* kBold = "1";
-constexpr const char* kDim = "2";
+using enum text::Colour;
 
 class Writer {
  public:
   Writer(const Matrix& matrix, const MatrixTextOptions& options)
-      : matrix_(matrix), options_(options) {}
+      : matrix_(matrix), options_(options), paint_(options.colour) {}
 
   std::string write() {
-    line(coloured(kBold, fmt::format("fencepost matrix {}", report::suite_version())));
+    line(paint_(kBold, fmt::format("fencepost matrix {}", report::suite_version())));
     if (matrix_.run) write_run(*matrix_.run);
     write_sections();
     write_areas();
@@ -38,16 +36,13 @@ class Writer {
  private:
   void line(const std::string& text) { out_ += text + "\n"; }
 
-  [[nodiscard]] std::string coloured(const char* code, const std::string& text) const {
-    return options_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
-  }
+  void heading(const std::string& text) { line("\n" + paint_(kBold, text)); }
 
-  void heading(const std::string& text) { line("\n" + coloured(kBold, text)); }
-
-  // `text`, wrapped, with `label` before it, in colour when there is a `code`.
-  void item(const std::string& label, std::string_view text, const char* code = nullptr) {
+  // `text`, wrapped, with `label` before it, in `colour` when there is one.
+  void item(const std::string& label, std::string_view text,
+            std::optional<text::Colour> colour = std::nullopt) {
     constexpr std::size_t kIndent = 4;
-    out_ += code == nullptr ? label : coloured(code, label);
+    out_ += colour ? paint_(*colour, label) : label;
     line(text::wrap(text,
                     {.width = options_.width, .indent = kIndent, .first = text::columns(label)}));
   }
@@ -83,7 +78,7 @@ class Writer {
                                            text::padded(shortened(section.title), title_width()),
                                            totals.requirements, totals.testable, totals.covered,
                                            totals.untestable, totals.open, totals.cases);
-      line(totals.covered < totals.testable ? coloured(kRed, text) : text);
+      line(totals.covered < totals.testable ? paint_(kRed, text) : text);
     }
   }
 
@@ -109,7 +104,7 @@ class Writer {
          requirement.text);
     if (!row.testable()) item("    untestable: ", requirement.untestable);
     if (row.finding) item("    the run: ", finding_text(*row.finding));
-    for (const scenario::Case* test_case : row.cases) line(coloured(kDim, "    " + test_case->id));
+    for (const scenario::Case* test_case : row.cases) line(paint_(kDim, "    " + test_case->id));
   }
 
   static std::string finding_text(const RowFinding& finding) {
@@ -178,15 +173,16 @@ class Writer {
                      matrix_.cases_without_requirement.size()));
     const std::size_t musts = matrix_.gaps(scenario::Level::kMust).size();
     if (musts > 0) {
-      line(coloured(kRed, fmt::format("incomplete: {} testable must{} without a case", musts,
-                                      musts == 1 ? " is" : "s are")));
+      line(paint_(kRed, fmt::format("incomplete: {} testable must{} without a case", musts,
+                                    musts == 1 ? " is" : "s are")));
     } else {
-      line(coloured(kGreen, "complete: every testable must has a case"));
+      line(paint_(kGreen, "complete: every testable must has a case"));
     }
   }
 
   const Matrix& matrix_;
   const MatrixTextOptions& options_;
+  text::Paint paint_;
   std::string out_;
 };
 

@@ -1,5 +1,5 @@
 // The sources of the page of `fencepost matrix`, built into the program: matrix_page/ as it is in
-// the repository.
+// the repository, and the parts of report_page/ that it shares.
 #pragma once
 
 #include <vector>

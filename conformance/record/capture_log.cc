@@ -1,57 +1,34 @@
 #include "conformance/record/capture_log.h"
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "codec/base16.h"
+#include "base/json_reader.h"
+#include "codec/message_json.h"
 
 namespace fencepost::record {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 // The clock of the store is that of the log and an offset, both read to the millisecond.
 constexpr std::int64_t kClockDoubtMs = 3;
 
-std::string bytes_of(const Json& json) {
-  const auto bytes = codec::base16_decode(json.get<std::string>());
-  if (!bytes) throw Json::other_error::create(0, "not Base16", nullptr);
-  return *bytes;
+std::chrono::microseconds time_of(const JsonMembers& line) {
+  return std::chrono::microseconds{line.integer<std::int64_t>("time_us")};
 }
 
-codec::Message message_of(const Json& json) {
-  codec::Message out;
-  out.topic = json.at("topic").get<std::string>();
-  out.payload = bytes_of(json.at("payload"));
-  out.qos = json.value("qos", 1);
-  out.retain = json.value("retain", false);
-  const auto text = [&](const char* name, std::optional<std::string>& member) {
-    if (json.contains(name)) member = json.at(name).get<std::string>();
-  };
-  text("response_topic", out.response_topic);
-  text("content_type", out.content_type);
-  if (json.contains("correlation_data")) out.correlation_data = bytes_of(json["correlation_data"]);
-  if (json.contains("payload_format")) out.payload_format = json["payload_format"];
-  if (json.contains("expiry_seconds")) out.expiry_seconds = json["expiry_seconds"];
-  if (json.contains("user_properties")) {
-    for (const Json& pair : json["user_properties"]) {
-      out.user_properties.emplace_back(pair.at(0).get<std::string>(),
-                                       pair.at(1).get<std::string>());
-    }
-  }
-  return out;
-}
-
-CapturedMessage captured_message(const Json& json, CaptureDirection direction) {
+CapturedMessage captured_message(const JsonMembers& line, CaptureDirection direction) {
   return {.direction = direction,
-          .client_id = json.at("client").get<std::string>(),
+          .client_id = line.text("client"),
           .client_known = true,
-          .time = std::chrono::microseconds{json.at("time_us").get<std::int64_t>()},
-          .message = message_of(json.at("message"))};
+          .time = time_of(line),
+          .message = codec::message_of(line.object("message"))};
 }
 
 }  // namespace
@@ -65,32 +42,39 @@ CaptureLog::CaptureLog() {
 }
 
 std::optional<std::string> CaptureLog::add_line(std::string_view line) {
-  try {
-    const Json json = Json::parse(line);
-    const auto event = json.at("event").get<std::string>();
-    if (event == "start") {
-      if (json.at("version") != kVersion) return "a log of another version";
-      const auto offset = json.at("clock_offset_ms").get<std::int64_t>();
-      capture_.clock = judge::ClockBounds{offset - kClockDoubtMs, offset + kClockDoubtMs};
-      // Another store: what the first one held is gone.
-      if (++starts_ > 1)
-        return "the log has more than one store in it: record each to its own file";
-    } else if (event == "request" || event == "delivery") {
-      capture_.events.emplace_back(captured_message(
-          json, event == "request" ? CaptureDirection::kToStore : CaptureDirection::kToClient));
-    } else if (event == "disconnect") {
-      capture_.events.emplace_back(CapturedConnection{
-          .client_id = json.at("client").get<std::string>(),
-          .time = std::chrono::microseconds{json.at("time_us").get<std::int64_t>()},
-          .begins = false,
-          .by_store = json.value("by_store", false)});
-    } else {
-      return "an unknown event: " + event;
-    }
-  } catch (const Json::exception& error) {
-    return std::string("not a line of such a log: ") + error.what();
+  const Json json = Json::parse(line, nullptr, false);
+  if (json.is_discarded()) return "not a line of such a log: it is no JSON";
+  JsonComplaint complaint;
+  const JsonMembers members(json, "", complaint);
+  const std::string event = json.is_object() ? members.text("event") : "";
+  std::optional<CapturedEvent> captured;
+  if (event == "start") {
+    if (members.integer<int>("version") != kVersion) return "a log of another version";
+    add_start(
+        members.integer<std::int64_t>("clock_offset_ms", std::numeric_limits<std::int64_t>::min()));
+    // Another store: what the first one held is gone.
+    if (starts_ > 1) return "the log has more than one store in it: record each to its own file";
+  } else if (event == "request") {
+    captured = captured_message(members, CaptureDirection::kToStore);
+  } else if (event == "delivery") {
+    captured = captured_message(members, CaptureDirection::kToClient);
+  } else if (event == "disconnect") {
+    captured = CapturedConnection{.client_id = members.text("client"),
+                                  .time = time_of(members),
+                                  .begins = false,
+                                  .by_store = members.flag_if_there("by_store")};
+  } else if (!complaint.any()) {
+    return "an unknown event: " + event;
   }
+  if (complaint.any()) return "not a line of such a log: " + complaint.text();
+  if (captured) capture_.events.push_back(std::move(*captured));
   return std::nullopt;
+}
+
+void CaptureLog::add_start(std::int64_t clock_offset_ms) {
+  capture_.clock =
+      judge::ClockBounds{clock_offset_ms - kClockDoubtMs, clock_offset_ms + kClockDoubtMs};
+  ++starts_;
 }
 
 Result<Capture, std::string> read_capture_log(std::string_view content) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ class CaptureLog {
   [[nodiscard]] const Capture& capture() const { return capture_; }
 
  private:
+  void add_start(std::int64_t clock_offset_ms);
+
   Capture capture_;
   std::size_t starts_ = 0;
 };

@@ -305,10 +305,10 @@ TEST(CaptureTimeline, AnExpiryIsNotTakenForALaterRemoval) {
 }
 
 TEST(CaptureLog, ReadsWhatThePluginWrites) {
-  const std::string start = R"({"event":"start","time_us":1,"version":1,"clock_offset_ms":-1000})";
+  const std::string start = R"({"event":"start","time_us":1,"version":2,"clock_offset_ms":-1000})";
   const std::string request =
-      R"({"event":"request","time_us":2,"client":"c","message":{"topic":"t","payload":"00FF",)"
-      R"("qos":2,"correlation_data":"","user_properties":[["a","b"],["a","c"]]}})";
+      R"({"event":"request","time_us":2,"client":"c","message":{"topic":"t","payload":"\\x00\\xff",)"
+      R"("qos":2,"retain":false,"correlation_data":"","user_properties":[["a","b"],["a","c"]]}})";
   const auto capture = read_capture_log(start + "\n" + request + "\n" + R"({"event":"requ)");
   ASSERT_TRUE(capture.has_value()) << capture.error();
   ASSERT_THAT(capture->events, SizeIs(1));
@@ -320,13 +320,25 @@ TEST(CaptureLog, ReadsWhatThePluginWrites) {
   EXPECT_LT(capture->clock->high_ms, 0);
 }
 
-TEST(CaptureLog, SaysWhichLineIsWrong) {
-  for (const std::string wrong : {"", "{", "[]", R"({"event":"dance","time_us":1})",
-                                  R"({"event":"request","time_us":1,"client":"c","message":{)"
-                                  R"("topic":"t","payload":"0"}})"}) {
+TEST(CaptureLog, SaysWhichLineIsWrongAndWhere) {
+  const std::string message = R"({"topic":"t","payload":"","qos":1,"retain":false})";
+  const std::pair<std::string, std::string> rows[] = {
+      {"", "it is no JSON"},
+      {"{", "it is no JSON"},
+      {"[]", "/: must be an object, not an array"},
+      {R"({"event":"dance","time_us":1})", "an unknown event: dance"},
+      {R"({"event":"start","version":1,"clock_offset_ms":0})", "a log of another version"},
+      {R"({"event":"start","version":2})", "/: has no member \"clock_offset_ms\""},
+      {R"({"event":"request","time_us":1,"client":"c"})", "/: has no member \"message\""},
+      {R"({"event":"request","time_us":1,"client":"c","message":)" + message + "}",
+       "/message: has no member \"user_properties\""},
+      {R"({"event":"disconnect","time_us":"1","client":"c"})",
+       "/time_us: must be a whole number from 0 on, not \"1\""}};
+  for (const auto& [wrong, why] : rows) {
     const auto capture = read_capture_log(wrong + "\n");
     ASSERT_FALSE(capture.has_value()) << wrong;
     EXPECT_THAT(capture.error(), HasSubstr("line 1: ")) << wrong;
+    EXPECT_THAT(capture.error(), HasSubstr(why)) << wrong;
   }
 }
 

@@ -9,15 +9,12 @@
 #include <fmt/format.h>
 
 #include "conformance/run/signature.h"
+#include "conformance/text/colour.h"
 
 namespace fencepost::report {
 namespace {
 
-constexpr const char* kRed = "31";
-constexpr const char* kGreen = "32";
-constexpr const char* kYellow = "33";
-constexpr const char* kBold = "1";
-constexpr const char* kDim = "2";
+using enum text::Colour;
 constexpr std::size_t kLastPackets = 8;
 
 double milliseconds(std::chrono::microseconds time) {
@@ -43,7 +40,7 @@ std::string_view sign(run::Verdict verdict) {
   return " ";
 }
 
-const char* colour_of(const run::CaseResult& result, bool warning) {
+text::Colour colour_of(const run::CaseResult& result, bool warning) {
   if (result.verdict == run::Verdict::kPassed) return kGreen;
   if (result.verdict == run::Verdict::kFailed && !warning) return kRed;
   return result.verdict == run::Verdict::kSkipped ? kDim : kYellow;
@@ -96,17 +93,13 @@ ConsoleOptions console_options(std::FILE* stream) {
   return options;
 }
 
-std::string Console::coloured(const char* code, const std::string& text) const {
-  return options_.colour ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
-}
-
 void Console::line(const std::string& text) {
   fmt::print(stream_, "{}\n", text);
   std::fflush(stream_);
 }
 
 void Console::clear_line() {
-  if (options_.live) fmt::print(stream_, "\r\033[K");
+  if (options_.live) fmt::print(stream_, text::kEraseLine);
 }
 
 void Console::begin(const ReportContext& context, const scenario::Catalogue& catalogue,
@@ -115,7 +108,7 @@ void Console::begin(const ReportContext& context, const scenario::Catalogue& cat
   strict_ = context.strict;
   if (options_.quiet || options_.progress_only) return;
   line(fmt::format("{} {}  endpoint {}  profile {}  {} cases, {} at once  seed {}",
-                   coloured(kBold, "fencepost certify"), suite_version(), context.endpoint,
+                   paint_(kBold, "fencepost certify"), suite_version(), context.endpoint,
                    name(context.profile), cases, jobs, context.seed));
   line(fmt::format(
       "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
@@ -139,10 +132,10 @@ void Console::progress(const run::CaseResult& result, std::size_t done, std::siz
   if (!options_.live || options_.quiet) return;
   clear_line();
   std::string counts;
-  if (failed_ > 0) counts += ", " + coloured(kRed, fmt::format("{} failed", failed_));
-  if (warnings_ > 0) counts += ", " + coloured(kYellow, fmt::format("{} warnings", warnings_));
+  if (failed_ > 0) counts += ", " + paint_(kRed, fmt::format("{} failed", failed_));
+  if (warnings_ > 0) counts += ", " + paint_(kYellow, fmt::format("{} warnings", warnings_));
   fmt::print(stream_, "  {}/{} done{}  {}", done, total, counts,
-             coloured(kDim, result.test_case->id));
+             paint_(kDim, result.test_case->id));
   std::fflush(stream_);
 }
 
@@ -170,7 +163,7 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
   }
   for (const std::string& area : order) {
     line("");
-    line(coloured(kBold, area));
+    line(paint_(kBold, area));
     for (const run::CaseResult* entry : areas[area]) {
       const bool warning =
           entry->verdict == run::Verdict::kFailed && is_warning(*entry, catalogue, strict);
@@ -180,8 +173,8 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
               : fmt::format("{:.1f} ms", milliseconds(entry->duration));
       line(fmt::format(
           "  {} {:<{}} {:>11}  {}",
-          coloured(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
-          entry->test_case->id, width, duration, coloured(kDim, remark(*entry))));
+          paint_(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
+          entry->test_case->id, width, duration, paint_(kDim, remark(*entry))));
     }
   }
 }
@@ -193,8 +186,8 @@ void Console::failure(const run::CaseResult& result, const scenario::Catalogue& 
       result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, context.strict);
   line("");
   line(fmt::format("{} {}  {}",
-                   coloured(colour_of(result, warning), std::string(headline(result, warning))),
-                   coloured(kBold, test_case.id), test_case.title));
+                   paint_(colour_of(result, warning), std::string(headline(result, warning))),
+                   paint_(kBold, test_case.id), test_case.title));
   if (const scenario::Requirement* requirement = catalogue.find(result.requirement)) {
     line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level),
                      requirement->text));
@@ -206,8 +199,8 @@ void Console::failure(const run::CaseResult& result, const scenario::Catalogue& 
   } else {
     line(fmt::format("  case      {}:{}", test_case.position.file, test_case.position.line));
   }
-  if (!result.expected.empty()) line("  expected  " + coloured(kGreen, result.expected));
-  if (!result.actual.empty()) line("  actual    " + coloured(kRed, result.actual));
+  if (!result.expected.empty()) line("  expected  " + paint_(kGreen, result.expected));
+  if (!result.actual.empty()) line("  actual    " + paint_(kRed, result.actual));
   if (!result.signature.empty()) line("  signature " + run::quoted_signature(result.signature));
   // Nothing that was sent explains a pass.
   const std::size_t shown = result.unexpected_pass ? 0
@@ -224,8 +217,8 @@ void Console::print_summary(const run::SuiteResult& result, const ReportContext&
   const run::Summary& summary = result.summary;
   line("");
   std::string counts = fmt::format("{} cases: {} passed", result.cases.size(), summary.passed);
-  const auto add = [&](std::size_t number, const char* what, const char* code) {
-    if (number > 0) counts += ", " + coloured(code, fmt::format("{} {}", number, what));
+  const auto add = [&](std::size_t number, const char* what, text::Colour colour) {
+    if (number > 0) counts += ", " + paint_(colour, fmt::format("{} {}", number, what));
   };
   add(summary.failed, "failed", kRed);
   add(summary.expected_failures, "expected failures", kYellow);
@@ -246,9 +239,9 @@ void Console::print_summary(const run::SuiteResult& result, const ReportContext&
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));
   for (const std::string& note : result.baseline_notes) line("baseline: " + note);
-  if (!result.baseline_complaints.empty()) line(coloured(kRed, "the baseline is out of date:"));
+  if (!result.baseline_complaints.empty()) line(paint_(kRed, "the baseline is out of date:"));
   for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);
-  if (!context.stopped_because.empty()) line(coloured(kRed, context.stopped_because));
+  if (!context.stopped_because.empty()) line(paint_(kRed, context.stopped_because));
   print_verdict(result);
 }
 
@@ -257,22 +250,22 @@ void Console::print_verdict(const run::SuiteResult& result) {
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
       if (summary.expected_failures > 0) {
-        line(coloured(kYellow, "conformant, except for the known failures of the baseline"));
+        line(paint_(kYellow, "conformant, except for the known failures of the baseline"));
       } else if (summary.warnings > 0) {
-        line(coloured(kGreen, "conformant, with warnings: see above"));
+        line(paint_(kGreen, "conformant, with warnings: see above"));
       } else {
-        line(coloured(kGreen, "conformant: every case that ran passed"));
+        line(paint_(kGreen, "conformant: every case that ran passed"));
       }
       break;
     case run::ExitCode::kFailed:
-      line(coloured(kRed, summary.failed > 0 ? "NOT conformant"
-                                             : "no new failure, but the baseline is out of date"));
+      line(paint_(kRed, summary.failed > 0 ? "NOT conformant"
+                                           : "no new failure, but the baseline is out of date"));
       break;
     case run::ExitCode::kInconclusive:
-      line(coloured(kYellow, "no failure, but not everything could be decided"));
+      line(paint_(kYellow, "no failure, but not everything could be decided"));
       break;
     default:
-      line(coloured(kYellow, "no verdict"));
+      line(paint_(kYellow, "no verdict"));
       break;
   }
 }

@@ -7,6 +7,7 @@
 #include "conformance/report/report.h"
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
+#include "conformance/text/colour.h"
 
 namespace fencepost::report {
 
@@ -23,7 +24,8 @@ struct ConsoleOptions {
 
 class Console {
  public:
-  Console(std::FILE* stream, ConsoleOptions options) : stream_(stream), options_(options) {}
+  Console(std::FILE* stream, ConsoleOptions options)
+      : stream_(stream), options_(options), paint_(options.colour) {}
 
   // `catalogue` must outlive the calls of progress(): it tells failures from warnings.
   void begin(const ReportContext& context, const scenario::Catalogue& catalogue, std::size_t cases,
@@ -42,11 +44,11 @@ class Console {
                   bool strict);
   void print_summary(const run::SuiteResult& result, const ReportContext& context);
   void print_verdict(const run::SuiteResult& result);
-  [[nodiscard]] std::string coloured(const char* code, const std::string& text) const;
   void line(const std::string& text);
 
   std::FILE* stream_;
   ConsoleOptions options_;
+  text::Paint paint_;
   const scenario::Catalogue* catalogue_ = nullptr;
   bool strict_ = false;
   std::size_t failed_ = 0;

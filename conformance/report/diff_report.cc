@@ -8,15 +8,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "conformance/text/colour.h"
+
 namespace fencepost::report {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* kRed = "31";
-constexpr const char* kGreen = "32";
-constexpr const char* kYellow = "33";
-constexpr const char* kBold = "1";
+using enum text::Colour;
 constexpr std::size_t kMaxNamedCases = 5;  // of many that are alike
 
 double milliseconds(endpoint::Duration time) { return static_cast<double>(time.count()) / 1000.0; }
@@ -40,7 +39,7 @@ std::string ids(const std::vector<const scenario::Case*>& cases) {
 class Text {
  public:
   Text(const Comparison& found, const DiffSubject& subject, bool colour)
-      : found_(found), subject_(subject), colour_(colour) {}
+      : found_(found), subject_(subject), paint_(colour) {}
 
   std::string all() {
     sides();
@@ -51,21 +50,18 @@ class Text {
     not_compared();
     latency();
     add("");
-    const char* code = found_.differs()                                  ? kRed
-                       : exit_code(found_) == run::ExitCode::kConformant ? kGreen
-                                                                         : kYellow;
-    add(coloured(code, diff_verdict(found_)));
+    const text::Colour colour = found_.differs()                                  ? kRed
+                                : exit_code(found_) == run::ExitCode::kConformant ? kGreen
+                                                                                  : kYellow;
+    add(paint_(colour, diff_verdict(found_)));
     return std::move(text_);
   }
 
  private:
   void add(const std::string& line) { text_ += line + "\n"; }
-  [[nodiscard]] std::string coloured(const char* code, const std::string& text) const {
-    return colour_ ? fmt::format("\033[{}m{}\033[0m", code, text) : text;
-  }
   void headline(const std::string& text) {
     add("");
-    add(coloured(kBold, text));
+    add(paint_(kBold, text));
   }
 
   void side(const char* letter, const std::string& label, const Report& report) {
@@ -74,22 +70,22 @@ class Text {
                     name(context.profile), observed_dialect(report.result),
                     report.result.cases.size(), context.started));
     if (!context.stopped_because.empty()) {
-      add("     " + coloured(kRed, context.stopped_because));
+      add("     " + paint_(kRed, context.stopped_because));
     }
   }
 
   void sides() {
-    add(fmt::format("{} {}", coloured(kBold, "fencepost diff"), suite_version()));
+    add(fmt::format("{} {}", paint_(kBold, "fencepost diff"), suite_version()));
     side("A", subject_.name_a, subject_.a);
     side("B", subject_.name_b, subject_.b);
     for (const std::string& condition : found_.conditions) {
-      add(coloured(kYellow, "  not the same conditions: " + condition));
+      add(paint_(kYellow, "  not the same conditions: " + condition));
     }
   }
 
   [[nodiscard]] std::string word(const run::CaseResult& result, const Report& report) const {
     const std::string text(verdict_word(result, subject_.catalogue, report.context.strict));
-    return coloured(passes(result) ? kGreen : kRed, text);
+    return paint_(passes(result) ? kGreen : kRed, text);
   }
 
   // What is known of a failure; `indent` stands before each line.
@@ -174,7 +170,7 @@ class Text {
 
   const Comparison& found_;
   const DiffSubject& subject_;
-  bool colour_;
+  text::Paint paint_;
   std::string text_;
 };
 

@@ -135,6 +135,7 @@ class Merger {
                              .exit_code = static_cast<int>(exit_code(report.result)),
                              .stopped_because = own.stopped_because});
     context.started = std::min(context.started, own.started);
+    if (own.transcripts == Transcripts::kFailures) context.transcripts = Transcripts::kFailures;
     run::PreflightReport& preflight = context.preflight;
     preflight.round_trip_p50 = std::max(preflight.round_trip_p50, own.preflight.round_trip_p50);
     preflight.round_trip_p99 = std::max(preflight.round_trip_p99, own.preflight.round_trip_p99);

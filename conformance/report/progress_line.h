@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/text/colour.h"
+
 namespace fencepost::report {
 
 class ProgressLine {
@@ -20,11 +22,11 @@ class ProgressLine {
   void show(std::chrono::milliseconds elapsed, const Describe& describe) {
     if (quiet_ || elapsed < due_) return;
     due_ = elapsed + (live_ ? std::chrono::milliseconds{1'000} : kInterval);
-    fmt::print("{}  {}{}", live_ ? "\r\033[K" : "", describe(), live_ ? "" : "\n");
+    fmt::print("{}  {}{}", live_ ? text::kEraseLine : "", describe(), live_ ? "" : "\n");
     std::fflush(stdout);
   }
   void clear() const {
-    if (live_ && !quiet_) fmt::print("\r\033[K");
+    if (live_ && !quiet_) fmt::print(text::kEraseLine);
   }
 
  private:

@@ -7,6 +7,21 @@ std::string reproduce_command(const ReportContext& context, const scenario::Case
   return (own == context.commands.end() ? context.command : own->second) + " --run " + test_case.id;
 }
 
+std::string_view name(Transcripts transcripts) {
+  return transcripts == Transcripts::kAll ? "all" : "failures";
+}
+
+std::optional<Transcripts> transcripts_named(std::string_view word) {
+  for (const Transcripts transcripts : {Transcripts::kFailures, Transcripts::kAll}) {
+    if (word == name(transcripts)) return transcripts;
+  }
+  return std::nullopt;
+}
+
+bool has_transcript(const run::CaseResult& result, const ReportContext& context) {
+  return context.transcripts == Transcripts::kAll || result.verdict != run::Verdict::kPassed;
+}
+
 const char* suite_version() { return FENCEPOST_VERSION; }
 
 }  // namespace fencepost::report

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "conformance/run/preflight.h"
@@ -24,6 +25,17 @@ struct ReportPart {
   int exit_code = 0;  // of that run
   std::string stopped_because{};
 };
+
+// Of which cases a report has the messages. They are nine tenths of a report that has them all.
+enum class Transcripts {
+  kFailures,  // those that did not pass
+  kAll,
+};
+
+// "failures" or "all".
+[[nodiscard]] std::string_view name(Transcripts transcripts);
+// The inverse; nothing for any other word.
+[[nodiscard]] std::optional<Transcripts> transcripts_named(std::string_view word);
 
 // What a report says beyond the results.
 struct ReportContext {
@@ -45,7 +57,11 @@ struct ReportContext {
   std::map<std::string, std::string> commands{};
   // How many cases there were to select from: fewer results are a part of a run. 0: unknown.
   std::size_t known_cases = 0;
+  Transcripts transcripts = Transcripts::kAll;
 };
+
+// Does the report have the messages of this case?
+[[nodiscard]] bool has_transcript(const run::CaseResult& result, const ReportContext& context);
 
 // The command that runs one case again.
 [[nodiscard]] std::string reproduce_command(const ReportContext& context,

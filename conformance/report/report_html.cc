@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -305,11 +306,59 @@ ordered_json requirement_document(const scenario::Requirement& requirement) {
           {"outcomes", requirement.outcomes}};
 }
 
+// JSON values that stand in many places of a document, each kept once.
+class SharedValues {
+ public:
+  // The value's place in the list.
+  std::size_t place_of(const ordered_json& value) {
+    const auto [known, fresh] = places_.emplace(
+        value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), list_.size());
+    if (fresh) list_.push_back(value);
+    return known->second;
+  }
+  [[nodiscard]] ordered_json take() { return std::move(list_); }
+
+ private:
+  std::unordered_map<std::string, std::size_t> places_;  // by the value's text
+  ordered_json list_ = ordered_json::array();
+};
+
+// A transcript as places of values: an entry is that of the list of its members' names, then that
+// of each member. Topics, summaries and names are the same over and over, and a reply has the
+// correlation data of its request.
+ordered_json packed(const ordered_json& transcript, SharedValues& values) {
+  ordered_json out = ordered_json::array();
+  for (const ordered_json& entry : transcript) {
+    ordered_json names = ordered_json::array();
+    ordered_json places = ordered_json::array({0});
+    for (const auto& [name, value] : entry.items()) {
+      names.push_back(name);
+      places.push_back(values.place_of(value));
+    }
+    places[0] = values.place_of(names);
+    out.push_back(std::move(places));
+  }
+  return out;
+}
+
+// The report as the page has it: without what it can put together itself.
+ordered_json page_report(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                         const ReportContext& context, SharedValues& values) {
+  ordered_json out = report_document(result, catalogue, context);
+  for (ordered_json& entry : out["cases"]) {
+    if (entry.contains("transcript")) entry["transcript"] = packed(entry["transcript"], values);
+    if (!context.commands.contains(entry["id"])) entry.erase("reproduce");
+  }
+  return out;
+}
+
 // What the page's scripts read.
 std::string page_data(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                       const ReportContext& context) {
   ordered_json data;
-  data["report"] = report_document(result, catalogue, context);
+  SharedValues values;
+  data["report"] = page_report(result, catalogue, context, values);
+  data["values"] = values.take();
   data["requirements"] = ordered_json::array();
   for (const scenario::Requirement& requirement : catalogue.all()) {
     data["requirements"].push_back(requirement_document(requirement));

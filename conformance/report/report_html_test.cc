@@ -310,10 +310,65 @@ TEST(HtmlReport, TellsWithoutJavaScriptWhatDidNotPass) {
               HasSubstr("Nothing did not pass."));
 }
 
+// The report in the data of a page, as the page's scripts put it together.
+json unpacked(const json& data) {
+  json out = data["report"];
+  for (json& entry : out["cases"]) {
+    if (!entry.contains("reproduce")) {
+      entry["reproduce"] =
+          out["command"].get<std::string>() + " --run " + entry["id"].get<std::string>();
+    }
+    if (!entry.contains("transcript")) continue;
+    for (json& message : entry["transcript"]) {
+      json members;
+      const json& names = data["values"][message[0].get<std::size_t>()];
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        members[names[i].get<std::string>()] = data["values"][message[i + 1].get<std::size_t>()];
+      }
+      message = std::move(members);
+    }
+  }
+  return out;
+}
+
+// Two messages that have much in common.
+std::vector<run::TranscriptEntry> exchange() {
+  codec::Message request;
+  request.topic = "topic-of-the-request";
+  request.payload = "asked";
+  request.correlation_data = "same";
+  codec::Message reply = request;
+  reply.payload = "answered";
+  reply.content_type = "text";
+  return {run::make_entry(Duration{1}, "a", run::Direction::kSent, request),
+          run::make_entry(Duration{2}, "a", run::Direction::kReceived, reply),
+          {.time = Duration{3}, .client = "a", .summary = "disconnected"}};
+}
+
+TEST(HtmlReport, HasEveryMessageAndSharedValuesOnce) {
+  Sample run({run::Verdict::kPassed, run::Verdict::kFailed});
+  for (run::CaseResult& entry : run.result.cases) entry.transcript = exchange();
+  ReportContext given = context();
+  given.commands["t.case-2"] = "another command";
+  const std::string island = island_of(run.page(given));
+  EXPECT_EQ(unpacked(json::parse(island)), json::parse(to_json(run.result, catalogue(), given)));
+  EXPECT_EQ(count(island, "topic-of-the-request"), 1U);
+}
+
+TEST(HtmlReport, LeavesTranscriptsOfPassedCasesOutOnlyWhereTheReportDoes) {
+  Sample run({run::Verdict::kPassed, run::Verdict::kFailed});
+  for (run::CaseResult& entry : run.result.cases) entry.transcript = exchange();
+  ReportContext given = context();
+  given.transcripts = Transcripts::kFailures;
+  const json cases = unpacked(json::parse(island_of(run.page(given))))["cases"];
+  EXPECT_FALSE(cases[0].contains("transcript"));
+  EXPECT_THAT(cases[1]["transcript"], SizeIs(3));
+}
+
 TEST(HtmlReport, HoldsTheReportTheRulesAndTheLinesOfEachCase) {
   const Sample run({run::Verdict::kPassed, run::Verdict::kFailed});
   const json data = json::parse(island_of(run.page()));
-  EXPECT_EQ(data["report"], json::parse(to_json(run.result, catalogue(), context())));
+  EXPECT_EQ(unpacked(data), json::parse(to_json(run.result, catalogue(), context())));
   ASSERT_THAT(data["sources"], SizeIs(2));
   EXPECT_EQ(data["sources"][1], run.cases[1].source);
   EXPECT_EQ(data["source_of"], (nlohmann::json{0, 1}));

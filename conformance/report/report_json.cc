@@ -1,7 +1,6 @@
 #include "conformance/report/report_json.h"
 
-#include "base/bytes.h"
-#include "codec/base16.h"
+#include "codec/message_json.h"
 
 namespace fencepost::report {
 namespace {
@@ -24,10 +23,6 @@ std::string_view name(run::Direction direction) {
   return "event";
 }
 
-// In full: a reader gets the bytes back.
-std::string escape_all(const std::string& bytes) { return escape(bytes, bytes.size()); }
-
-// Everything a peer may have sent is escaped: JSON strings must be UTF-8, and payloads need not be.
 ordered_json to_json(const run::TranscriptEntry& entry) {
   ordered_json out;
   out["ms"] = milliseconds(entry.time);
@@ -35,24 +30,8 @@ ordered_json to_json(const run::TranscriptEntry& entry) {
   out["direction"] = name(entry.direction);
   out["summary"] = entry.summary;
   if (entry.direction == run::Direction::kEvent) return out;
-  const codec::Message& message = entry.message;
-  out["topic"] = escape_all(message.topic);
-  out["payload"] = escape(message.payload, run::kMaxTranscriptPayload);
+  out.update(codec::to_json(entry.message));
   out["payload_bytes"] = entry.payload_bytes;
-  out["qos"] = message.qos;
-  out["retain"] = message.retain;
-  if (message.duplicate) out["duplicate"] = true;
-  if (message.response_topic) out["response_topic"] = escape_all(*message.response_topic);
-  if (message.correlation_data)
-    out["correlation_data"] = codec::base16_encode(*message.correlation_data);
-  if (message.content_type) out["content_type"] = escape_all(*message.content_type);
-  if (message.payload_format) out["payload_format"] = *message.payload_format;
-  if (message.expiry_seconds) out["expiry_seconds"] = *message.expiry_seconds;
-  ordered_json properties = ordered_json::array();
-  for (const auto& [key, value] : message.user_properties) {
-    properties.push_back(ordered_json::array({escape_all(key), escape_all(value)}));
-  }
-  out["user_properties"] = std::move(properties);
   return out;
 }
 
@@ -143,9 +122,11 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
   for (const endpoint::Duration time : result.round_trips) {
     out["round_trips_ms"].push_back(milliseconds(time));
   }
-  out["transcript"] = ordered_json::array();
-  for (const run::TranscriptEntry& entry : result.transcript)
-    out["transcript"].push_back(to_json(entry));
+  if (has_transcript(result, context)) {
+    out["transcript"] = ordered_json::array();
+    for (const run::TranscriptEntry& entry : result.transcript)
+      out["transcript"].push_back(to_json(entry));
+  }
   return out;
 }
 
@@ -208,6 +189,7 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   out["strict"] = context.strict;
   out["selection"] = to_json(context.selection);
   out["shard"] = {{"index", context.selection.shard}, {"of", context.selection.shards}};
+  out["transcripts"] = name(context.transcripts);
   out["command"] = context.command;
   out["started"] = context.started;
   out["duration_ms"] = milliseconds(result.duration);

@@ -23,6 +23,8 @@ using codec::Verb;
 using nlohmann::ordered_json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 ReportContext context() {
@@ -200,6 +202,27 @@ TEST(ReportRead, KeepsEachMessageOfATranscript) {
     EXPECT_EQ(entry.time, transcript[i].time);
     EXPECT_EQ(entry.payload_bytes, transcript[i].payload_bytes);
   }
+}
+
+TEST(ReportRead, TakesReportsWithAllTranscriptsAndWithThoseOfFailures) {
+  Sample sample = run_on_store(reference_store());
+  sample.context.transcripts = Transcripts::kFailures;
+  const Report report = expect_the_same(sample);
+  EXPECT_EQ(report.context.transcripts, Transcripts::kFailures);
+  EXPECT_THAT(report.result.cases[0].transcript, IsEmpty());  // passed
+  EXPECT_EQ(report.result.cases[2].transcript.size(), sample.result.cases[2].transcript.size());
+  EXPECT_THAT(report.result.cases[2].transcript, Not(IsEmpty()));
+}
+
+// As reports were before there was a choice.
+TEST(ReportRead, TakesAReportThatDoesNotSayWhoseTranscriptsItHas) {
+  const Sample sample = run_on_store(reference_store());
+  ordered_json old = ordered_json::parse(sample.json());
+  old.erase("transcripts");
+  const auto report = read_report(scenario::SourceFile{"r.json", old.dump()}, sample.library);
+  ASSERT_TRUE(report) << report.error();
+  EXPECT_EQ(report->context.transcripts, Transcripts::kAll);
+  EXPECT_EQ(to_json(report->result, sample.library.catalogue, report->context), sample.json());
 }
 
 TEST(ReportRead, KeepsHowARunEnded) {
@@ -384,6 +407,7 @@ TEST(ReportReadError, NamesThePlaceOfAWrongTypeOrWord) {
       {"/endpoint", 7, "/endpoint: must be a string, not 7"},
       {"/strict", "yes", R"(/strict: must be true or false, not "yes")"},
       {"/profile", "both", R"(/profile: must be auto, documented or deployed, not "both")"},
+      {"/transcripts", "some", R"(/transcripts: must be failures or all, not "some")"},
       {"/profile", nullptr, R"(/: has no member "profile")"},
       {"/duration_ms", -1, "/duration_ms: must be a number of milliseconds, not -1"},
       {"/duration_ms", 1e200, "/duration_ms: must be a number of milliseconds, not 1e+200"},
@@ -414,6 +438,7 @@ TEST(ReportReadError, NamesThePlaceOfAWrongTypeOrWord) {
 
 TEST(ReportReadError, RefusesAReportThatContradictsItselfOrTheCases) {
   expect_errors({
+      {"/transcripts", "failures", "/cases/0/transcript: must not be there: "},
       {"/extra", 1, "/extra: must not be there: "},
       {"/summary/passed", 5, "/summary/passed: is 5, and 3 is right: "},
       {"/exit_code", 0, "/exit_code: is 0, and 1 is right: "},

@@ -302,7 +302,7 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "open_points_observed": {"R-MAY-1": ["a", "b"]},
     "seed": 7, "strict": false,
     "selection": {"run": [], "skip": [], "tags": [], "requirements": []},
-    "shard": {"index": 1, "of": 1}, "command": "fencepost certify --seed 7",
+    "shard": {"index": 1, "of": 1}, "transcripts": "all", "command": "fencepost certify --seed 7",
     "started": "2026-01-01T00:00:00Z", "duration_ms": 12.0,
     "latency_ms": {"round_trips": 3, "p50": 2.0, "p99": 3.0, "unloaded_p50": 1.0,
                    "unloaded_p99": 2.0},
@@ -388,6 +388,19 @@ TEST(JsonReport, TellsEveryMessageInFull) {
   EXPECT_EQ(
       transcript[2],
       json::parse(R"({"ms": 3.0, "client": "a", "direction": "event", "summary": "connected"})"));
+}
+
+TEST(JsonReport, HasTheMessagesOfWhatDidNotPassAlwaysAndOfTheRestWhenAsked) {
+  ReportContext failures = context();
+  failures.transcripts = Transcripts::kFailures;
+  const json out = report(every_verdict(), failures);
+  EXPECT_EQ(out["transcripts"], "failures");
+  for (const json& entry : out["cases"]) {
+    EXPECT_EQ(entry.contains("transcript"), entry["verdict"] != "passed") << entry["id"];
+  }
+  for (const json& entry : report(every_verdict())["cases"]) {
+    EXPECT_TRUE(entry.contains("transcript")) << entry["id"];
+  }
 }
 
 TEST(JsonReport, SurvivesAnyBytes) {

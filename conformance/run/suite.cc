@@ -12,7 +12,6 @@
 #include "conformance/run/signature.h"
 #include "conformance/run/time_limits.h"
 #include "conformance/scenario/moves_clock.h"
-#include "reference_store/authorization.h"
 
 namespace fencepost::run {
 namespace {

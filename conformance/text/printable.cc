@@ -66,8 +66,11 @@ std::string shortened(std::string_view text, std::size_t most) {
 }
 
 std::string shell_word(std::string_view text) {
-  constexpr std::string_view kSpecial = " '\"$*?[]&;()<>|\\~#`!{}\t\n";
-  if (!text.empty() && text.find_first_of(kSpecial) == std::string_view::npos) {
+  // What no shell gives a meaning to, wherever it stands. `=` is none of it: a command may begin
+  // with assignments.
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
     return std::string(text);
   }
   std::string out = "'";

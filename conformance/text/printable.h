@@ -24,7 +24,8 @@ namespace fencepost::text {
 // in an ellipsis. `most` is at least 3.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 
-// As one word of a shell's command line.
+// As one word of a shell's command line: plain words as they are, others in single quotes. A NUL,
+// which no argument can hold, is kept.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
 // The text with *** in the place of each secret; empty secrets are none.

@@ -48,6 +48,9 @@ TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
   EXPECT_EQ(shell_word(""), "''");
   EXPECT_EQ(shell_word("set.*"), "'set.*'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word("/a b/c"), "'/a b/c'");
+  EXPECT_EQ(shell_word("A=b"), "'A=b'");
+  EXPECT_EQ(shell_word("\xc3\xa9\n"), "'\xc3\xa9\n'");
 }
 
 TEST(WithoutSecrets, HasStarsInTheirPlace) {

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "codec/base16.h"
+#include "codec/message_json.h"
 
 namespace fencepost::broker_plugin {
 namespace {
@@ -18,29 +18,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::chrono::microseconds;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr mode_t kOwnerOnly = 0600;  // it holds what clients store
 
 Json event(std::string_view name, microseconds time) {
   return {{"event", name}, {"time_us", time.count()}};
-}
-
-Json json_of(const codec::Message& message) {
-  Json out = {{"topic", message.topic},
-              {"payload", codec::base16_encode(message.payload)},
-              {"qos", message.qos}};
-  if (message.retain) out["retain"] = true;
-  if (message.response_topic) out["response_topic"] = *message.response_topic;
-  if (message.correlation_data) {
-    out["correlation_data"] = codec::base16_encode(*message.correlation_data);
-  }
-  if (message.content_type) out["content_type"] = *message.content_type;
-  if (message.payload_format) out["payload_format"] = *message.payload_format;
-  if (message.expiry_seconds) out["expiry_seconds"] = *message.expiry_seconds;
-  for (const auto& [name, value] : message.user_properties) {
-    out["user_properties"].push_back({name, value});
-  }
-  return out;
 }
 
 std::string line_of(const Json& json) {
@@ -51,7 +33,7 @@ std::string message_line(std::string_view name, microseconds time, const std::st
                          const codec::Message& message) {
   Json json = event(name, time);
   json["client"] = client_id;
-  json["message"] = json_of(message);
+  json["message"] = codec::to_json(message);
   return line_of(json);
 }
 

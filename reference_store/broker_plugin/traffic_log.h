@@ -1,12 +1,12 @@
 // What the store is asked and says, line by line, for `fencepost serve --record`. Each line is one
 // JSON object, written at once, so that a broker that is killed loses nothing:
 //
-//   {"event":"start","version":1,"time_us":1767225600000000,"clock_offset_ms":0}
-//   {"event":"request","time_us":...,"client":"a","message":{"topic":"...","payload":"2A31",...}}
+//   {"event":"start","version":2,"time_us":1767225600000000,"clock_offset_ms":0}
+//   {"event":"request","time_us":...,"client":"a","message":{"topic":"...","payload":"*1...",...}}
 //   {"event":"delivery","time_us":...,"client":"","message":{...}}
 //   {"event":"disconnect","time_us":...,"client":"a","by_store":false}
 //
-// Payloads and correlation data are in Base16. User names are not written. Read by
+// codec/message_json.h describes messages. User names are not written. Read by
 // conformance/record/capture_log.h. Not thread safe.
 #pragma once
 

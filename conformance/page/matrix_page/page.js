@@ -1,458 +1,311 @@
-// Shows the matrix: lists to search and filter, and a grid of requirements and areas. Everything
-// that is shown is set as text, never as markup.
-"use strict";
+// Puts the matrix on the page: lists of requirements and cases, and a grid of requirements and areas. Shared with the
+// report: dom.js, theme.js, filter.js, panels.js. They are joined to one script when Fencepost is built, this one last.
 
-(() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const list = document.getElementById("list");
-  const search = document.getElementById("search");
-  const caseById = new Map(data.cases.map((entry) => [entry.id, entry]));
-  const ruleById = new Map(data.requirements.map((entry) => [entry.id, entry]));
-  const opened = new Set();
+const kDocuments = { ga: 'general availability', preview: 'preview', deployed: 'deployed service' };
 
-  const WORDS = { ga: "general availability", preview: "preview", deployed: "deployed service" };
-  const GOOD = new Set(["passed"]);
-  const BAD = new Set(["failed", "lost"]);
+const matrix = readMatrix();
+start();
 
-  // --- state -------------------------------------------------------------------------------------
+function start() {
+  byId('p_main').hidden = false;
+  setUpTheme();
+  renderHead(matrix);
+  setUpPanels({ requirements: renderRequirements, cases: renderCases, grid: renderGrid });
+  countInTab('requirements', matrix.requirements.length);
+  countInTab('cases', matrix.cases.length);
+  setUpKeys();
+  setUpPlaces(placeOf);
+  performance.mark('p_ready');
+}
 
-  const state = { view: "requirements", text: "", chosen: {} };
+// What the file holds, with what is looked up often.
+function readMatrix() {
+  const data = JSON.parse(byId('p_data').textContent);
+  data.rules = new Map(data.requirements.map((rule) => [rule.id, rule]));
+  data.byId = new Map(data.cases.map((one) => [one.id, one]));
+  data.requirements.forEach((rule, i) => {
+    const citing = rule.cases.map((id) => data.byId.get(id));
+    const areas = [...new Set(citing.map((one) => one.area))];
+    Object.assign(rule, { number: i, citing, areas, coverage: coverageOf(rule) });
+    rule.state = data.run ? (rule.result?.verdict ?? 'not-in-run') : rule.coverage;
+  });
+  data.cases.forEach((one, i) => Object.assign(one, { number: i, state: one.result?.verdict ?? 'not-in-run' }));
+  return data;
+}
 
-  const documentsOf = (rule) => (rule.documents.length ? rule.documents : ["deployed"]);
-  const isGap = (rule) => rule.testable && rule.cases.length === 0;
-  const areasOf = (rule) => [...new Set(rule.cases.map((id) => caseById.get(id).area))];
-  const verdictOf = (entry) => (entry.result ? entry.result.verdict : "not in the run");
-  const unique = (values) => [...new Set(values)].sort();
+function coverageOf(rule) {
+  if (!rule.testable) return 'untestable';
+  return rule.cases.length > 0 ? 'covered' : 'uncovered';
+}
 
-  function statesOf(rule) {
-    const out = [];
-    if (rule.testable) out.push(isGap(rule) ? "without a case" : "covered");
-    else out.push("untestable");
-    if (rule.open) out.push("open point");
-    return out;
-  }
+function documentsOf(rule) {
+  return rule.documents.length > 0 ? rule.documents : ['deployed'];
+}
 
-  // Each filter: its name, the values it can have, and what a rule or a case has of them.
-  const filters = [
-    { name: "Level", values: ["must", "should", "may"], of: (entry) => [entry.level] },
-    {
-      name: "State",
-      values: ["covered", "without a case", "untestable", "open point"],
-      of: (entry) => statesOf(entry),
-      onlyRules: true,
-    },
-    { name: "Binds", values: unique(data.requirements.map((rule) => rule.binds)),
-      of: (rule) => [rule.binds], onlyRules: true },
-    { name: "In", values: ["ga", "preview", "deployed"], of: documentsOf, onlyRules: true },
-    { name: "Area", values: data.areas.map((area) => area.name),
-      of: (entry) => (entry.area ? [entry.area] : areasOf(entry)) },
+function placeOf(id) {
+  if (matrix.rules.has(id)) return { name: 'requirements', entry: matrix.rules.get(id) };
+  return matrix.byId.has(id) ? { name: 'cases', entry: matrix.byId.get(id) } : undefined;
+}
+
+// --- the head of the page ---
+
+function renderHead(data) {
+  const { kind, sign, title, sentence } = headline(data);
+  byId('p_masthead').dataset.verdict = kind;
+  byId('p_sign').textContent = sign;
+  byId('p_verdict').textContent = title;
+  byId('p_lead').textContent = sentence;
+  byId('p_circumstances').textContent = circumstances(data);
+  const { totals } = data;
+  const orphans = data.cases_without_requirement.length;
+  const figures = [
+    [totals.requirements, 'requirements'],
+    [totals.testable, 'testable'],
+    [totals.covered, 'covered'],
+    [totals.uncovered, 'without a case', totals.uncovered > 0],
+    [totals.untestable, 'untestable'],
+    [totals.open, 'open points'],
+    [totals.cases, 'cases'],
+    [orphans, 'cases without requirement', orphans > 0],
   ];
-  if (data.run) {
-    const verdicts = unique([...data.requirements, ...data.cases].map(verdictOf));
-    filters.push({ name: "Run", values: verdicts, of: (entry) => [verdictOf(entry)] });
+  for (const [number, name, bad] of figures) {
+    byId('p_totals').append(el('div', { class: bad && 'bad' }, el('dt', {}, name), el('dd', {}, String(number))));
   }
+}
 
-  function matches(entry, isRule) {
-    const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
-    const haystack = (isRule
-      ? [entry.id, entry.text, entry.section, entry.untestable, ...entry.cases]
-      : [entry.id, entry.title, ...entry.requirements]
-    ).join(" ").toLowerCase();
-    if (!words.every((word) => haystack.includes(word))) return false;
-    return filters.every((filter) => {
-      const wanted = state.chosen[filter.name];
-      return !wanted || (filter.onlyRules && !isRule) || filter.of(entry).includes(wanted);
-    });
-  }
-
-  // --- elements ----------------------------------------------------------------------------------
-
-  function el(tag, properties = {}, ...children) {
-    const out = document.createElement(tag);
-    for (const [key, value] of Object.entries(properties)) {
-      if (key === "on") for (const [event, action] of Object.entries(value)) out.addEventListener(event, action);
-      else if (key === "class") out.className = value;
-      else out.setAttribute(key, value);
-    }
-    for (const child of children.flat()) {
-      if (child !== null && child !== undefined && child !== "") out.append(child);
-    }
-    return out;
-  }
-
-  // What stands between back-ticks becomes code.
-  function prose(text) {
-    return text.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
-  }
-
-  function plural(count, word) {
-    return `${count} ${word}${count === 1 ? "" : "s"}`;
-  }
-
-  function verdictText(entry) {
-    if (!data.run) return null;
-    const verdict = verdictOf(entry);
-    const kind = GOOD.has(verdict) ? "good" : BAD.has(verdict) ? "bad" : "warn";
-    const title = verdict === "cut-short" ? "its cases ended early, because of another rule" : "";
-    return el("span", title ? { class: kind, title } : { class: kind }, verdict);
-  }
-
-  function pairs(...entries) {
-    const out = el("dl");
-    for (const [label, content] of entries) {
-      const parts = [content].flat().filter((part) => part !== "" && part !== null);
-      if (parts.length) out.append(el("dt", {}, label), el("dd", {}, parts));
-    }
-    return out;
-  }
-
-  function bullets(texts) {
-    return texts.length ? el("ul", {}, texts.map((text) => el("li", {}, prose(text)))) : null;
-  }
-
-  // A row that opens to show more.
-  function expandable(id, cells, detail) {
-    const open = opened.has(id);
-    const button = el("button", { type: "button", class: "id", "data-id": id, "aria-expanded": String(open),
-      on: { click: () => toggle(id) } }, id);
-    const row = el("tr", { class: open ? "open" : "", id: `row-${id}` }, el("td", { class: "id" }, button), cells);
-    return open ? [row, el("tr", { class: "details" }, el("td", { colspan: String(cells.length + 1) }, detail()))]
-      : [row];
-  }
-
-  function toggle(id) {
-    if (!opened.delete(id)) opened.add(id);
-    render();
-    focusOn(id);
-  }
-
-  function focusOn(id) {
-    const button = [...list.querySelectorAll("button[data-id]")].find((entry) => entry.dataset.id === id);
-    if (!button) return;
-    button.focus({ preventScroll: true });
-    button.scrollIntoView({ block: "nearest" });
-  }
-
-  // Shows one entry in its own list, whatever the filters were.
-  function jump(view, id) {
-    state.view = view;
-    state.text = "";
-    state.chosen = {};
-    opened.add(id);
-    render();
-    focusOn(id);
-    const row = document.getElementById(`row-${id}`);
-    if (row) row.scrollIntoView({ block: "center" });
-  }
-
-  const linkTo = (view, id) =>
-    el("button", { type: "button", class: "id", on: { click: () => jump(view, id) } }, id);
-
-  // --- requirements ------------------------------------------------------------------------------
-
-  function stateCell(rule) {
-    const out = el("td", { class: "state" });
-    if (!rule.testable) out.append(el("span", { class: "quiet" }, "untestable"));
-    else if (isGap(rule)) out.append(el("span", { class: rule.level === "must" ? "bad" : "warn" }, "no case"));
-    else out.append(plural(rule.cases.length, "case"));
-    return out;
-  }
-
-  // The verdict of the run, where there is one.
-  const runCells = (entry) =>
-    (data.run ? [el("td", { class: "run" }, entry.testable === false ? "" : verdictText(entry))] : []);
-
-  // For screen readers: what the columns are.
-  function hiddenHead(...names) {
-    const all = data.run ? [...names, "run"] : names;
-    return el("thead", { class: "hidden" }, el("tr", {}, all.map((name) => el("th", { scope: "col" }, name))));
-  }
-
-  function ruleDetail(rule) {
-    const forms = ["documented", "deployed"].filter((dialect) => rule.dialects[dialect])
-      .map((dialect) => `${dialect}: ${rule.dialects[dialect]}`);
-    const where = documentsOf(rule).map((id) => WORDS[id] || id).join(", ");
-    const counts = rule.result
-      ? Object.entries(rule.result.cases).map(([verdict, count]) => `${count} ${verdict}`).join(", ") : "";
-    const cases = el("div", { class: "list" });
-    for (const id of rule.cases) {
-      const entry = caseById.get(id);
-      cases.append(linkTo("cases", id), el("span", {}, prose(entry.title)), verdictText(entry) || el("span"));
-    }
-    return [
-      pairs(
-        ["stands in", `${rule.section} (${where})`],
-        ["dialects", bullets(forms)],
-        ["observed by", prose(rule.observe)],
-        ["untestable", prose(rule.untestable)],
-        ["accepted", bullets(rule.outcomes)],
-        ["the run", counts],
-        ["seen", rule.result ? rule.result.observed.join(", ") : ""],
-        ["defined at", el("code", {}, `${rule.file}:${rule.line}`)],
-      ),
-      cases,
-    ];
-  }
-
-  function ruleRow(rule) {
-    const cells = [
-      el("td", { class: "level" }, el("span", { class: rule.level }, rule.level),
-        rule.open ? [" ", el("span", { class: "tag" }, "open")] : ""),
-      el("td", { class: "binds" }, rule.binds),
-      el("td", {}, prose(rule.text)),
-      el("td", { class: "from" }, documentsOf(rule).join(", ")),
-      stateCell(rule),
-      ...runCells(rule),
-    ];
-    return expandable(rule.id, cells, () => ruleDetail(rule));
-  }
-
-  function showRequirements(rules) {
-    const shown = new Set(rules.map((rule) => rule.id));
-    const filtered = rules.length !== data.requirements.length;
-    for (const section of data.sections) {
-      const own = section.requirements.filter((id) => shown.has(id)).map((id) => ruleById.get(id));
-      if (!own.length && (filtered || section.requirements.length)) continue;
-      const totals = section.totals;
-      const summary = section.requirements.length
-        ? `${plural(totals.requirements, "rule")}, ${totals.covered} of ${totals.testable} testable covered, ` +
-          `${plural(totals.cases, "case")}`
-        : "no rule";
-      const block = el("section", {}, el("header", {}, el("h2", {}, section.title),
-        el("span", { class: "quiet" }, summary)));
-      if (section.note) block.append(el("p", { class: "note" }, prose(section.note)));
-      if (own.length) {
-        block.append(el("table", {}, hiddenHead("id", "level", "binds", "text", "in", "cases"),
-          el("tbody", {}, own.flatMap(ruleRow))));
-      }
-      list.append(block);
-    }
-  }
-
-  // --- cases -------------------------------------------------------------------------------------
-
-  function caseDetail(entry) {
-    const rules = el("div", { class: "list" });
-    for (const id of entry.requirements) {
-      const rule = ruleById.get(id);
-      rules.append(linkTo("requirements", id), el("span", {}, rule ? prose(rule.text) : ""),
-        el("span", { class: rule ? rule.level : "" }, rule ? rule.level : ""));
-    }
-    return [
-      pairs(
-        ["needs", entry.requires.join(", ")],
-        ["tags", entry.tags.join(", ")],
-        ["the run", entry.result ? entry.result.message : ""],
-        ["charged to", entry.result && entry.result.charged ? entry.result.charged : ""],
-        ["stands at", el("code", {}, `${entry.file}:${entry.line}`)],
-        ["run it", el("code", {}, `fencepost certify --run ${entry.id}`)],
-      ),
-      rules,
-    ];
-  }
-
-  function caseRow(entry) {
-    const cells = [
-      el("td", { class: "level" }, el("span", { class: entry.level }, entry.level)),
-      el("td", {}, prose(entry.title)),
-      el("td", { class: "rules quiet" }, entry.requirements.join(", ")),
-    ];
-    return expandable(entry.id, [...cells, ...runCells(entry)], () => caseDetail(entry));
-  }
-
-  function showCases(cases) {
-    for (const area of data.areas) {
-      const own = cases.filter((entry) => entry.area === area.name);
-      if (!own.length) continue;
-      list.append(el("section", { class: "cases" },
-        el("header", {}, el("h2", {}, area.name), el("span", { class: "quiet" },
-          `${own.length} of ${plural(area.cases, "case")}, ${plural(area.requirements, "rule")}`)),
-        el("table", {}, hiddenHead("id", "level", "title", "requirements"),
-          el("tbody", {}, own.flatMap(caseRow)))));
-    }
-  }
-
-  // --- grid --------------------------------------------------------------------------------------
-
-  function gridCell(rule, area) {
-    const count = rule.cases.filter((id) => caseById.get(id).area === area.name).length;
-    if (!count) return el("td", { class: "n" });
-    const strength = Math.min(0.12 + count * 0.07, 0.6);
-    const open = () => {
-      state.view = "cases";
-      state.text = rule.id;
-      state.chosen = { Area: area.name };
-      render();
+// What broke in the run comes first; without a run, whether something is left unchecked.
+function headline(data) {
+  const broken = data.requirements.filter((rule) => rule.result?.verdict === 'failed').length;
+  if (broken > 0) {
+    return {
+      kind: 'failed',
+      sign: '✗',
+      title: `${plural(broken, 'requirement')} broken`,
+      sentence: `In the run of ${data.run.started} against ${data.run.endpoint}.`,
     };
-    const label = `${plural(count, "case")} of ${area.name} for ${rule.id}`;
-    const button = el("button", { type: "button", title: label, "aria-label": label, on: { click: open } },
-      String(count));
-    const out = el("td", { class: "n" }, button);
-    out.style.background = `rgba(var(--cell), ${strength})`;
-    return out;
   }
+  const { testable, covered, uncovered } = data.levels.must;
+  const sentence = `${covered} of ${testable} testable MUST requirements have a case.`;
+  if (uncovered > 0) return { kind: 'failed', sign: '✗', title: 'Incomplete', sentence };
+  return { kind: 'complete', sign: '✓', title: 'Complete', sentence };
+}
 
-  function showGrid(rules) {
-    const shown = new Set(rules.map((rule) => rule.id));
-    const head = el("tr", {}, el("th", { scope: "col" }, "requirement"), data.areas.map((area) =>
-      el("th", { scope: "col", title: plural(area.cases, "case") }, el("span", {}, area.name))),
-      el("th", { scope: "col" }, "why not"));
-    const body = el("tbody");
-    for (const section of data.sections) {
-      const own = section.requirements.filter((id) => shown.has(id)).map((id) => ruleById.get(id));
-      if (!own.length) continue;
-      body.append(el("tr", {}, el("th", { class: "section", scope: "rowgroup",
-        colspan: String(data.areas.length + 2) }, section.title)));
-      for (const rule of own) {
-        const why = rule.testable ? (isGap(rule) ? el("span", { class: "bad" }, "no case") : "") :
-          prose(rule.untestable);
-        body.append(el("tr", {}, el("th", { scope: "row" }, linkTo("requirements", rule.id)),
-          data.areas.map((area) => gridCell(rule, area)), el("td", { class: "why" }, why)));
-      }
-    }
-    list.append(el("p", { class: "note" }, "How many cases of each area cite a requirement."),
-      el("div", { class: "grid" }, el("table", {}, el("thead", {}, head), body)));
+function circumstances(data) {
+  const parts = [`Fencepost ${data.suite_version}.`];
+  const { run } = data;
+  if (!run) return parts[0];
+  parts.push(
+    `With the run of ${run.started} against ${run.endpoint}, profile ${run.profile}, exit code ${run.exit_code}.`,
+  );
+  if (run.absent_cases > 0) parts.push(`${plural(run.absent_cases, 'case')} here not in its report.`);
+  if (run.unknown_cases > 0) parts.push(`${plural(run.unknown_cases, 'case')} of its report unknown here.`);
+  return parts.join(' ');
+}
+
+// --- requirements ---
+
+function ruleChoices() {
+  const { requirements } = matrix;
+  return [
+    ...commonChoices(requirements),
+    {
+      name: 'Coverage',
+      values: ['covered', 'not covered', 'not testable', 'open point'],
+      of: (rule) => [kStates.get(rule.coverage).word, rule.open && 'open point'],
+    },
+    { name: 'Binds', values: [...new Set(requirements.map((rule) => rule.binds))], of: (rule) => [rule.binds] },
+    { name: 'In', values: Object.keys(kDocuments), of: documentsOf },
+  ];
+}
+
+function ruleText(rule) {
+  return `${rule.id} ${rule.text} ${rule.section} ${rule.untestable} ${rule.cases.join(' ')}`;
+}
+
+function renderRequirements() {
+  const groups = matrix.sections
+    .filter((section) => section.requirements.length > 0)
+    .map((section) => ({
+      name: section.title,
+      note: sectionNote(section.totals),
+      about: section.note,
+      entries: section.requirements.map((id) => matrix.rules.get(id)),
+    }));
+  const rendered = renderGroups(byId('p_requirement_list'), groups, ruleItem);
+  const empty = matrix.sections.filter((section) => section.requirements.length === 0);
+  byId('p_requirement_list').append(
+    el('h3', { class: 'group' }, 'Sections without a rule'),
+    definitions(empty.map((section) => [section.title, inlineCode(section.note)])),
+  );
+  return makeFilter({
+    form: byId('p_requirement_filter'),
+    entries: matrix.requirements,
+    groups: rendered,
+    stateOf: (rule) => rule.state,
+    textOf: ruleText,
+    noun: 'requirement',
+    choices: ruleChoices(),
+  });
+}
+
+function sectionNote(totals) {
+  return `${plural(totals.requirements, 'rule')}, ${totals.covered} of ${totals.testable} testable covered, ${plural(totals.cases, 'case')}`;
+}
+
+function ruleItem(rule) {
+  const note = rule.testable ? plural(rule.cases.length, 'case') : 'untestable';
+  return disclosure({
+    id: `p_rule_${rule.number}`,
+    className: `requirement ${kStates.get(rule.state).tone}`,
+    heading: 'h4',
+    summary: [
+      badge(rule.state),
+      el(
+        'span',
+        { class: 'what' },
+        el('span', { class: 'id' }, rule.id),
+        ' ',
+        el('span', { class: 'title' }, inlineCode(rule.text)),
+        rule.open && el('span', { class: 'tag' }, 'open'),
+      ),
+      levelNode(rule.level),
+      el('span', { class: 'state-note' }, note),
+    ],
+    fill: (detail) => detail.append(ruleDetail(rule)),
+    opened: () => rememberPlace(rule.id),
+  });
+}
+
+function bullets(texts) {
+  return texts.length > 0 && el('ul', { class: 'plain' }, ...texts.map((text) => el('li', {}, inlineCode(text))));
+}
+
+function ruleDetail(rule) {
+  const forms = Object.entries(rule.dialects).map(([name, form]) => `${name}: ${form}`);
+  const where = documentsOf(rule).map((id) => kDocuments[id]);
+  const counts = Object.entries(rule.result?.cases ?? {}).map(([verdict, count]) => `${count} ${verdict}`);
+  const citing = el('div', { class: 'citing' });
+  for (const one of rule.citing) {
+    citing.append(linkTo(one.id), el('span', {}, inlineCode(one.title)), matrix.run ? badge(one.state) : el('span'));
   }
+  const pairs = definitions([
+    ['Binds', rule.binds],
+    ['Section', `${rule.section} (${where.join(', ')})`],
+    ['Dialects', bullets(forms)],
+    ['How it shows', rule.observe && inlineCode(rule.observe)],
+    ['Not testable', rule.untestable && inlineCode(rule.untestable)],
+    ['Outcomes the rule leaves open', bullets(rule.outcomes)],
+    ['The run', counts.join(', ')],
+    ['Outcomes seen', rule.result?.observed.join(', ')],
+    ['Defined at', el('code', {}, `${rule.file}:${rule.line}`)],
+  ]);
+  return el('div', {}, pairs, citing);
+}
 
-  // --- the page ----------------------------------------------------------------------------------
+// --- cases ---
 
-  function showHead() {
-    const totals = data.totals;
-    const orphans = data.cases_without_requirement.length;
-    const about = document.getElementById("about");
-    about.textContent = `Which case checks which requirement of the state store protocol. Fencepost ${data.suite_version}.`;
-    if (data.run) {
-      const run = data.run;
-      about.textContent += ` With the run of ${run.started} against ${run.endpoint}, profile ${run.profile}, ` +
-        `exit code ${run.exit_code}.`;
-      if (run.absent_cases) about.textContent += ` ${plural(run.absent_cases, "case")} here not in its report.`;
-      if (run.unknown_cases) about.textContent += ` ${plural(run.unknown_cases, "case")} of its report unknown here.`;
-    }
-    const numbers = [
-      [totals.requirements, "requirements"], [totals.testable, "testable"],
-      [totals.covered, "covered", totals.uncovered ? "" : "good"], [totals.uncovered, "without a case", totals.uncovered ? "bad" : ""],
-      [totals.untestable, "untestable"], [totals.open, "open points"], [totals.cases, "cases"],
-      [orphans, "cases without requirement", orphans ? "bad" : ""],
-    ];
-    document.getElementById("totals").append(...numbers.map(([number, label, kind]) =>
-      el("div", { class: kind || "" }, el("dt", {}, label), el("dd", {}, String(number)))));
+function renderCases() {
+  const groups = matrix.areas.map((area) => ({
+    name: area.name,
+    note: `${plural(area.cases, 'case')}, ${plural(area.requirements, 'rule')}`,
+    entries: matrix.cases.filter((one) => one.area === area.name),
+  }));
+  return makeFilter({
+    form: byId('p_case_filter'),
+    entries: matrix.cases,
+    groups: renderGroups(byId('p_case_list'), groups, caseItem),
+    stateOf: matrix.run && ((one) => one.state),
+    textOf: (one) => `${one.id} ${one.title} ${one.requirements.join(' ')}`,
+    noun: 'case',
+  });
+}
+
+function caseItem(one) {
+  return disclosure({
+    id: `p_case_${one.number}`,
+    className: matrix.run ? `requirement ${kStates.get(one.state).tone}` : 'without-verdict',
+    heading: 'h4',
+    summary: [
+      matrix.run && badge(one.state),
+      el('span', { class: 'what' }, el('span', { class: 'id' }, one.id), ' ', el('span', { class: 'title' }, one.title)),
+      levelNode(one.level),
+      el('span', { class: 'state-note' }, one.requirements.join(', ')),
+    ].filter(Boolean),
+    fill: (detail) => detail.append(caseDetail(one)),
+    opened: () => rememberPlace(one.id),
+  });
+}
+
+function caseDetail(one) {
+  const cited = el('div', { class: 'citing' });
+  for (const id of one.requirements) {
+    const rule = matrix.rules.get(id);
+    cited.append(linkTo(id), el('span', {}, rule && inlineCode(rule.text)), rule ? levelNode(rule.level) : el('span'));
   }
+  const pairs = definitions([
+    ['Needs', one.requires.join(', ')],
+    ['Tags', one.tags.join(', ')],
+    ['The run', one.result?.message],
+    ['Charged to', one.result?.charged && linkTo(one.result.charged)],
+    ['Defined at', el('code', {}, `${one.file}:${one.line}`)],
+  ]);
+  return el('div', {}, pairs, cited, commandNode('Run it', `fencepost certify --run ${one.id}`));
+}
 
-  function showFilters() {
-    const choices = document.getElementById("choices");
-    for (const filter of filters) {
-      const select = el("select", { "aria-label": filter.name, "data-filter": filter.name, on: { change: () => {
-        state.chosen[filter.name] = select.value;
-        render();
-      } } }, el("option", { value: "" }, filter.name),
-      filter.values.map((value) => el("option", { value }, value)));
-      choices.append(select);
-    }
-    for (const button of document.querySelectorAll("[data-view]")) {
-      button.addEventListener("click", () => {
-        state.view = button.dataset.view;
-        render();
-      });
-    }
-    search.addEventListener("input", () => {
-      state.text = search.value;
-      render();
-    });
-    document.getElementById("clear").addEventListener("click", clear);
-    document.getElementById("filters").addEventListener("submit", (event) => event.preventDefault());
+// --- the grid ---
+
+// Its rows are of their own, as the list of requirements has rows of the same entries.
+function renderGrid() {
+  const head = el(
+    'tr',
+    {},
+    el('th', { scope: 'col' }, 'Requirement'),
+    ...matrix.areas.map((area) => el('th', { scope: 'col' }, el('span', {}, area.name))),
+    el('th', { scope: 'col' }, 'Why not'),
+  );
+  const table = el('table', {}, el('thead', {}, head));
+  const groups = [];
+  for (const section of matrix.sections.filter((one) => one.requirements.length > 0)) {
+    const span = String(matrix.areas.length + 2);
+    const title = el('th', { class: 'section', scope: 'rowgroup', colspan: span }, section.title);
+    const node = el('tbody', {}, el('tr', {}, title));
+    const entries = section.requirements.map((id) => ({ ...matrix.rules.get(id), item: gridItem(matrix.rules.get(id)) }));
+    node.append(...entries.map((entry) => entry.item.node));
+    table.append(node);
+    groups.push({ node, entries });
   }
+  byId('p_grid_table').append(el('div', { class: 'table grid', tabindex: '0', role: 'region', 'aria-label': 'Grid' }, table));
+  return makeFilter({
+    form: byId('p_grid_filter'),
+    entries: groups.flatMap((group) => group.entries),
+    groups,
+    stateOf: (rule) => rule.state,
+    textOf: ruleText,
+    noun: 'requirement',
+    choices: ruleChoices(),
+  });
+}
 
-  function clear() {
-    state.text = "";
-    state.chosen = {};
-    opened.clear();
-    render();
-  }
+function gridItem(rule) {
+  const link = linkTo(rule.id);
+  const why = rule.coverage === 'uncovered' ? 'no case' : inlineCode(rule.untestable);
+  const cells = matrix.areas.map((area) => gridCell(rule, area));
+  return { node: el('tr', {}, el('th', { scope: 'row' }, link), ...cells, el('td', { class: 'why' }, why)), button: link };
+}
 
-  function render() {
-    const isRule = state.view !== "cases";
-    const all = isRule ? data.requirements : data.cases;
-    const shown = all.filter((entry) => matches(entry, isRule));
-    list.replaceChildren();
-    if (!shown.length) list.append(el("p", { class: "empty" }, "Nothing matches. Clear the filters to see everything."));
-    else if (state.view === "requirements") showRequirements(shown);
-    else if (state.view === "cases") showCases(shown);
-    else showGrid(shown);
-    document.getElementById("count").textContent =
-      `${shown.length} of ${plural(all.length, isRule ? "requirement" : "case")}`;
-    if (search.value !== state.text) search.value = state.text;
-    for (const button of document.querySelectorAll("[data-view]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
-    }
-    for (const select of document.querySelectorAll("[data-filter]")) {
-      const filter = filters.find((entry) => entry.name === select.dataset.filter);
-      select.value = state.chosen[filter.name] || "";
-      select.classList.toggle("set", Boolean(select.value));
-      select.hidden = Boolean(filter.onlyRules) && !isRule;
-    }
-  }
-
-  function move(step) {
-    const buttons = [...list.querySelectorAll("button[data-id]")];
-    if (!buttons.length) return;
-    const at = buttons.indexOf(document.activeElement);
-    const next = at < 0 ? (step > 0 ? 0 : buttons.length - 1) : Math.min(Math.max(at + step, 0), buttons.length - 1);
-    buttons[next].focus({ preventScroll: true });
-    buttons[next].scrollIntoView({ block: "nearest" });
-  }
-
-  function toggleAll() {
-    const ids = [...list.querySelectorAll("button[data-id]")].map((button) => button.dataset.id);
-    const close = ids.some((id) => opened.has(id));
-    for (const id of ids) close ? opened.delete(id) : opened.add(id);
-    render();
-  }
-
-  function onKey(event) {
-    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
-    if (event.key === "Escape") {
-      clear();
-      search.blur();
-    } else if (typing || event.ctrlKey || event.metaKey || event.altKey) {
-      return;
-    } else if (event.key === "/") {
-      event.preventDefault();
-      search.focus();
-    } else if (event.key === "j") {
-      move(1);
-    } else if (event.key === "k") {
-      move(-1);
-    } else if (event.key === "o") {
-      toggleAll();
-    }
-  }
-
-  // `#SET-NX-1` and `#set.nx.refuses-existing-key` open that entry; `#grid` and `#cases` a view.
-  function followHash() {
-    const id = decodeURIComponent(location.hash.slice(1));
-    if (["requirements", "cases", "grid"].includes(id)) {
-      state.view = id;
-      render();
-    } else if (ruleById.has(id)) {
-      jump("requirements", id);
-    } else if (caseById.has(id)) {
-      jump("cases", id);
-    } else {
-      render();
-    }
-  }
-
-  // What sticks to the top of the list stands below the filters, however many lines they take.
-  function measure() {
-    const height = document.getElementById("filters").offsetHeight;
-    document.documentElement.style.setProperty("--bar", `${height}px`);
-  }
-
-  showHead();
-  showFilters();
-  measure();
-  window.addEventListener("resize", measure);
-  followHash();
-  document.addEventListener("keydown", onKey);
-  window.addEventListener("hashchange", followHash);
-})();
+function gridCell(rule, area) {
+  const count = rule.citing.filter((one) => one.area === area.name).length;
+  if (count === 0) return el('td', { class: 'number' });
+  const label = `${plural(count, 'case')} of ${area.name} for ${rule.id}`;
+  const button = el('button', { type: 'button', title: label, 'aria-label': label }, String(count));
+  button.addEventListener('click', () => {
+    showPanel('cases');
+    const { filter } = panels.get('cases');
+    filter.searchFor(rule.id);
+    filter.choose('Area', area.name);
+    byId('p_case_filter').scrollIntoView();
+  });
+  const out = el('td', { class: 'number' }, button);
+  out.style.setProperty('--share', `${Math.min(10 + count * 6, 55)}%`);
+  return out;
+}

@@ -1,6 +1,5 @@
 // The list of cases: what did not pass comes first, then area by area.
 
-const kAttention = ['failed', 'warning', 'inconclusive', 'lost', 'expected-failure'];
 const kOpenedAtFirst = 3; // failing cases that are open when the page is; of more only the first
 
 // The groups of a list: [{name, note, entries}]. `stateOf(entry)` is a verdict, or the state of a requirement.
@@ -15,16 +14,6 @@ function groupsOf(list, stateOf) {
   return groups;
 }
 
-function groupBy(list, keyOf) {
-  const groups = new Map();
-  for (const one of list) {
-    const key = keyOf(one);
-    if (!groups.has(key)) groups.set(key, []);
-    groups.get(key).push(one);
-  }
-  return groups;
-}
-
 // "81 passed, 2 failed (above)".
 function areaNote(entries, stateOf) {
   const counts = countBy(entries, stateOf);
@@ -33,27 +22,6 @@ function areaNote(entries, stateOf) {
     if (counts.has(state)) parts.push(`${counts.get(state)} ${word}${kAttention.includes(state) ? ' (above)' : ''}`);
   }
   return parts.join(', ');
-}
-
-function countBy(list, keyOf) {
-  const counts = new Map();
-  for (const one of list) counts.set(keyOf(one), (counts.get(keyOf(one)) ?? 0) + 1);
-  return counts;
-}
-
-// Puts a list into a container, `makeItem(entry)` being the row of each. Returns the groups as the filter wants them.
-function renderGroups(container, groups, makeItem) {
-  return groups.map((group) => {
-    const list = el('ul', { class: 'rows' });
-    for (const entry of group.entries) {
-      entry.item = makeItem(entry);
-      list.append(entry.item.node);
-    }
-    const heading = el('h3', { class: 'group' }, group.name, ' ', el('span', { class: 'note' }, group.note));
-    const node = el('section', { class: group.note ? 'area' : 'attention' }, heading, list);
-    container.append(node);
-    return { node, entries: group.entries };
-  });
 }
 
 function renderCases(report) {
@@ -89,10 +57,26 @@ function caseItem(testCase, report) {
 function fillCase(detail, testCase, report) {
   detail.append(...verdictNodes(testCase, report));
   const columns = el('div', { class: 'columns' }, stepsNode(testCase));
-  if (testCase.transcript.length > 0) {
-    columns.append(el('section', { class: 'talk' }, el('h5', {}, 'Messages'), sequenceNode(testCase)));
-  }
+  const talk = talkNode(testCase, report);
+  if (talk) columns.append(el('section', { class: 'talk' }, el('h5', {}, 'Messages'), talk));
   detail.append(columns, aboutNode(testCase, report));
+}
+
+// What was sent and received; where the report does not have it, how to get it.
+function talkNode(testCase, report) {
+  if (!testCase.transcript) {
+    const option = el('code', {}, '--transcripts all');
+    return el('p', { class: 'hint' }, 'Not kept of cases that passed: run with ', option, ' to have them.');
+  }
+  unpackTranscript(testCase, report.values);
+  return testCase.transcript.length > 0 && sequenceNode(testCase);
+}
+
+// Most transcripts are never looked at: their entries are put together from the values that all share when they are.
+function unpackTranscript(testCase, values) {
+  testCase.transcript = testCase.transcript.map(([names, ...places]) =>
+    Object.fromEntries(values[names].map((name, i) => [name, values[places[i]]])),
+  );
 }
 
 // Why it is not passed: the sentence that was broken, the bytes, how to see it again.
@@ -135,13 +119,6 @@ function ruleNode(rule, label) {
       rule.documents.length > 0 ? ` (${rule.documents.join(', ')})` : '',
     ),
   );
-}
-
-// `what stands between back-ticks` is code.
-function inlineCode(text) {
-  const out = document.createDocumentFragment();
-  text.split('`').forEach((part, i) => out.append(i % 2 === 1 ? el('code', {}, part) : part));
-  return out;
 }
 
 // --- expected against actual ---

@@ -14,6 +14,22 @@ function el(tag, attributes = {}, ...children) {
 
 const byId = (id) => document.getElementById(id);
 
+function groupBy(list, keyOf) {
+  const groups = new Map();
+  for (const one of list) {
+    const key = keyOf(one);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(one);
+  }
+  return groups;
+}
+
+function countBy(list, keyOf) {
+  const counts = new Map();
+  for (const one of list) counts.set(keyOf(one), (counts.get(keyOf(one)) ?? 0) + 1);
+  return counts;
+}
+
 // What a reader of the screen should be told.
 function say(text) {
   byId('p_said').textContent = text;
@@ -41,10 +57,16 @@ const kStates = new Map([
   ['not-run', { sign: '·', word: 'not run', tone: 'quiet' }],
   ['skipped', { sign: '–', word: 'skipped', tone: 'quiet' }],
   ['passed', { sign: '✓', word: 'passed', tone: 'good' }],
+  ['covered', { sign: '✓', word: 'covered', tone: 'good' }],
   ['open', { sign: '○', word: 'open point', tone: 'point' }],
   ['untestable', { sign: '⊘', word: 'not testable', tone: 'quiet' }],
   ['uncovered', { sign: '∅', word: 'not covered', tone: 'quiet' }],
+  ['cut-short', { sign: '?', word: 'cut short', tone: 'doubt' }],
+  ['not-in-run', { sign: '·', word: 'not in the run', tone: 'quiet' }],
 ]);
+
+// What needs attention, the most urgent first.
+const kAttention = ['failed', 'warning', 'inconclusive', 'lost', 'expected-failure'];
 
 function badge(state) {
   const { sign, word, tone } = kStates.get(state);
@@ -57,6 +79,13 @@ function levelNode(level) {
 
 function linkTo(id) {
   return el('a', { href: '#' + id, class: 'id' }, id);
+}
+
+// `what stands between back-ticks` is code.
+function inlineCode(text) {
+  const out = document.createDocumentFragment();
+  text.split('`').forEach((part, i) => out.append(i % 2 === 1 ? el('code', {}, part) : part));
+  return out;
 }
 
 // Names and values; those without a value are left out.
@@ -95,6 +124,16 @@ function disclosure({ id, className, heading, summary, fill, opened }) {
     detail.hidden = !open;
     node.classList.toggle('open', open);
     button.setAttribute('aria-expanded', String(open));
+  }
+}
+
+// What was opened last stands in the address, so that it can be sent to a colleague. Going back stays possible:
+// opening a row is not a step of its own.
+function rememberPlace(id) {
+  try {
+    history.replaceState(null, '', `#${id}`);
+  } catch {
+    // Some browsers allow local files no history.
   }
 }
 

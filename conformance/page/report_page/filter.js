@@ -1,9 +1,37 @@
-// Filters a list of rows: by state (chips), by level and area (choices), by text. The cases and the requirements have
-// one each.
+// Lists of rows in groups, and their filter: by state (chips), by level, area and the like (choices), by text.
+
+// Puts a list into a container, `makeItem(entry)` being the row of each. `groups`: {name, note, about, entries}; what a
+// group is about, in a sentence or more, may be missing.
+// Returns the groups as the filter wants them.
+function renderGroups(container, groups, makeItem) {
+  return groups.map((group) => {
+    const list = el('ul', { class: 'rows' });
+    for (const entry of group.entries) {
+      entry.item = makeItem(entry);
+      list.append(entry.item.node);
+    }
+    const heading = el('h3', { class: 'group' }, group.name, ' ', el('span', { class: 'note' }, group.note));
+    const about = group.about && el('p', { class: 'section-note' }, inlineCode(group.about));
+    const node = el('section', { class: group.note ? 'area' : 'attention' }, heading, about, list);
+    container.append(node);
+    return { node, entries: group.entries };
+  });
+}
+
+// The choices that every list has; an entry may have several areas.
+function commonChoices(entries) {
+  const levels = ['must', 'should', 'may'].filter((name) => entries.some((entry) => entry.level === name));
+  const areasOf = (entry) => entry.areas ?? [entry.area];
+  return [
+    { name: 'Level', values: levels, of: (entry) => [entry.level] },
+    { name: 'Area', values: [...new Set(entries.flatMap(areasOf))], of: areasOf },
+  ];
+}
 
 // `entries`: {number, level, area, item} each; `groups`: [{node, entries}]; `stateOf(entry)` and `textOf(entry)` say
-// what an entry is found by. Returns {matches, clear, searchFor, focus, visible}.
-function makeFilter({ form, entries, groups, stateOf, textOf, noun }) {
+// what an entry is found by; without `stateOf` there are no chips. `choices`: [{name, values, of(entry): values}].
+// Returns {clear, searchFor, choose, focus, visible}.
+function makeFilter({ form, entries, groups, stateOf, textOf, noun, choices = commonChoices(entries) }) {
   const search = el('input', {
     type: 'search',
     placeholder: `Search ${noun}s   ( / )`,
@@ -11,27 +39,22 @@ function makeFilter({ form, entries, groups, stateOf, textOf, noun }) {
     autocomplete: 'off',
     spellcheck: 'false',
   });
-  const chips = stateChips(entries, stateOf, apply);
-  const level = choice(
-    'Level',
-    ['must', 'should', 'may'].filter((name) => entries.some((entry) => entry.level === name)),
-  );
-  const area = choice('Area', [...new Set(entries.map((entry) => entry.area))]);
+  const chips = stateOf ? stateChips(entries, stateOf, apply) : { node: null, chosen: new Set(), reset: () => {} };
+  const selects = choices.map(({ name, values, of }) => ({ name, of, ...choice(name, values) }));
   const clearButton = el('button', { type: 'button', class: 'clear', hidden: true }, 'Clear the filter');
   const found = el('output', { class: 'found' });
-  form.append(search, level.label, area.label, chips.node, found, clearButton);
+  form.append(search, ...selects.map(({ label }) => label), ...[chips.node ?? []].flat(), found, clearButton);
 
   const texts = new Map(); // in lower case, made when they are first searched
   search.addEventListener('input', apply);
-  level.select.addEventListener('change', apply);
-  area.select.addEventListener('change', apply);
+  for (const { select } of selects) select.addEventListener('change', apply);
   clearButton.addEventListener('click', () => {
     clear();
     search.focus();
   });
   form.addEventListener('submit', (event) => event.preventDefault());
   apply();
-  return { clear, searchFor, focus: () => search.focus(), visible };
+  return { clear, searchFor, choose, focus: () => search.focus(), visible };
 
   function wordsOf(entry) {
     if (!texts.has(entry)) texts.set(entry, textOf(entry).toLowerCase());
@@ -40,8 +63,7 @@ function makeFilter({ form, entries, groups, stateOf, textOf, noun }) {
 
   function matches(entry, words) {
     if (chips.chosen.size > 0 && !chips.chosen.has(stateOf(entry))) return false;
-    if (level.select.value && entry.level !== level.select.value) return false;
-    if (area.select.value && entry.area !== area.select.value) return false;
+    if (selects.some(({ select, of }) => select.value && !of(entry).includes(select.value))) return false;
     return words.every((word) => wordsOf(entry).includes(word));
   }
 
@@ -58,15 +80,14 @@ function makeFilter({ form, entries, groups, stateOf, textOf, noun }) {
       }
       group.node.hidden = !any;
     }
-    const filtered = words.length > 0 || chips.chosen.size > 0 || level.select.value !== '' || area.select.value !== '';
+    const filtered = words.length > 0 || chips.chosen.size > 0 || selects.some(({ select }) => select.value !== '');
     clearButton.hidden = !filtered;
     found.textContent = filtered ? `${count} of ${plural(entries.length, noun)}` : plural(entries.length, noun);
   }
 
   function clear() {
     search.value = '';
-    level.select.value = '';
-    area.select.value = '';
+    for (const { select } of selects) select.value = '';
     chips.reset();
     apply();
   }
@@ -74,6 +95,11 @@ function makeFilter({ form, entries, groups, stateOf, textOf, noun }) {
   function searchFor(text) {
     clear();
     search.value = text;
+    apply();
+  }
+
+  function choose(name, value) {
+    selects.find((one) => one.name === name).select.value = value;
     apply();
   }
 

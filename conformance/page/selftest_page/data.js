@@ -86,8 +86,3 @@ function stateNode(state) {
   const { sign, word, tone } = kFaultStates.get(state);
   return el('span', { class: `badge ${tone}` }, el('span', { class: 'sign', 'aria-hidden': 'true' }, sign), ' ', word);
 }
-
-// What stands between back-ticks becomes code.
-function prose(text) {
-  return text.split('`').map((part, i) => (i % 2 ? el('code', {}, part) : part));
-}

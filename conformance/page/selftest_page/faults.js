@@ -184,7 +184,7 @@ function faultItem(data, fault) {
         el('span', { class: 'id' }, fault.id),
         el('span', { class: 'fault-name' }, fault.name),
         ' ',
-        el('span', { class: 'title' }, ...prose(fault.text)),
+        el('span', { class: 'title' }, inlineCode(fault.text)),
       ),
       el('span', { class: 'killers' }, fault.killers.length === 0 ? 'no case' : plural(fault.killers.length, 'case')),
       el('span', { class: 'first mono' }, first && el('span', { class: 'unseen' }, 'first by '),
@@ -210,7 +210,7 @@ function faultDetail(data, fault) {
   }[fault.needs];
   const reasons = data.survivors.filter((survivor) => survivor.id === fault.id);
   return [
-    el('p', { class: 'because' }, ...prose(fault.text)),
+    el('p', { class: 'because' }, inlineCode(fault.text)),
     ...reasons.map((one) => el('p', { class: 'remark doubt' }, `Survives in the dialect ${one.dialect}: ${one.text}.`)),
     definitions([
       ['Breaks', fault.requirements.length > 0 && el('span', { class: 'mono' }, fault.requirements.join(', '))],
@@ -292,13 +292,4 @@ function caseButton(one) {
   const button = el('button', { type: 'button', class: 'case-id id', title: one.title }, one.id);
   button.addEventListener('click', () => faultList.filterBy({ testCase: one }));
   return button;
-}
-
-// What was opened last stands in the address, so that it can be sent to a colleague.
-function rememberPlace(id) {
-  try {
-    history.replaceState(null, '', `#${id}`);
-  } catch {
-    // Some browsers allow local files no history.
-  }
 }

@@ -310,7 +310,7 @@ function makeMatrix(data, open) {
     const name = el('span', {}, el('b', { class: 'id' }, fault.id), ' ', fault.name);
     if (state.column === null) {
       const count = fault.killers.length === 0 ? 'caught by no case' : `caught by ${plural(fault.killers.length, 'case')}`;
-      readout.replaceChildren(el('p', {}, name, ': ', count, ' ', button), el('p', { class: 'note' }, ...prose(fault.text)));
+      readout.replaceChildren(el('p', {}, name, ': ', count, ' ', button), el('p', { class: 'note' }, inlineCode(fault.text)));
       return;
     }
     const one = data.columns[state.column];
@@ -330,8 +330,8 @@ function makeMatrix(data, open) {
         ' ',
         button,
       ),
-      el('p', {}, name, ': ', el('span', { class: 'note' }, ...prose(fault.text))),
-      el('p', {}, el('span', { class: 'id' }, one.id), ': ', el('span', { class: 'note' }, ...prose(one.title))),
+      el('p', {}, name, ': ', el('span', { class: 'note' }, inlineCode(fault.text))),
+      el('p', {}, el('span', { class: 'id' }, one.id), ': ', el('span', { class: 'note' }, inlineCode(one.title))),
     );
   }
 }

@@ -113,8 +113,8 @@ function attentionRow(data, { tone, sign, subject, text, dialects }) {
     { class: tone },
     el('span', { class: `badge ${tone}` }, el('span', { class: 'sign', 'aria-hidden': 'true' }, sign)),
     el('span', { class: 'what' }, subject.link ?? (subject.id && el('b', { class: 'id' }, subject.id)), ' ',
-      el('span', { class: 'fault-name' }, subject.name), ' ', el('span', { class: 'title' }, ...prose(subject.title ?? ''))),
-    el('span', { class: 'why' }, ...prose(text)),
+      el('span', { class: 'fault-name' }, subject.name), ' ', el('span', { class: 'title' }, inlineCode(subject.title ?? ''))),
+    el('span', { class: 'why' }, inlineCode(text)),
     el('span', { class: 'note' }, where),
   );
 }
@@ -198,7 +198,7 @@ function renderRight(data) {
   };
   const storeRow = (store, word) => [
     el('span', {}, el('span', { class: 'id' }, store.id), ' ', store.name),
-    el('span', {}, ...prose(store.text)),
+    el('span', {}, inlineCode(store.text)),
     ...names.map((name) => {
       const run = store.dialects[name];
       return cell(run, word(run));
@@ -243,7 +243,7 @@ function renderCases(data) {
     const ids = unique(faults.map((entry) => entry.id));
     return [
       caseButton(one),
-      el('span', {}, ...prose(one.title)),
+      el('span', {}, inlineCode(one.title)),
       ids.map((id) => {
         const where = faults.filter((entry) => entry.id === id).map((entry) => entry.dialect);
         const fault = data.byId.get(id);
