@@ -1,0 +1,288 @@
+#include "cli/counterexample_report.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "cli/command_support.h"
+#include "conformance/record/workload_scenario.h"
+#include "conformance/replay/replay.h"
+#include "conformance/report/report_files.h"
+#include "conformance/run/transcript.h"
+#include "conformance/scenario/library.h"
+#include "conformance/scenario/scenario_loader.h"
+#include "conformance/scenario/writer.h"
+#include "conformance/search/saved_workload.h"
+#include "conformance/text/printable.h"
+#include "endpoint/in_process.h"
+#include "endpoint/url.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kFoundBy = "explore";
+constexpr std::size_t kLastPackets = 8;  // shown without --trace
+constexpr std::size_t kShownPayload = 200;
+constexpr std::size_t kScenarioRuns = 5;
+
+double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000.0; }
+
+// ---- What people see
+
+// Payload and user properties, on one line.
+std::string in_one_line(const codec::Message& message) {
+  std::string out = escape(message.payload, kShownPayload);
+  for (const auto& [name, value] : message.user_properties) {
+    out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
+  }
+  return out;
+}
+
+// What went over the wire, a line a packet. Clients are numbered as in the workload.
+std::vector<std::string> lines_of(const std::vector<search::Packet>& packets) {
+  std::vector<std::string> out;
+  for (const search::Packet& packet : packets) {
+    const auto time = packet.at.steady - packets.front().at.steady;
+    const std::string client = "c" + packet.client_id.substr(packet.client_id.rfind('-') + 1);
+    if (packet.kind == search::Packet::Kind::kDisconnected) {
+      out.push_back(run::to_line({.time = time, .client = client, .summary = "disconnected"}));
+      continue;
+    }
+    const run::Direction direction = packet.kind == search::Packet::Kind::kRequest
+                                         ? run::Direction::kSent
+                                         : run::Direction::kReceived;
+    out.push_back(run::to_line(run::make_entry(time, client, direction, packet.message)));
+  }
+  return out;
+}
+
+std::string heading(const judge::Judgement& judgement, const scenario::Catalogue& catalogue) {
+  const scenario::Requirement* rule = catalogue.find(judgement.requirement);
+  return fmt::format("{}: {}", judgement.requirement, rule == nullptr ? "" : rule->text);
+}
+
+codec::DialectId dialect_of(const ExploreRun& run) {
+  return run.context.profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
+                                                            : codec::DialectId::kDeployed;
+}
+
+// A command of this program with the options that decide which store is asked, and how it is
+// judged.
+std::string command_line(const ExploreCommandOptions& options, const std::string& command) {
+  std::string out = text::shell_word(options.program) + " " + command;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));
+  };
+  add("--endpoint", options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint));
+  add("--descriptor", options.descriptor);
+  add("--profile", options.profile);
+  if (options.timeout_scale != 1.0) {
+    out += fmt::format(" --timeout-scale {}", options.timeout_scale);
+  }
+  return out;
+}
+
+std::string again(const search::Counterexample& found, const ExploreRun& run) {
+  std::string out = fmt::format("{} --seed {} --example {}", command_line(run.options, "explore"),
+                                run.explore.seed, found.example);
+  for (const std::string& known : run.options.ignore) {
+    out += " --ignore " + text::shell_word(known);
+  }
+  if (run.explore.max_operations != search::ExploreOptions{}.max_operations) {
+    out += fmt::format(" --max-operations {}", run.explore.max_operations);
+  }
+  return out;
+}
+
+// ---- What is saved
+
+// "ft" of FT-LOWER-1
+std::string area_of(const std::string& requirement) {
+  std::string out = requirement.substr(0, requirement.find('-'));
+  for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+// explore.ft.34da63fc: the same for the same file.
+std::string id_of(const std::string& requirement, const std::string& text) {
+  return fmt::format("{}.{}.{:08x}", kFoundBy, area_of(requirement),
+                     stable_hash(text) & 0xffffffffU);
+}
+
+// Writes the file, and says so with the command that runs it again.
+bool write_and_tell(const std::filesystem::path& folder, const std::string& name,
+                    const std::string& text, const std::string& command) {
+  std::error_code trouble;
+  std::filesystem::create_directories(folder, trouble);
+  const std::string file = (folder / name).lexically_normal().string();
+  const auto written = report::write_file(file, text);
+  if (!written) {
+    complain(written.error());
+    return false;
+  }
+  fmt::print("  saved     {}\n  replay    {} {}\n", file, command, text::shell_word(file));
+  std::fflush(stdout);
+  return true;
+}
+
+// The workload itself, which the oracle judges again.
+bool save_workload(const search::Counterexample& found, const ExploreRun& run) {
+  const judge::Judgement& judgement = found.rejection().judgement;
+  search::SavedWorkload saved{
+      .requirement = judgement.requirement,
+      .comments = {heading(judgement, run.catalogue), "because " + judgement.because,
+                   fmt::format("found by fencepost explore {} at {}, {}; seed {}, workload {}",
+                               report::suite_version(), run.context.endpoint, run.context.started,
+                               run.explore.seed, found.example),
+                   fmt::format("failed {} times of {}", found.failed, found.runs), "",
+                   "The packets of one of these runs:"},
+      .trace = found.trace};
+  for (std::string& line : lines_of(found.run.packets)) saved.comments.push_back(std::move(line));
+  const std::filesystem::path folder =
+      std::filesystem::path(run.options.save) / (found.failed == 0 ? "seen-once" : "");
+  const std::string id = id_of(judgement.requirement, workload::to_text(found.trace));
+  return write_and_tell(folder, id + std::string(search::kWorkloadExtension), to_text(saved),
+                        command_line(run.options, "explore") + " --replay");
+}
+
+// ---- Scenarios
+
+bool passes(endpoint::Endpoint& endpoint, const scenario::Case& test_case, const ExploreRun& run) {
+  run::SuiteOptions suite = run.suite;
+  suite.settings.run_id = random_run_id();
+  const run::SuiteResult result =
+      run::run_suite(endpoint, {&test_case}, run.catalogue, suite, stop_flag(),
+                     [](const run::CaseResult&, std::size_t, std::size_t) {});
+  return result.cases.front().verdict == run::Verdict::kPassed;
+}
+
+bool passes_on_the_reference_store(const scenario::Case& test_case, const ExploreRun& run) {
+  endpoint::InProcessOptions right;
+  right.service.dialect = dialect_of(run);
+  ExploreRun here = run;
+  here.suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
+  here.suite.offered.reset();
+  return passes(*endpoint::make_in_process_endpoint(std::move(right)), test_case, here);
+}
+
+// A case that failed each time it was run, and how.
+struct Failing {
+  scenario::Case test_case;
+  scenario::Recorded recorded;
+};
+
+std::optional<Failing> failing_case(std::vector<scenario::Case> cases, endpoint::Endpoint& endpoint,
+                                    const ExploreRun& run) {
+  for (scenario::Case& test_case : cases) {
+    std::optional<run::CaseResult> failure;
+    std::size_t failed = 0;
+    for (std::size_t i = 0; i < kScenarioRuns && failed == i && !stop_flag(); ++i) {
+      run::SuiteOptions suite = run.suite;
+      suite.settings.run_id = random_run_id();
+      run::SuiteResult result =
+          run::run_suite(endpoint, {&test_case}, run.catalogue, suite, stop_flag(),
+                         [](const run::CaseResult&, std::size_t, std::size_t) {});
+      if (result.cases.front().verdict != run::Verdict::kFailed) continue;
+      ++failed;
+      failure = std::move(result.cases.front());
+    }
+    if (failed < kScenarioRuns || !passes_on_the_reference_store(test_case, run)) continue;
+    return Failing{std::move(test_case), replay::with_failure({.by = std::string(kFoundBy),
+                                                               .when = run.context.started,
+                                                               .endpoint = run.context.endpoint,
+                                                               .seed = run.explore.seed},
+                                                              *failure)};
+  }
+  return std::nullopt;
+}
+
+// Nothing where no scenario can say it.
+std::optional<Failing> as_scenario(const search::Counterexample& found,
+                                   endpoint::Endpoint& endpoint, const ExploreRun& run) {
+  const search::JudgedRunOptions& judged = run.explore.judged;
+  record::WorkloadScenarioOptions options{.dialect = dialect_of(run),
+                                          .short_expiry = judged.short_expiry};
+  options.capture.expiry_slack = std::chrono::ceil<milliseconds>(judged.oracle.expiry_slack);
+  const auto made = record::workload_scenario(found.trace, options);
+  if (!made) return std::nullopt;
+  std::vector<scenario::LoadError> errors;
+  std::vector<scenario::Case> cases =
+      scenario::load_scenario({"workload", made->text}, run.catalogue.ids(), errors);
+  if (!errors.empty()) return std::nullopt;
+  return failing_case(std::move(cases), endpoint, run);
+}
+
+bool save_scenario(Failing& failing, const search::Counterexample& found, const ExploreRun& run) {
+  scenario::Case& test_case = failing.test_case;
+  const judge::Judgement& judgement = found.rejection().judgement;
+  test_case.id = id_of(judgement.requirement, workload::to_text(found.trace));
+  test_case.area = kFoundBy;
+  test_case.title = text::one_line(text::printable(heading(judgement, run.catalogue)));
+  test_case.recorded = std::move(failing.recorded);
+  scenario::FileComments comments;
+  comments.cases[test_case.id] = {
+      fmt::format("The workload, {} of seed {}:", found.example, run.explore.seed)};
+  for (const workload::Operation& operation : found.trace) {
+    comments.cases[test_case.id].push_back("  " + workload::to_text(operation));
+  }
+  return write_and_tell(run.options.save, test_case.id + ".yaml",
+                        scenario::to_yaml({&test_case, 1}, comments),
+                        command_line(run.options, "replay"));
+}
+
+}  // namespace
+
+void print_rejection(const search::JudgedRun& run, const workload::Trace& trace, bool all_packets,
+                     const scenario::Catalogue& catalogue) {
+  const search::Rejection& rejection = *run.rejection;
+  fmt::print("\nREJECTED  {}\n", heading(rejection.judgement, catalogue));
+  fmt::print("  because   {}\n", rejection.judgement.because);
+  fmt::print("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
+  fmt::print("  sent      {}\n", in_one_line(rejection.request));
+  if (rejection.reply) fmt::print("  got       {}\n", in_one_line(*rejection.reply));
+  fmt::print("  workload\n");
+  for (const workload::Operation& operation : trace) {
+    fmt::print("    {}\n", workload::to_text(operation));
+  }
+  const std::vector<std::string> lines = lines_of(run.packets);
+  const std::size_t left_out =
+      all_packets ? 0 : lines.size() - std::min(lines.size(), kLastPackets);
+  if (!lines.empty()) fmt::print("  {}packets\n", left_out > 0 ? "last " : "");
+  for (std::size_t i = left_out; i < lines.size(); ++i) fmt::print("  {}\n", lines[i]);
+}
+
+void print(const search::Counterexample& found, const ExploreRun& run) {
+  print_rejection(found.run, found.trace, run.options.trace, run.catalogue);
+  fmt::print(
+      "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk from {} with {} "
+      "runs{}\n",
+      seconds(found.found_after), found.example, run.explore.seed, found.trace.size(),
+      found.operations_at_first, found.shrink_runs,
+      found.is_smallest ? "" : "; there was no time to try everything that is smaller");
+  fmt::print("  fails     {} times of {}\n", found.failed, found.runs);
+  fmt::print("  again     {}\n", again(found, run));
+  std::fflush(stdout);
+}
+
+bool save(const search::Counterexample& found, endpoint::Endpoint& endpoint,
+          const ExploreRun& run) {
+  if (found.failed > 0) {
+    if (auto failing = as_scenario(found, endpoint, run)) {
+      return save_scenario(*failing, found, run);
+    }
+  }
+  return save_workload(found, run);
+}
+
+}  // namespace fencepost::cli
