@@ -32,7 +32,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostJobs = 32;
-constexpr std::size_t kReplays = 5;    // of a saved workload
+constexpr std::size_t kReplays = 5;  // of a saved workload
+// So many requests a second for each workload that runs beside others.
+constexpr double kRateOfOneWorkload = 50;
 
 double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000.0; }
 

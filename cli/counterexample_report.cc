@@ -18,8 +18,9 @@
 #include "conformance/report/report_files.h"
 #include "conformance/run/transcript.h"
 #include "conformance/scenario/library.h"
+#include "conformance/scenario/recorded.h"
 #include "conformance/scenario/scenario_loader.h"
-#include "conformance/scenario/writer.h"
+#include "conformance/scenario/scenario_words.h"
 #include "conformance/search/saved_workload.h"
 #include "conformance/text/printable.h"
 #include "endpoint/in_process.h"
@@ -158,51 +159,53 @@ bool save_workload(const search::Counterexample& found, const ExploreRun& run) {
 
 // ---- Scenarios
 
-bool passes(endpoint::Endpoint& endpoint, const scenario::Case& test_case, const ExploreRun& run) {
-  run::SuiteOptions suite = run.suite;
+// Runs the case once, with keys of its own.
+run::CaseResult run_once(endpoint::Endpoint& endpoint, const scenario::Case& test_case,
+                         const scenario::Catalogue& catalogue, run::SuiteOptions suite) {
   suite.settings.run_id = random_run_id();
-  const run::SuiteResult result =
-      run::run_suite(endpoint, {&test_case}, run.catalogue, suite, stop_flag(),
-                     [](const run::CaseResult&, std::size_t, std::size_t) {});
-  return result.cases.front().verdict == run::Verdict::kPassed;
+  run::SuiteResult result = run::run_suite(endpoint, {&test_case}, catalogue, suite, stop_flag(),
+                                           [](const run::CaseResult&, std::size_t, std::size_t) {});
+  return std::move(result.cases.front());
 }
 
 bool passes_on_the_reference_store(const scenario::Case& test_case, const ExploreRun& run) {
   endpoint::InProcessOptions right;
   right.service.dialect = dialect_of(run);
-  ExploreRun here = run;
-  here.suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
-  here.suite.offered.reset();
-  return passes(*endpoint::make_in_process_endpoint(std::move(right)), test_case, here);
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(right));
+  run::SuiteOptions suite = run.suite;
+  suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
+  suite.offered.reset();
+  return run_once(*endpoint, test_case, run.catalogue, suite).verdict == run::Verdict::kPassed;
 }
 
-// A case that failed each time it was run, and how.
+// How the case fails; nothing unless it does each time.
+std::optional<run::CaseResult> certain_failure(endpoint::Endpoint& endpoint,
+                                               const scenario::Case& test_case,
+                                               const ExploreRun& run) {
+  std::optional<run::CaseResult> failure;
+  for (std::size_t i = 0; i < kScenarioRuns; ++i) {
+    failure = run_once(endpoint, test_case, run.catalogue, run.suite);
+    if (failure->verdict != run::Verdict::kFailed) return std::nullopt;
+  }
+  return failure;
+}
+
+// A case that fails at this endpoint and passes at the reference store.
 struct Failing {
   scenario::Case test_case;
   scenario::Recorded recorded;
 };
 
-std::optional<Failing> failing_case(std::vector<scenario::Case> cases, endpoint::Endpoint& endpoint,
-                                    const ExploreRun& run) {
-  for (scenario::Case& test_case : cases) {
-    std::optional<run::CaseResult> failure;
-    std::size_t failed = 0;
-    for (std::size_t i = 0; i < kScenarioRuns && failed == i && !stop_flag(); ++i) {
-      run::SuiteOptions suite = run.suite;
-      suite.settings.run_id = random_run_id();
-      run::SuiteResult result =
-          run::run_suite(endpoint, {&test_case}, run.catalogue, suite, stop_flag(),
-                         [](const run::CaseResult&, std::size_t, std::size_t) {});
-      if (result.cases.front().verdict != run::Verdict::kFailed) continue;
-      ++failed;
-      failure = std::move(result.cases.front());
-    }
-    if (failed < kScenarioRuns || !passes_on_the_reference_store(test_case, run)) continue;
-    return Failing{std::move(test_case), replay::with_failure({.by = std::string(kFoundBy),
-                                                               .when = run.context.started,
-                                                               .endpoint = run.context.endpoint,
-                                                               .seed = run.explore.seed},
-                                                              *failure)};
+std::optional<Failing> failing_case(const std::vector<scenario::Case>& cases,
+                                    endpoint::Endpoint& endpoint, const ExploreRun& run) {
+  for (const scenario::Case& test_case : cases) {
+    const auto failure = certain_failure(endpoint, test_case, run);
+    if (!failure || !passes_on_the_reference_store(test_case, run)) continue;
+    const scenario::Recorded origin{.by = std::string(kFoundBy),
+                                    .when = run.context.started,
+                                    .endpoint = run.context.endpoint,
+                                    .seed = run.explore.seed};
+    return Failing{test_case, replay::with_failure(origin, *failure)};
   }
   return std::nullopt;
 }
@@ -217,28 +220,47 @@ std::optional<Failing> as_scenario(const search::Counterexample& found,
   const auto made = record::workload_scenario(found.trace, options);
   if (!made) return std::nullopt;
   std::vector<scenario::LoadError> errors;
-  std::vector<scenario::Case> cases =
+  const std::vector<scenario::Case> cases =
       scenario::load_scenario({"workload", made->text}, run.catalogue.ids(), errors);
   if (!errors.empty()) return std::nullopt;
-  return failing_case(std::move(cases), endpoint, run);
+  return failing_case(cases, endpoint, run);
 }
 
-bool save_scenario(Failing& failing, const search::Counterexample& found, const ExploreRun& run) {
-  scenario::Case& test_case = failing.test_case;
-  const judge::Judgement& judgement = found.rejection().judgement;
-  test_case.id = id_of(judgement.requirement, workload::to_text(found.trace));
-  test_case.area = kFoundBy;
-  test_case.title = text::one_line(text::printable(heading(judgement, run.catalogue)));
-  test_case.recorded = std::move(failing.recorded);
-  scenario::FileComments comments;
-  comments.cases[test_case.id] = {
-      fmt::format("The workload, {} of seed {}:", found.example, run.explore.seed)};
-  for (const workload::Operation& operation : found.trace) {
-    comments.cases[test_case.id].push_back("  " + workload::to_text(operation));
+// The lines of the case, as `record` writes them, with its new id and title and what was recorded.
+std::string file_of(const scenario::Case& test_case, const std::string& id,
+                    const std::string& title, const scenario::Recorded& recorded) {
+  constexpr std::string_view kId = "  - id: ";
+  constexpr std::string_view kTitle = "    title: ";
+  std::string out = fmt::format("area: {}\ncases:\n", kFoundBy);
+  std::string_view rest = test_case.source;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with(kId)) {
+      out += fmt::format("{}{}\n", kId, id);
+    } else if (line.starts_with(kTitle)) {
+      out += fmt::format("{}{}\n", kTitle, scenario::single_quoted(title));
+      out += scenario::text_of(recorded, kTitle.find_first_not_of(' '));
+    } else {
+      out += fmt::format("{}\n", line);
+    }
   }
-  return write_and_tell(run.options.save, test_case.id + ".yaml",
-                        scenario::to_yaml({&test_case, 1}, comments),
-                        command_line(run.options, "replay"));
+  return out;
+}
+
+bool save_scenario(const Failing& failing, const search::Counterexample& found,
+                   const ExploreRun& run) {
+  const judge::Judgement& judgement = found.rejection().judgement;
+  const std::string trace = workload::to_text(found.trace);
+  const std::string id = id_of(judgement.requirement, trace);
+  const std::string title = text::one_line(text::printable(heading(judgement, run.catalogue)));
+  std::string text =
+      fmt::format("# The workload, {} of seed {}:\n", found.example, run.explore.seed);
+  for (const workload::Operation& operation : found.trace) {
+    text += fmt::format("#   {}\n", workload::to_text(operation));
+  }
+  text += file_of(failing.test_case, id, title, failing.recorded);
+  return write_and_tell(run.options.save, id + ".yaml", text, command_line(run.options, "replay"));
 }
 
 }  // namespace

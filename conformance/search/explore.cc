@@ -13,7 +13,10 @@
 #include <rapidcheck/gen/Container.h>
 #include <rapidcheck/gen/Numeric.h>
 #include <rapidcheck/gen/Transform.h>
+#include <rapidcheck/shrink/Shrink.h>
+#include <rapidcheck/shrinkable/Create.h>
 
+#include "conformance/search/seed_traces.h"
 #include "workload/random.h"
 #include "workload/trace_mutator.h"
 #include "workload/trace_text.h"
@@ -133,6 +136,12 @@ std::uint64_t seed_of(std::uint64_t seed, std::size_t example) {
 
 rc::Shrinkable<Trace> shrinkable_of(std::uint64_t seed, std::size_t example,
                                     std::size_t max_operations) {
+  if (example <= seed_traces().size()) {
+    Trace trace = seed_traces()[example - 1];
+    if (trace.size() > max_operations) trace.resize(max_operations);
+    return rc::shrinkable::shrinkRecur(
+        std::move(trace), [](const Trace& larger) { return rc::shrink::removeChunks(larger); });
+  }
   const std::uint64_t own = seed_of(seed, example);
   // RapidCheck's size is the greatest length of a container.
   const std::size_t size = 2 + own % std::max<std::size_t>(max_operations, 1);

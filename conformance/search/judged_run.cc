@@ -235,7 +235,10 @@ class Run {
   void learn(const Operation& operation, const codec::Message& request,
              const codec::Message& reply) {
     const std::string* offered = request.property(codec::kTokenProperty);
-    const auto token = offered == nullptr ? std::nullopt : hlc::parse(*offered);
+    std::optional<hlc::Timestamp> token;
+    if (offered != nullptr) {
+      if (const auto parsed = hlc::parse(*offered)) token = *parsed;
+    }
     if (token && !reply.payload.starts_with('-')) {
       greatest_token_ = std::max(greatest_token_.value_or(*token), *token);
     }
