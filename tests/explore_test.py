@@ -251,7 +251,8 @@ class Explore(unittest.TestCase):
 
     def test_an_endpoint_that_is_lost(self):
         port = self.serve()
-        exploring = subprocess.Popen([FENCEPOST, "explore", "--endpoint", f"mqtt://127.0.0.1:{port}", "--max-time", "1h", "-j", "4"],
+        url = f"mqtt://127.0.0.1:{port}"
+        exploring = subprocess.Popen([FENCEPOST, "explore", "--endpoint", url, "--max-time", "1h", "-j", "4"],
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
         self.assertIn("explore", exploring.stdout.readline())
         self.server.terminate()
