@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -11,26 +12,19 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes.h"
 #include "base/glob.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/difference_report.h"
+#include "cli/counterexample_report.h"
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
-#include "conformance/report/report_files.h"
 #include "conformance/run/time_limits.h"
-#include "conformance/run/transcript.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/search/explore.h"
-#include "conformance/search/live_fuzz.h"
 #include "conformance/search/saved_workload.h"
 #include "conformance/target/target.h"
-#include "conformance/text/printable.h"
-#include "endpoint/url.h"
-#include "reference_store/authorization.h"
-#include "workload/trace_text.h"
+#include "endpoint/rate_limit.h"
 
 namespace fencepost::cli {
 namespace {
@@ -38,9 +32,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostJobs = 32;
-constexpr std::size_t kLastPackets = 8;  // shown without --trace
-constexpr std::size_t kReplays = 5;      // of a saved workload
-constexpr std::size_t kShownPayload = 200;
+constexpr std::size_t kReplays = 5;  // of a saved workload
+// So many requests a second for each workload that runs beside others.
+constexpr double kRateOfOneWorkload = 50;
 
 double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000.0; }
 
@@ -57,162 +51,18 @@ std::string describe(const search::ExploreProgress& progress) {
   return progress.doing.empty() ? out : out + "  " + progress.doing;
 }
 
-// Everything that a run needs to know.
-struct Run {
-  const ExploreCommandOptions& options;
-  DifferenceReport report;
-  search::ExploreOptions explore;
-  search::LiveFuzzOptions confirm;  // how the scenario of a counter-example is run
-};
-
-// ---- What people see
-
-// Payload and user properties, on one line.
-std::string in_one_line(const codec::Message& message) {
-  std::string out = escape(message.payload, kShownPayload);
-  for (const auto& [name, value] : message.user_properties) {
-    out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
-  }
-  return out;
-}
-
-// What went over the wire, a line a packet. Clients are numbered as in the workload.
-std::vector<std::string> lines_of(const std::vector<search::Packet>& packets) {
-  std::vector<std::string> out;
-  for (const search::Packet& packet : packets) {
-    const auto time = packet.at.steady - packets.front().at.steady;
-    const std::string client = "c" + packet.client_id.substr(packet.client_id.rfind('-') + 1);
-    if (packet.kind == search::Packet::Kind::kDisconnected) {
-      out.push_back(run::to_line({.time = time, .client = client, .summary = "disconnected"}));
-      continue;
-    }
-    const run::Direction direction = packet.kind == search::Packet::Kind::kRequest
-                                         ? run::Direction::kSent
-                                         : run::Direction::kReceived;
-    out.push_back(to_line(make_entry(time, client, direction, packet.message)));
-  }
-  return out;
-}
-
-std::string heading(const judge::Judgement& judgement, const scenario::Catalogue& catalogue) {
-  const scenario::Requirement* rule = catalogue.find(judgement.requirement);
-  return fmt::format("{}: {}", judgement.requirement, rule == nullptr ? "" : rule->text);
-}
-
-void print_rejection(const search::JudgedRun& run, const workload::Trace& trace, bool all_packets,
-                     const scenario::Catalogue& catalogue) {
-  const search::Rejection& rejection = *run.rejection;
-  fmt::print("\nREJECTED  {}\n", heading(rejection.judgement, catalogue));
-  fmt::print("  because   {}\n", rejection.judgement.because);
-  fmt::print("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
-  fmt::print("  sent      {}\n", in_one_line(rejection.request));
-  if (rejection.reply) fmt::print("  got       {}\n", in_one_line(*rejection.reply));
-  fmt::print("  workload\n");
-  for (const workload::Operation& operation : trace) {
-    fmt::print("    {}\n", workload::to_text(operation));
-  }
-  const std::vector<std::string> lines = lines_of(run.packets);
-  const std::size_t left_out =
-      all_packets ? 0 : lines.size() - std::min(lines.size(), kLastPackets);
-  if (!lines.empty()) fmt::print("  {}packets\n", left_out > 0 ? "last " : "");
-  for (std::size_t i = left_out; i < lines.size(); ++i) fmt::print("  {}\n", lines[i]);
-}
-
-// `fencepost explore` with the options that decide which requests are sent, and how they are
-// judged.
-std::string command_line(const ExploreCommandOptions& options) {
-  std::string out = text::shell_word(options.program) + " explore";
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));
-  };
-  add("--endpoint", options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint));
-  add("--descriptor", options.descriptor);
-  add("--profile", options.profile);
-  for (const std::string& known : options.ignore) add("--ignore", known);
-  if (options.timeout_scale != 1.0) {
-    out += fmt::format(" --timeout-scale {}", options.timeout_scale);
-  }
-  return out;
-}
-
-std::string again(const search::Counterexample& found, const Run& run) {
-  std::string out = fmt::format("{} --seed {} --example {}", command_line(run.options),
-                                run.explore.seed, found.example);
-  if (run.explore.max_operations != search::ExploreOptions{}.max_operations) {
-    out += fmt::format(" --max-operations {}", run.explore.max_operations);
-  }
-  return out;
-}
-
-void print(const search::Counterexample& found, const Run& run) {
-  print_rejection(found.run, found.trace, run.options.trace, run.report.catalogue);
-  fmt::print(
-      "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk from {} with {} "
-      "runs{}\n",
-      seconds(found.found_after), found.example, run.explore.seed, found.trace.size(),
-      found.operations_at_first, found.shrink_runs,
-      found.is_smallest ? "" : "; there was no time to try everything that is smaller");
-  fmt::print("  fails     {} times of {}\n", found.failed, found.runs);
-  fmt::print("  again     {}\n", again(found, run));
-  std::fflush(stdout);
-}
-
-// ---- What is saved
-
-// The workload itself, which the oracle judges again. False after a complaint.
-bool save_workload(const search::Counterexample& found, const Run& run) {
-  const judge::Judgement& judgement = found.rejection().judgement;
-  search::SavedWorkload saved{
-      .requirement = judgement.requirement,
-      .comments = {heading(judgement, run.report.catalogue), "because " + judgement.because,
-                   fmt::format("found by fencepost explore {} at {}, {}; seed {}, workload {}",
-                               report::suite_version(), run.report.context.endpoint,
-                               run.report.context.started, run.explore.seed, found.example),
-                   fmt::format("failed {} times of {}", found.failed, found.runs), "",
-                   "The packets of one of these runs:"},
-      .trace = found.trace};
-  for (std::string& line : lines_of(found.run.packets)) saved.comments.push_back(std::move(line));
-  const std::string id = fmt::format("explore.{}.{:08x}{}", area_of(judgement.requirement),
-                                     stable_hash(workload::to_text(found.trace)) & 0xffffffffU,
-                                     search::kWorkloadExtension);
-  const std::filesystem::path folder =
-      std::filesystem::path(run.options.save) / (found.failed == 0 ? "seen-once" : "");
-  std::error_code trouble;
-  std::filesystem::create_directories(folder, trouble);
-  const std::string file = (folder / id).lexically_normal().string();
-  const auto written = report::write_file(file, to_text(saved));
-  if (!written) {
-    complain(written.error());
-    return false;
-  }
-  fmt::print("  saved     {}\n", file);
-  fmt::print("  replay    {} --replay {}\n", command_line(run.options), text::shell_word(file));
-  return true;
-}
-
-// As a scenario that fails by itself, or, where a scenario cannot say it, as the workload.
-bool save(const search::Counterexample& found, endpoint::Endpoint& endpoint, Run& run) {
-  search::LiveOptions live = run.confirm.live;
-  live.max_operations = found.trace.size() + 1;
-  const search::LivePlan plan = plan_live(found.trace, live);
-  std::optional<search::Difference> difference;
-  if (found.failed > 0 && plan.requests() > 0) {
-    run.confirm.suite.settings.run_id = random_run_id();
-    difference = look_into(endpoint, run.report.catalogue, run.confirm, plan, stop_flag());
-  }
-  if (!difference || difference->seen_once()) return save_workload(found, run);
-  difference->found_after = found.found_after;
-  const bool saved = save(*difference, run.report);
-  report::ConsoleOptions settings = report::console_options(stdout);
-  settings.trace = run.options.trace;
-  report::Console console(stdout, settings);
-  print(*difference, console, run.report);
-  return saved;
+// How soon a key may expire that live requests rely on, and their way.
+milliseconds short_expiry(endpoint::Duration round_trip) {
+  constexpr milliseconds kShortest{300};
+  constexpr int kRoundTrips = 30;
+  const auto way = std::chrono::ceil<milliseconds>(round_trip * kRoundTrips);
+  return std::max(kShortest, (way + milliseconds{99}) / 100 * 100);
 }
 
 // ---- The search
 
-run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& endpoint, Run& run) {
+run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& endpoint,
+                     ExploreRun& run) {
   bool saved = true;
   bool proved = false;
   for (const search::Counterexample& found : result.found) {
@@ -244,7 +94,7 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
   return run::ExitCode::kConformant;
 }
 
-run::ExitCode search(endpoint::Endpoint& endpoint, Run& run) {
+run::ExitCode search(endpoint::Endpoint& endpoint, ExploreRun& run) {
   fmt::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n",
              report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
              run.options.max_time);
@@ -293,12 +143,13 @@ bool read_workloads(const std::string& path, std::vector<Replayable>& out) {
 }
 
 // Runs each again. 0 none is rejected, 1 one is, 3 the endpoint is lost, 4 one could not be run.
-run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& endpoint, Run& run) {
+run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& endpoint,
+                     ExploreRun& run) {
   std::size_t failing = 0;
   std::size_t not_run = 0;
   run.explore.judged.keeps_packets = true;
   for (const Replayable& each : all) {
-    const auto runs = rerun(endpoint, each.saved.trace, kReplays, run.explore, stop_flag());
+    const auto runs = search::rerun(endpoint, each.saved.trace, kReplays, run.explore, stop_flag());
     if (!runs) {
       complain("the endpoint was lost during the run: " + runs.error().text);
       return run::ExitCode::kUnreachable;
@@ -308,7 +159,7 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
     const auto shown = std::find_if(runs->begin(), runs->end(),
                                     [](const search::JudgedRun& one) { return one.rejection; });
     if (shown != runs->end()) {
-      print_rejection(*shown, each.saved.trace, run.options.trace, run.report.catalogue);
+      print_rejection(*shown, each.saved.trace, run.options.trace, run.catalogue);
       ++failing;
     } else if (runs->empty()) {
       ++not_run;
@@ -332,8 +183,8 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
 // ---- Everything
 
 run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& descriptor,
-                     const std::vector<Replayable>& saved, Run& run) {
-  run::SuiteOptions& suite = run.confirm.suite;
+                     const std::vector<Replayable>& saved, ExploreRun& run) {
+  run::SuiteOptions& suite = run.suite;
   const auto ready = prepare(endpoint, descriptor, run.options.jobs, suite);
   if (!ready) {
     complain(ready.error().reason);
@@ -341,13 +192,12 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
     return ready.error().code;
   }
   const endpoint::Capabilities& offers = endpoint.capabilities();
-  run.report.context.endpoint = endpoint.url();
-  run.confirm.live = live_options(ready->round_trip_p50, 0);
+  run.context.endpoint = endpoint.url();
   search::JudgedRunOptions& judged = run.explore.judged;
   judged.oracle.clock = suite.settings.clock_bounds;
   judged.oracle.limited = !offers.thrown_away && offers.transport;
   judged.timeout = run::scaled(run::kReplyTimeout, run.options.timeout_scale);
-  if (offers.transport) judged.short_expiry = run.confirm.live.short_expiry;
+  if (offers.transport) judged.short_expiry = short_expiry(ready->round_trip_p50);
   run.explore.jobs = std::min(suite.jobs, kMostJobs);
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     const std::string all = judgement.requirement + ": " + judgement.because;
@@ -355,7 +205,14 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
       return glob_matches(glob, judgement.requirement) || glob_matches(glob, all);
     });
   };
-  return run.options.replay.empty() ? search(endpoint, run) : replay(saved, endpoint, run);
+  std::unique_ptr<endpoint::Endpoint> limited;
+  if (run.options.rate > 0) {
+    limited = endpoint::limit_rate(endpoint, run.options.rate);
+    const auto most = static_cast<std::size_t>(run.options.rate / kRateOfOneWorkload) + 1;
+    run.explore.jobs = std::min(run.explore.jobs, most);
+  }
+  endpoint::Endpoint& asked = limited ? *limited : endpoint;
+  return run.options.replay.empty() ? search(asked, run) : replay(saved, asked, run);
 }
 
 }  // namespace
@@ -383,30 +240,24 @@ run::ExitCode explore(const ExploreCommandOptions& options) {
   if (!library) return run::ExitCode::kUsage;
   std::random_device device;
   const std::uint64_t seed = options.seed.value_or(device());
-  Run run{.options = options,
-          .report = {.found_by = "explore",
-                     .folder = options.save,
-                     .catalogue = library->catalogue,
-                     .context = {.endpoint = {},
-                                 .profile = *profile,
-                                 .seed = seed,
-                                 .command = {},
-                                 .started = utc_now()},
-                     .reproduce = {.program = options.program,
-                                   .endpoint = options.endpoint,
-                                   .descriptor = options.descriptor}},
-          .explore = {.run_id = random_run_id(),
-                      .seed = seed,
-                      .first_example = options.example.value_or(1),
-                      .max_examples = options.example ? 1 : options.max_examples,
-                      .max_time = *time,
-                      .max_operations = options.max_operations,
-                      .stop_after = options.stop_after},
-          .confirm = {.seed = seed}};
-  run.confirm.suite.settings = {.profile = *profile,
-                                .run_id = random_run_id(),
-                                .seed = seed,
-                                .timeout_scale = options.timeout_scale};
+  ExploreRun run{.options = options,
+                 .catalogue = library->catalogue,
+                 .context = {.endpoint = {},
+                             .profile = *profile,
+                             .seed = seed,
+                             .command = {},
+                             .started = utc_now()},
+                 .explore = {.run_id = random_run_id(),
+                             .seed = seed,
+                             .first_example = options.example.value_or(1),
+                             .max_examples = options.example ? 1 : options.max_examples,
+                             .max_time = *time,
+                             .max_operations = options.max_operations,
+                             .stop_after = options.stop_after},
+                 .suite = {.settings = {.profile = *profile,
+                                        .run_id = random_run_id(),
+                                        .seed = seed,
+                                        .timeout_scale = options.timeout_scale}}};
   stop_on_signals();
   const auto target = open_judged_by(*profile, *descriptor);
   if (!target) return exit_code(target.error());

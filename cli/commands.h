@@ -47,25 +47,6 @@ struct MergeOptions {
 };
 [[nodiscard]] run::ExitCode merge(const MergeOptions& options);
 
-struct FuzzLiveOptions {
-  std::string endpoint{};    // empty: the descriptor's, or embedded
-  std::string descriptor{};  // a file
-  std::string profile{};     // empty: the descriptor's, or auto
-  std::string time = "60s";  // a duration
-  double rate = 0;           // requests a second; 0: no limit
-  std::size_t max_steps = 16;
-  std::size_t stop_after = 1;
-  std::size_t jobs = 0;  // 0: a sensible number
-  double timeout_scale = 1.0;
-  std::optional<std::uint64_t> seed{};
-  std::string save = "fuzz-live-findings";  // a folder, made when there is something to save
-  bool trace = false;
-  bool quiet = false;
-  std::string program = "fencepost";
-};
-// Fuzzes a live store with the naive model as its oracle. See live_fuzz.h.
-[[nodiscard]] run::ExitCode fuzz_live(const FuzzLiveOptions& options);
-
 struct ExploreCommandOptions {
   std::string endpoint{};                // empty: the descriptor's, or embedded
   std::string descriptor{};              // a file
@@ -76,6 +57,7 @@ struct ExploreCommandOptions {
   std::size_t max_operations = 40;
   std::size_t stop_after = 1;         // counter-examples, each of another requirement
   std::vector<std::string> ignore{};  // globs of "REQUIREMENT" or "REQUIREMENT: because"
+  double rate = 0;                    // requests a second; 0: no limit
   std::vector<std::string> replay{};  // saved workloads, or folders of them: nothing else is run
   std::size_t jobs = 0;               // 0: a sensible number
   double timeout_scale = 1.0;

@@ -234,40 +234,6 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
   command->callback([&] { action = [&] { return record(options); }; });
 }
 
-void add_fuzz_live(CLI::App& app, FuzzLiveOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "fuzz-live",
-      "Fuzz a live store with a model as the oracle; each difference is shrunk and saved as a "
-      "scenario (docs/FUZZ_LIVE.md)");
-  command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
-  command->add_option("--descriptor", options.descriptor, "As of certify");
-  command->add_option("--profile", options.profile, "As of certify");
-  command->add_option("--time", options.time, "How long it looks, e.g. 5m (default: 60s)");
-  command->add_option("--rate", options.rate, "At most so many requests a second")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--seed", options.seed,
-                      "Of everything random (default: a new one, printed): the same seed sends the "
-                      "same requests in the same order");
-  command
-      ->add_option("--max-steps", options.max_steps,
-                   "Operations of a trace, before those that look at the state (default: 16)")
-      ->check(CLI::Range(1, 200));
-  command
-      ->add_option("--stop-after", options.stop_after,
-                   "End when so many differences are known (default: 1)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--save", options.save,
-                      "Folder for the scenarios of differences (default: fuzz-live-findings)");
-  command->add_option("-j,--jobs", options.jobs, "Traces at once (default: as of certify)");
-  command
-      ->add_option("--timeout-scale", options.timeout_scale,
-                   "Factor of every time limit (default 1)")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--trace", options.trace, "Print all packets of a difference");
-  command->add_flag("-q,--quiet", options.quiet, "Print differences and the summary only");
-  command->callback([&] { action = [&] { return fuzz_live(options); }; });
-}
-
 void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "explore",
@@ -296,6 +262,8 @@ void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) 
   command
       ->add_option("--stop-after", options.stop_after,
                    "End when so many requirements are known to be broken (default: 1)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--rate", options.rate, "At most so many requests a second")
       ->check(CLI::PositiveNumber);
   command->add_option("--ignore", options.ignore,
                       "Do not count rejections with this requirement, e.g. 'FT-*', or with this "
@@ -463,7 +431,6 @@ int run(int argc, char** argv) {
   DiffOptions diff_options;
   ProbeOptions probe_options;
   ExploreCommandOptions explore_options;
-  FuzzLiveOptions fuzz_live_options;
   ReplayOptions replay_options;
   ServeOptions serve_options;
   RecordOptions record_options;
@@ -476,7 +443,6 @@ int run(int argc, char** argv) {
   certify_options.program = argv[0];
   diff_options.program = argv[0];
   explore_options.program = argv[0];
-  fuzz_live_options.program = argv[0];
   replay_options.program = argv[0];
   add_certify(app, certify_options, action);
   add_merge(app, merge_options, action);
@@ -486,7 +452,6 @@ int run(int argc, char** argv) {
   add_record(app, record_options, action);
   add_selftest(app, selftest_options, action);
   add_explore(app, explore_options, action);
-  add_fuzz_live(app, fuzz_live_options, action);
   add_replay(app, replay_options, action);
   add_readers(app, list_options, id, paths, action);
   add_matrix(app, matrix_options, action);

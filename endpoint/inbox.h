@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "endpoint/endpoint.h"
+#include "endpoint/wait_clock.h"
 
 namespace fencepost::endpoint {
 
@@ -25,9 +26,7 @@ class Inbox {
   // The oldest event; nothing when none came in time.
   [[nodiscard]] std::optional<Event> pop(Duration timeout) {
     std::unique_lock lock(mutex_);
-    // A deadline on the system clock rather than wait_for: ThreadSanitizer of GCC 12 does not know
-    // the call that libstdc++ makes for the steady clock.
-    const auto deadline = std::chrono::system_clock::now() + timeout;
+    const auto deadline = WaitClock::now() + timeout;
     if (!changed_.wait_until(lock, deadline, [this] { return !events_.empty(); })) {
       return std::nullopt;
     }

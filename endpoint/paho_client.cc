@@ -20,6 +20,7 @@
 #include "endpoint/inbox.h"
 #include "endpoint/socket.h"
 #include "endpoint/tcp_nodelay.h"
+#include "endpoint/wait_clock.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -201,7 +202,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     // Paho's receive thread must have dealt with it before the number of the descriptor is used
     // again: it would take the end of this connection for one of the next.
     std::unique_lock lock(end_mutex_);
-    const auto deadline = std::chrono::system_clock::now() + kDisconnectTimeout;
+    const auto deadline = WaitClock::now() + kDisconnectTimeout;
     end_noticed_.wait_until(lock, deadline, [this] { return ended_; });
   }
 

@@ -14,6 +14,7 @@
 #include <mqtt/async_client.h>
 
 #include "endpoint/socket.h"
+#include "endpoint/wait_clock.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -65,7 +66,7 @@ struct PahoWaker::Peer {
     while (!stopping) {
       changed.wait(lock, [this] { return stopping || holds > 0; });
       send(connection.descriptor(), kWakeUp.data(), kWakeUp.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      const auto next = std::chrono::system_clock::now() + kWakeInterval;
+      const auto next = WaitClock::now() + kWakeInterval;
       changed.wait_until(lock, next, [this] { return stopping; });
     }
   }

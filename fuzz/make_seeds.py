@@ -338,7 +338,7 @@ def scenario_loader(seeds, sources):
             known |= words
             seeds.add(re.search(r"- id: (\S+)", body).group(1), case.encode())
     seeds.add("recorded", b"area: a\ncases:\n  - id: a\n    title: t\n    requirements: [R-1]\n    recorded:\n"
-              b"      by: fuzz-live\n      when: '2026-01-01T00:00:00Z'\n      endpoint: 'mqtt://a:1883'\n      seed: 7\n"
+              b"      by: explore\n      when: '2026-01-01T00:00:00Z'\n      endpoint: 'mqtt://a:1883'\n      seed: 7\n"
               b"      requirement: R-1\n      signature: 'R-1: m | want a | got b'\n      message: m\n"
               b"      expected: a\n      actual: b\n    steps:\n      - get: k\n        expect: missing\n")
     seeds.add("no-cases", b"area: a\ncases: []\n")

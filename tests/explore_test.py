@@ -12,12 +12,29 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 BIN = pathlib.Path(sys.argv.pop(1)).resolve()
 FENCEPOST = BIN / "fencepost"
 # What a run may take at most before a test calls it hung. No test measures speed.
 HANG = 300
+
+# Of every area that random requests can show.
+FAULTS = ["C05", "C09", "C13", "C15", "C20", "S01", "S04", "S08", "S11", "S17", "X02", "X09", "X14", "D01", "D06", "H10", "H14",
+          "H20", "F01", "F06", "F12", "N03", "N10", "N14", "M20"]
+
+# Writes as many keys as the store holds, and so needs all the room that there is.
+ALL_ROOM = """area: room
+cases:
+  - id: room
+    title: The store is empty
+    requirements: [SET-OK-1]
+    requires: [quota]
+    exclusive: true
+    steps:
+      - write_many: {key: k, keys: 400}
+"""
 
 
 def run(*arguments, **options):
@@ -95,6 +112,7 @@ class Explore(unittest.TestCase):
         self.addCleanup(server.wait, HANG)
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.send_signal, signal.SIGTERM)
+        self.server = server
         for line in server.stdout:
             found = re.search(r"mqtt://127\.0\.0\.1:(\d+)", line)
             if found:
@@ -136,22 +154,43 @@ class Explore(unittest.TestCase):
                 self.assertEqual(fixed.returncode, 0, fixed.stdout + fixed.stderr)
                 self.assertIn("fixed", fixed.stdout)
 
+    def test_what_is_found_fails_again_and_passes_on_the_right_store(self):
+        saved = {".yaml": 0, ".trace": 0}
+        for fault in FAULTS:
+            with self.subTest(fault):
+                wrong = f"inproc:?fault={fault}&seed=1"
+                save = self.folder / fault
+                done = run("explore", "--endpoint", wrong, "--max-time", "120s", "--seed", "1", "--save", save, "-q")
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                files = list(save.iterdir())
+                self.assertEqual(len(files), 1, done.stdout)
+                saved[files[0].suffix] += 1
+                again = ["explore", "--replay"] if files[0].suffix == ".trace" else ["replay"]
+                failing = run(*again, files[0], "--endpoint", wrong)
+                self.assertEqual(failing.returncode, 1, failing.stdout + failing.stderr)
+                fixed = run(*again, files[0], "--endpoint", "inproc:")
+                self.assertEqual(fixed.returncode, 0, fixed.stdout + fixed.stderr)
+        self.assertGreater(saved[".yaml"], saved[".trace"], saved)
+        self.assertGreater(saved[".trace"], 0, saved)
+
     def test_what_no_scenario_can_say_is_saved_as_the_workload(self):
-        wrong = "inproc:?fault=H14&seed=1"
+        wrong = "inproc:?fault=H20&seed=1"
         save = self.folder / "with a blank"
-        done = run("explore", "--endpoint", wrong, "--max-time", "60s", "--seed", "1", "--save", save)
+        done = run("explore", "--endpoint", wrong, "--max-time", "120s", "--seed", "1", "--save", save)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         files = list(save.iterdir())
         self.assertEqual([file.suffix for file in files], [".trace"], done.stdout)
-        # A reader sees which timestamp was refused.
-        self.assertRegex(done.stdout, r"  sent .*  __ts=\d+:\d+:")
+        rule = re.search(r"^REJECTED  (\S+): ", done.stdout, re.MULTILINE)[1]
+        self.assertIn(f"# requirement: {rule}\n", files[0].read_text(encoding="utf-8"))
+        # A reader sees which timestamp was sent.
+        self.assertRegex(done.stdout, r"  sent .*  __ts=\S+")
         # Both commands that it prints work as they are.
         for name in ("replay", "again"):
             command = re.search(rf"^  {name} +(.*)$", done.stdout, re.MULTILINE)[1]
             shown = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=HANG, check=False,
                                    cwd=self.folder)
             self.assertEqual(shown.returncode, 1, shown.stdout + shown.stderr)
-            self.assertIn("REJECTED  SET-OK-1", shown.stdout)
+            self.assertIn(f"REJECTED  {rule}", shown.stdout)
         again = run("explore", "--endpoint", wrong, "--replay", save)
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
         self.assertIn("still rejected, 5 times of 5", again.stdout)
@@ -192,6 +231,34 @@ class Explore(unittest.TestCase):
         self.assertGreater(proxy.cut, 0)
         self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)  # 3: the preflight was hit
         self.assertNotIn("REJECTED", done.stdout)
+
+    def test_no_key_stays_behind(self):
+        url = f"mqtt://user:secret@127.0.0.1:{self.serve('--quota', '400')}"
+        done = run("explore", "--endpoint", url, "--max-time", "3s", "--seed", "5", "-j", "8", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("secret", done.stdout + done.stderr)
+        interrupted = subprocess.Popen([FENCEPOST, "explore", "--endpoint", url, "--max-time", "5m", "--seed", "6", "-j", "8"],
+                                       stdout=subprocess.PIPE, text=True, cwd=self.folder)
+        self.assertIn("explore", interrupted.stdout.readline())
+        time.sleep(1)  # any moment will do
+        interrupted.send_signal(signal.SIGINT)
+        out, _ = interrupted.communicate(timeout=HANG)
+        self.assertEqual(interrupted.returncode, 130, out)
+        (self.folder / "room.yaml").write_text(ALL_ROOM, encoding="utf-8")
+        (self.folder / "endpoint.yaml").write_text(f"url: {url}\ncapabilities:\n  quota: 400\n", encoding="utf-8")
+        room = run("certify", "--descriptor", "endpoint.yaml", "--scenarios", "room.yaml", cwd=self.folder)
+        self.assertEqual(room.returncode, 0, room.stdout + room.stderr)
+
+    def test_an_endpoint_that_is_lost(self):
+        port = self.serve()
+        url = f"mqtt://127.0.0.1:{port}"
+        exploring = subprocess.Popen([FENCEPOST, "explore", "--endpoint", url, "--max-time", "1h", "-j", "4"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        self.assertIn("explore", exploring.stdout.readline())
+        self.server.terminate()
+        out, complaint = exploring.communicate(timeout=HANG)
+        self.assertEqual(exploring.returncode, 3, out + complaint)
+        self.assertIn("lost", complaint)
 
     def test_an_endpoint_that_is_not_there(self):
         with socket.socket() as probe:

@@ -107,25 +107,25 @@ class Folder(unittest.TestCase):
 
 
 class Replay(Folder):
-    def test_what_fuzz_live_has_saved(self):
+    def test_what_explore_has_saved(self):
         wrong = "embedded?fault=S01&seed=1"
-        found = run("fuzz-live", "--endpoint", wrong, "--time", "5m", "--seed", "1", cwd=self.folder)
+        found = run("explore", "--endpoint", wrong, "--max-time", "60s", "--seed", "1", cwd=self.folder)
         self.assertEqual(found.returncode, 1, found.stdout + found.stderr)
-        saved = self.folder / "fuzz-live-findings"
+        saved = self.folder / "explore-findings"
         text = next(saved.iterdir()).read_text()
-        for line in ("recorded:", "by: fuzz-live", "endpoint: 'embedded?fault=S01&seed=1'", "seed: 1", "signature: '"):
+        for line in ("recorded:", "by: explore", "endpoint: 'embedded?fault=S01&seed=1'", "seed: 1", "signature: '"):
             self.assertIn(line, text)
         self.assertEqual(run("lint", saved).returncode, 0)
-        again = self.replay("fuzz-live-findings", endpoint=wrong, code=1)
-        self.assertIn("✗ still failing  fuzz-live-findings/fuzz-live.set.", again.stdout)
+        again = self.replay("explore-findings", endpoint=wrong, code=1)
+        self.assertIn("✗ still failing  explore-findings/explore.set.", again.stdout)
         self.assertIn("1 case: 1 still failing", again.stdout)
-        self.assertRegex(again.stdout, r"rule .*\n.*because .*\n.*step .*fuzz-live\.set\.[0-9a-f]+\.yaml:\d+ ")
+        self.assertRegex(again.stdout, r"rule .*\n.*because .*\n.*step .*explore\.set\.[0-9a-f]+\.yaml:\d+ ")
         self.assertIn("  recorded  '", again.stdout)
         command = re.search(r"reproduce .*? certify (--endpoint .*)", again.stdout).group(1)
         shown = subprocess.run(f"'{FENCEPOST}' certify {command}", shell=True, capture_output=True, text=True,
                                timeout=HANG, check=False, cwd=self.folder)
         self.assertEqual(shown.returncode, 1, shown.stdout + shown.stderr)
-        right = self.replay("fuzz-live-findings", endpoint="embedded")
+        right = self.replay("explore-findings", endpoint="embedded")
         self.assertIn("1 case: 1 fixed\nnothing of this fails\n", right.stdout)
 
     def test_outcomes_follow_the_store(self):

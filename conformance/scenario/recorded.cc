@@ -42,7 +42,7 @@ std::string load_by(YamlReader& reader, YamlNode node) {
   const auto& known = fields::kRecordedBy;
   if (std::find(known.begin(), known.end(), *by) != known.end()) return *by;
   const std::string guess = nearest(*by, known);
-  reader.complain(node, "by must be explore, fuzz-live, record or hand, not \"" + *by + "\"" +
+  reader.complain(node, "by must be explore, record or hand, not \"" + *by + "\"" +
                             (guess.empty() ? "" : "; did you mean \"" + guess + "\"?"));
   return {};
 }

@@ -28,7 +28,7 @@ std::optional<Recorded> loaded(const std::string& text) {
 TEST(Recorded, IsAbsentUnlessItIsThere) { EXPECT_EQ(loaded(in_case("")), std::nullopt); }
 
 TEST(Recorded, IsReadAsItWasWritten) {
-  const Recorded all{.by = "fuzz-live",
+  const Recorded all{.by = "explore",
                      .when = "2026-01-01T00:00:00Z",
                      .endpoint = "mqtt://me@broker:1883",
                      .seed = std::numeric_limits<std::uint64_t>::max(),
@@ -77,12 +77,12 @@ TEST_P(RecordedMistakes, AreShownWhereTheyStand) {
 }
 
 const Mistake kMistakes[] = {
-    {"recorded: fuzz-live", "f:6:15: recorded must be a mapping"},
+    {"recorded: explore", "f:6:15: recorded must be a mapping"},
     {"recorded: {when: '2026-01-01T00:00:00Z'}", "f:6:15: recorded needs the key \"by\""},
     {"recorded: {by: hand, sed: 1}", "did you mean \"seed\"?"},
-    {"recorded:\n  by: fuzzlive",
-     "f:7:11: by must be explore, fuzz-live, record or hand, not "
-     "\"fuzzlive\"; did you mean \"fuzz-live\"?"},
+    {"recorded:\n  by: exlpore",
+     "f:7:11: by must be explore, record or hand, not "
+     "\"exlpore\"; did you mean \"explore\"?"},
     {"recorded:\n  by: hand\n  when: yesterday",
      "f:8:13: when must be a time in UTC such as '2026-"},
     {"recorded:\n  by: hand\n  when: '2026-01-01 00:00:00Z'", "f:8:13: when must be a time in UTC"},

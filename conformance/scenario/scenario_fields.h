@@ -18,7 +18,7 @@ inline constexpr std::array kRecorded = {"by"sv,      "when"sv,        "endpoint
                                          "seed"sv,    "requirement"sv, "signature"sv,
                                          "message"sv, "expected"sv,    "actual"sv};
 // Values of `by`.
-inline constexpr std::array kRecordedBy = {"explore"sv, "fuzz-live"sv, "record"sv, "hand"sv};
+inline constexpr std::array kRecordedBy = {"explore"sv, "record"sv, "hand"sv};
 // What a value of an axis may say of its cases; any other name in it is a placeholder.
 inline constexpr std::array kAxisValue = {"requirements"sv, "requires"sv, "tags"sv, "exclusive"sv,
                                           "note"sv};

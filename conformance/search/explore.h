@@ -4,8 +4,8 @@
 //   ExploreResult result = explore(endpoint, {.seed = 1, .max_time = 60s}, stop, progress);
 //   for (const Counterexample& found : result.found) print(found.trace);
 //
-// Which traces there are follows from the seed alone; which of them is first to fail may depend on
-// the store.
+// The first traces are those of fuzz/traces, the same for every seed. Which others there are
+// follows from the seed alone; which of them is first to fail may depend on the store.
 #pragma once
 
 #include <atomic>

@@ -164,7 +164,10 @@ class Run {
 
   void take(const judge::Judgement& judgement, const codec::Message& request,
             const std::optional<Arrived>& reply) {
-    if (judgement.answer == judge::Answer::kUndecidable) ++out_.undecidable;
+    if (judgement.answer == judge::Answer::kUndecidable) {
+      ++out_.undecidable;
+      out_.open.insert(judgement.requirement);
+    }
     if (judgement.answer != judge::Answer::kRejected || has_ended()) return;
     if (options_.is_known && options_.is_known(judgement)) {
       ++out_.known;
@@ -231,14 +234,20 @@ class Run {
   // What later timestamps relate to.
   void learn(const Operation& operation, const codec::Message& request,
              const codec::Message& reply) {
+    const std::string* offered = request.property(codec::kTokenProperty);
+    std::optional<hlc::Timestamp> token;
+    if (offered != nullptr) {
+      if (const auto parsed = hlc::parse(*offered)) token = *parsed;
+    }
+    if (token && !reply.payload.starts_with('-')) {
+      greatest_token_ = std::max(greatest_token_.value_or(*token), *token);
+    }
     if (operation.kind != Kind::kSet || reply.payload != "+OK\r\n") return;
     const std::string& key = keys_.at(operation.key);
     if (const std::string* text = reply.property(codec::kTimestampProperty)) {
       if (const auto version = hlc::parse(*text)) versions_.insert_or_assign(key, *version);
     }
-    if (const std::string* text = request.property(codec::kTokenProperty)) {
-      if (const auto token = hlc::parse(*text)) tokens_.insert_or_assign(key, *token);
-    }
+    if (token) tokens_.insert_or_assign(key, *token);
   }
 
   // ---- What arrives
@@ -306,7 +315,6 @@ class Run {
   }
 
   void remove_what_was_written() {
-    if (out_.lost) return;
     for (std::unique_ptr<Connection>& connection : connections_) {
       if (connection != nullptr) connection->client->disconnect();
       connection.reset();
@@ -314,11 +322,8 @@ class Run {
     if (!options_.short_expiry || written_.empty()) return;  // a store that is thrown away
     run::WrittenKeys written{.client_id = options_.clients_begin_with + "z",
                              .timeout = options_.timeout};
-    hlc::Timestamp newest{.wall_ms = start_ms_, .counter = 0, .node = "~"};
-    for (const auto& [key, token] : tokens_)
-      newest.wall_ms = std::max(newest.wall_ms, token.wall_ms);
-    newest.counter = UINT32_MAX;
-    written.token = hlc::format(newest, hlc::Padding::kNone);
+    // A token that was taken is not too far ahead, and none that a key may hold is greater.
+    if (greatest_token_) written.token = hlc::format(*greatest_token_, hlc::Padding::kNone);
     for (const auto& [key, yes] : written_) written.keys.push_back(key);
     remove_keys(session_, written);
   }
@@ -332,6 +337,7 @@ class Run {
   std::array<std::unique_ptr<Connection>, workload::kClients> connections_{};
   std::map<std::string, hlc::Timestamp> versions_;  // the last that a SET returned
   std::map<std::string, hlc::Timestamp> tokens_;    // the last that a SET offered and had taken
+  std::optional<hlc::Timestamp> greatest_token_;    // that anything offered and had taken
   std::map<std::string, bool> written_;
   workload::Offered offered_;
   std::size_t correlation_ = 0;

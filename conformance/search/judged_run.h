@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,8 @@ struct JudgedRun {
   std::optional<endpoint::Error> lost{};
   bool stopped = false;                           // by options.stop, before its end
   std::map<std::string, std::string> observed{};  // what is open: see Oracle::observed()
-  std::vector<Packet> packets{};                  // in the order in which they were judged
+  std::set<std::string> open{};   // requirements because of which something is undecidable
+  std::vector<Packet> packets{};  // in the order in which they were judged
 };
 
 // Removes afterwards the keys that it has written, as far as the store lets it.

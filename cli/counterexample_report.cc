@@ -1,0 +1,310 @@
+#include "cli/counterexample_report.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "cli/command_support.h"
+#include "conformance/record/workload_scenario.h"
+#include "conformance/replay/replay.h"
+#include "conformance/report/report_files.h"
+#include "conformance/run/transcript.h"
+#include "conformance/scenario/library.h"
+#include "conformance/scenario/recorded.h"
+#include "conformance/scenario/scenario_loader.h"
+#include "conformance/scenario/scenario_words.h"
+#include "conformance/search/saved_workload.h"
+#include "conformance/text/printable.h"
+#include "endpoint/in_process.h"
+#include "endpoint/url.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kFoundBy = "explore";
+constexpr std::size_t kLastPackets = 8;  // shown without --trace
+constexpr std::size_t kShownPayload = 200;
+constexpr std::size_t kScenarioRuns = 5;
+
+double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000.0; }
+
+// ---- What people see
+
+// Payload and user properties, on one line.
+std::string in_one_line(const codec::Message& message) {
+  std::string out = escape(message.payload, kShownPayload);
+  for (const auto& [name, value] : message.user_properties) {
+    out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
+  }
+  return out;
+}
+
+// What went over the wire, a line a packet. Clients are numbered as in the workload.
+std::vector<std::string> lines_of(const std::vector<search::Packet>& packets) {
+  std::vector<std::string> out;
+  for (const search::Packet& packet : packets) {
+    const auto time = packet.at.steady - packets.front().at.steady;
+    const std::string client = "c" + packet.client_id.substr(packet.client_id.rfind('-') + 1);
+    if (packet.kind == search::Packet::Kind::kDisconnected) {
+      out.push_back(run::to_line({.time = time, .client = client, .summary = "disconnected"}));
+      continue;
+    }
+    const run::Direction direction = packet.kind == search::Packet::Kind::kRequest
+                                         ? run::Direction::kSent
+                                         : run::Direction::kReceived;
+    out.push_back(run::to_line(run::make_entry(time, client, direction, packet.message)));
+  }
+  return out;
+}
+
+std::string heading(const judge::Judgement& judgement, const scenario::Catalogue& catalogue) {
+  const scenario::Requirement* rule = catalogue.find(judgement.requirement);
+  return fmt::format("{}: {}", judgement.requirement, rule == nullptr ? "" : rule->text);
+}
+
+codec::DialectId dialect_of(const ExploreRun& run) {
+  return run.context.profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
+                                                            : codec::DialectId::kDeployed;
+}
+
+// A command of this program with the options that decide which store is asked, and how it is
+// judged.
+std::string command_line(const ExploreCommandOptions& options, const std::string& command) {
+  std::string out = text::shell_word(options.program) + " " + command;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));
+  };
+  add("--endpoint", options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint));
+  add("--descriptor", options.descriptor);
+  add("--profile", options.profile);
+  if (options.timeout_scale != 1.0) {
+    out += fmt::format(" --timeout-scale {}", options.timeout_scale);
+  }
+  return out;
+}
+
+std::string again(const search::Counterexample& found, const ExploreRun& run) {
+  std::string out = fmt::format("{} --seed {} --example {}", command_line(run.options, "explore"),
+                                run.explore.seed, found.example);
+  for (const std::string& known : run.options.ignore) {
+    out += " --ignore " + text::shell_word(known);
+  }
+  if (run.explore.max_operations != search::ExploreOptions{}.max_operations) {
+    out += fmt::format(" --max-operations {}", run.explore.max_operations);
+  }
+  return out;
+}
+
+// ---- What is saved
+
+// "ft" of FT-LOWER-1
+std::string area_of(const std::string& requirement) {
+  std::string out = requirement.substr(0, requirement.find('-'));
+  for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+// explore.ft.34da63fc: the same for the same file.
+std::string id_of(const std::string& requirement, const std::string& text) {
+  return fmt::format("{}.{}.{:08x}", kFoundBy, area_of(requirement),
+                     stable_hash(text) & 0xffffffffU);
+}
+
+// Writes the file, and says so with the command that runs it again.
+bool write_and_tell(const std::filesystem::path& folder, const std::string& name,
+                    const std::string& text, const std::string& command) {
+  std::error_code trouble;
+  std::filesystem::create_directories(folder, trouble);
+  const std::string file = (folder / name).lexically_normal().string();
+  const auto written = report::write_file(file, text);
+  if (!written) {
+    complain(written.error());
+    return false;
+  }
+  fmt::print("  saved     {}\n  replay    {} {}\n", file, command, text::shell_word(file));
+  std::fflush(stdout);
+  return true;
+}
+
+// The workload itself, which the oracle judges again.
+bool save_workload(const search::Counterexample& found, const ExploreRun& run) {
+  const judge::Judgement& judgement = found.rejection().judgement;
+  search::SavedWorkload saved{
+      .requirement = judgement.requirement,
+      .comments = {heading(judgement, run.catalogue), "because " + judgement.because,
+                   fmt::format("found by fencepost explore {} at {}, {}; seed {}, workload {}",
+                               report::suite_version(), run.context.endpoint, run.context.started,
+                               run.explore.seed, found.example),
+                   fmt::format("failed {} times of {}", found.failed, found.runs), "",
+                   "The packets of one of these runs:"},
+      .trace = found.trace};
+  for (std::string& line : lines_of(found.run.packets)) saved.comments.push_back(std::move(line));
+  const std::filesystem::path folder =
+      std::filesystem::path(run.options.save) / (found.failed == 0 ? "seen-once" : "");
+  const std::string id = id_of(judgement.requirement, workload::to_text(found.trace));
+  return write_and_tell(folder, id + std::string(search::kWorkloadExtension), to_text(saved),
+                        command_line(run.options, "explore") + " --replay");
+}
+
+// ---- Scenarios
+
+// Runs the case once, with keys of its own.
+run::CaseResult run_once(endpoint::Endpoint& endpoint, const scenario::Case& test_case,
+                         const scenario::Catalogue& catalogue, run::SuiteOptions suite) {
+  suite.settings.run_id = random_run_id();
+  run::SuiteResult result = run::run_suite(endpoint, {&test_case}, catalogue, suite, stop_flag(),
+                                           [](const run::CaseResult&, std::size_t, std::size_t) {});
+  return std::move(result.cases.front());
+}
+
+bool passes_on_the_reference_store(const scenario::Case& test_case, const ExploreRun& run) {
+  endpoint::InProcessOptions right;
+  right.service.dialect = dialect_of(run);
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(right));
+  run::SuiteOptions suite = run.suite;
+  suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
+  suite.offered.reset();
+  return run_once(*endpoint, test_case, run.catalogue, suite).verdict == run::Verdict::kPassed;
+}
+
+// How the case fails; nothing unless it does each time.
+std::optional<run::CaseResult> certain_failure(endpoint::Endpoint& endpoint,
+                                               const scenario::Case& test_case,
+                                               const ExploreRun& run) {
+  std::optional<run::CaseResult> failure;
+  for (std::size_t i = 0; i < kScenarioRuns; ++i) {
+    failure = run_once(endpoint, test_case, run.catalogue, run.suite);
+    if (failure->verdict != run::Verdict::kFailed) return std::nullopt;
+  }
+  return failure;
+}
+
+// A case that fails at this endpoint and passes at the reference store.
+struct Failing {
+  scenario::Case test_case;
+  scenario::Recorded recorded;
+};
+
+std::optional<Failing> failing_case(const std::vector<scenario::Case>& cases,
+                                    endpoint::Endpoint& endpoint, const ExploreRun& run) {
+  for (const scenario::Case& test_case : cases) {
+    const auto failure = certain_failure(endpoint, test_case, run);
+    if (!failure || !passes_on_the_reference_store(test_case, run)) continue;
+    const scenario::Recorded origin{.by = std::string(kFoundBy),
+                                    .when = run.context.started,
+                                    .endpoint = run.context.endpoint,
+                                    .seed = run.explore.seed};
+    return Failing{test_case, replay::with_failure(origin, *failure)};
+  }
+  return std::nullopt;
+}
+
+// Nothing where no scenario can say it.
+std::optional<Failing> as_scenario(const search::Counterexample& found,
+                                   endpoint::Endpoint& endpoint, const ExploreRun& run) {
+  const search::JudgedRunOptions& judged = run.explore.judged;
+  record::WorkloadScenarioOptions options{.dialect = dialect_of(run),
+                                          .short_expiry = judged.short_expiry};
+  options.capture.expiry_slack = std::chrono::ceil<milliseconds>(judged.oracle.expiry_slack);
+  const auto made = record::workload_scenario(found.trace, options);
+  if (!made) return std::nullopt;
+  std::vector<scenario::LoadError> errors;
+  const std::vector<scenario::Case> cases =
+      scenario::load_scenario({"workload", made->text}, run.catalogue.ids(), errors);
+  if (!errors.empty()) return std::nullopt;
+  return failing_case(cases, endpoint, run);
+}
+
+// The lines of the case, as `record` writes them, with its new id and title and what was recorded.
+std::string file_of(const scenario::Case& test_case, const std::string& id,
+                    const std::string& title, const scenario::Recorded& recorded) {
+  constexpr std::string_view kId = "  - id: ";
+  constexpr std::string_view kTitle = "    title: ";
+  std::string out = fmt::format("area: {}\ncases:\n", kFoundBy);
+  std::string_view rest = test_case.source;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (line.starts_with(kId)) {
+      out += fmt::format("{}{}\n", kId, id);
+    } else if (line.starts_with(kTitle)) {
+      out += fmt::format("{}{}\n", kTitle, scenario::single_quoted(title));
+      out += scenario::text_of(recorded, kTitle.find_first_not_of(' '));
+    } else {
+      out += fmt::format("{}\n", line);
+    }
+  }
+  return out;
+}
+
+bool save_scenario(const Failing& failing, const search::Counterexample& found,
+                   const ExploreRun& run) {
+  const judge::Judgement& judgement = found.rejection().judgement;
+  const std::string trace = workload::to_text(found.trace);
+  const std::string id = id_of(judgement.requirement, trace);
+  const std::string title = text::one_line(text::printable(heading(judgement, run.catalogue)));
+  std::string text =
+      fmt::format("# The workload, {} of seed {}:\n", found.example, run.explore.seed);
+  for (const workload::Operation& operation : found.trace) {
+    text += fmt::format("#   {}\n", workload::to_text(operation));
+  }
+  text += file_of(failing.test_case, id, title, failing.recorded);
+  return write_and_tell(run.options.save, id + ".yaml", text, command_line(run.options, "replay"));
+}
+
+}  // namespace
+
+void print_rejection(const search::JudgedRun& run, const workload::Trace& trace, bool all_packets,
+                     const scenario::Catalogue& catalogue) {
+  const search::Rejection& rejection = *run.rejection;
+  fmt::print("\nREJECTED  {}\n", heading(rejection.judgement, catalogue));
+  fmt::print("  because   {}\n", rejection.judgement.because);
+  fmt::print("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
+  fmt::print("  sent      {}\n", in_one_line(rejection.request));
+  if (rejection.reply) fmt::print("  got       {}\n", in_one_line(*rejection.reply));
+  fmt::print("  workload\n");
+  for (const workload::Operation& operation : trace) {
+    fmt::print("    {}\n", workload::to_text(operation));
+  }
+  const std::vector<std::string> lines = lines_of(run.packets);
+  const std::size_t left_out =
+      all_packets ? 0 : lines.size() - std::min(lines.size(), kLastPackets);
+  if (!lines.empty()) fmt::print("  {}packets\n", left_out > 0 ? "last " : "");
+  for (std::size_t i = left_out; i < lines.size(); ++i) fmt::print("  {}\n", lines[i]);
+}
+
+void print(const search::Counterexample& found, const ExploreRun& run) {
+  print_rejection(found.run, found.trace, run.options.trace, run.catalogue);
+  fmt::print(
+      "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk from {} with {} "
+      "runs{}\n",
+      seconds(found.found_after), found.example, run.explore.seed, found.trace.size(),
+      found.operations_at_first, found.shrink_runs,
+      found.is_smallest ? "" : "; there was no time to try everything that is smaller");
+  fmt::print("  fails     {} times of {}\n", found.failed, found.runs);
+  fmt::print("  again     {}\n", again(found, run));
+  std::fflush(stdout);
+}
+
+bool save(const search::Counterexample& found, endpoint::Endpoint& endpoint,
+          const ExploreRun& run) {
+  if (found.failed > 0) {
+    if (auto failing = as_scenario(found, endpoint, run)) {
+      return save_scenario(*failing, found, run);
+    }
+  }
+  return save_workload(found, run);
+}
+
+}  // namespace fencepost::cli
