@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <deque>
 #include <set>
 #include <unordered_map>
@@ -27,6 +28,7 @@ using std::chrono::microseconds;
 // More states of one key than this are not told apart any longer.
 constexpr std::size_t kMostWorlds = 24;
 constexpr std::uint64_t kMinuteMs = 60'000;
+constexpr std::uint64_t kSecondMs = 1'000;  // perhaps the resolution of a limit (HLC-SKEW-OPEN-1)
 
 Judgement rejected(std::string_view requirement, std::string because) {
   return {.answer = Answer::kRejected,
@@ -233,7 +235,7 @@ struct Oracle::State {
   // ---- What is open
 
   [[nodiscard]] bool contradicts(const OpenPointChoice& choice) const {
-    if (choice.requirement.empty()) return false;
+    if (choice.requirement.empty() || choice.several) return false;
     const auto seen = observed.find(point_of(choice));
     return seen != observed.end() && seen->second != choice.outcome;
   }
@@ -312,10 +314,12 @@ OpenPointChoice open_form_of(const codec::Command& command, std::string_view pay
 }
 
 // The one error that such a payload deserves; nothing where it may be another one.
-bool is_definite(std::string_view payload, ErrorCode error) {
+bool is_definite(const codec::Message& request, ErrorCode error) {
+  const std::string_view payload = request.payload;
   const auto frame = codec::decode_command(payload);
   if (!frame) {
-    return frame.error().code != codec::DecodeErrorCode::kTrailingBytes &&
+    return !is_open_framing(payload) &&
+           frame.error().code != codec::DecodeErrorCode::kTrailingBytes &&
            frame.error().code != codec::DecodeErrorCode::kEmptyInput &&
            frame.error().code != codec::DecodeErrorCode::kNoElements;
   }
@@ -329,12 +333,67 @@ bool is_definite(std::string_view payload, ErrorCode error) {
              std::find(kNewer.begin(), kNewer.end(), verb) == kNewer.end();
     }
     case ErrorCode::kWrongArgumentCount:
-      return frame->count == 1;
+      return frame->count == 1 && !has_other_fault(request, verb == "SET");
     case ErrorCode::kEmptyKey:
-      return verb != "SET" && verb != "KEYNOTIFY";
+      return verb != "KEYNOTIFY" && !has_other_fault(request, verb == "SET");
     default:
       return false;
   }
+}
+
+// (Req: CASE-OPTION-OPEN-1)
+std::string upper(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return out;
+}
+
+// Has it NX or NEX among its options? Then it may be answered with minus one, whatever else is
+// wrong with it. (Req: ERR-ORDER-OPEN-2)
+bool has_condition(const codec::CommandFrame& frame) {
+  if (upper(frame.arguments[0]) != "SET") return false;
+  const std::size_t count = std::min(frame.count, codec::CommandFrame::kStored);
+  for (std::size_t i = 3; i < count; ++i) {
+    const std::string word = upper(frame.arguments[i]);
+    if (word == "NX" || word == "NEX") return true;
+  }
+  return false;
+}
+
+// May the bytes of a payload that is none to us be a request all the same? Other types, streams,
+// lengths with zeros and signs, bare line feeds, inline commands. (Req: RESP-*-OPEN-1)
+bool is_open_framing(std::string_view payload) {
+  for (const std::string_view verb : {"SET ", "GET ", "DEL ", "VDEL ", "KEYNOTIFY ", "HELLO"}) {
+    if (payload.starts_with(verb)) return true;
+  }
+  if (payload.starts_with('~') || payload.starts_with('>') || payload.starts_with('|')) return true;
+  if (!payload.starts_with('*')) return false;
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    const char c = payload[i];
+    const char before = i > 0 ? payload[i - 1] : '\0';
+    if (c == '\n' && before != '\r') return true;
+    const bool header = before == '*' || before == '$';
+    if (header && (c == '+' || c == '-' || c == ' ' || c == '?')) return true;
+    if (header && c == '0' && i + 1 < payload.size() && payload[i + 1] != '\r') return true;
+    const bool begins_line = before == '\n';
+    if (begins_line && std::string_view("+:_#,(=~%>|").find(c) != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+// May KEYNOTIFY be refused for a property that it does not need?
+bool may_be_refused_for_properties(const codec::Message& request) {
+  return request.property(codec::kTimestampProperty) != nullptr ||
+         request.property(codec::kTokenProperty) != nullptr;
+}
+
+// May a request without this error have another one, for its timestamp or token?
+bool has_other_fault(const codec::Message& request, bool is_set) {
+  const std::string* timestamp = request.property(codec::kTimestampProperty);
+  const std::string* token = request.property(codec::kTokenProperty);
+  return token != nullptr || timestamp != nullptr || is_set;
 }
 
 // May a store take these options, which we refuse, all the same? Whatever they mean, they are
@@ -343,9 +402,9 @@ bool is_definite(std::string_view payload, ErrorCode error) {
 bool may_be_options(const codec::CommandFrame& frame) {
   const std::size_t count = std::min(frame.count, codec::CommandFrame::kStored);
   for (std::size_t i = 3; i < count; ++i) {
-    const std::string_view word = frame.arguments[i];
+    const std::string word = upper(frame.arguments[i]);
     if (word == "NX") continue;
-    const std::string_view next = i + 1 < count ? frame.arguments[i + 1] : std::string_view();
+    const std::string next = i + 1 < count ? upper(frame.arguments[i + 1]) : std::string();
     const bool option_next = next == "NX" || next == "NEX" || next == "PX";
     if (word == "NEX") {
       if (!option_next) ++i;
@@ -359,11 +418,15 @@ bool may_be_options(const codec::CommandFrame& frame) {
 }
 
 // Payloads that are no command to us, and may be one to another store.
-bool is_lenient(std::string_view payload, ErrorCode error) {
+bool is_lenient(const codec::Message& request, ErrorCode error) {
+  const std::string_view payload = request.payload;
   const auto frame = codec::decode_command(payload);
-  if (!frame) return frame.error().code == codec::DecodeErrorCode::kTrailingBytes;
+  if (!frame) {
+    return is_open_framing(payload) || frame.error().code == codec::DecodeErrorCode::kTrailingBytes;
+  }
+  if (has_condition(*frame)) return true;
   if (error == ErrorCode::kSyntax && frame->arguments[0] == "SET") return may_be_options(*frame);
-  return error == ErrorCode::kSyntax || !is_definite(payload, error);
+  return error == ErrorCode::kSyntax || !is_definite(request, error);
 }
 
 }  // namespace
@@ -480,7 +543,7 @@ std::optional<Judgement> Oracle::State::check_version(const Branch& branch, cons
                     fmt::format("the version is not greater than the one before: {} after {}",
                                 shown(), hlc::format(*before.version, hlc::Padding::kNone)));
   }
-  if (version.wall_ms > asked.wall_high + kMinuteMs) {
+  if (version.wall_ms > asked.wall_high + kMinuteMs + kSecondMs) {
     return rejected("VER-DRIFT-1", "the version is more than a minute ahead: " + shown());
   }
   return std::nullopt;
@@ -509,6 +572,7 @@ Asked Oracle::State::asked_of(const Interaction& exchanged, const codec::Command
   const std::int64_t low = static_cast<std::int64_t>(exchanged.sent.wall_ms) + options.clock.low_ms;
   const std::int64_t high =
       static_cast<std::int64_t>(exchanged.received.wall_ms) + options.clock.high_ms;
+  out.store_nodes = &nodes;
   out.wall_low = static_cast<std::uint64_t>(std::max<std::int64_t>(low, 0));
   out.wall_high = static_cast<std::uint64_t>(std::max<std::int64_t>(high, 0));
   return out;
@@ -550,7 +614,7 @@ void Oracle::State::look(const KeyWorld& world, bool expires_now, const Asked& a
         after.value = std::string(answered.reply.value);
       }
     }
-    if (open) after.assumed.push_back(branch.choice);
+    if (open && !branch.choice.several) after.assumed.push_back(branch.choice);
     if (std::find(next.begin(), next.end(), after) == next.end()) next.push_back(std::move(after));
   }
 }
@@ -743,6 +807,13 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
     if (options.limited && answered.error == ErrorCode::kNotAuthorized) {
       return undecidable("AUTH-DENIED-1", "whether this client may read the key is not known");
     }
+    const bool pattern = command.key.find_first_of("*#?+") != std::string_view::npos;
+    if (pattern && !command.stop) {
+      return undecidable("NTF-WILDCARD-OPEN-1", "the key looks like a pattern");
+    }
+    if (may_be_refused_for_properties(exchanged.request)) {
+      return undecidable("HLC-REQUIRED-OPEN-1", "a property that is not needed may be an error");
+    }
     if (command.stop || before == Registered::kNo) {
       registered = Registered::kPerhaps;
       return rejected(command.stop ? "NTF-STOP-1" : "NTF-RESPONSE-2",
@@ -775,9 +846,8 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
 
 Judgement Oracle::State::judge_malformed(const Interaction& exchanged, ErrorCode error,
                                          const Answered& answered) {
-  const std::string_view payload = exchanged.request.payload;
   if (answered.reply.kind != ReplyKind::kError) {
-    if (is_lenient(payload, error)) {
+    if (is_lenient(exchanged.request, error)) {
       // It did what it took it for.
       for (auto& [key_name, keyed] : keys) forget(keyed);
       return undecidable("ERR-ARITY-OPEN-1", "perhaps it is a request to this store");
@@ -786,7 +856,7 @@ Judgement Oracle::State::judge_malformed(const Interaction& exchanged, ErrorCode
                     describe_reply(exchanged.reply->payload) + "; the request is none");
   }
   if (answered.error == error) return {};
-  if (is_definite(payload, error)) {
+  if (is_definite(exchanged.request, error)) {
     return rejected(rule_of_error(error),
                     fmt::format("{}; a right store answers with the error {}",
                                 describe_reply(exchanged.reply->payload), name(error)));
@@ -810,6 +880,12 @@ Judgement Oracle::State::judge(const Interaction& exchanged) {
     return rejected("ENV-RESPONSE-1", "no response came");
   }
   Answered answered;
+  // A store that knows newer verbs may answer with a list. (Req: ERR-COMMAND-OPEN-2)
+  const bool is_list = exchanged.reply->payload.starts_with('*');
+  if (is_list && !command && command.error() == ErrorCode::kUnknownCommand &&
+      !is_definite(request, ErrorCode::kUnknownCommand)) {
+    return undecidable("ERR-COMMAND-OPEN-2", "perhaps the store knows this verb");
+  }
   if (auto wrong = check_envelope(exchanged, answered)) {
     if (command && command->verb != Verb::kGet) forget(key(command->key));
     return *wrong;

@@ -114,7 +114,8 @@ class RightStores {
                      .profile = profile.profile,
                      .decisions = decisions,
                      .stores = 1,
-                     .seed = seed};
+                     .seed = seed,
+                     .result = {}};
     const codec::DialectId dialect = dialect_for(profile.profile, seed);
     const auto still_fails = [&](const store::Decisions& fewer) {
       auto suite = run_cases({&test_case}, profile.profile, dialect, fewer);
