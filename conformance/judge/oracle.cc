@@ -313,34 +313,6 @@ OpenPointChoice open_form_of(const codec::Command& command, std::string_view pay
   return px_first ? OpenPointChoice{"SET-OPTION-OPEN-3", {}, {}} : OpenPointChoice{};
 }
 
-// The one error that such a payload deserves; nothing where it may be another one.
-bool is_definite(const codec::Message& request, ErrorCode error) {
-  const std::string_view payload = request.payload;
-  const auto frame = codec::decode_command(payload);
-  if (!frame) {
-    return !is_open_framing(payload) &&
-           frame.error().code != codec::DecodeErrorCode::kTrailingBytes &&
-           frame.error().code != codec::DecodeErrorCode::kEmptyInput &&
-           frame.error().code != codec::DecodeErrorCode::kNoElements;
-  }
-  const std::string_view verb = frame->arguments[0];
-  switch (error) {
-    case ErrorCode::kUnknownCommand: {
-      // Verbs that a newer store may know are words of capitals. (Req: ERR-COMMAND-OPEN-2)
-      constexpr std::array kNewer = {"SCAN", "KEYS", "MGET", "MSET", "EXISTS", "EXPIRE", "TTL"};
-      return !verb.empty() &&
-             std::all_of(verb.begin(), verb.end(), [](char c) { return c >= 'A' && c <= 'Z'; }) &&
-             std::find(kNewer.begin(), kNewer.end(), verb) == kNewer.end();
-    }
-    case ErrorCode::kWrongArgumentCount:
-      return frame->count == 1 && !has_other_fault(request, verb == "SET");
-    case ErrorCode::kEmptyKey:
-      return verb != "KEYNOTIFY" && !has_other_fault(request, verb == "SET");
-    default:
-      return false;
-  }
-}
-
 // (Req: CASE-OPTION-OPEN-1)
 std::string upper(std::string_view text) {
   std::string out(text);
@@ -394,6 +366,34 @@ bool has_other_fault(const codec::Message& request, bool is_set) {
   const std::string* timestamp = request.property(codec::kTimestampProperty);
   const std::string* token = request.property(codec::kTokenProperty);
   return token != nullptr || timestamp != nullptr || is_set;
+}
+
+// The one error that such a payload deserves; nothing where it may be another one.
+bool is_definite(const codec::Message& request, ErrorCode error) {
+  const std::string_view payload = request.payload;
+  const auto frame = codec::decode_command(payload);
+  if (!frame) {
+    return !is_open_framing(payload) &&
+           frame.error().code != codec::DecodeErrorCode::kTrailingBytes &&
+           frame.error().code != codec::DecodeErrorCode::kEmptyInput &&
+           frame.error().code != codec::DecodeErrorCode::kNoElements;
+  }
+  const std::string_view verb = frame->arguments[0];
+  switch (error) {
+    case ErrorCode::kUnknownCommand: {
+      // Verbs that a newer store may know are words of capitals. (Req: ERR-COMMAND-OPEN-2)
+      constexpr std::array kNewer = {"SCAN", "KEYS", "MGET", "MSET", "EXISTS", "EXPIRE", "TTL"};
+      return !verb.empty() &&
+             std::all_of(verb.begin(), verb.end(), [](char c) { return c >= 'A' && c <= 'Z'; }) &&
+             std::find(kNewer.begin(), kNewer.end(), verb) == kNewer.end();
+    }
+    case ErrorCode::kWrongArgumentCount:
+      return frame->count == 1 && !has_other_fault(request, verb == "SET");
+    case ErrorCode::kEmptyKey:
+      return verb != "KEYNOTIFY" && !has_other_fault(request, verb == "SET");
+    default:
+      return false;
+  }
 }
 
 // May a store take these options, which we refuse, all the same? Whatever they mean, they are
