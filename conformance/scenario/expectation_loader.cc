@@ -15,7 +15,8 @@ using codec::DialectId;
 using codec::ReplyKind;
 
 constexpr std::string_view kReplyForms =
-    "a reply is ok, not-applied, missing, error, array, none or disconnect, or one of {value: ...}, "
+    "a reply is ok, not-applied, missing, error, array, none or disconnect, or one of {value: "
+    "...}, "
     "{count: 1}, {error: name}, {bytes: ...}, {documented: ..., deployed: ...}, {any_of: [...]}, "
     "{open: {name: ...}}, and in open {last: ...}";
 
@@ -100,7 +101,7 @@ std::optional<Outcomes> load_any_of(YamlReader& reader, YamlNode node) {
 // {last: reply}, or a reply.
 std::optional<Outcomes> load_open_outcome(YamlReader& reader, YamlNode node) {
   if (!node.is_map() || node.size() != 1) return load_outcomes(reader, node);
-  const YamlNode last = YamlReader::member(node, "last");
+  const YamlNode last = node.member("last");
   if (!last.is_defined()) return load_outcomes(reader, node);
   auto outcomes = load_outcomes(reader, last);
   if (!outcomes) return std::nullopt;

@@ -23,8 +23,8 @@ const scenario::Library& library() {
 }
 
 OpenRight opener() {
-  return [](const store::Decisions& decisions, codec::DialectId dialect)
-             -> Result<std::unique_ptr<endpoint::Endpoint>, std::string> {
+  return [](const store::Decisions& decisions,
+            codec::DialectId dialect) -> Result<std::unique_ptr<endpoint::Endpoint>, std::string> {
     return endpoint::make_in_process_endpoint(
         {.service = {.dialect = dialect},
          .make_store = [make = store::make_variant(decisions)](
@@ -44,9 +44,9 @@ TEST(RightStores, EachAxisCitesWhatLeavesItOpen) {
 
 TEST(RightStores, NoCaseFailsOne) {
   const std::atomic<bool> stop{false};
-  const RightStoresResult result = run_right_stores(
-      library().cases, library().catalogue, opener(), {.stores = 4, .seed = 1000, .jobs = 2}, stop,
-      [](std::size_t, std::size_t) {});
+  const RightStoresResult result = run_right_stores(library().cases, library().catalogue, opener(),
+                                                    {.stores = 4, .seed = 1000, .jobs = 2}, stop,
+                                                    [](std::size_t, std::size_t) {});
   EXPECT_TRUE(result.proved()) << right_stores_text(result);
 }
 
@@ -61,9 +61,8 @@ TEST(RightStores, NamesTheDecisionsThatFailACase) {
       {scenario::PlainReply{codec::ReplyKind::kOk}}};
   const std::atomic<bool> stop{false};
   const RightStoresResult result = run_right_stores(
-      cases, library().catalogue, opener(),
-      {.stores = 30, .profiles = {codec::Profile::kDeployed}}, stop,
-      [](std::size_t, std::size_t) {});
+      cases, library().catalogue, opener(), {.stores = 30, .profiles = {codec::Profile::kDeployed}},
+      stop, [](std::size_t, std::size_t) {});
   EXPECT_FALSE(result.proved());
   ASSERT_EQ(result.profiles.size(), 1U);
   ASSERT_EQ(result.profiles[0].alarms.size(), 1U);

@@ -275,8 +275,7 @@ class Interpreter {
   }
 
   std::optional<milliseconds> parse_expiry(std::string_view text) const {
-    if (text.starts_with('-') && all_digits(text.substr(1)) &&
-        is_.is<"px-negative", "as-zero">()) {
+    if (text.starts_with('-') && all_digits(text.substr(1)) && is_.is<"px-negative", "as-zero">()) {
       return text.size() <= 19 ? std::optional(milliseconds{0}) : std::nullopt;
     }
     if (is_.is<"px-blank", "taken">()) {

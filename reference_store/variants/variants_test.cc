@@ -42,14 +42,16 @@ TEST(Axes, RandomDecisionsTakeEachDecisionOfEachAxis) {
   std::size_t all = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     const Decisions decisions = random_decisions(seed, true);
-    for (std::size_t axis = 0; axis < kAxes.size(); ++axis) taken.insert({axis, decisions.of(axis)});
+    for (std::size_t axis = 0; axis < kAxes.size(); ++axis)
+      taken.insert({axis, decisions.of(axis)});
   }
   for (const Axis& axis : kAxes) all += axis.size();
   EXPECT_EQ(taken.size(), all);
 }
 
 TEST(Axes, SaysWhatIsWrongWithATextAndWhatThereIs) {
-  EXPECT_NE(parse_decisions("px-zer:refused").error().find("no axis \"px-zer\""), std::string::npos);
+  EXPECT_NE(parse_decisions("px-zer:refused").error().find("no axis \"px-zer\""),
+            std::string::npos);
   EXPECT_NE(parse_decisions("px-zero:maybe").error().find("expires-at-once, refused"),
             std::string::npos);
   EXPECT_FALSE(parse_decisions("px-zero"));
@@ -101,7 +103,8 @@ TEST(VariantStore, AnswersAsItHasDecided) {
       {"verb-case:taken", "*2\r\n$3\r\nget\r\n$1\r\nk\r\n", "$3\r\nold\r\n"},
   };
   for (const Decided& row : table) {
-    EXPECT_EQ(answer(row.decisions, row.payload), row.answer) << row.decisions << " " << row.payload;
+    EXPECT_EQ(answer(row.decisions, row.payload), row.answer)
+        << row.decisions << " " << row.payload;
   }
 }
 
