@@ -66,6 +66,7 @@ using TimestampSpec = std::variant<NoTimestamp, LiteralTimestamp, TimestampExpre
 
 // One acceptable outcome of a request.
 struct AnyError {};  // any reply that begins with -ERR
+struct AnyArray {};  // any array
 struct NoReply {};   // proved by a later request that is answered
 struct Disconnection {};
 struct ExactBytes {
@@ -84,11 +85,12 @@ struct PlainReply {
   codec::ReplyKind kind;  // kOk, kNotApplied or kMissing
 };
 struct Outcome {
-  std::variant<PlainReply, ValueReply, CountReply, ErrorReply, ExactBytes, AnyError, NoReply,
-               Disconnection>
+  std::variant<PlainReply, ValueReply, CountReply, ErrorReply, ExactBytes, AnyError, AnyArray,
+               NoReply, Disconnection>
       what;
   std::string name{};                         // of an open outcome: reported as observed
   std::optional<codec::DialectId> only_in{};  // judged by this dialect alone
+  bool last = false;  // of an open outcome: what follows does not apply to a store that decides so
 };
 
 struct TimestampCheck {
