@@ -690,7 +690,8 @@ class HtmlReportTest(PageTest):
     def test_messages_that_were_not_kept_are_said_to_be(self):
         passed, skipped = (next(name for name, case in self.built_in.cases.items() if case["verdict"] == verdict)
                            for verdict in ("passed", "skipped"))
-        for name, said in ((passed, ["Not kept of cases that passed: run with --transcripts all to have them."]), (skipped, [])):
+        not_kept = "Not kept of cases that passed: run with --transcripts all to have them."
+        for name, said in ((passed, [not_kept]), (skipped, [])):
             self.open(self.built_in, "#" + name)
             self.assertEqual(self.text_within(name, ".talk .hint"), said)
 

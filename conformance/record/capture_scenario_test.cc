@@ -307,8 +307,9 @@ TEST(CaptureTimeline, AnExpiryIsNotTakenForALaterRemoval) {
 TEST(CaptureLog, ReadsWhatThePluginWrites) {
   const std::string start = R"({"event":"start","time_us":1,"version":2,"clock_offset_ms":-1000})";
   const std::string request =
-      R"({"event":"request","time_us":2,"client":"c","message":{"topic":"t","payload":"\\x00\\xff",)"
-      R"("qos":2,"retain":false,"correlation_data":"","user_properties":[["a","b"],["a","c"]]}})";
+      R"({"event":"request","time_us":2,"client":"c","message":{"topic":"t",)"
+      R"("payload":"\\x00\\xff","qos":2,"retain":false,"correlation_data":"",)"
+      R"("user_properties":[["a","b"],["a","c"]]}})";
   const auto capture = read_capture_log(start + "\n" + request + "\n" + R"({"event":"requ)");
   ASSERT_TRUE(capture.has_value()) << capture.error();
   ASSERT_THAT(capture->events, SizeIs(1));
