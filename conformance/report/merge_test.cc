@@ -114,7 +114,7 @@ json comparable(const Report& report, const scenario::Library& library) {
 }
 
 TEST(Merge, HasAllTranscriptsWhenAllReportsHaveThem) {
-  const Library library = sample_library();
+  const scenario::Library library = sample_library();
   std::vector<Report> reports = run_shards(library, reference_store(), 2);
   EXPECT_EQ(merged(reports, library).context.transcripts, Transcripts::kAll);
   reports[1].context.transcripts = Transcripts::kFailures;
