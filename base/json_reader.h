@@ -70,12 +70,14 @@ class JsonMembers {
     if (value == nullptr) return {};
     if (value->is_number_unsigned()) {
       const auto number = value->get<std::uint64_t>();
-      if (number <= static_cast<std::uint64_t>(std::numeric_limits<T>::max()) &&
-          (least <= 0 || number >= static_cast<std::uint64_t>(least))) {
+      if (fits<T>(number) && (least <= 0 || number >= static_cast<std::uint64_t>(least))) {
         return static_cast<T>(number);
       }
-    } else if (value->is_number_integer() && value->get<std::int64_t>() >= least) {
-      return static_cast<T>(value->get<std::int64_t>());  // negative: `least` allows what T holds
+    } else if (value->is_number_integer()) {  // negative, or made by a program
+      const auto number = value->get<std::int64_t>();
+      if (number >= least && (number < 0 || fits<T>(static_cast<std::uint64_t>(number)))) {
+        return static_cast<T>(number);  // negative: `least` allows what T holds
+      }
     }
     wrong(name,
           least < 0 ? "a whole number" : "a whole number from " + std::to_string(least) + " on");
@@ -127,6 +129,10 @@ class JsonMembers {
   [[nodiscard]] JsonMembers object(const char* name) const;
 
  private:
+  template <typename T>
+  [[nodiscard]] static bool fits(std::uint64_t number) {
+    return number <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  }
   [[nodiscard]] std::chrono::microseconds to_duration(const nlohmann::json& value,
                                                       const std::string& where) const;
 

@@ -446,7 +446,7 @@ class Scenarios(CliTest):
         (scenarios / "a case.yaml").write_text(
             "area: x\ncases:\n  - id: x.y\n    title: T\n    requirements: [SET-OK-1]\n    steps:\n"
             "      - set: {key: k, value: v}\n        expect: missing\n")
-        descriptor.write_text("url: inproc:\n")
+        descriptor.write_text("url: 'inproc:'\n")
         files = {kind: folder / f"report {kind}" for kind in ("json", "junit", "html", "sarif")}
         options = [word for kind, file in files.items() for word in (f"--{kind}", file)]
         done = subprocess.run([program, "certify", "--descriptor", descriptor, "--scenarios", scenarios, *options],

@@ -9,6 +9,7 @@ import copy
 import html.parser
 import json
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -316,7 +317,7 @@ class Explain(MatrixTest):
     def test_the_command_names_the_scenarios(self):
         folder = self.library()
         result = run("explain", "some.first", "--scenarios", folder)
-        self.assertIn(f"fencepost certify --scenarios '{folder}' --run some.first", result.stdout)
+        self.assertIn(f"fencepost certify --scenarios {shlex.quote(str(folder))} --run some.first", result.stdout)
 
     def test_list_knows_every_field(self):
         listed = json.loads(run("list", "requirements", "--json").stdout)
