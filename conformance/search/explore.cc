@@ -60,6 +60,7 @@ struct Swarm {
     for (std::size_t kind = 0; kind < workload::kKinds; ++kind) leaves_out[kind] = random.one_in(4);
     leaves_out[static_cast<std::size_t>(workload::Kind::kSet)] = false;
     only_expiry = random.one_in(8);
+    if (only_expiry) leaves_out = {};
   }
 
   void restrict(Operation& operation) const {
