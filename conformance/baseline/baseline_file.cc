@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "conformance/scenario/scenario_words.h"
 #include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/yaml_quote.h"
 
 namespace fencepost::baseline {
 namespace {
@@ -317,12 +317,9 @@ void append_lines(std::string& out, const std::vector<std::string>& lines, const
 std::string scalar(const std::string& text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  const bool plain = !text.empty() && text[0] != '-' && !scenario::is_retyped(text) &&
+  const bool plain = !text.empty() && text[0] != '-' && !text::is_retyped(text) &&
                      text.find_first_not_of(kPlain) == std::string::npos;
-  if (plain) return text;
-  const bool one_line = std::none_of(text.begin(), text.end(),
-                                     [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
-  return one_line ? scenario::single_quoted(text) : scenario::double_quoted(text);
+  return plain ? text : text::yaml_quoted(text);
 }
 
 void append_entry(std::string& out, const BaselineEntry& entry) {

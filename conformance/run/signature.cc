@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "conformance/text/yaml_quote.h"
 
 namespace fencepost::run {
 namespace {
@@ -109,10 +110,6 @@ std::string signature(const CaseResult& result) {
   return out;
 }
 
-std::string quoted_signature(const std::string& signature) {
-  std::string out = "'";
-  for (const char c : signature) out += c == '\'' ? std::string("''") : std::string(1, c);
-  return out + "'";
-}
+std::string quoted_signature(const std::string& signature) { return text::yaml_quoted(signature); }
 
 }  // namespace fencepost::run

@@ -9,8 +9,7 @@
 namespace fencepost::scenario {
 namespace {
 
-constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;  // of one value that a scenario may ask for
-constexpr std::int64_t kMaxExcess = 1'000'000;         // bytes from the largest packet
+constexpr std::int64_t kMaxExcess = 1'000'000;  // bytes from the largest packet
 
 BytesSpec literal(std::string bytes) { return {LiteralBytes{std::move(bytes)}}; }
 
@@ -104,12 +103,6 @@ std::optional<BytesSpec> load_named_key(YamlReader& reader, YamlNode name_node,
   return BytesSpec{std::move(key)};
 }
 
-std::string all_bytes() {
-  std::string bytes;
-  for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
-  return bytes;
-}
-
 // `companion` belongs to one form of bytes only.
 bool check_companion(YamlReader& reader, YamlNode node, std::string_view form,
                      std::string_view companion, std::string_view its_form) {
@@ -156,6 +149,12 @@ std::optional<BytesSpec> load_form(YamlReader& reader, YamlNode node, const std:
 }
 
 }  // namespace
+
+std::string all_bytes() {
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
+  return bytes;
+}
 
 std::string patterned_bytes(std::size_t size) {
   std::string out;

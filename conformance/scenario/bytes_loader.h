@@ -1,7 +1,9 @@
 // Reads the notations for bytes and keys of a scenario file.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
@@ -16,6 +18,12 @@ namespace fencepost::scenario {
 // A symbolic name, or {name, append} or {exact: bytes}.
 [[nodiscard]] std::optional<BytesSpec> load_key(YamlReader& reader, YamlNode node,
                                                 std::string_view what);
+
+// The most bytes of one value that a short notation may ask for.
+inline constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;
+
+// The 256 bytes 00 to ff.
+[[nodiscard]] std::string all_bytes();
 
 // The bytes of a pattern of this size that no shifted copy of itself equals: a torn value shows.
 [[nodiscard]] std::string patterned_bytes(std::size_t size);

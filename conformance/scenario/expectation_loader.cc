@@ -220,7 +220,9 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, YamlNode 
   }
   if (const YamlNode save = node.member("save"); save.is_defined()) {
     check.save = reader.text(save, "save");
-    if (check.save == "now" || check.save == "sent" || check.save == kSkewLimit) {
+    // In the place of a timestamp these words mean something else.
+    if (check.save == "now" || check.save == "sent" || check.save == "none" ||
+        check.save == kSkewLimit) {
       reader.complain(save,
                       *check.save + " is taken; choose another name to save the timestamp as");
       return std::nullopt;

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "conformance/scenario/scenario_fields.h"
-#include "conformance/scenario/scenario_words.h"
 #include "conformance/text/printable.h"
+#include "conformance/text/yaml_quote.h"
 #include "endpoint/url.h"
 
 namespace fencepost::scenario {
@@ -138,16 +138,14 @@ std::string text_of(const Recorded& recorded, std::size_t indent) {
   };
   line(0, "recorded:");
   line(2, "by: " + recorded.by);
-  if (!recorded.when.empty()) line(2, "when: " + single_quoted(recorded.when));
+  if (!recorded.when.empty()) line(2, "when: " + text::yaml_quoted(recorded.when));
   if (!recorded.endpoint.empty()) {
-    const std::string shown =
-        text::one_line(text::printable(endpoint::redacted(recorded.endpoint)));
-    line(2, "endpoint: " + single_quoted(shown));
+    line(2, "endpoint: " + text::yaml_quoted(endpoint::redacted(recorded.endpoint)));
   }
   if (recorded.seed) line(2, fmt::format("seed: {}", *recorded.seed));
   for (const auto& [name, member] : kFailure) {
     if ((recorded.*member).empty()) continue;
-    line(2, fmt::format("{}: {}", name, single_quoted(recorded_words(recorded.*member))));
+    line(2, fmt::format("{}: {}", name, text::yaml_quoted(recorded.*member)));
   }
   return out;
 }

@@ -20,9 +20,8 @@ namespace fencepost::scenario {
 [[nodiscard]] std::optional<Recorded> load_recorded(YamlReader& reader, YamlNode node,
                                                     const std::set<std::string>& requirements);
 
-// The lines of the member, each with its end, the first with `indent` blanks before it. What a peer
-// may have sent is made printable, and put on one line; the endpoint loses its password. Reading
-// them gives the same again, but for what was changed so.
+// The lines of the member, each with its end, the first with `indent` blanks before it. Reading
+// them gives the same again, but for a password in the endpoint, which is not written.
 [[nodiscard]] std::string text_of(const Recorded& recorded, std::size_t indent);
 
 // What a failure is described with, as it may stand in a file: printable, on one line, not endless.

@@ -48,11 +48,13 @@ TEST(Recorded, IsWrittenWithoutPasswordAndOnOneLineEach) {
   const std::string text = text_of({.by = "record",
                                     .endpoint = "mqtt://me:secret@broker:1883",
                                     .requirement = "GET-HIT-1",
-                                    .actual = std::string("a\nb\0\xff", 5)},
+                                    .message = recorded_words(std::string("a\nb\0\xff", 5)),
+                                    .actual = std::string("a\nb\0", 4)},
                                    0);
   EXPECT_EQ(text,
             "recorded:\n  by: record\n  endpoint: 'mqtt://me:***@broker:1883'\n"
-            "  requirement: 'GET-HIT-1'\n  actual: 'a b\\x00\\xff'\n");
+            "  requirement: 'GET-HIT-1'\n  message: 'a b\\x00\\xff'\n"
+            "  actual: \"a\\nb\\x00\"\n");
   EXPECT_THAT(
       load(in_case("recorded: {by: record, endpoint: 'mqtt://me:***@broker:1883'}")).complaints(),
       IsEmpty());

@@ -29,25 +29,31 @@ struct Position {
 struct BytesSpec;
 struct LiteralBytes {
   std::string bytes;
+  friend bool operator==(const LiteralBytes&, const LiteralBytes&) = default;
 };
 struct KeyBytes {
   std::string name;    // symbolic: becomes <case prefix><name><append>
   std::string append;  // arbitrary bytes after the name
+  friend bool operator==(const KeyBytes&, const KeyBytes&) = default;
 };
 struct JoinedBytes {
   std::vector<BytesSpec> parts;
+  friend bool operator==(const JoinedBytes&, const JoinedBytes&);
 };
 struct CommandBytes {
   std::vector<BytesSpec> arguments;  // encoded as an array of bulk strings
+  friend bool operator==(const CommandBytes&, const CommandBytes&);
 };
 // As many bytes as make the packet of the request that they stand in as large as the broker takes,
 // and `excess` more.
 struct FillBytes {
   std::int64_t excess = 0;
   bool again = false;  // those that the last such request had, wherever they stand now
+  friend bool operator==(const FillBytes&, const FillBytes&) = default;
 };
 struct BytesSpec {
   std::variant<LiteralBytes, KeyBytes, JoinedBytes, CommandBytes, FillBytes> what;
+  friend bool operator==(const BytesSpec&, const BytesSpec&);
 };
 
 // `now + 61s`, `v1`, `v1 - 1ms`, `v1 counter + 1`, `v1 node "B"`.
@@ -57,31 +63,46 @@ struct TimestampExpression {
   std::int64_t counter_offset = 0;
   std::optional<std::uint64_t> counter{};  // replaces the base's
   std::optional<std::string> node{};       // replaces the base's
+  friend bool operator==(const TimestampExpression&, const TimestampExpression&) = default;
 };
-struct NoTimestamp {};
+struct NoTimestamp {
+  friend bool operator==(const NoTimestamp&, const NoTimestamp&) = default;
+};
 struct LiteralTimestamp {
   std::string text;
+  friend bool operator==(const LiteralTimestamp&, const LiteralTimestamp&) = default;
 };
 using TimestampSpec = std::variant<NoTimestamp, LiteralTimestamp, TimestampExpression>;
 
 // One acceptable outcome of a request.
-struct AnyError {};  // any reply that begins with -ERR
-struct NoReply {};   // proved by a later request that is answered
-struct Disconnection {};
+struct AnyError {  // any reply that begins with -ERR
+  friend bool operator==(const AnyError&, const AnyError&) = default;
+};
+struct NoReply {  // proved by a later request that is answered
+  friend bool operator==(const NoReply&, const NoReply&) = default;
+};
+struct Disconnection {
+  friend bool operator==(const Disconnection&, const Disconnection&) = default;
+};
 struct ExactBytes {
   BytesSpec bytes;
+  friend bool operator==(const ExactBytes&, const ExactBytes&) = default;
 };
 struct ErrorReply {
   codec::ErrorCode code;
+  friend bool operator==(const ErrorReply&, const ErrorReply&) = default;
 };
 struct ValueReply {
   BytesSpec value;
+  friend bool operator==(const ValueReply&, const ValueReply&) = default;
 };
 struct CountReply {
   std::int64_t count;
+  friend bool operator==(const CountReply&, const CountReply&) = default;
 };
 struct PlainReply {
   codec::ReplyKind kind;  // kOk, kNotApplied or kMissing
+  friend bool operator==(const PlainReply&, const PlainReply&) = default;
 };
 struct Outcome {
   std::variant<PlainReply, ValueReply, CountReply, ErrorReply, ExactBytes, AnyError, NoReply,
@@ -89,6 +110,7 @@ struct Outcome {
       what;
   std::string name{};                         // of an open outcome: reported as observed
   std::optional<codec::DialectId> only_in{};  // judged by this dialect alone
+  friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
 struct TimestampCheck {
@@ -97,6 +119,7 @@ struct TimestampCheck {
   std::optional<std::string> save{};
   std::optional<std::string> equals{};
   std::vector<std::string> greater_than{};  // saved names; "sent" is the request's own
+  friend bool operator==(const TimestampCheck&, const TimestampCheck&) = default;
 };
 
 // How long after a mark something may count as evidence, or is waited for.
@@ -105,6 +128,7 @@ struct TimePoint {
   bool after_reply =
       false;  // counted from the reply to the marked request rather than from its sending
   std::chrono::milliseconds offset{0};
+  friend bool operator==(const TimePoint&, const TimePoint&) = default;
 };
 
 struct Expectation {
@@ -116,6 +140,7 @@ struct Expectation {
   std::optional<int> payload_format{};
   std::optional<TimePoint> before{};  // a reply after this proves nothing: inconclusive
   std::string cites{};                // requirement id; the case's first when empty
+  friend bool operator==(const Expectation&, const Expectation&) = default;
 };
 
 struct RequestStep {
@@ -137,11 +162,13 @@ struct RequestStep {
   std::string mark{};
   Expectation expect{};
   std::vector<BytesSpec> written_keys{};  // what the case has to remove in the end
+  friend bool operator==(const RequestStep&, const RequestStep&) = default;
 };
 
 // Requests sent without waiting in between; then each reply is awaited and judged.
 struct PipelineStep {
   std::vector<RequestStep> requests;
+  friend bool operator==(const PipelineStep&, const PipelineStep&) = default;
 };
 
 struct NotificationStep {
@@ -154,6 +181,7 @@ struct NotificationStep {
   std::optional<int> qos{};
   std::chrono::milliseconds within{5'000};
   std::string cites{};
+  friend bool operator==(const NotificationStep&, const NotificationStep&) = default;
 };
 
 // Nothing more has arrived for this client: a fence proves it.
@@ -161,29 +189,35 @@ struct SilenceStep {
   std::string client;  // whose silence
   std::string writer;  // who writes the fence
   std::string cites{};
+  friend bool operator==(const SilenceStep&, const SilenceStep&) = default;
 };
 
 struct WaitStep {
   std::optional<std::chrono::milliseconds> duration{};
   std::optional<TimePoint> until{};
+  friend bool operator==(const WaitStep&, const WaitStep&) = default;
 };
 struct ConnectStep {
   std::string client;
+  friend bool operator==(const ConnectStep&, const ConnectStep&) = default;
 };
 struct DisconnectStep {
   std::string client;
   bool drop = false;
+  friend bool operator==(const DisconnectStep&, const DisconnectStep&) = default;
 };
 // Subscribes to any topic, e.g. to look for retained messages.
 struct SubscribeStep {
   std::string client;
   BytesSpec filter;
+  friend bool operator==(const SubscribeStep&, const SubscribeStep&) = default;
 };
 // Writes new keys until the store refuses one because of its quota.
 struct FillQuotaStep {
   std::string client;
   std::string key;  // symbolic name: keys are <name>-0, <name>-1, ...
   std::string cites{};
+  friend bool operator==(const FillQuotaStep&, const FillQuotaStep&) = default;
 };
 // Writes new keys, each with a value of its own, and reads all of them back.
 struct WriteManyStep {
@@ -192,16 +226,22 @@ struct WriteManyStep {
   std::size_t keys = 0;  // how many
   std::string cites{};
   std::string ending{};  // of what is read and was not written: a wrong expectation of a canary
+  friend bool operator==(const WriteManyStep&, const WriteManyStep&) = default;
 };
 // Restarts the broker. All clients lose their connections; each connects again at its next step.
-struct RestartStep {};
+struct RestartStep {
+  friend bool operator==(const RestartStep&, const RestartStep&) = default;
+};
 
 struct Step {
   Position position;
-  std::string title{};  // the action, for people: "set", "get", ...
+  std::string title{};  // the action, as files call it: "set", "get", ...
   std::variant<RequestStep, PipelineStep, NotificationStep, SilenceStep, WaitStep, ConnectStep,
                DisconnectStep, SubscribeStep, FillQuotaStep, WriteManyStep, RestartStep>
       what;
+  std::string note{};  // for readers of the file
+  // Wherever it stands.
+  friend bool operator==(const Step& left, const Step& right);
 };
 
 struct ClientSpec {
@@ -213,6 +253,7 @@ struct ClientSpec {
   std::uint32_t session_expiry_seconds = 0;
   std::string same_id_as{};  // shares another client's MQTT client id: session takeover
   bool drops = false;        // a step drops its connection
+  friend bool operator==(const ClientSpec&, const ClientSpec&) = default;
 };
 
 // What one axis of a family of cases is in one of its members.
@@ -256,11 +297,15 @@ struct Case {
   std::string family{};  // the id that its members have in common; empty for a case without axes
   std::vector<AxisBinding> axes{};  // which member it is, in the order of the axes
   std::optional<Recorded> recorded{};
+  std::string note{};  // for readers of the file
 
   // How long its waits take at least, and how often it waits for a reply: cases are started longest
   // first.
   [[nodiscard]] std::chrono::milliseconds expected_wait() const;
   [[nodiscard]] std::size_t exchanges() const;
+
+  // Do both say the same? Where they stand in which file does not count, nor does `source`.
+  friend bool operator==(const Case& left, const Case& right);
 };
 
 }  // namespace fencepost::scenario

@@ -132,7 +132,7 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
   }
   out.id = id.value_or("");
   out.title = load_title(reader, node.member("title"), "title");
-  check_note(reader, node);
+  out.note = load_note(reader, node);
   if (const auto recorded = node.member("recorded"); recorded.is_defined()) {
     out.recorded = load_recorded(reader, recorded, file.requirements);
   }

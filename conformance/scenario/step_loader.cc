@@ -109,8 +109,10 @@ class StepLoader {
     if (!reader_.check_map(node, "step", fields::kStep)) return std::nullopt;
     const auto action = action_of(node);
     if (!action) return std::nullopt;
-    check_note(reader_, node);
-    Step step{.position = reader_.position(node), .title = *action, .what = {}};
+    Step step{.position = reader_.position(node),
+              .title = *action,
+              .what = {},
+              .note = load_note(reader_, node)};
     const YamlNode body = node.member(*action);
     const YamlNode expect = node.member("expect");
     static const std::set<std::string_view> requests = {"set",  "get",       "del",
@@ -531,9 +533,9 @@ class StepLoader {
 
 }  // namespace
 
-void check_note(YamlReader& reader, YamlNode map) {
+std::string load_note(YamlReader& reader, YamlNode map) {
   const YamlNode note = map.member("note");
-  if (note.is_defined()) (void)reader.text(note, "note");
+  return note.is_defined() ? reader.text(note, "note").value_or("") : "";
 }
 
 void load_clients(YamlReader& reader, YamlNode node, Case& test_case) {

@@ -1,6 +1,8 @@
 // Reads the clients and steps of a case. Private to the scenario loader.
 #pragma once
 
+#include <string>
+
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
 
@@ -12,7 +14,7 @@ void load_clients(YamlReader& reader, YamlNode node, Case& test_case);
 // `node`: the case's `steps`. Its requirements and clients must have been read before.
 void load_steps(YamlReader& reader, YamlNode node, Case& test_case);
 
-// A note is for readers of the file only, but it is text.
-void check_note(YamlReader& reader, YamlNode map);
+// The text under `note` of a case or step, for readers of the file; empty when there is none.
+[[nodiscard]] std::string load_note(YamlReader& reader, YamlNode map);
 
 }  // namespace fencepost::scenario

@@ -8,33 +8,6 @@
 namespace fencepost::scenario {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return out;
-}
-
-// Does it look like a number in any YAML reader's eyes? Digits with signs, points, exponents,
-// bases, underscores.
-bool looks_numeric(std::string_view text) {
-  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
-  if (text.empty() || ((text[0] < '0' || text[0] > '9') && text[0] != '.')) return false;
-  if (text == ".") return false;
-  const bool based = text.starts_with("0x") || text.starts_with("0o") || text.starts_with("0b");
-  const std::string_view allowed = based ? "0123456789abcdefABCDEFxo_" : "0123456789.eE+-_:";
-  return text.find_first_not_of(allowed) == std::string_view::npos;
-}
-
-// 2001-12-14t21:59:43.10-05:00: YAML 1.1 readers make a date of it.
-bool looks_like_date(std::string_view text) {
-  const std::size_t day = text.find_first_of("Tt \t");
-  if (day == std::string_view::npos || !looks_numeric(text.substr(0, day))) return false;
-  return text.find('-') != std::string_view::npos &&
-         text.find_first_not_of("0123456789.+-:TtZz \t") == std::string_view::npos;
-}
-
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -58,13 +31,6 @@ std::string kind_of(YamlNode node, bool quote = true) {
 }
 
 }  // namespace
-
-bool is_retyped(std::string_view plain) {
-  static const std::set<std::string> words = {"",      "~",     "null", "true", "false", "yes",
-                                              "no",    "on",    "off",  "y",    "n",     ".inf",
-                                              "-.inf", "+.inf", ".nan", "=",    "<<"};
-  return words.contains(lower(plain)) || looks_numeric(plain) || looks_like_date(plain);
-}
 
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   std::int64_t number = 0;
@@ -197,7 +163,7 @@ std::optional<std::string> YamlReader::text(YamlNode node, std::string_view what
     return std::nullopt;
   }
   const std::string& scalar = node.scalar();
-  if (!node.is_quoted() && is_retyped(scalar)) {
+  if (!node.is_quoted() && text::is_retyped(scalar)) {
     complain(node, content_ == Content::kSecret
                        ? std::string(what) +
                              ": put it in quotes; YAML readers take it for "

@@ -16,15 +16,12 @@
 #include "conformance/scenario/source_file.h"
 #include "conformance/scenario/yaml_parser.h"
 #include "conformance/scenario/yaml_tree.h"
+#include "conformance/text/yaml_quote.h"
 
 namespace fencepost::scenario {
 
 // The longest wait that a scenario may ask for.
 inline constexpr std::chrono::milliseconds kMaxDuration = std::chrono::hours{1};
-
-// Would a YAML reader take this plain scalar for something else than text? (true, 1.20, 0x10, ~,
-// ...)
-[[nodiscard]] bool is_retyped(std::string_view plain);
 
 // Reads one file and collects the complaints about it. The nodes that it returns live as long as
 // it.

@@ -82,14 +82,14 @@ TEST(IsRetyped, KnowsWhatAnyYamlReaderTakesForSomethingElseThanText) {
                                        "2001-12-14 21:59:43Z",
                                        "=",
                                        "<<"};
-  for (const std::string_view text : kRetyped) EXPECT_TRUE(is_retyped(text)) << text;
+  for (const std::string_view text : kRetyped) EXPECT_TRUE(text::is_retyped(text)) << text;
 }
 
 TEST(IsRetyped, LeavesTextAlone) {
   const std::string_view kText[] = {"k",  "ok",  "nothing", "yes please",  "nulls", "1s",  "150ms",
                                     "1a", "0xg", "e3",      "now + 61s",   "-",     ".",   "v1.20",
                                     "NX", "a-1", "inf",     "not-applied", "==",    "<<a", "10 T"};
-  for (const std::string_view text : kText) EXPECT_FALSE(is_retyped(text)) << text;
+  for (const std::string_view text : kText) EXPECT_FALSE(text::is_retyped(text)) << text;
 }
 
 TEST(ParseDuration, ReadsAWholeNumberAndAUnit) {

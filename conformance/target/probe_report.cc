@@ -9,8 +9,8 @@
 
 #include "conformance/report/report.h"
 #include "conformance/run/capability.h"
-#include "conformance/scenario/yaml_reader.h"
 #include "conformance/target/target.h"
+#include "conformance/text/yaml_quote.h"
 #include "endpoint/url.h"
 
 namespace fencepost::target {
@@ -123,29 +123,8 @@ std::string comment(const std::string& text) {
   return out + "\n";
 }
 
-// As a YAML scalar that every reader takes for this text.
-std::string scalar(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/-:=?";
-  constexpr std::string_view kNotFirst = "-:=?";
-  const bool plain = !text.empty() && text.find_first_not_of(kPlain) == std::string::npos &&
-                     kNotFirst.find(text.front()) == std::string::npos && text.back() != ':' &&
-                     !scenario::is_retyped(text);
-  if (plain) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 std::string path_scalar(const std::filesystem::path& path) {
-  return scalar(std::filesystem::absolute(path).lexically_normal().string());
+  return text::yaml_scalar(std::filesystem::absolute(path).lexically_normal().string());
 }
 
 class DescriptorWriter {
@@ -163,7 +142,7 @@ class DescriptorWriter {
         comment(fmt::format("What fencepost probe {} found at {} on {}.\n"
                             "docs/DESCRIPTORS.md explains each line.",
                             report::suite_version(), context_.endpoint, context_.when));
-    out_ += fmt::format("url: {}\n", scalar(address()));
+    out_ += fmt::format("url: {}\n", text::yaml_scalar(address()));
     write_profile();
     out_ += "\n" + comment("Round trip of a GET: " + round_trip(findings_));
     if (given_.mqtt.timeout != endpoint::MqttOptions{}.timeout) {
@@ -179,7 +158,7 @@ class DescriptorWriter {
     write_roles();
     if (const std::string& prefix = findings_.offered.key_prefix;
         prefix != endpoint::Capabilities{}.key_prefix) {
-      out_ += "\nkey_prefix: " + scalar(prefix) + "\n";
+      out_ += "\nkey_prefix: " + text::yaml_scalar(prefix) + "\n";
     }
     write_capabilities();
     write_hooks();
@@ -255,10 +234,12 @@ class DescriptorWriter {
 
   void write_role(const std::string& name, const endpoint::Credentials& credentials) {
     if (credentials.user.empty() && credentials.certificate.empty()) return;
-    out_ += "  " + scalar(name) + ":\n";
-    if (!credentials.user.empty()) out_ += "    user: " + scalar(credentials.user) + "\n";
+    out_ += "  " + text::yaml_scalar(name) + ":\n";
+    if (!credentials.user.empty())
+      out_ += "    user: " + text::yaml_scalar(credentials.user) + "\n";
     if (!credentials.password.empty()) {
-      out_ += "    password_env: " + scalar(variable_of(name)) + "  # holds the password\n";
+      out_ +=
+          "    password_env: " + text::yaml_scalar(variable_of(name)) + "  # holds the password\n";
     }
     write_certificate("    ", credentials.certificate, credentials.key);
   }
@@ -314,7 +295,7 @@ class DescriptorWriter {
           "hooks: {restart: COMMAND, timeout: 60s}");
       return;
     }
-    out_ += "hooks:\n  restart: " + scalar(given_.restart->command) + "\n";
+    out_ += "hooks:\n  restart: " + text::yaml_scalar(given_.restart->command) + "\n";
     out_ += "  " + duration("timeout", given_.restart->timeout);
   }
 

@@ -1,12 +1,11 @@
 #include "conformance/text/printable.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "conformance/text/utf8.h"
 
 namespace fencepost::text {
 namespace {
@@ -16,22 +15,10 @@ constexpr std::string_view kEllipsis = "…";
 // The bytes of the character at the beginning of `text`, when it is one that XML 1.0 can hold and
 // its UTF-8 is right; 0 when not.
 std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) {
-    return (byte(0) >= 0x20 && byte(0) != 0x7f) || text[0] == '\n' || text[0] == '\t' ? 1 : 0;
-  }
-  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
-  std::uint32_t code = byte(0) & (0xffU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80U) return 0;
-    code = (code << 6U) | (byte(i) & 0x3fU);
-  }
-  constexpr std::array<std::uint32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-  const bool legal =
-      code >= kLeast[length] && code <= 0x10ffff && !surrogate && code != 0xfffe && code != 0xffff;
-  return legal ? length : 0;
+  const Character first = first_character(text);
+  const bool control = first.code < 0x20 && first.code != '\n' && first.code != '\t';
+  const bool legal = !control && first.code != 0x7f && first.code != 0xfffe && first.code != 0xffff;
+  return legal ? first.length : 0;
 }
 
 }  // namespace
