@@ -3,9 +3,9 @@
 // leave those that fit. When none fits, the store is wrong.
 //
 //   Oracle oracle({.clock = bounds, .starts_empty = true});
-//   Judgement judgement = oracle.judge({.client_id = "a", .request = request, .reply = reply,
+//   Judgement judgement = oracle.judge({.client_id = "a", .request = request, .reply = &reply,
 //                                       .sent = sent, .received = received});
-//   if (judgement.answer == Answer::kRejected) report(judgement.requirement, judgement.because);
+//   if (judgement.answer == Answer::kRejected) complain(judgement.requirement, judgement.because);
 //
 // Exchanges are given in an order in which the store may have handled them: for requests of which
 // one was answered before the next was sent, that is the only one there is. The rules are those of
