@@ -617,21 +617,6 @@ Bases NaiveModel::bases(const Stamp& stamp, const Operation& operation, std::uin
   return bases;
 }
 
-void NaiveModel::learn(std::size_t origin, const Timestamp& version) {
-  for (Entry& entry : entries_) {
-    if (entry.origin == origin) entry.version = version;
-  }
-  if (version.wall_ms > clock_wall_ms_ ||
-      (version.wall_ms == clock_wall_ms_ && version.counter > clock_counter_)) {
-    clock_wall_ms_ = version.wall_ms;
-    clock_counter_ = version.counter;
-  }
-}
-
-void NaiveModel::forget(std::string_view key) {
-  if (const Entry* entry = find(key)) erase(entry);
-}
-
 std::vector<KeyState> NaiveModel::state(const Clocks& now) const {
   std::vector<KeyState> out;
   for (const Entry& entry : entries_) {

@@ -8,8 +8,7 @@
 //                                             .token = ft, .now = now});
 //
 // Where the article leaves a point open, the prediction is what the reference store decided, and
-// names the requirement that leaves it open: a judge of another store is lenient there. Whatever
-// such a store did instead, its state may differ from now on; see learn() and forget().
+// names the requirement that leaves it open: a judge of another store is lenient there.
 //
 // Dialect-independent but for NaiveOptions::fractional_expiry. Not thread safe.
 #pragma once
@@ -116,12 +115,6 @@ class NaiveModel {
   // is not const.
   [[nodiscard]] Bases bases(const Stamp& stamp, const Operation& operation, std::uint64_t now_ms,
                             std::uint64_t start_ms) const;
-
-  // The version that operation `origin` made was in truth this one: what another store answered.
-  void learn(std::size_t origin, const hlc::Timestamp& version);
-
-  // Nothing is known of the key any more: takes it, but not its observers, out of the state.
-  void forget(std::string_view key);
 
   // Everything back to the start, memory kept.
   void clear();

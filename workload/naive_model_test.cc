@@ -267,20 +267,6 @@ TEST(NaiveModel, ListsItsState) {
   ASSERT_EQ(run.model.observers().size(), 1U);
   EXPECT_EQ(run.model.observers()[0].key, "K");
   EXPECT_EQ(run.model.next_expiry(), std::chrono::milliseconds{50});
-  run.model.forget("k");
-  EXPECT_EQ(run.model.size(), 1U);
-}
-
-TEST(NaiveModel, LearnsTheVersionThatAnotherStoreGave) {
-  Told run("c0 SET k0 \"v\"");
-  const hlc::Timestamp seen{kNoon + 50, 3, "theirs"};
-  run.model.learn(0, seen);
-  EXPECT_EQ(run.model.state(run.now).at(0).version, seen);
-  const Operation get{.kind = Kind::kGet};
-  const Offered none;
-  EXPECT_EQ(
-      run.model.apply({.index = 1, .operation = get, .timestamp = none, .token = none}).version,
-      seen);
 }
 
 }  // namespace

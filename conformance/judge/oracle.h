@@ -90,9 +90,6 @@ class Oracle {
   // What was seen of what is open: requirement and outcome, e.g. {"VER-OPEN-4", "deleted version"}.
   [[nodiscard]] const std::map<std::string, std::string>& observed() const;
 
-  // In how many states the key may be; 1 means that it is known.
-  [[nodiscard]] std::size_t possible_states(std::string_view key) const;
-
  private:
   struct State;
   std::unique_ptr<State> state_;
