@@ -1,8 +1,8 @@
 // Where the published article and the deployed service spell the same thing differently, the
 // spelling is data.
 //
-//   append_reply(out, {.kind = ReplyKind::kNotApplied}, dialect(DialectId::kDeployed));   //
-//   :-1\r\n
+//   const Dialect& deployed = dialect(DialectId::kDeployed);
+//   append_reply(out, {.kind = ReplyKind::kNotApplied}, Verb::kSet, deployed);  // :-1\r\n
 //
 // A `Divergence` names one such place. A scenario case that depends on it says so, and a report
 // says which form an endpoint was seen to use.

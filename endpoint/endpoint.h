@@ -2,14 +2,12 @@
 // above it knows whether the store is a function call away with a hand-cranked clock, a child
 // process on loopback, or a cluster.
 //
-//   Result<std::unique_ptr<Endpoint>, Error> endpoint = open_endpoint("embedded", options);
-//   auto session = (*endpoint)->open_session();
+//   std::unique_ptr<Endpoint> endpoint = make_in_process_endpoint({});  // or make_mqtt_endpoint()
+//   auto session = endpoint->open_session();
 //   auto client = (*session)->connect({.client_id = "c1"});
-//   (*client)->subscribe("replies/c1");                   // returns when the subscription is in
-//   force
-//   (*client)->publish(request);                          // returns when the message is on its way
-//   std::optional<Event> event = (*client)->receive(2s);  // a message, a refusal, a disconnection,
-//   or nothing
+//   (*client)->subscribe("replies/c1");  // returns when the subscription is in force
+//   (*client)->publish(request);         // returns when the message is on its way
+//   std::optional<Event> event = (*client)->receive(2s);  // nothing: none has come in time
 #pragma once
 
 #include <chrono>

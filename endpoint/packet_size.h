@@ -1,8 +1,7 @@
 // The size of an MQTT 5 PUBLISH packet on the wire: what a broker's Maximum Packet Size limits.
 // Pure.
 //
-//   publish_packet_size({.topic = "t", .payload = "v"});  // 8: header 2, topic 3, id 2, properties
-//   1
+//   publish_packet_size({.topic = "t", .payload = "v"});  // header 2, topic 3, id 2, properties 1
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // as nothing, so every input means something.
 //
 //   InputReader in(data, size);
-//   const Verb verb = in.pick(kVerbs);
+//   const codec::Verb verb = in.pick(codec::kVerbs);
 //   const std::string_view key = in.text();
 #pragma once
 

@@ -1,7 +1,7 @@
 // Runs raw messages through the Service, and holds what comes out against the naive model: one
 // response or none, byte for byte; notifications; state; and another client is still served.
 //
-//   if (std::optional<std::string> difference = drive_service(bytes)) report(*difference);
+//   if (std::optional<std::string> difference = drive_service(bytes)) complain(*difference);
 //
 // Input: a byte that chooses the dialect, then messages of: a byte for QoS, response topic and
 // correlation data; a byte for client, number of user properties, and whether time passes before;

@@ -1,7 +1,7 @@
 // Runs a trace on the reference store and on the naive model, and compares them after each step.
 //
 //   StoreDriver driver;
-//   if (std::optional<std::string> difference = driver.run(trace)) report(*difference);
+//   if (std::optional<std::string> difference = driver.run(trace)) complain(*difference);
 //
 // The store's clocks are cranked by hand. It has a quota below the number of keys. In traces that
 // begin with client 2, that client may not do everything. (That keys can be too long to be

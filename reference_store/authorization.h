@@ -2,8 +2,8 @@
 //
 //   Result<Authorization, std::string> authorization = parse_authorization(R"({"policies": [{
 //     "principals": {"usernames": ["sensor"]},
-//     "stateStoreResources": [{"method": "Read", "keyType": "Pattern", "keys":
-//     ["colors/*"]}]}]})");
+//     "stateStoreResources": [{"method": "Read", "keyType": "Pattern",
+//                              "keys": ["colors/*"]}]}]})");
 //   authorization->allows({.client_id = "c", .user_name = "sensor"}, Access::kRead, "colors/red");
 //
 // Policies are tried in order; the first whose principals match the client decides, and it allows

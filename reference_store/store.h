@@ -3,8 +3,8 @@
 //
 //   Store store({.node_id = "StateStore"});
 //   std::vector<Event> events;
-//   Outcome outcome = store.apply({.client_id = "c"}, {.command = set, .timestamp = &ts}, now,
-//   events);
+//   Outcome outcome =
+//       store.apply({.client_id = "c"}, {.command = set, .timestamp = &ts}, now, events);
 //
 // Where the article leaves a point open, docs/PROTOCOL_DECISIONS.md says what this store does and
 // why. Not thread safe.

@@ -8,7 +8,7 @@
 //                                             .token = ft, .now = now});
 //
 // Where the article leaves a point open, the prediction is what the reference store decided, and
-// names the requirement that leaves it open.
+// names the requirement that leaves it open: a judge of another store is lenient there.
 //
 // Dialect-independent but for NaiveOptions::fractional_expiry. Not thread safe.
 #pragma once

@@ -2,7 +2,7 @@
 // the command line all make their traces of bytes here.
 //
 //   Trace trace = decode_trace(bytes);         // total: nothing is refused
-//   decode_trace(encode_trace(trace)) == trace
+//   decode_trace(encode_trace(trace)) == trace;
 //
 // An operation is a byte for kind, client and which timestamps are described; a byte for key,
 // condition and PX; then value, PX, `__ts` and `__ft` as far as the kind has them. Numbers and

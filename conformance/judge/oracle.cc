@@ -891,10 +891,4 @@ void Oracle::disconnected(std::string_view client_id, const store::Instant& at) 
 
 const std::map<std::string, std::string>& Oracle::observed() const { return state_->observed; }
 
-std::size_t Oracle::possible_states(std::string_view key) const {
-  const auto found = state_->keys.find(std::string(key));
-  if (found == state_->keys.end()) return state_->options.starts_empty ? 1 : 2;
-  return found->second.worlds.size();
-}
-
 }  // namespace fencepost::judge

@@ -3,9 +3,9 @@
 // leave those that fit. When none fits, the store is wrong.
 //
 //   Oracle oracle({.clock = bounds, .starts_empty = true});
-//   Judgement judgement = oracle.judge({.client_id = "a", .request = request, .reply = reply,
+//   Judgement judgement = oracle.judge({.client_id = "a", .request = request, .reply = &reply,
 //                                       .sent = sent, .received = received});
-//   if (judgement.answer == Answer::kRejected) report(judgement.requirement, judgement.because);
+//   if (judgement.answer == Answer::kRejected) complain(judgement.requirement, judgement.because);
 //
 // Exchanges are given in an order in which the store may have handled them: for requests of which
 // one was answered before the next was sent, that is the only one there is. The rules are those of
@@ -89,9 +89,6 @@ class Oracle {
 
   // What was seen of what is open: requirement and outcome, e.g. {"VER-OPEN-4", "deleted version"}.
   [[nodiscard]] const std::map<std::string, std::string>& observed() const;
-
-  // In how many states the key may be; 1 means that it is known.
-  [[nodiscard]] std::size_t possible_states(std::string_view key) const;
 
  private:
   struct State;

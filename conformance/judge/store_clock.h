@@ -4,8 +4,8 @@
 // each conclusion holds. Pure.
 //
 //   StoreClock clock(bounds);
-//   clock.surely_accepts(timestamp, sent_ms)     // a store that refuses it is wrong
-//   clock.surely_refuses(timestamp, received_ms) // a store that takes it is wrong
+//   clock.surely_accepts(timestamp_ms, sent_ms);      // a store that refuses it is wrong
+//   clock.surely_refuses(timestamp_ms, received_ms);  // a store that takes it is wrong
 //
 // All times are milliseconds since the Unix epoch, and read as such: a reading stands for the whole
 // millisecond. "Offset" is the store's clock minus ours.

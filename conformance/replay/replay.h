@@ -1,9 +1,9 @@
 // Saved cases, run again: what each run says of what the file has recorded, and the text of the
 // file once it is right again.
 //
-//   const Replay replay = classify(test_case, results);       // of one case, run once or more
-//   often if (replay.outcome == Replayed::kFixed) {
-//     if (const auto better = healed(replay)) text = heal(file, test_case.id, *better, ids);
+//   const Replay replay = classify(test_case, results);  // of one case, run once or more often
+//   if (replay.outcome == Replayed::kFixed) {
+//     if (const auto better = healed(replay)) use(heal(file, test_case.id, *better, ids));
 //   }
 //
 // Pure and thread safe.

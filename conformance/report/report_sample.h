@@ -1,7 +1,7 @@
 // Test only: runs that reports are made of, without a run.
 //
 //   const Sample run = every_verdict();
-//   to_junit(run.result, fake::catalogue(), sample_context());
+//   to_junit(run.result, test::catalogue(), sample_context());
 #pragma once
 
 #include <chrono>

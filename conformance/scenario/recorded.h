@@ -2,7 +2,7 @@
 // which scenarios/FORMAT.md describes. Whatever saves cases writes it with text_of(), so that
 // `fencepost replay` can tell a case that is fixed from one that fails otherwise.
 //
-//   file += text_of({.by = "explore", .when = utc_now(), .signature = signature(result)}, 4);
+//   file += text_of({.by = "explore", .when = now, .signature = seen}, 4);
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 // what it has answered so far.
 //
 //   JudgedRun run = run_judged(*session, trace, {.keys_begin_with = "mine/1/"});
-//   if (run.rejection) report(*run.rejection);
+//   if (run.rejection) complain(*run.rejection);
 #pragma once
 
 #include <chrono>

@@ -8,7 +8,7 @@
 //   c0 SET k0 "v" ft=now-1
 //
 //   const auto saved = parse_saved_workload(text);
-//   if (saved) judge(saved->trace);
+//   if (saved) use(saved->trace);
 //
 // Pure and thread safe.
 #pragma once

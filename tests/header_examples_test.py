@@ -1,0 +1,130 @@
+"""The examples in the headers compile: python3 tests/header_examples_test.py ROOT [COMPILER]
+
+An example is a block of lines that begin with `//   ` before a header's `#pragma once`, one of which ends in `;`. Each becomes
+a function in the namespace of its header. What it takes for given (`request`, `now`) is declared in GIVEN below. A block with
+`...` is a sketch, and is not compiled."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+
+import style_check  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COMPILER = os.environ.get("CXX", "c++")
+if len(sys.argv) > 1:
+    ROOT = pathlib.Path(sys.argv[1]).resolve()
+if len(sys.argv) > 2:
+    COMPILER = sys.argv[2]
+
+# Verbs that an example may use of what it has got.
+LIMIT = ["-ferror-limit=0"] if "clang" in COMPILER else []
+WORDS = "use complain send publish_it wake_at kick write connect_to print".split()
+# Header -> declarations that its examples take for given, in its namespace.
+GIVEN = {
+    "base/result.h": "struct ParseError {}; Result<int, ParseError> parse_port(std::string_view); std::string_view text;"
+                     "#return Result<int, ParseError>",
+    "codec/command.h": "std::string_view payload;",
+    "codec/dialect.h": "std::string out;",
+    "codec/vectors.h": "",
+    "conformance/judge/exchange.h": "codec::Message request; codec::Message message; endpoint::Event event;"
+                                    "std::int64_t wall_ms, received_ms; struct { std::chrono::microseconds now(); } clock;",
+    "conformance/judge/oracle.h": "ClockBounds bounds; codec::Message request; codec::Message reply;"
+                                  "std::uint64_t sent, received;",
+    "conformance/judge/store_clock.h": "ClockBounds bounds; std::int64_t timestamp_ms, sent_ms, received_ms;",
+    "conformance/record/capture_log.h": "std::string line;",
+    "conformance/record/capture_scenario.h": "Capture capture; std::string path;",
+    "conformance/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
+                                   "scenario::SourceFile file; std::set<std::string> ids;",
+    "conformance/report/diff.h": "DiffSubject a, b; scenario::Library library;",
+    "conformance/report/report_read.h": "scenario::Library library;",
+    "conformance/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
+    "conformance/run/request_client.h": "std::unique_ptr<endpoint::Client> connection; std::string client_id;"
+                                        "endpoint::Session& session;",
+    "conformance/scenario/recorded.h": "std::string file, now, seen;",
+    "conformance/scenario/yaml_tree.h": "YamlPlace place;",
+    "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
+                                    "std::function<void(const ExploreProgress&)> progress;",
+    "conformance/search/judged_run.h": "endpoint::Session* session; workload::Trace trace;",
+    "conformance/search/saved_workload.h": "std::string text;",
+    "conformance/search/live_plan.h": "using scenario::SourceFile; workload::Trace trace; struct CaseWords {};"
+                                       "std::string scenario_text(const LivePlan&, const CaseWords&); CaseWords words;",
+    "conformance/search/trace_search.h": "std::uint64_t seed; LiveOptions live_options;",
+    "endpoint/endpoint.h": "codec::Message request;",
+    "fuzz/input_reader.h": "const std::uint8_t* data; std::size_t size;",
+    "fuzz/service_driver.h": "std::string_view bytes;",
+    "fuzz/store_driver.h": "workload::Trace trace;",
+    "hlc/hlc.h": "std::int64_t wall_ms;",
+    "reference_store/delay_queue.h": "Delivery delivery; std::chrono::microseconds now; std::vector<Delivery> out;",
+    "reference_store/faults/fault.h": "std::uint64_t seed;",
+    "reference_store/service.h": "Caller caller; codec::Message message; Instant now;",
+    "reference_store/store.h": "codec::Command set; std::string ts; Instant now;",
+    "workload/model_run.h": "NaiveModel model({}); std::int64_t start_ms; Operation operation;",
+    "workload/naive_model.h": "std::size_t i; Operation op; Offered ts, ft; Clocks now;",
+    "workload/random.h": "std::uint64_t seed; std::vector<int> trace;",
+    "workload/trace_bytes.h": "std::string_view bytes;",
+    "workload/trace_mutator.h": "std::uint64_t seed; Trace trace;",
+}
+
+
+def examples(text):
+    """(line, code) of each example in the comment at the head of a header."""
+    head = text.split("#pragma once")[0]
+    for match in re.finditer(r"(?:^//   .*\n)+", head, re.M):
+        code = "".join(line[5:] + "\n" for line in match[0].splitlines())
+        if re.search(r";\s*(//.*)?$", code, re.M) and "..." not in code:
+            yield head.count("\n", 0, match.start()) + 1, code.strip("\n")
+
+
+def extern(given):
+    """The declarations as such, not definitions: references need no object, and nothing is constructed."""
+    parts = re.findall(r"[^;{]*(?:\{[^}]*\})?[^;]*;", given)
+    return "".join(part if re.match(r"\s*(using |struct \w+ \{|.*\)\s*;|struct \{)", part) else "extern " + part.strip() + "\n"
+                   for part in parts)
+
+
+def program():
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.h"], capture_output=True, text=True, check=True).stdout
+    words = "".join(f"template <class... Things> void {word}(Things&&...) {{}}\n" for word in WORDS)
+    includes, functions = ['#include "endpoint/in_process.h"\n'], []
+    for number, name in enumerate(name for name in listed.split() if not style_check.is_test(name)):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for line, code in examples(text):
+            namespace = re.search(r"^namespace (fencepost[\w:]*)", text, re.M)[1]
+            given, _, returned = GIVEN.get(name, "").partition("#return ")
+            includes.append(f'#include "{name}"\n')
+            functions.append(f"namespace {namespace} {{\nnamespace example_{number}_{line} {{\n{extern(given)}\n"
+                             f"[[maybe_unused]] {returned or 'void'} example() {{\nusing namespace std::chrono_literals;\n"
+                             f"using namespace words;\n"
+                             f'#line {line} "{name}"\n{code}\n{"return {};" if returned else ""}\n}}\n}}\n}}\n')
+    return includes, (f"#include <chrono>\n#include <string>\n#include <string_view>\n{''.join(sorted(set(includes)))}"
+                      f"namespace words {{\n{words}}}\n{''.join(functions)}")
+
+
+class Examples(unittest.TestCase):
+    def test_they_compile(self):
+        includes, text = program()
+        self.assertGreater(len(includes), 25)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "examples.cc"
+            path.write_text(text, encoding="utf-8")
+            done = subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", "-w", *LIMIT, "-I", ROOT, path], text=True,
+                                  capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, "\n" + "\n".join(
+            line for line in done.stderr.splitlines() if "error:" in line))
+
+    def test_what_does_not_compile_is_seen(self):
+        head = "// A header.\n//\n//   no_such_thing(1);\n//\n//   a -> b\n#pragma once\n//   later();\n"
+        self.assertEqual([code for _, code in examples(head)], ["no_such_thing(1);"])
+        self.assertEqual(list(examples("//\n//   run(case, ...);\n#pragma once\n")), [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
