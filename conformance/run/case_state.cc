@@ -27,6 +27,7 @@ CaseState::CaseState(const scenario::Case& the_case, endpoint::Session& the_sess
       settings(the_settings),
       tag(tag_of(the_case)),
       key_prefix(the_settings.key_prefix + "/" + the_settings.run_id + "/" + tag + "/"),
+      start(clock.now()),
       clients(the_case, the_session, the_settings, tag, result.transcript),
       store_clock(the_settings.clock_bounds),
       random(the_settings.seed ^ stable_hash(the_case.id)) {
@@ -38,7 +39,13 @@ endpoint::Duration CaseState::scaled(endpoint::Duration time) const {
 }
 
 endpoint::Duration CaseState::reply_timeout() const {
-  return scaled(kReplyTimeout + std::chrono::seconds{largest_payload / kBytesPerSecond});
+  const endpoint::Duration small =
+      settings.path == nullptr ? kReplyTimeout : settings.path->reply_limit();
+  return scaled(small + std::chrono::seconds{largest_payload / kBytesPerSecond});
+}
+
+endpoint::Duration CaseState::path_tail() const {
+  return settings.path == nullptr ? endpoint::Duration{0} : settings.path->tail();
 }
 
 endpoint::Duration CaseState::time_of(const scenario::TimePoint& point) const {
@@ -47,6 +54,14 @@ endpoint::Duration CaseState::time_of(const scenario::TimePoint& point) const {
   const endpoint::Duration base =
       point.after_reply ? mark->second.replied.value_or(mark->second.sent) : mark->second.sent;
   return base + point.offset;
+}
+
+endpoint::Duration CaseState::end_of_wait(endpoint::Duration planned) const {
+  endpoint::Duration end = planned;
+  for (const endpoint::Duration expiry : expiries) {
+    if (expiry <= planned) end = std::max(end, expiry + settings.expiry_tolerance);
+  }
+  return end;
 }
 
 std::int64_t CaseState::our_wall_ms() const { return static_cast<std::int64_t>(clock.wall_ms()); }
