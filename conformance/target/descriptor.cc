@@ -43,7 +43,7 @@ class DescriptorLoader {
     load_url(root_.member("url"));
     with("profile", [this](scenario::YamlNode node) { load_profile(node); });
     with("timeout", [this](scenario::YamlNode node) {
-      out_.mqtt.timeout = reader_.duration(node, "timeout").value_or(out_.mqtt.timeout);
+      if (const auto timeout = reader_.duration(node, "timeout")) out_.mqtt.timeout = *timeout;
     });
     with("tls", [this](scenario::YamlNode node) { load_tls(node); });
     with("roles", [this](scenario::YamlNode node) { load_roles(node); });
