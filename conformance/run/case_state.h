@@ -41,8 +41,8 @@ struct CaseState {
   // How long the slowest of the last requests took; zero when nobody has measured it.
   [[nodiscard]] endpoint::Duration path_tail() const;
   [[nodiscard]] endpoint::Duration time_of(const scenario::TimePoint& point) const;
-  // When a wait until `planned` has to end: past the end of a PX, it is past what the store may
-  // take to notice it.
+  // When a wait until `planned` has to end: later by what the store may take longer than usual to
+  // notice that a key has expired, if the wait goes past the end of a PX.
   [[nodiscard]] endpoint::Duration end_of_wait(endpoint::Duration planned) const;
   [[nodiscard]] std::int64_t our_wall_ms() const;
   // An estimate, never negative.
@@ -64,7 +64,7 @@ struct CaseState {
   std::mt19937_64 random;
   SavedTimestamps saved;
   std::map<std::string, Mark> marks;
-  std::vector<endpoint::Duration> expiries;  // until when a key with a PX may be alive
+  std::map<std::string, endpoint::Duration> expiries;  // when the PX of a key has passed for sure
   judge::Fillings fillings;
   std::size_t largest_payload = 0;  // that this case has sent
   std::size_t witnesses = 0;        // clients that silence was explained with

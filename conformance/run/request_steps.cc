@@ -52,11 +52,18 @@ void record_open(const scenario::RequestStep& step, CaseState& state) {
 // Req: SET-PX-1. From the reply on the key has at most so long.
 void note_expiry(const judge::Exchange& exchange, CaseState& state) {
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
-  if (exchange.verb != codec::Verb::kSet || !exchange.reply) return;
+  if (exchange.verb != codec::Verb::kSet || !exchange.reply ||
+      !exchange.reply->is(codec::ReplyKind::kOk)) {
+    return;
+  }
   const auto command =
       codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
-  if (!command || !command->expires_after || *command->expires_after > kLongest) return;
-  state.expiries.push_back(exchange.reply->time + *command->expires_after);
+  if (!command) return;
+  // A new SET takes the old time away. Req: SET-PX-3
+  const std::string key(command->key);
+  state.expiries.erase(key);
+  if (!command->expires_after || *command->expires_after > kLongest) return;
+  state.expiries[key] = exchange.reply->time + *command->expires_after;
 }
 
 // Would any reply, however late, be wrong?

@@ -265,6 +265,50 @@ TEST(Tolerance, GivesTheStoreTimeToNoticeTheEndOfAConnection) {
   EXPECT_GE(requests[1].now - requests[0].now, 700ms);
 }
 
+// --- what moves the clock of a store ------------------------------------------------------------
+
+bool is_tagged(const std::string& options, const std::string& expect) {
+  const scenario::Case test_case =
+      case_of({.steps = "- set: {key: k, value: \"v\", " + options + "}\n  expect: " + expect +
+                        "\n- {get: k, expect: missing}\n"});
+  return test_case.tags == std::vector<std::string>{"moves-clock"};
+}
+
+TEST(MovesClock, IsTheTagOfCasesWhoseTimestampsAreAheadAndMayBeTaken) {
+  const std::string refused = "{reply: {error: timestamp-too-far-ahead}}";
+  EXPECT_TRUE(is_tagged("ts: skew-limit - 100ms", "ok"));
+  EXPECT_TRUE(is_tagged("ts: now + 1s", "ok"));
+  EXPECT_TRUE(is_tagged("ts: now counter = 4294967296", "ok"));
+  EXPECT_TRUE(
+      is_tagged("ts: now + 60s", "{reply: {any_of: [ok, {error: timestamp-too-far-ahead}]}}"));
+  EXPECT_FALSE(is_tagged("ts: skew-limit + 100ms", refused));
+  EXPECT_FALSE(is_tagged("ts: now + 999ms", "ok"));
+  EXPECT_FALSE(is_tagged("ts: now - 50s", "ok"));
+  EXPECT_FALSE(is_tagged("ft: now + 50s", "ok"));
+}
+
+TEST(MovesClock, CasesRunLastOnAStoreThatStaysAndAreSkippedByTheirTag) {
+  const std::vector<scenario::Case> cases = [] {
+    std::vector<scenario::Case> out;
+    out.push_back(case_of({.id = "moves", .steps = R"(
+- {set: {key: first, value: v, ts: now + 50s}, expect: ok}
+- {get: first, expect: {reply: {value: v}}}
+- {get: first, expect: {reply: {value: v}}}
+)"}));
+    out.push_back(case_of({.id = "stays", .steps = kWriteAndRead}));
+    return out;
+  }();
+  for (const bool thrown_away : {false, true}) {
+    FakeEndpoint endpoint(
+        {.behaviour = reference_store(), .capabilities = {.thrown_away = thrown_away}});
+    (void)run(endpoint, cases);
+    const std::string first = endpoint.published().front().message.payload;
+    EXPECT_EQ(first.find("first") == std::string::npos, !thrown_away) << first;
+  }
+  EXPECT_FALSE(selects({.skip = {"moves-clock"}}, cases[0]));
+  EXPECT_TRUE(selects({.skip = {"moves-clock"}}, cases[1]));
+}
+
 // --- time limits -------------------------------------------------------------------------------
 
 TEST(PathTimes, WaitsLongerWhereRequestsTakeLonger) {
