@@ -93,10 +93,6 @@ bool matches_in(const scenario::Outcome& outcome, const ReceivedReply& reply,
                 const ReplyContext& context, DialectId id) {
   if (outcome.only_in && *outcome.only_in != id) return false;
   if (std::holds_alternative<scenario::AnyError>(outcome.what)) return is_error(reply, id);
-  if (std::holds_alternative<scenario::AnyArray>(outcome.what)) {
-    const auto value = codec::decode_value(reply.payload());
-    return value && value->type == codec::ValueType::kArray;
-  }
   const std::vector<std::string> allowed = payloads(outcome, context, id);
   return std::find(allowed.begin(), allowed.end(), reply.payload()) != allowed.end();
 }
@@ -174,7 +170,6 @@ std::string describe(const std::vector<scenario::Outcome>& expected, const Reply
   if (expected.empty()) return "any well-formed reply";
   std::vector<std::string> forms;
   for (const scenario::Outcome& outcome : expected) {
-    if (std::holds_alternative<scenario::AnyArray>(outcome.what)) add_unique(forms, "an array");
     if (std::holds_alternative<scenario::AnyError>(outcome.what))
       add_unique(forms, "-ERR <any text>\\r\\n");
     if (std::holds_alternative<scenario::NoReply>(outcome.what)) add_unique(forms, "no reply");

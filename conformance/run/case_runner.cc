@@ -75,7 +75,7 @@ MaybeProblem run_steps(CaseState& state) {
     MaybeProblem problem = std::visit(runner, step.what);
     // A message that nobody asked for is wrong whatever the step is about.
     if (!problem) problem = state.clients.check_surprises();
-    if (problem || state.over) return problem;
+    if (problem) return problem;
   }
   return state.clients.check_leftovers();
 }

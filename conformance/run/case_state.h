@@ -69,7 +69,6 @@ struct CaseState {
   std::size_t largest_payload = 0;  // that this case has sent
   std::size_t witnesses = 0;        // clients that silence was explained with
   std::size_t fences = 0;           // keys that a silence was proved with
-  bool over = false;                // what follows does not apply to this store
 };
 
 }  // namespace fencepost::run

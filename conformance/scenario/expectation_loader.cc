@@ -15,10 +15,9 @@ using codec::DialectId;
 using codec::ReplyKind;
 
 constexpr std::string_view kReplyForms =
-    "a reply is ok, not-applied, missing, error, array, none or disconnect, or one of {value: "
-    "...}, "
+    "a reply is ok, not-applied, missing, error, none or disconnect, or one of {value: ...}, "
     "{count: 1}, {error: name}, {bytes: ...}, {documented: ..., deployed: ...}, {any_of: [...]}, "
-    "{open: {name: ...}}, and in open {last: ...}";
+    "{open: {name: ...}}";
 
 using Outcomes = std::vector<Outcome>;
 
@@ -31,7 +30,6 @@ std::optional<Outcomes> load_plain_outcome(YamlReader& reader, YamlNode node) {
   if (*word == "not-applied") return Outcomes{{PlainReply{ReplyKind::kNotApplied}}};
   if (*word == "missing") return Outcomes{{PlainReply{ReplyKind::kMissing}}};
   if (*word == "error") return Outcomes{{AnyError{}}};
-  if (*word == "array") return Outcomes{{AnyArray{}}};
   if (*word == "none") return Outcomes{{NoReply{}}};
   if (*word == "disconnect") return Outcomes{{Disconnection{}}};
   reader.complain(node, "\"" + *word + "\" is no reply: " + std::string(kReplyForms));
@@ -98,17 +96,6 @@ std::optional<Outcomes> load_any_of(YamlReader& reader, YamlNode node) {
   return all;
 }
 
-// {last: reply}, or a reply.
-std::optional<Outcomes> load_open_outcome(YamlReader& reader, YamlNode node) {
-  if (!node.is_map() || node.size() != 1) return load_outcomes(reader, node);
-  const YamlNode last = node.member("last");
-  if (!last.is_defined()) return load_outcomes(reader, node);
-  auto outcomes = load_outcomes(reader, last);
-  if (!outcomes) return std::nullopt;
-  for (Outcome& outcome : *outcomes) outcome.last = true;
-  return outcomes;
-}
-
 // {open: {name: reply, ...}}
 std::optional<Outcomes> load_open(YamlReader& reader, YamlNode node) {
   if (!node.is_map() || node.size() < 2) {
@@ -118,7 +105,7 @@ std::optional<Outcomes> load_open(YamlReader& reader, YamlNode node) {
   if (!reader.check_names(node, "open")) return std::nullopt;
   Outcomes all;
   for (const auto& entry : node.entries()) {
-    auto outcomes = load_open_outcome(reader, entry.value);
+    auto outcomes = load_outcomes(reader, entry.value);
     if (!outcomes) return std::nullopt;
     for (Outcome& outcome : *outcomes) {
       outcome.name = entry.key.scalar();

@@ -34,7 +34,6 @@ struct ToText {
     return "{bytes: " + bytes_text(reply.bytes) + "}";
   }
   std::string operator()(const AnyError& /*reply*/) const { return "error"; }
-  std::string operator()(const AnyArray& /*reply*/) const { return "array"; }
   std::string operator()(const NoReply& /*reply*/) const { return "none"; }
   std::string operator()(const Disconnection& /*reply*/) const { return "disconnect"; }
 };
@@ -92,8 +91,7 @@ std::string open_text(Outcomes outcomes) {
     const auto end = std::find_if(outcomes.begin(), outcomes.end(),
                                   [&](const Outcome& outcome) { return outcome.name != name; });
     const auto count = static_cast<std::size_t>(end - outcomes.begin());
-    const std::string reply = reply_text(outcomes.first(count));
-    out.add(text::yaml_scalar(name), outcomes.front().last ? "{last: " + reply + "}" : reply);
+    out.add(text::yaml_scalar(name), reply_text(outcomes.first(count)));
     outcomes = outcomes.subspan(count);
   }
   return "{open: " + out.text() + "}";

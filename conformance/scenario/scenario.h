@@ -78,9 +78,6 @@ using TimestampSpec = std::variant<NoTimestamp, LiteralTimestamp, TimestampExpre
 struct AnyError {  // any reply that begins with -ERR
   friend bool operator==(const AnyError&, const AnyError&) = default;
 };
-struct AnyArray {  // any array
-  friend bool operator==(const AnyArray&, const AnyArray&) = default;
-};
 struct NoReply {  // proved by a later request that is answered
   friend bool operator==(const NoReply&, const NoReply&) = default;
 };
@@ -108,12 +105,11 @@ struct PlainReply {
   friend bool operator==(const PlainReply&, const PlainReply&) = default;
 };
 struct Outcome {
-  std::variant<PlainReply, ValueReply, CountReply, ErrorReply, ExactBytes, AnyError, AnyArray,
-               NoReply, Disconnection>
+  std::variant<PlainReply, ValueReply, CountReply, ErrorReply, ExactBytes, AnyError, NoReply,
+               Disconnection>
       what;
   std::string name{};                         // of an open outcome: reported as observed
   std::optional<codec::DialectId> only_in{};  // judged by this dialect alone
-  bool last = false;  // of an open outcome: what follows does not apply to a store that decides so
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 

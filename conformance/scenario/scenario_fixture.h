@@ -89,7 +89,6 @@ struct ShowOutcome {
   }
   std::string operator()(const ExactBytes& reply) const { return "bytes " + show(reply.bytes); }
   std::string operator()(const AnyError&) const { return "error"; }
-  std::string operator()(const AnyArray&) const { return "array"; }
   std::string operator()(const NoReply&) const { return "none"; }
   std::string operator()(const Disconnection&) const { return "disconnect"; }
 };

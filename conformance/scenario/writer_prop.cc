@@ -258,7 +258,7 @@ class CaseMaker {
 
   Outcome some_outcome() {
     using codec::ReplyKind;
-    switch (up_to(10)) {
+    switch (up_to(9)) {
       case 0:
         return {ValueReply{bytes(1)}};
       case 1:
@@ -277,8 +277,6 @@ class CaseMaker {
         return {PlainReply{ReplyKind::kNotApplied}};
       case 8:
         return {PlainReply{ReplyKind::kMissing}};
-      case 9:
-        return {AnyArray{}};
       default:
         return {PlainReply{ReplyKind::kOk}};
     }
@@ -308,11 +306,7 @@ class CaseMaker {
     if (chance(4)) {
       out.open = true;
       add_outcomes(out.outcomes, "refused");
-      const std::size_t first = out.outcomes.size();
       add_outcomes(out.outcomes, some_filled_text());
-      // Of one decision, all replies are the last, or none.
-      const bool last = out.outcomes[first].name != "refused" && chance(3);
-      for (std::size_t at = first; at < out.outcomes.size(); ++at) out.outcomes[at].last = last;
     } else {
       add_outcomes(out.outcomes, "");
     }

@@ -25,11 +25,9 @@ const scenario::Library& library() {
 OpenRight opener() {
   return [](const store::Decisions& decisions,
             codec::DialectId dialect) -> Result<std::unique_ptr<endpoint::Endpoint>, std::string> {
-    return endpoint::make_in_process_endpoint(
-        {.service = {.dialect = dialect},
-         .make_store = [make = store::make_variant(decisions)](
-                           const store::ServiceOptions& options) { return make(options, 0); },
-         .quota = 20});
+    return endpoint::make_in_process_endpoint({.service = {.dialect = dialect},
+                                               .make_store = store::make_variant(decisions),
+                                               .quota = 20});
   };
 }
 

@@ -26,9 +26,7 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
     };
   }
   if (given.right) {
-    make_store = [make = store::make_variant(*given.right)](const store::ServiceOptions& service) {
-      return make(service, 0);
-    };
+    make_store = store::make_variant(*given.right);
   }
   return endpoint::make_in_process_endpoint(
       {.service = {.dialect = given.dialect, .store = {.authorization = std::move(*authorization)}},

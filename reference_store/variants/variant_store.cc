@@ -618,8 +618,8 @@ std::string VariantStore::version_text(const hlc::Timestamp& version) const {
   return hlc::format(version, padded ? hlc::Padding::kCanonical : hlc::Padding::kNone);
 }
 
-MakeHandler make_variant(const Decisions& decisions) {
-  return [decisions](const ServiceOptions& options, std::uint64_t /*seed*/) {
+MakeVariant make_variant(const Decisions& decisions) {
+  return [decisions](const ServiceOptions& options) {
     return std::make_unique<VariantStore>(options, decisions);
   };
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -112,7 +113,8 @@ class VariantStore final : public Handler {
   std::vector<Delivery> told_;  // and not yet sent
 };
 
-// For endpoints and brokers that make the store of a session themselves; the seed does nothing.
-[[nodiscard]] MakeHandler make_variant(const Decisions& decisions);
+// Makes the store of a session, for endpoints that do so themselves.
+using MakeVariant = std::function<std::unique_ptr<Handler>(const ServiceOptions& options)>;
+[[nodiscard]] MakeVariant make_variant(const Decisions& decisions);
 
 }  // namespace fencepost::store
