@@ -3,6 +3,7 @@
 Needs chromium, chromium-driver and python3-selenium: see ci/setup.
 """
 import json
+import re
 import shutil
 import unittest
 
@@ -27,6 +28,16 @@ const drawn = (list, observer) => {
 if (location.href.split('#')[0] === page) new PerformanceObserver(drawn).observe({type: 'mark', buffered: true});
 else done(false);
 """
+
+
+def changed_page(html, name, change):
+    """A copy of the page whose data `change` was applied to: for what no run here does."""
+    begin, data, end = re.fullmatch(r'(.*id="p_data">)(.*?)(</script>.*)', html.read_text("utf-8"), re.S).groups()
+    document = json.loads(data)
+    change(document)
+    copy = html.with_name(f"{name}.html")
+    copy.write_text(begin + json.dumps(document).replace("<", "\\u003c") + end, encoding="utf-8")
+    return copy
 
 
 def start_browser(folder):

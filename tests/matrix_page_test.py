@@ -1,6 +1,6 @@
 """Opens the page of `fencepost matrix` in a browser (headless Chromium) and uses it as a reader would.
 
-    matrix_page_test.py SOURCE_DIRECTORY FENCEPOST_PROGRAM [unittest arguments]
+    matrix_page_test.py BUILD_BIN_DIR [unittest arguments]
 
 Needs the Debian packages chromium, chromium-driver and python3-selenium.
 """
@@ -8,10 +8,8 @@ Needs the Debian packages chromium, chromium-driver and python3-selenium.
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
-import unittest
 
 try:
     from selenium.webdriver.common.keys import Keys
@@ -21,13 +19,8 @@ try:
 except ImportError:
     sys.exit("python3-selenium is missing: install the Debian package of that name, or run ci/setup")
 
-ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve()
-HANG = 120  # seconds after which a command counts as hung
-
-
-def fencepost(*arguments):
-    subprocess.run([FENCEPOST, *arguments], capture_output=True, timeout=HANG, check=False)
+import harness
+from harness import run as fencepost
 
 
 class MatrixPageTest(PageTest):
@@ -136,4 +129,4 @@ class MatrixPageTest(PageTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()
