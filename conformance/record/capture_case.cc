@@ -14,10 +14,10 @@
 #include "codec/notification.h"
 #include "codec/topics.h"
 #include "conformance/record/capture_keys.h"
+#include "conformance/record/capture_rules.h"
 #include "conformance/record/capture_versions.h"
 #include "conformance/scenario/scenario_words.h"
 #include "conformance/scenario/yaml_reader.h"
-#include "conformance/search/trace_scenario.h"
 
 namespace fencepost::record {
 namespace {
@@ -25,7 +25,6 @@ namespace {
 using codec::ReplyKind;
 using codec::Verb;
 using std::chrono::milliseconds;
-using workload::Offered;
 using Kind = TimelineItem::Kind;
 
 constexpr std::size_t kShownBytes = 80;
@@ -43,35 +42,6 @@ std::string client_name(std::size_t index) {
 // A user property that belongs to the protocol. What others hold is nobody's business.
 bool is_of_protocol(std::string_view name) {
   return name.starts_with("__") || name == "aio-persistence";
-}
-
-// The step as rules are chosen for it.
-search::LiveStep step_for_rules(const ReadExchange& read, const codec::Message& request,
-                                const KeyNow& key) {
-  search::LiveStep step;
-  step.operation.kind = workload::Kind::kRawPayload;
-  step.raw.assign(read.arguments.begin(), read.arguments.end());
-  if (step.raw.empty()) step.raw.emplace_back();
-  if (read.command) step.operation.condition = read.command->condition;
-  const auto form = [&](std::string_view property) {
-    const std::string* text = request.property(property);
-    if (text == nullptr) return Offered::Form::kAbsent;
-    return hlc::parse(*text) ? Offered::Form::kTimestamp : Offered::Form::kMalformed;
-  };
-  step.timestamp.form = form(codec::kTimestampProperty);
-  step.token.form = form(codec::kTokenProperty);
-  if (read.reply) {
-    step.expected.kind = read.reply->kind;
-    step.expected.value = read.reply->value;
-    step.expected.count = read.reply->count;
-  }
-  if (read.error) step.expected.error = *read.error;
-  step.before = {.exists = key.exists,
-                 .fenced = key.fenced,
-                 .has_deadline = key.expires_after.has_value(),
-                 .expired = key.expired};
-  if (key.last_version) step.before.last_version = 0;  // which step does not matter here
-  return step;
 }
 
 // Writes one case.
@@ -480,7 +450,7 @@ class Writer {
       return "ENV-RESPONSE-TOPIC-4";
     }
     if (item.reply == nullptr) return "ENV-RESPONSE-1";
-    return requirement_of(step_for_rules(exchange, *item.message, key));
+    return requirement_of(exchange, *item.message, key);
   }
 
   // Is the next that happens to the client the end of its connection, by the store?
