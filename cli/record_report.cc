@@ -13,7 +13,7 @@ namespace fencepost::cli {
 namespace {
 
 // More than this is judged only in the end: each look begins at the start of the capture.
-constexpr std::size_t kMostWatched = 20'000;
+constexpr std::size_t kMaxWatched = 20'000;
 
 // "record: client a, SET k: broke ..."
 void say(const std::string& text) { fmt::print(stderr, "record: {}\n", text); }
@@ -30,7 +30,7 @@ bool check(const std::string& path, const std::string& text) {
 }  // namespace
 
 void FlagWatcher::look(const record::Capture& capture) {
-  if (capture.events.size() == events_ || capture.events.size() > kMostWatched) return;
+  if (capture.events.size() == events_ || capture.events.size() > kMaxWatched) return;
   events_ = capture.events.size();
   for (const std::string& text : flagged(capture)) {
     if (said_.insert(text).second) say(text);

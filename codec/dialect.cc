@@ -3,6 +3,7 @@
 namespace fencepost::codec {
 namespace {
 
+// As the published article spells it, its slips included: `-1` without a type byte is no RESP3.
 constexpr Dialect kDocumented = {
     .id = DialectId::kDocumented,
     .name = "documented",
@@ -17,6 +18,8 @@ constexpr Dialect kDocumented = {
     .padded_versions = false,
 };
 
+// As the service answers, by the tests and parsers of the three client SDKs: two of them compare
+// the texts of errors byte for byte, so that "that" for "than" is another error to them.
 constexpr Dialect kDeployed = {
     .id = DialectId::kDeployed,
     .name = "deployed",
@@ -27,7 +30,7 @@ constexpr Dialect kDeployed = {
         "the request fencing token is a lower version than the fencing token protecting the "
         "resource",
     .keynotify_error_prefix = "-ERR ",
-    .fractional_expiry = true,
+    .fractional_expiry = true,  // the .NET client can send `PX 1500.5` (SET-PX-OPEN-4)
     .padded_versions = true,
 };
 

@@ -82,7 +82,7 @@ class BrokerProcess {
   [[nodiscard]] std::uint16_t tls_port() const { return tls_port_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  // False once the child has ended, whyever.
+  // False once the child has ended, for whatever reason.
   [[nodiscard]] bool running();
 
   void stop();

@@ -140,10 +140,11 @@ class InProcessClient final : public Client {
 };
 
 Result<std::unique_ptr<Client>, Error> InProcessSession::connect(const ClientOptions& options) {
+  // MQTT 5, 3.1.4: a second connection with the same client id ends the first (0x8e).
   const auto old = connected_.find(options.client_id);
   if (old != connected_.end()) close(*old->second, kSessionTakenOver);
   SessionState& state = states_[options.client_id];
-  if (options.clean_start) state.filters.clear();
+  if (options.clean_start) state.filters.clear();  // MQTT 5, 3.1.2.4
   state.persistent = options.session_expiry_seconds > 0;
   auto client = std::make_unique<InProcessClient>(*this, options);
   connected_[options.client_id] = client.get();
@@ -166,6 +167,8 @@ void InProcessSession::publish(InProcessClient& from, const codec::Message& mess
 void InProcessSession::close(InProcessClient& client, std::optional<int> broker_reason) {
   if (broker_reason) client.push(Disconnected{broker_reason});
   client.mark_closed();
+  // Registrations end with the connection, also when the subscriptions of a persistent session
+  // stay. Req: LIFE-DISCONNECT-1, LIFE-DISCONNECT-2
   store_->disconnect(client.client_id());
   delayed_.disconnect(client.client_id());
   if (!states_[client.client_id()].persistent) states_.erase(client.client_id());
@@ -187,7 +190,7 @@ void InProcessSession::send(std::string_view caller, std::vector<store::Delivery
 void InProcessSession::deliver(const std::vector<store::Delivery>& deliveries) {
   for (const store::Delivery& delivery : deliveries) {
     if (delivery.client_id.empty()) {
-      route(delivery.message);
+      route(delivery.message);  // a response goes to its topic, whoever subscribes to that
     } else if (const auto to = connected_.find(delivery.client_id); to != connected_.end()) {
       to->second->push(MessageReceived{delivery.message});
     }

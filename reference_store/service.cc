@@ -30,9 +30,15 @@ Service::Service(ServiceOptions options)
 
 Handling Service::handle(const Caller& caller, const codec::Message& request, const Instant& now,
                          std::vector<Delivery>& out) {
+  // Before the command is read: whether it takes effect is open (ENV-RESPONSE-TOPIC-OPEN-4), and we
+  // refuse before we act. Req: ENV-RESPONSE-TOPIC-4
   if (request.response_topic && codec::response_topic_fault(*request.response_topic)) {
     return Handling::kDisconnect;
   }
+  // "The request fails", and how is not said. Without a response topic there is nowhere to answer,
+  // without correlation data nobody could match the answer; QoS 0 goes the same way. The PUBACK
+  // says nothing of the outcome (ENV-ASYNC-1).
+  // Req: ENV-QOS-1, ENV-RESPONSE-TOPIC-5, ENV-CORRELATION-2
   if (request.qos != 1 || !request.response_topic || !request.correlation_data) {
     return Handling::kIgnored;
   }
@@ -46,8 +52,12 @@ Handling Service::handle(const Caller& caller, const codec::Message& request, co
                             .timestamp = request.property(codec::kTimestampProperty),
                             .token = request.property(codec::kTokenProperty)},
                            now, events_);
+    // Notifications before the response: a client that stops observing after its last SET must have
+    // them when the response to STOP arrives. The SDKs close their channel then.
     flush_events(out);
   } else {
+    // A payload that is no request may still name a verb, by which errors are spelled: that of
+    // KEYNOTIFY has a prefix of its own in one dialect. Req: RESP-INVALID-1
     verb = codec::verb_of(request.payload, limits_);
     outcome.reply = {.kind = codec::ReplyKind::kError, .error = command.error()};
   }
@@ -67,6 +77,8 @@ codec::Message Service::response(const codec::Message& request, const Outcome& o
   message.correlation_data = request.correlation_data;
   codec::append_reply(message.payload, outcome.reply, verb, dialect_);
   message.user_properties.reserve(2);
+  // 200 for errors, too: the SDKs do not read the payload under any other status.
+  // Req: ENV-STATUS-1
   message.user_properties.emplace_back(codec::kStatusProperty, kStatusOk);
   if (outcome.version) {
     message.user_properties.emplace_back(codec::kTimestampProperty, version_text(*outcome.version));

@@ -74,7 +74,8 @@ class Service final : public Handler {
   // Removes the keys whose time has come and appends the notifications to `out`.
   void expire(const Instant& now, std::vector<Delivery>& out) override;
 
-  // When `expire` has to be called next, on the steady clock; nothing for not before a request.
+  // When `expire` has to be called next, on the steady clock; std::nullopt: not before the next
+  // request.
   [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
     return store_.next_expiry();
   }

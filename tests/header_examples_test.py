@@ -49,6 +49,8 @@ GIVEN = {
     "conformance/run/request_client.h": "std::unique_ptr<endpoint::Client> connection; std::string client_id;"
                                         "endpoint::Session& session;",
     "conformance/scenario/recorded.h": "std::string file, now, seen;",
+    "conformance/scenario/writer.h": "std::vector<Case> cases; std::vector<LoadError> errors;"
+                                     "std::set<std::string> requirements;",
     "conformance/scenario/yaml_tree.h": "YamlPlace place;",
     "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
                                     "std::function<void(const ExploreProgress&)> progress;",

@@ -22,7 +22,8 @@ Property too_far_ahead(std::optional<ErrorCode> error) {
   return std::nullopt;
 }
 
-// The property that has to be refused; nothing when the request may also be carried out.
+// The property that has to be refused; nothing when the request may also be carried out: then the
+// case has decided that both are right, and no clock can make either wrong.
 Property expected_refusal(const std::vector<scenario::Outcome>& outcomes) {
   Property out;
   for (const scenario::Outcome& outcome : outcomes) {
@@ -62,12 +63,16 @@ std::optional<std::string> doubt_about_clock(const std::vector<scenario::Outcome
   const bool error = reply.is(codec::ReplyKind::kError);
   const Property refused = too_far_ahead(reply.error());
   const Property expected = expected_refusal(outcomes);
-  // Other errors, and one refusal instead of the other, are wrong whatever the clock.
+  // The clock can only decide between "too far ahead" and "carried out". Other errors, and one
+  // refusal instead of the other, are wrong whatever it shows. Req: HLC-SKEW-1
   if (refused.has_value() == expected.has_value() || (error && !refused)) return std::nullopt;
   const auto timestamp = timestamp_in(exchange.request, refused ? *refused : *expected);
   if (!timestamp) return std::nullopt;
   const std::int64_t wall_ms = wall_of(*timestamp);
   const Interval when = exchange.interval();
+  // The store has read its clock at some moment between our sending and our receiving. A refusal is
+  // wrong only if the timestamp was within the limit at the earliest, a missing one only if it was
+  // beyond it at the latest: so a slow network fails no right store.
   const bool proved = refused ? clock.surely_accepts(wall_ms, when.sent_ms)
                               : clock.surely_refuses(wall_ms, when.received_ms);
   if (proved) return std::nullopt;

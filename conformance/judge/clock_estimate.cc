@@ -5,12 +5,14 @@
 namespace fencepost::judge {
 namespace {
 
+// A preflight is what people wait for before the first case, so the whole may take so long. An
+// estimate that is wider than it could be is still right: it makes more cases inconclusive.
 constexpr std::int64_t kBudgetMs = 3'000;
 constexpr std::int64_t kReadingBudgetMs = 1'000;  // of the former
 constexpr std::int64_t kBetweenReadingsMs = 20;   // time enough to tell a clock that stands still
-constexpr int kMostReadings = 5;
+constexpr int kMaxReadings = 5;
 constexpr std::int64_t kSecondMs = 1'000;
-constexpr int kMostOffers = 60;
+constexpr int kMaxOffers = 60;
 constexpr std::int64_t kFirstAllowanceMs = 50;  // for the way of a request to the store
 constexpr std::int64_t kFarthestMs = 100LL * 366 * 24 * 60 * 60 * 1000;  // a century
 
@@ -53,7 +55,7 @@ class Estimator {
   // have given the upper bound alone.
   bool read_versions() {
     std::optional<VersionSeen> last;
-    for (int i = 0; i < kMostReadings; ++i) {
+    for (int i = 0; i < kMaxReadings; ++i) {
       // Two readings are the least that proves anything.
       if (i >= 2 && over(kReadingBudgetMs)) return false;
       if (last) probe_.pause_until(last->when.received_ms + kBetweenReadingsMs);
@@ -74,8 +76,10 @@ class Estimator {
     round_trip_ms_ = std::max(round_trip_ms_, seen.when.received_ms - seen.when.sent_ms);
   }
 
-  // A version that was moved ahead, by any request, stands still until the clock has caught up, or
-  // has a counter that says where it comes from. A reading goes along with our clock.
+  // A version is the greatest of the store's clock, the request and the versions before (HLC), so
+  // it bounds the clock from above, always; from below only when the clock was the greatest of
+  // them. A version that was moved ahead, by any request, stands still until the clock has caught
+  // up, or has a counter that says where it comes from. A reading goes along with our clock.
   bool accept_readings(const VersionSeen& first, const VersionSeen& second) {
     if (first.counter != 0 || second.counter != 0) return false;
     const std::int64_t low = std::max(low_from_reading(first.wall_ms, first.when),
@@ -92,6 +96,9 @@ class Estimator {
   // A timestamp that every right store refuses shows which kind of offer, if any, is judged by its
   // timestamp: a store may look at the condition of a SET first.
   std::optional<OfferKind> usable_offers() {
+    // In vain first: a SET whose condition fails leaves no value behind. A plain one that is
+    // accepted makes a version up to a minute ahead of the store's clock, which all later ones then
+    // exceed.
     for (const OfferKind kind : {OfferKind::kInVain, OfferKind::kPlain}) {
       const auto refused = refuses_what_it_must(kind);
       if (refused && *refused) return kind;
@@ -116,7 +123,7 @@ class Estimator {
 
   // Makes an offer and keeps what it proves.
   std::optional<Offered> offer(std::int64_t timestamp_ms, OfferKind kind) {
-    if (++offers_ > kMostOffers) return std::nullopt;
+    if (++offers_ > kMaxOffers) return std::nullopt;
     const auto offered = probe_.offer(timestamp_ms, kind);
     if (!offered) return std::nullopt;
     round_trip_ms_ = std::max(round_trip_ms_, offered->when.received_ms - offered->when.sent_ms);

@@ -17,7 +17,7 @@ using codec::ReplyKind;
 using codec::Verb;
 using Kind = TimelineItem::Kind;
 
-constexpr std::size_t kLongestName = 48;
+constexpr std::size_t kMaxNameLength = 48;
 
 // What is found out about the beginning of one key, until nothing more can be.
 struct Finding {
@@ -149,8 +149,8 @@ std::map<std::string, std::string> key_names(const std::vector<const TimelineIte
   const auto add = [&](const std::string& key) {
     if (key.empty() || out.contains(key)) return;
     ++number;
-    const bool simple =
-        key.size() <= kLongestName && std::all_of(key.begin(), key.end(), scenario::is_plain_byte);
+    const bool simple = key.size() <= kMaxNameLength &&
+                        std::all_of(key.begin(), key.end(), scenario::is_plain_byte);
     std::string name = simple ? key : fmt::format("k{}", number);
     while (used.contains(name)) name += "-";
     used.insert(name);

@@ -16,7 +16,7 @@ using endpoint::Error;
 using std::chrono::microseconds;
 
 constexpr endpoint::Duration kPoll = std::chrono::milliseconds{100};
-constexpr std::size_t kMostFilters = 1'000;  // response topics that are subscribed to
+constexpr std::size_t kMaxFilters = 1'000;  // response topics that are subscribed to
 constexpr const char* kAllClients = "clients/#";
 
 microseconds wall_now() {
@@ -91,7 +91,7 @@ class Recorder {
 
   void learn(const std::string& topic) {
     if (codec::response_topic_fault(topic) || covers(topic) || refused_.contains(topic)) return;
-    const bool full = filters_.size() >= kMostFilters;
+    const bool full = filters_.size() >= kMaxFilters;
     if (!full && add(topic)) {
       out_.unknown.push_back("replies to " + escape(topic, 80) +
                              " are here only from the first request on");

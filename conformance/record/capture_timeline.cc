@@ -20,8 +20,8 @@ using ReplyName = std::pair<std::string, std::string>;  // response topic, corre
 
 // How long a notification may be seen before the reply to the request that caused it, and how long
 // before the request, which some brokers route to subscribers last.
-constexpr microseconds kLongestLead = std::chrono::seconds{2};
-constexpr microseconds kLongestLeadOfRequest = std::chrono::milliseconds{100};
+constexpr microseconds kMaxLead = std::chrono::seconds{2};
+constexpr microseconds kMaxLeadOfRequest = std::chrono::milliseconds{100};
 
 // An item with its place: where the event was seen by which it is put in order.
 struct Placed {
@@ -204,10 +204,10 @@ class Builder {
     const TimelineItem& notification = placed_[index].item;
     for (std::size_t i = index + 1; i < placed_.size(); ++i) {
       const TimelineItem& item = placed_[i].item;
-      if (item.sent > notification.sent + kLongestLead) break;
+      if (item.sent > notification.sent + kMaxLead) break;
       const bool asked =
           placed_[i].request_at < placed_[index].at ||
-          (!capture_.sees_packets && item.sent <= notification.sent + kLongestLeadOfRequest);
+          (!capture_.sees_packets && item.sent <= notification.sent + kMaxLeadOfRequest);
       if (asked && item.kind == Kind::kExchange && caused(item, notification)) {
         return i;
       }

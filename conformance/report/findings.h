@@ -27,7 +27,7 @@ struct Finding {
   FindingKind kind = FindingKind::kFailure;
   const run::CaseResult* result = nullptr;
   const scenario::Requirement* rule =
-      nullptr;  // the broken one; null when the catalogue has it not
+      nullptr;  // the broken one; null when the catalogue does not have it
   std::string rule_id{};
   scenario::Level level = scenario::Level::kMust;  // of the rule; without one, of the case
 };

@@ -18,8 +18,8 @@
 namespace fencepost::report {
 namespace {
 
-constexpr std::size_t kMostBytesOfOneAnnotation = 4'000;
-constexpr std::size_t kMostBytesOfOneCell = 600;
+constexpr std::size_t kMaxAnnotationBytes = 4'000;
+constexpr std::size_t kMaxCellBytes = 600;
 
 // ---- commands ----
 
@@ -71,7 +71,7 @@ std::string to_line(const Annotation& annotation) {
   properties += "title=" + escape_property(text::one_line(annotation.title));
   return fmt::format(
       "::{} {}::{}\n", annotation.error ? "error" : "warning", properties,
-      escape_data(text::shortened(text::printable(annotation.message), kMostBytesOfOneAnnotation)));
+      escape_data(text::shortened(text::printable(annotation.message), kMaxAnnotationBytes)));
 }
 
 // The runner knows files by their place in the repository.
@@ -123,8 +123,8 @@ std::string lines_of_kind(const std::vector<Annotation>& all, bool error) {
   for (const Annotation& annotation : all) {
     if (annotation.error == error) wanted.push_back(&annotation);
   }
-  const bool cut = wanted.size() > kMostAnnotationsOfAKind;
-  const std::size_t shown = cut ? kMostAnnotationsOfAKind - 1 : wanted.size();
+  const bool cut = wanted.size() > kMaxAnnotationsPerLevel;
+  const std::size_t shown = cut ? kMaxAnnotationsPerLevel - 1 : wanted.size();
   std::string out;
   for (std::size_t i = 0; i < shown; ++i) out += to_line(*wanted[i]);
   if (cut) {
@@ -142,7 +142,7 @@ std::string lines_of_kind(const std::vector<Annotation>& all, bool error) {
 // character reference, which is never anything but a character.
 std::string cell(std::string_view text) {
   std::string out;
-  for (const char c : text::shortened(text::one_line(text), kMostBytesOfOneCell)) {
+  for (const char c : text::shortened(text::one_line(text), kMaxCellBytes)) {
     const auto byte = static_cast<unsigned char>(c);
     const bool plain = byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
                        (c >= 'A' && c <= 'Z') || c == ' ' || c == ',' || c == '/' || c == '-';
@@ -307,9 +307,9 @@ Result<void, std::string> Github::write_files(const run::SuiteResult& result,
                                               const scenario::Catalogue& catalogue,
                                               const ReportContext& context) const {
   if (!on_) return {};
-  const std::size_t taken = std::min(size_of(summary_file_), kMostSummaryBytes);
+  const std::size_t taken = std::min(size_of(summary_file_), kMaxSummaryBytes);
   const auto summary =
-      append(summary_file_, github_summary(result, catalogue, context, kMostSummaryBytes - taken));
+      append(summary_file_, github_summary(result, catalogue, context, kMaxSummaryBytes - taken));
   const auto outputs = append(output_file_, github_outputs(result));
   return summary ? outputs : summary;
 }

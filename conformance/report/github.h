@@ -32,8 +32,8 @@ using Variables = std::function<std::optional<std::string>(const std::string& na
 // Those of this process.
 [[nodiscard]] std::optional<std::string> variable_of_this_process(const std::string& name);
 
-inline constexpr std::size_t kMostAnnotationsOfAKind = 10;
-inline constexpr std::size_t kMostSummaryBytes = 1024UL * 1024UL;
+inline constexpr std::size_t kMaxAnnotationsPerLevel = 10;
+inline constexpr std::size_t kMaxSummaryBytes = 1024UL * 1024UL;
 // A shorter password is not masked: it would blot out half of the log.
 inline constexpr std::size_t kShortestMask = 4;
 

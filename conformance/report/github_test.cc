@@ -166,7 +166,7 @@ TEST(Annotations, AreOneLineEachWhateverTheBytes) {
 
 // --- summary -----------------------------------------------------------------------------------
 
-std::string summary(const Sample& run, std::size_t most_bytes = kMostSummaryBytes) {
+std::string summary(const Sample& run, std::size_t most_bytes = kMaxSummaryBytes) {
   return github_summary(run.result, test::catalogue(), sample_context(), most_bytes);
 }
 
@@ -260,13 +260,13 @@ TEST_F(GithubFiles, GetTheSummaryAndTheOutputsBehindWhatTheyHave) {
 }
 
 TEST_F(GithubFiles, ShareTheRoomWithWhatIsThere) {
-  std::ofstream(path("summary")) << std::string(kMostSummaryBytes - 3'000, 'x');
+  std::ofstream(path("summary")) << std::string(kMaxSummaryBytes - 3'000, 'x');
   ASSERT_TRUE(write(github(), failures(5'000)));
-  EXPECT_LE(content("summary").size(), kMostSummaryBytes);
+  EXPECT_LE(content("summary").size(), kMaxSummaryBytes);
   EXPECT_THAT(content("summary"), HasSubstr("more did not fit here"));
-  std::ofstream(path("summary")) << std::string(kMostSummaryBytes + 10, 'x');
+  std::ofstream(path("summary")) << std::string(kMaxSummaryBytes + 10, 'x');
   ASSERT_TRUE(write(github(), failures(5)));
-  EXPECT_EQ(content("summary").size(), kMostSummaryBytes + 10);
+  EXPECT_EQ(content("summary").size(), kMaxSummaryBytes + 10);
 }
 
 TEST_F(GithubFiles, MayBeMissing) {

@@ -1,8 +1,8 @@
 // YAML mappings and lists on one line, from parts that are YAML already.
 //
 //   FlowMap map;
-//   map.add("key", text::yaml_scalar(name));
-//   map.text()  ->  {key: k}
+//   map.add("key", "k");
+//   map.text();  // {key: k}
 #pragma once
 
 #include <optional>

@@ -56,8 +56,8 @@ bool read_counter(const std::vector<std::string_view>& words, std::size_t i,
     out.counter = *number;
     return true;
   }
-  constexpr std::uint64_t kMostOffset = 1'000'000'000'000;
-  if (*number > kMostOffset || (words[i + 1] != "+" && words[i + 1] != "-")) return false;
+  constexpr std::uint64_t kMaxOffset = 1'000'000'000'000;
+  if (*number > kMaxOffset || (words[i + 1] != "+" && words[i + 1] != "-")) return false;
   const auto offset = static_cast<std::int64_t>(*number);
   out.counter_offset = words[i + 1] == "+" ? offset : -offset;
   return true;

@@ -3,7 +3,7 @@
 // writes.
 //
 //   const std::string text = to_yaml(cases);
-//   load_scenario({"f.yaml", text}, requirements, errors)  // the same cases again
+//   load_scenario({"f.yaml", text}, requirements, errors);  // the same cases again
 //
 // Everything that a case holds is written; where it stood, and the layout and comments of the file
 // that it was loaded from, are not part of it. A member of a family is written as a family of its
