@@ -14,27 +14,30 @@
 
 namespace fencepost::cli {
 
-struct CertifyOptions {
+// What the commands that run something against one endpoint have in common.
+struct RunFlags {
   std::string endpoint{};    // empty: the descriptor's, or embedded
   std::string descriptor{};  // a file
-  std::string scenarios{};   // a folder instead of the built-in cases
   std::string profile{};     // empty: the descriptor's, or auto
+  std::size_t jobs = 0;      // at once; 0: a sensible number
+  double timeout_scale = 1.0;
+  std::optional<std::uint64_t> seed{};  // none: a new one
+  bool trace = false;                   // print all packets of a failure
+  bool quiet = false;
+  std::string program = "fencepost";  // how it was called, for commands that reproduce a failure
+};
+
+struct CertifyOptions : RunFlags {
+  std::string scenarios{};  // a folder instead of the built-in cases
   bool strict = false;
   run::Selection selection{};
-  std::string shard{};   // K/N
-  std::size_t jobs = 0;  // 0: a sensible number
-  double timeout_scale = 1.0;
-  std::optional<std::uint64_t> seed{};
+  std::string shard{};  // K/N
   report::ReportFiles reports{};
   report::Transcripts transcripts = report::Transcripts::kFailures;  // in reports; all with `trace`
   baseline::BaselineOptions baseline{};
-  bool trace = false;
-  bool quiet = false;
   bool progress_only = false;       // no results on standard output; progress on standard error
   std::string* document = nullptr;  // receives what the JSON report says, too
   bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
-  std::string program =
-      "fencepost";  // how it was called, for the command that reproduces a failure
 };
 [[nodiscard]] run::ExitCode certify(CertifyOptions options);
 
@@ -47,10 +50,7 @@ struct MergeOptions {
 };
 [[nodiscard]] run::ExitCode merge(const MergeOptions& options);
 
-struct ExploreCommandOptions {
-  std::string endpoint{};                // empty: the descriptor's, or embedded
-  std::string descriptor{};              // a file
-  std::string profile{};                 // empty: the descriptor's, or auto
+struct ExploreCommandOptions : RunFlags {
   std::string max_time = "60s";          // a duration
   std::size_t max_examples = 0;          // 0: as many as there is time for
   std::optional<std::size_t> example{};  // this workload of the seed and no other
@@ -59,32 +59,17 @@ struct ExploreCommandOptions {
   std::vector<std::string> ignore{};  // globs of "REQUIREMENT" or "REQUIREMENT: because"
   double rate = 0;                    // requests a second; 0: no limit
   std::vector<std::string> replay{};  // saved workloads, or folders of them: nothing else is run
-  std::size_t jobs = 0;               // 0: a sensible number
-  double timeout_scale = 1.0;
-  std::optional<std::uint64_t> seed{};
   std::string save = "explore-findings";  // a folder, made when there is something to save
-  bool trace = false;
-  bool quiet = false;
-  std::string program = "fencepost";
 };
 // Random workloads, judged by the oracle. See explore.h.
 [[nodiscard]] run::ExitCode explore(const ExploreCommandOptions& options);
 
-struct ReplayOptions {
+struct ReplayOptions : RunFlags {
   std::vector<std::string> paths{};  // scenario files, or folders of them
-  std::string endpoint{};            // empty: the descriptor's, or embedded
-  std::string descriptor{};          // a file
-  std::string profile{};             // empty: the descriptor's, or auto
   std::size_t runs = 1;              // of each case
   bool heal = false;                 // write into the files what is fixed, and what has changed
-  std::size_t jobs = 0;              // 0: a sensible number
-  double timeout_scale = 1.0;
-  std::optional<std::uint64_t> seed{};
-  std::string json{};  // files
+  std::string json{};                // files
   std::string junit{};
-  bool trace = false;
-  bool quiet = false;
-  std::string program = "fencepost";
 };
 // Runs saved cases again: is what they have recorded still so? See replay.h.
 [[nodiscard]] run::ExitCode replay(const ReplayOptions& options);

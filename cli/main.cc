@@ -42,30 +42,51 @@ void add_reports(CLI::App& command, report::ReportFiles& files) {
                      "Write what a shields endpoint badge needs, as JSON, to this file");
 }
 
+void add_timeout_scale(CLI::App& command, double& factor) {
+  command.add_option("--timeout-scale", factor, "Factor of every time limit (default 1)")
+      ->check(CLI::PositiveNumber);
+}
+
+// How a command explains the options of RunFlags.
+struct RunHelp {
+  const char* endpoint = "As of certify (default: embedded)";
+  const char* descriptor = "As of certify";
+  const char* profile = "As of certify";
+  const char* jobs;
+  const char* seed = "Of everything random (default: a new one, printed)";
+  const char* trace;
+  const char* quiet = "Print failures and the summary only";
+};
+
+void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
+  command.add_option("--endpoint", flags.endpoint, help.endpoint);
+  command.add_option("--descriptor", flags.descriptor, help.descriptor);
+  command.add_option("--profile", flags.profile, help.profile);
+  command.add_option("-j,--jobs", flags.jobs, help.jobs);
+  add_timeout_scale(command, flags.timeout_scale);
+  command.add_option("--seed", flags.seed, help.seed);
+  command.add_flag("--trace", flags.trace, help.trace);
+  command.add_flag("-q,--quiet", flags.quiet, help.quiet);
+}
+
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("certify", "Run the conformance cases against an endpoint");
-  command->add_option(
-      "--endpoint", options.endpoint,
-      "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; the first "
-      "two may have options: embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms");
-  command->add_option("--descriptor", options.descriptor,
-                      "YAML file that describes the endpoint: url, tls, roles, capabilities");
-  command->add_option("--profile", options.profile,
-                      "auto (default), documented (what the article prints) or deployed (what "
-                      "client SDKs require)");
+  add_run_flags(
+      *command, options,
+      {.endpoint =
+           "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; the "
+           "first two may have options: "
+           "embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms",
+       .descriptor = "YAML file that describes the endpoint: url, tls, roles, capabilities",
+       .profile = "auto (default), documented (what the article prints) or deployed (what client "
+                  "SDKs require)",
+       .jobs = "Cases at once (default: 64 over MQTT, fewer under a small quota; embedded, 16 and "
+               "those that wait for time to pass; in process, one a core)",
+       .trace = "Print all packets of a failed case, not just the last ones; --transcripts all"});
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
   add_selection(*command, options.selection);
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
-  command->add_option("-j,--jobs", options.jobs,
-                      "Cases at once (default: 64 over MQTT, fewer under a small quota; embedded, "
-                      "16 and those that "
-                      "wait for time to pass; in process, one a core)");
-  command
-      ->add_option("--timeout-scale", options.timeout_scale,
-                   "Factor of every time limit (default 1)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
   add_reports(*command, options.reports);
   command
       ->add_option_function<std::string>(
@@ -84,10 +105,6 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       ->needs(baseline);
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
-  command->add_flag(
-      "--trace", options.trace,
-      "Print all packets of a failed case, not just the last ones; --transcripts all");
-  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->add_flag("--no-github", options.no_github,
                     "No annotations, step summary, outputs and masks where GITHUB_ACTIONS=true");
   command->callback([&] { action = [&] { return certify(options); }; });
@@ -128,10 +145,7 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
     command->get_option(name)->allow_extra_args(false);
   }
   command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
-  command
-      ->add_option("--timeout-scale", options.timeout_scale,
-                   "Factor of every time limit (default 1)")
-      ->check(CLI::PositiveNumber);
+  add_timeout_scale(*command, options.timeout_scale);
   command->add_option("--seed", options.seed,
                       "Of everything random (default: that of the report on the other side, else "
                       "a new one for both)");
@@ -160,10 +174,7 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
                    "users cannot write new keys meanwhile")
       ->check(CLI::Range(std::size_t{1}, kMostKeys));
   command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
-  command
-      ->add_option("--timeout-scale", options.timeout_scale,
-                   "Factor of every time limit (default 1)")
-      ->check(CLI::PositiveNumber);
+  add_timeout_scale(*command, options.timeout_scale);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one)");
   command->add_option("--scenarios", options.scenarios,
                       "Learn from the cases of this folder or file instead of the built-in ones");
@@ -244,9 +255,12 @@ void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) 
       "counter-example is shrunk and saved so that it fails again (docs/EXPLORE.md)\n"
       "Exit codes: 0 no rule is broken, 1 one is, 2 usage, 3 endpoint unreachable or lost, 4 a "
       "rejection was seen once\nand never again, 130 interrupted");
-  command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
-  command->add_option("--descriptor", options.descriptor, "As of certify");
-  command->add_option("--profile", options.profile, "As of certify");
+  add_run_flags(*command, options,
+                {.jobs = "Workloads at once (default: as of certify)",
+                 .seed = "Of everything random (default: a new one, printed): the same seed makes "
+                         "the same workloads",
+                 .trace = "Print all packets of the counter-example",
+                 .quiet = "Print the counter-example and the summary only"});
   command->add_option("--max-time", options.max_time,
                       "How long it looks, and makes what it finds smaller, e.g. 5m (default: 60s)");
   command
@@ -257,9 +271,6 @@ void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) 
       ->add_option("--max-operations", options.max_operations,
                    "Operations of a workload at most (default: 40)")
       ->check(CLI::Range(1, 200));
-  command->add_option("--seed", options.seed,
-                      "Of everything random (default: a new one, printed): the same seed makes the "
-                      "same workloads");
   command->add_option("--example", options.example, "Run this workload of the seed and no other")
       ->check(CLI::PositiveNumber);
   command
@@ -276,13 +287,6 @@ void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) 
   command->add_option("--replay", options.replay,
                       "Run what was saved as *.trace again and nothing else: a file or a folder "
                       "(repeatable)");
-  command->add_option("-j,--jobs", options.jobs, "Workloads at once (default: as of certify)");
-  command
-      ->add_option("--timeout-scale", options.timeout_scale,
-                   "Factor of every time limit (default 1)")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--trace", options.trace, "Print all packets of the counter-example");
-  command->add_flag("-q,--quiet", options.quiet, "Print the counter-example and the summary only");
   command->callback([&] { action = [&] { return explore(options); }; });
 }
 
@@ -295,9 +299,9 @@ void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
       "loaded, 3 endpoint unreachable or lost,\n4 nothing fails, but something is inconclusive, 5 "
       "no case to judge by, 130 interrupted");
   command->add_option("paths", options.paths, "Scenario files, or folders of them")->required();
-  command->add_option("--endpoint", options.endpoint, "As of certify (default: embedded)");
-  command->add_option("--descriptor", options.descriptor, "As of certify");
-  command->add_option("--profile", options.profile, "As of certify");
+  add_run_flags(*command, options,
+                {.jobs = "Cases at once (default: as certify)",
+                 .trace = "Print all packets of a failed case"});
   command
       ->add_option("--runs", options.runs,
                    "Run each case so often, with fresh keys, to know the flaky ones (default: 1)")
@@ -307,14 +311,6 @@ void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
                     "has changed gets its new signature");
   command->add_option("--json", options.json, "Write the outcomes as JSON to this file");
   command->add_option("--junit", options.junit, "Write a JUnit XML report to this file");
-  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as of certify)");
-  command
-      ->add_option("--timeout-scale", options.timeout_scale,
-                   "Factor of every time limit (default 1)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--seed", options.seed, "Of everything random (default: a new one, printed)");
-  command->add_flag("--trace", options.trace, "Print all packets of a failed case");
-  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->callback([&] { action = [&] { return replay(options); }; });
 }
 
