@@ -159,6 +159,8 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
     return not_begun(options, plan, error.reason, error.code);
   }
   plan.context.preflight = *ready;
+  plan.context.expiry_tolerance = plan.suite.settings.expiry_tolerance;
+  plan.context.disconnect_settling = plan.suite.settings.disconnect_settling;
 
   std::FILE* stream = options.progress_only ? stderr : stdout;
   report::ConsoleOptions console_settings = report::console_options(stream);

@@ -122,6 +122,10 @@ Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
   }
   apply_preflight(*checked, suite);
   suite.settings.quota = endpoint.capabilities().quota;
+  if (descriptor.expiry_tolerance) suite.settings.expiry_tolerance = *descriptor.expiry_tolerance;
+  if (descriptor.disconnect_settling) {
+    suite.settings.disconnect_settling = *descriptor.disconnect_settling;
+  }
   suite.settings.key_prefix = endpoint.capabilities().key_prefix;
   suite.offered = offered_by(endpoint, *checked);
   if (std::string wrong = target::contradiction(descriptor, *checked); !wrong.empty()) {

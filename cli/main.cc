@@ -22,7 +22,8 @@ using Action = std::function<run::ExitCode()>;
 void add_selection(CLI::App& command, run::Selection& selection) {
   command.add_option("--run", selection.run, "Only cases whose id matches this glob (repeatable)");
   command.add_option("--skip", selection.skip,
-                     "Not the cases whose id matches this glob (repeatable)");
+                     "Not the cases whose id matches this glob, or that have this tag "
+                     "(repeatable)");
   command.add_option("--tag", selection.tags, "Only cases with this tag (repeatable)");
   command.add_option("--requirement", selection.requirements,
                      "Only cases that cite this requirement (repeatable)");

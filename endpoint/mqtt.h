@@ -32,7 +32,8 @@ struct MqttOptions {
   Credentials credentials{};                   // empty user: anonymous
   std::map<std::string, Credentials> roles{};  // of clients that need other rights
   Capabilities capabilities{};
-  Duration timeout = std::chrono::seconds{3};  // of connecting and subscribing
+  // Of connecting and subscribing: longer than a broker or a machine with other work stands still.
+  Duration timeout = std::chrono::seconds{10};
   // Restarts the broker and returns when that is done; it need not answer yet. With
   // Capabilities::restart only.
   std::function<Result<void, Error>()> restart{};

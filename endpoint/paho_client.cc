@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <shared_mutex>
 #include <utility>
 
@@ -344,6 +345,30 @@ Connecting& connecting() {
   return connecting;
 }
 
+// A handshake costs both sides milliseconds of processor time. Of a hundred at once the last would
+// wait for all others, and be taken for unanswered.
+constexpr std::ptrdiff_t kMaxHandshakes = 8;
+
+class Handshake {
+ public:
+  explicit Handshake(bool tls) : tls_(tls) {
+    if (tls_) places().acquire();
+  }
+  ~Handshake() {
+    if (tls_) places().release();
+  }
+  Handshake(const Handshake&) = delete;
+  Handshake& operator=(const Handshake&) = delete;
+
+ private:
+  static std::counting_semaphore<kMaxHandshakes>& places() {
+    static std::counting_semaphore<kMaxHandshakes> places(kMaxHandshakes);
+    return places;
+  }
+
+  bool tls_;
+};
+
 }  // namespace
 
 PahoConnector::PahoConnector(const MqttOptions& options) : options_(options) {
@@ -363,6 +388,7 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
   auto client = std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_);
   const PahoWaker::Hold awake(*waker_);
   const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
+  const Handshake handshake(options_.tls);
   if (!client_options.droppable) {
     const auto others = connecting().together();
     if (auto opened = client->open(options); !opened) {

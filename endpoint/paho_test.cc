@@ -16,6 +16,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -298,6 +299,49 @@ TEST_F(Paho, RoundTripsAreNotHeldUp) {
             << took_ms.front() << " / " << took_ms[kRoundTrips / 2] << " / " << took_ms.back()
             << "\n";
   EXPECT_LT(took_ms[kRoundTrips / 2], 5);
+}
+
+// A peer that leaves Nagle's algorithm on, and sends two small packets at a time as brokers do:
+// with delayed acknowledgements the second comes 40 ms after the first.
+TEST(TcpNodelay, AcknowledgesAtOnceWhatAPeerWithNaglesAlgorithmSends) {
+  enable_tcp_nodelay();
+  constexpr std::size_t kRounds = 50;
+  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
+  ASSERT_EQ(bind(listener, generic, size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  getsockname(listener, generic, &size);
+  std::thread peer([listener] {
+    const int accepted = accept(listener, nullptr, nullptr);
+    char request = 0;
+    while (::recv(accepted, &request, 1, 0) == 1) {
+      for (const char* part : {"PUBACK", "PUBLISH"}) ::send(accepted, part, 6, MSG_NOSIGNAL);
+    }
+    ::close(accepted);
+  });
+  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::connect(client, generic, size), 0);
+  std::vector<double> took_ms;
+  for (std::size_t i = 0; i < kRounds; ++i) {
+    const auto start = steady_clock::now();
+    ASSERT_EQ(::send(client, "?", 1, MSG_NOSIGNAL), 1);
+    std::array<char, 12> both{};
+    for (std::size_t got = 0; got < both.size();) {
+      const ssize_t count = ::read(client, both.data() + got, both.size() - got);
+      ASSERT_GT(count, 0);
+      got += static_cast<std::size_t>(count);
+    }
+    took_ms.push_back(milliseconds_since(start));
+  }
+  ::close(client);
+  peer.join();
+  ::close(listener);
+  std::sort(took_ms.begin(), took_ms.end());
+  EXPECT_LT(took_ms[kRounds / 2], 20);
 }
 
 // Left alone, the library takes 2.1 s for each connection while other clients are idle.

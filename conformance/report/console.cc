@@ -123,6 +123,12 @@ void Console::begin(const ReportContext& context, const scenario::Catalogue& cat
       milliseconds(context.preflight.round_trip_p50),
       milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
       describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));
+  if (context.expiry_tolerance && context.disconnect_settling) {
+    line(
+        fmt::format("tolerated: an expiry up to {} ms late; a connection's registrations up to {} "
+                    "ms after its end",
+                    context.expiry_tolerance->count(), context.disconnect_settling->count()));
+  }
 }
 
 void Console::progress(const run::CaseResult& result, std::size_t done, std::size_t total) {

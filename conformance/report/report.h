@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct ReportContext {
   std::string command;  // how the suite was called, e.g. `fencepost certify --endpoint embedded`
   std::string started;  // ISO 8601, UTC
   run::PreflightReport preflight{};
+  // What the store was allowed; nothing in a report that does not say it.
+  std::optional<std::chrono::milliseconds> expiry_tolerance{};
+  std::optional<std::chrono::milliseconds> disconnect_settling{};
   std::string stopped_because{};  // why cases were not run, when some were not
   run::Selection selection{};     // which cases the run was to have
   // Of a merged report alone: what it was made of, and by case id the command of the run that had

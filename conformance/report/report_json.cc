@@ -93,6 +93,15 @@ ordered_json axes(const scenario::Case& test_case) {
   return out;
 }
 
+ordered_json to_json(const run::Attempt& attempt) {
+  return {{"verdict", name(attempt.verdict)},
+          {"message", attempt.message},
+          {"expected", attempt.expected},
+          {"actual", attempt.actual},
+          {"step", attempt.step},
+          {"duration_ms", milliseconds(attempt.duration)}};
+}
+
 ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context) {
   const scenario::Case& test_case = *result.test_case;
@@ -124,6 +133,7 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
     if (!result.signature.empty()) failure["signature"] = result.signature;
     out["failure"] = std::move(failure);
   }
+  if (result.first_attempt) out["first_attempt"] = to_json(*result.first_attempt);
   if (!result.baseline.empty()) out["baseline"] = result.baseline;
   if (result.unexpected_pass) out["unexpected_pass"] = true;
   out["reproduce"] = reproduce_command(context, test_case);
@@ -206,6 +216,10 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   out["clock_offset_bounds_ms"] = {{"low", context.preflight.clock_bounds.low_ms},
                                    {"high", context.preflight.clock_bounds.high_ms},
                                    {"source", name(context.preflight.clock_source)}};
+  if (context.expiry_tolerance && context.disconnect_settling) {
+    out["tolerances_ms"] = {{"expiry", context.expiry_tolerance->count()},
+                            {"disconnect", context.disconnect_settling->count()}};
+  }
   out["exit_code"] = static_cast<int>(exit_code(result));
   if (!result.baseline_complaints.empty()) {
     out["baseline_complaints"] = result.baseline_complaints;

@@ -301,6 +301,15 @@ void read_forms(const Members& entry, run::CaseResult& out) {
   });
 }
 
+run::Attempt read_attempt(const Members& entry) {
+  return {.verdict = read_verdict(entry),
+          .message = entry.text("message"),
+          .expected = entry.text("expected"),
+          .actual = entry.text("actual"),
+          .step = entry.integer<std::size_t>("step"),
+          .duration = entry.duration("duration_ms")};
+}
+
 run::CaseResult read_case(const Members& entry, const scenario::Case& test_case) {
   run::CaseResult out;
   out.test_case = &test_case;
@@ -309,6 +318,7 @@ run::CaseResult read_case(const Members& entry, const scenario::Case& test_case)
   out.duration = entry.duration("duration_ms");
   out.message = entry.text("message");
   if (entry.has("failure")) read_failure(entry.object("failure"), out);
+  if (entry.has("first_attempt")) out.first_attempt = read_attempt(entry.object("first_attempt"));
   out.baseline = entry.text_if_there("baseline");
   out.unexpected_pass = entry.flag_if_there("unexpected_pass");
   read_forms(entry, out);
@@ -369,6 +379,11 @@ ReportContext read_context(const Members& root) {
   const auto source = judge::clock_source_named(bounds.text("source"));
   if (!source) bounds.wrong("source", "versions, refusals, version-bound or assumed");
   out.preflight.clock_source = source.value_or(judge::ClockSource::kAssumed);
+  if (root.has("tolerances_ms")) {
+    const Members tolerances = root.object("tolerances_ms");
+    out.expiry_tolerance = std::chrono::milliseconds{tolerances.integer<int>("expiry")};
+    out.disconnect_settling = std::chrono::milliseconds{tolerances.integer<int>("disconnect")};
+  }
   out.stopped_because = root.text_if_there("stopped_because");
   out.selection = read_selection(root);
   return out;

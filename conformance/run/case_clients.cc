@@ -25,7 +25,13 @@ Problem lost(const endpoint::Error& error) {
   }
   const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
                     error.kind == ErrorKind::kTimeout;
-  return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive, .message = error.text};
+  // What was not acknowledged in time may be acknowledged late. What the broker refuses with a
+  // reason code, and a connection that ends, are its own doing.
+  const bool slow = error.kind == ErrorKind::kTimeout ||
+                    (error.kind == ErrorKind::kUnreachable && !error.reason_code);
+  return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive,
+          .doubt = slow ? Doubt::kSetUp : Doubt::kNone,
+          .message = error.text};
 }
 
 Problem unexpected_disconnect(const RequestClient& client) {
@@ -41,6 +47,7 @@ CaseClients::CaseClients(const scenario::Case& test_case, endpoint::Session& ses
                          std::vector<TranscriptEntry>& transcript)
     : case_(test_case),
       session_(session),
+      settings_(settings),
       id_prefix_("fp-" + settings.run_id + "-" + std::move(tag) + "-"),
       start_(session.clock().now()),
       transcript_(transcript) {}
@@ -105,6 +112,9 @@ MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
   } else {
     (*client)->raw().disconnect();
   }
+  // Req: LIFE-DISCONNECT-1. The store learns of it from its broker, and may take a moment.
+  const WorkPause pause(settings_.places);
+  session_.clock().wait_until(session_.clock().now() + settings_.disconnect_settling);
   note_round_trips(**client);
   clients_.erase(name);
   return std::nullopt;

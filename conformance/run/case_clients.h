@@ -38,7 +38,8 @@ class CaseClients {
   // Connects it, anew when it is connected already.
   [[nodiscard]] MaybeProblem connect(const std::string& name);
 
-  // Ends its connection: with a DISCONNECT packet, or as a broken network does.
+  // Ends its connection: with a DISCONNECT packet, or as a broken network does. Returns when the
+  // store has had the time to notice.
   [[nodiscard]] MaybeProblem disconnect(const std::string& name, bool drop);
 
   // Restarts the broker and waits up to `timeout` until each connection has ended; the clients are
@@ -65,6 +66,7 @@ class CaseClients {
 
   const scenario::Case& case_;
   endpoint::Session& session_;
+  const RunSettings& settings_;
   std::string id_prefix_;
   endpoint::Duration start_;
   std::vector<TranscriptEntry>& transcript_;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,16 @@
 #include "endpoint/endpoint.h"
 
 namespace fencepost::run {
+
+// A run of a case that decided nothing and was repeated.
+struct Attempt {
+  Verdict verdict = Verdict::kInconclusive;
+  std::string message{};
+  std::string expected{};
+  std::string actual{};
+  std::size_t step = 0;  // from 1; 0 when no step is to blame
+  std::chrono::microseconds duration{0};
+};
 
 struct CaseResult {
   const scenario::Case* test_case = nullptr;
@@ -34,7 +45,10 @@ struct CaseResult {
   std::vector<endpoint::Duration> round_trips{};
   std::vector<judge::SeenForm> forms{};
   std::vector<std::pair<std::string, std::string>> open_points{};  // requirement id, outcome seen
-  // Of a lost case alone: what is still to be removed, if the endpoint turns out to be alive.
+  std::optional<Attempt> first_attempt{};                          // when this is the second
+  // Of a lost case alone: what it comes to, and what is still to be removed, if the endpoint turns
+  // out to be alive.
+  Doubt doubt = Doubt::kNone;
   WrittenKeys left_behind{};
 };
 

@@ -37,8 +37,8 @@ class StepRunner {
 
   MaybeProblem operator()(const scenario::WaitStep& step) {
     const WorkPause pause(state_.settings.places);
-    state_.clock.wait_until(step.until ? state_.time_of(*step.until)
-                                       : state_.clock.now() + *step.duration);
+    state_.clock.wait_until(state_.end_of_wait(step.until ? state_.time_of(*step.until)
+                                                          : state_.clock.now() + *step.duration));
     return std::nullopt;
   }
 
@@ -83,6 +83,7 @@ MaybeProblem run_steps(CaseState& state) {
 void blame(const Problem& problem, CaseState& state) {
   CaseResult& result = state.result;
   result.verdict = problem.verdict;
+  result.doubt = problem.doubt;
   result.message = problem.message;
   result.expected = problem.expected;
   result.actual = problem.actual;

@@ -27,6 +27,7 @@ CaseState::CaseState(const scenario::Case& the_case, endpoint::Session& the_sess
       settings(the_settings),
       tag(tag_of(the_case)),
       key_prefix(the_settings.key_prefix + "/" + the_settings.run_id + "/" + tag + "/"),
+      start(clock.now()),
       clients(the_case, the_session, the_settings, tag, result.transcript),
       store_clock(the_settings.clock_bounds),
       random(the_settings.seed ^ stable_hash(the_case.id)) {
@@ -38,7 +39,13 @@ endpoint::Duration CaseState::scaled(endpoint::Duration time) const {
 }
 
 endpoint::Duration CaseState::reply_timeout() const {
-  return scaled(kReplyTimeout + std::chrono::seconds{largest_payload / kBytesPerSecond});
+  const endpoint::Duration small =
+      settings.path == nullptr ? kReplyTimeout : settings.path->reply_limit();
+  return scaled(small + std::chrono::seconds{largest_payload / kBytesPerSecond});
+}
+
+endpoint::Duration CaseState::path_tail() const {
+  return settings.path == nullptr ? endpoint::Duration{0} : settings.path->tail();
 }
 
 endpoint::Duration CaseState::time_of(const scenario::TimePoint& point) const {
@@ -47,6 +54,15 @@ endpoint::Duration CaseState::time_of(const scenario::TimePoint& point) const {
   const endpoint::Duration base =
       point.after_reply ? mark->second.replied.value_or(mark->second.sent) : mark->second.sent;
   return base + point.offset;
+}
+
+endpoint::Duration CaseState::end_of_wait(endpoint::Duration planned) const {
+  // Cases are written for the default.
+  const auto more = settings.expiry_tolerance - kExpiryTolerance;
+  const bool passes_an_expiry =
+      std::any_of(expiries.begin(), expiries.end(),
+                  [&](const auto& of_key) { return of_key.second <= planned; });
+  return passes_an_expiry && more.count() > 0 ? planned + more : planned;
 }
 
 std::int64_t CaseState::our_wall_ms() const { return static_cast<std::int64_t>(clock.wall_ms()); }

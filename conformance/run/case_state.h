@@ -35,9 +35,14 @@ struct CaseState {
   CaseState& operator=(const CaseState&) = delete;
 
   [[nodiscard]] endpoint::Duration scaled(endpoint::Duration time) const;
-  // How long a reply may take: a large value may come back with it.
+  // How long a reply is waited for: a large value may come back with it.
   [[nodiscard]] endpoint::Duration reply_timeout() const;
+  // How long the slowest of the last requests took; zero when nobody has measured it.
+  [[nodiscard]] endpoint::Duration path_tail() const;
   [[nodiscard]] endpoint::Duration time_of(const scenario::TimePoint& point) const;
+  // When a wait until `planned` has to end: later by what the store may take longer than usual to
+  // notice that a key has expired, if the wait goes past the end of a PX.
+  [[nodiscard]] endpoint::Duration end_of_wait(endpoint::Duration planned) const;
   [[nodiscard]] std::int64_t our_wall_ms() const;
   // An estimate, never negative.
   [[nodiscard]] std::uint64_t store_wall_ms() const;
@@ -48,8 +53,9 @@ struct CaseState {
   endpoint::Session& session;
   endpoint::Clock& clock;
   const RunSettings& settings;
-  const std::string tag;         // tells this case from the others of the run
-  const std::string key_prefix;  // of every key of the case
+  const std::string tag;           // tells this case from the others of the run
+  const std::string key_prefix;    // of every key of the case
+  const endpoint::Duration start;  // of the case, on the session's clock
   CaseResult result;
   CaseClients clients;
   KeyLog keys;
@@ -57,8 +63,10 @@ struct CaseState {
   std::mt19937_64 random;
   SavedTimestamps saved;
   std::map<std::string, Mark> marks;
+  std::map<std::string, endpoint::Duration> expiries;  // when the PX of a key has passed for sure
   judge::Fillings fillings;
   std::size_t largest_payload = 0;  // that this case has sent
+  std::size_t witnesses = 0;        // clients that silence was explained with
   std::size_t fences = 0;           // keys that a silence was proved with
 };
 

@@ -13,6 +13,7 @@
 #include "conformance/run/message_checks.h"
 #include "conformance/run/reply_judge.h"
 #include "conformance/run/request_steps.h"
+#include "conformance/run/silence.h"
 
 namespace fencepost::run {
 namespace {
@@ -118,9 +119,21 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   if (!found) return found.error();
   RequestClient& observer = **found;
   std::deque<Notified>& queue = observer.notifications();
-  const endpoint::Duration within = state.scaled(step.within);
+  endpoint::Duration within = state.scaled(step.within);
+  // Req: NTF-EXPIRY-1. Of an expiry the store tells when it notices it.
+  if (step.within.count() > 0) {
+    within +=
+        std::max(std::chrono::milliseconds{0}, state.settings.expiry_tolerance - kExpiryTolerance);
+  }
   observer.pump_until([&] { return !queue.empty(); }, within);
   const std::string expected = describe_notification(step, state);
+  // Where it must be there already, it is the order of messages that is judged, not time.
+  const bool awaited = within > endpoint::Duration{0};
+  const auto known = [&] { return !queue.empty() || !observer.surprises().empty(); };
+  if (awaited && !known() && !observer.disconnected() &&
+      explain_silence(observer, known, std::nullopt, state) == Silence::kStore) {
+    return nobody_answers("no notification", expected, state);
+  }
   if (queue.empty()) {
     if (observer.disconnected()) return unexpected_disconnect(observer);
     if (!observer.surprises().empty()) return state.clients.check_surprises();
@@ -148,7 +161,12 @@ MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   const auto arrived = [&of = **observer] {
     return !of.notifications().empty() || !of.surprises().empty();
   };
-  (*observer)->pump_until(arrived, state.reply_timeout());
+  const bool in_time = (*observer)->pump_until(arrived, state.reply_timeout());
+  if (!in_time && !(*observer)->disconnected() &&
+      explain_silence(**observer, arrived, std::nullopt, state) == Silence::kStore) {
+    return nobody_answers("the fence notification did not arrive",
+                          "a notification for the fence key and nothing before it", state);
+  }
   if (auto problem = state.clients.check_surprises()) return problem;
   if (auto problem = judge_fence(step, **observer, fence)) return problem;
   return run_command(**observer, {"KEYNOTIFY", fence, "STOP"}, state);

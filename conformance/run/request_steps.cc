@@ -9,6 +9,7 @@
 #include "codec/resp3.h"
 #include "conformance/run/reply_judge.h"
 #include "conformance/run/request_builder.h"
+#include "conformance/run/silence.h"
 
 namespace fencepost::run {
 namespace {
@@ -48,6 +49,23 @@ void record_open(const scenario::RequestStep& step, CaseState& state) {
   }
 }
 
+// Req: SET-PX-1. From the reply on the key has at most so long.
+void note_expiry(const judge::Exchange& exchange, CaseState& state) {
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
+  if (exchange.verb != codec::Verb::kSet || !exchange.reply ||
+      !exchange.reply->is(codec::ReplyKind::kOk)) {
+    return;
+  }
+  const auto command =
+      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  if (!command) return;
+  // A new SET takes the old time away. Req: SET-PX-3
+  const std::string key(command->key);
+  state.expiries.erase(key);
+  if (!command->expires_after || *command->expires_after > kLongest) return;
+  state.expiries[key] = exchange.reply->time + *command->expires_after;
+}
+
 // Would any reply, however late, be wrong?
 bool forbids_replies(const scenario::RequestStep& step) {
   return std::all_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
@@ -64,7 +82,13 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   judge::Exchange& exchange = *sent.exchange;
   const auto probe = from.send(from.request({"GET", state.key_prefix + "probe"}));
   const auto probed = [&] { return probe && (*probe)->reply; };
-  from.pump_until([&] { return exchange.is_over() || probed(); }, state.reply_timeout());
+  const auto known = [&] { return exchange.is_over() || probed(); };
+  const bool in_time = from.pump_until(known, state.reply_timeout());
+  if (!in_time && !from.disconnected() &&
+      explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
+    return nobody_answers("neither this request nor the next one was answered",
+                          expected_text(*sent.step, exchange, state), state);
+  }
   if (exchange.reply) return judge_reply(*sent.step, exchange, state);
   if (from.disconnected()) {
     if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
@@ -92,6 +116,12 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   RequestClient& from = *sent.from;
   const judge::Exchange& exchange = *sent.exchange;
   from.await(exchange, state.reply_timeout());
+  const auto known = [&] { return exchange.is_over() || !from.surprises().empty(); };
+  if (!known() && !from.disconnected() &&
+      explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
+    return nobody_answers("no response", expected_text(*sent.step, exchange, state), state);
+  }
+  note_expiry(exchange, state);
   if (exchange.reply) return judge_reply(*sent.step, exchange, state);
   if (exchange.refused) {
     return Problem{.message = "the broker refused the PUBLISH",

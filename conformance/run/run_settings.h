@@ -9,10 +9,16 @@
 
 #include "codec/dialect.h"
 #include "conformance/judge/store_clock.h"
+#include "conformance/run/path_times.h"
 #include "conformance/run/work_places.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::run {
+
+// The documents say that a registration ends with the connection and a key with its PX, and not how
+// soon. What a descriptor does not state is this.
+inline constexpr std::chrono::milliseconds kDisconnectSettling{100};
+inline constexpr std::chrono::milliseconds kExpiryTolerance{300};
 
 struct RunSettings {
   codec::Profile profile = codec::Profile::kAuto;
@@ -29,6 +35,12 @@ struct RunSettings {
   bool clean_up = true;                // remove the keys that the case has written
   // The case holds one of these, if any, and pauses while it waits. Must outlive the run.
   WorkPlaces* places = nullptr;
+  // How long requests take in this run; null: nobody has measured it. Must outlive the run.
+  PathTimes* path = nullptr;
+  // How long after the end of a connection the store may take to notice it. Req: LIFE-DISCONNECT-1
+  std::chrono::milliseconds disconnect_settling{kDisconnectSettling};
+  // How long after its time a key may still be seen. Req: SET-PX-1
+  std::chrono::milliseconds expiry_tolerance{kExpiryTolerance};
 };
 
 }  // namespace fencepost::run

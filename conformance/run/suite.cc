@@ -7,7 +7,11 @@
 #include "base/bytes.h"
 #include "base/glob.h"
 #include "conformance/run/capability.h"
+#include "conformance/run/path_times.h"
+#include "conformance/run/request_client.h"
 #include "conformance/run/signature.h"
+#include "conformance/run/time_limits.h"
+#include "conformance/scenario/moves_clock.h"
 
 namespace fencepost::run {
 namespace {
@@ -15,6 +19,8 @@ namespace {
 using endpoint::Duration;
 
 constexpr Duration kReachTimeout = std::chrono::milliseconds{1'000};
+// How long inconclusive cases are repeated: so long, or half of what the run took.
+constexpr std::chrono::steady_clock::duration kLeastRepeating = std::chrono::seconds{30};
 constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
 
 bool any_glob(const std::vector<std::string>& globs, const std::string& id) {
@@ -37,9 +43,11 @@ class SuiteRun {
         options_(options),
         stop_(stop),
         progress_(progress),
+        path_(options.round_trip_tail),
         places_(options.at_work > 0 ? options.at_work : options.jobs),
         settings_(options.settings) {
     settings_.places = &places_;
+    settings_.path = &path_;
     for (const scenario::Case* test_case : cases) {
       result_.cases.push_back({.test_case = test_case, .position = test_case->position});
       result_.longest_wait = std::max(result_.longest_wait, test_case->expected_wait());
@@ -47,12 +55,11 @@ class SuiteRun {
   }
 
   SuiteResult run() {
-    const auto started = std::chrono::steady_clock::now();
     skip_unsupported();
     run_cases();
     result_.interrupted = stop_;
     result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
-        std::chrono::steady_clock::now() - started);
+        std::chrono::steady_clock::now() - started_);
     return std::move(result_);
   }
 
@@ -78,17 +85,29 @@ class SuiteRun {
     const auto apart = [this](const CaseResult& entry) {
       return endpoint_.capabilities().quota_apart && disturbs_others(*entry.test_case);
     };
+    // Req: VER-SET-2. After these the versions of a store with one clock are ahead of the time;
+    // only a store that others use, or that stays, has to care.
+    const auto leaves_traces = [this](const CaseResult& entry) {
+      return !endpoint_.capabilities().thrown_away && !entry.test_case->exclusive &&
+             scenario::moves_clock(*entry.test_case);
+    };
     // All queues are made before any case runs: a running case changes its entry.
     const Queue own_quota = queue_of(apart);
-    const Queue together =
-        queue_of([&](const CaseResult& entry) { return !alone(entry) && !apart(entry); });
+    const Queue together = queue_of([&](const CaseResult& entry) {
+      return !alone(entry) && !apart(entry) && !leaves_traces(entry);
+    });
     const Queue last =
         queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
+    const Queue very_last =
+        queue_of([&](const CaseResult& entry) { return leaves_traces(entry) && !apart(entry); });
     std::thread beside([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
     if (options_.jobs == 1) beside.join();
     run_phase(together, options_.jobs, Admission::kInTurn);
     if (beside.joinable()) beside.join();
     run_phase(last, 1, Admission::kInTurn);
+    repeat_inconclusive();
+    run_phase(very_last, options_.jobs, Admission::kInTurn);
+    repeat_inconclusive();
   }
 
   using Queue = std::vector<CaseResult*>;
@@ -129,35 +148,77 @@ class SuiteRun {
 
   void run_one(CaseResult& slot) {
     if (stop_ || lost_) return;
-    auto session = disturbs_others(*slot.test_case) ? endpoint_.open_quota_session()
-                                                    : endpoint_.open_session();
+    CaseResult result = attempt(*slot.test_case);
+    const std::lock_guard lock(mutex_);
+    slot = std::move(result);
+    if (slot.verdict == Verdict::kInconclusive && options_.repeat_inconclusive) {
+      undecided_.push_back(&slot);
+    } else {
+      finish(slot);
+    }
+  }
+
+  CaseResult attempt(const scenario::Case& test_case) {
+    auto session =
+        disturbs_others(test_case) ? endpoint_.open_quota_session() : endpoint_.open_session();
     CaseResult result;
     if (session) {
       RunSettings settings = settings_;
-      settings.clean_up = !endpoint_.capabilities().thrown_away || disturbs_others(*slot.test_case);
-      result = run_case(*slot.test_case, **session, settings);
+      settings.clean_up = !endpoint_.capabilities().thrown_away || disturbs_others(test_case);
+      result = run_case(test_case, **session, settings);
+      for (const Duration round_trip : result.round_trips) path_.note(round_trip);
     } else {
       // Trouble of the suite's own says nothing about the store.
       const bool ours = session.error().kind == endpoint::ErrorKind::kInvalid ||
                         session.error().kind == endpoint::ErrorKind::kInternal;
-      result.test_case = slot.test_case;
-      result.position = slot.test_case->position;
+      result.test_case = &test_case;
+      result.position = test_case.position;
       result.verdict = ours ? Verdict::kInconclusive : Verdict::kLost;
+      result.doubt = Doubt::kSetUp;
       result.message = session.error().text;
     }
     if (result.verdict == Verdict::kLost && decide_loss(result) && session) {
       remove_keys(**session, result.left_behind);
     }
     result.left_behind = {};
-    const std::lock_guard lock(mutex_);
-    slot = std::move(result);
-    finish(slot);
+    return result;
+  }
+
+  // What was undecided for want of time may be decided when nothing else runs. What is so slow that
+  // most cases cannot be decided is not repeated for hours.
+  void repeat_inconclusive() {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto enough = std::max(kLeastRepeating, (begin - started_) / 2);
+    for (CaseResult* slot : undecided_) {
+      const bool in_time = std::chrono::steady_clock::now() - begin < enough;
+      if (in_time && !stop_ && !lost_) repeat(*slot);
+      finish(*slot);
+    }
+    undecided_.clear();
+  }
+
+  void repeat(CaseResult& slot) {
+    const WorkPlace place(places_, Admission::kInTurn);
+    CaseResult again = attempt(*slot.test_case);
+    if (again.verdict == Verdict::kLost) return;  // the endpoint is gone: what was known stays
+    // Nobody stands still twice in the same case, and answers in between. Req: RESP-INVALID-1
+    if (again.verdict == Verdict::kInconclusive && again.doubt == Doubt::kSilence &&
+        slot.doubt == Doubt::kSilence && has_answered_) {
+      again.verdict = Verdict::kFailed;
+    }
+    again.first_attempt = Attempt{.verdict = slot.verdict,
+                                  .message = std::move(slot.message),
+                                  .expected = std::move(slot.expected),
+                                  .actual = std::move(slot.actual),
+                                  .step = slot.step,
+                                  .duration = slot.duration};
+    slot = std::move(again);
   }
 
   // A connection ended that should not have. Is the endpoint gone, or did it throw one client out?
   // True when it is alive.
   bool decide_loss(CaseResult& result) {
-    const auto reachable = check_alive();
+    const auto reachable = check_alive(result.doubt);
     const std::lock_guard lock(mutex_);
     if (!reachable) {
       lost_ = true;
@@ -167,14 +228,16 @@ class SuiteRun {
       }
       return false;
     }
-    result.verdict = Verdict::kFailed;
-    if (result.expected.empty()) result.expected = "a connection that lasts as long as the case";
+    // What was merely slow breaks no rule.
+    result.verdict = result.doubt == Doubt::kNone ? Verdict::kFailed : Verdict::kInconclusive;
+    if (result.doubt == Doubt::kNone && result.expected.empty())
+      result.expected = "a connection that lasts as long as the case";
     return true;
   }
 
   // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
   // that was just killed may still accept.
-  Result<void, endpoint::Error> check_alive() {
+  Result<void, endpoint::Error> check_alive(Doubt doubt) {
     auto reachable = endpoint_.check_reachable(kReachTimeout);
     if (!reachable) return reachable;
     auto session = endpoint_.open_session();
@@ -182,7 +245,26 @@ class SuiteRun {
     const std::string id = "fp-" + options_.settings.run_id + "-alive-" + std::to_string(++probes_);
     auto client = (*session)->connect({.client_id = id});
     if (!client) return fail(client.error());
-    return {};
+    if (doubt != Doubt::kSilence) return {};
+    return check_answers(**session, std::move(*client), id);
+  }
+
+  // Does the store answer, after a case in which nobody was answered? A store that has never
+  // answered in this run is not taken for gone: it may be tested for just that.
+  Result<void, endpoint::Error> check_answers(endpoint::Session& session,
+                                              std::unique_ptr<endpoint::Client> connection,
+                                              const std::string& id) {
+    RequestClient client("alive", std::move(connection), id, session.clock());
+    if (auto subscribed = client.raw().subscribe(client.response_topic()); !subscribed) return {};
+    const auto sent = client.send(client.request({"GET", settings_.key_prefix + "/alive/" + id}));
+    const Duration patience = scaled(kStandstill, settings_.timeout_scale);
+    if (sent && client.await(**sent, patience)) {
+      has_answered_ = true;
+      return {};
+    }
+    if (!has_answered_ && options_.round_trip == Duration{0}) return {};
+    return fail(endpoint::Error{endpoint::ErrorKind::kTimeout,
+                                "the broker is there, and the state store no longer answers"});
   }
 
   // With the lock held, or before the threads start.
@@ -192,10 +274,14 @@ class SuiteRun {
   const SuiteOptions& options_;
   const std::atomic<bool>& stop_;
   const Progress& progress_;
+  PathTimes path_;
   WorkPlaces places_;
   RunSettings settings_;
   std::set<const scenario::Case*> skipped_;
   std::atomic<bool> lost_{false};
+  std::atomic<bool> has_answered_{false};  // when asked after a case in which nobody was answered
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::vector<CaseResult*> undecided_;  // with the lock held; to be repeated
   std::atomic<int> probes_{0};
   std::mutex mutex_;
   std::size_t done_ = 0;
@@ -305,7 +391,9 @@ void count(SuiteResult& result, const scenario::Catalogue& catalogue, bool stric
 bool selects(const Selection& selection, const scenario::Case& test_case) {
   if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) return false;
   if (any_glob(selection.skip, test_case.id)) return false;
-  if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) return false;
+  const std::vector<std::string> tags = scenario::tags_of(test_case);
+  if (intersects(selection.skip, tags)) return false;
+  if (!selection.tags.empty() && !intersects(selection.tags, tags)) return false;
   if (!selection.requirements.empty() &&
       !intersects(selection.requirements, test_case.requirements)) {
     return false;
@@ -329,6 +417,7 @@ void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
   options.settings.way_allowance = std::chrono::ceil<std::chrono::milliseconds>(
       std::max(kLeastAllowance, 4 * report.round_trip_p99));
   options.round_trip = report.round_trip_p50;
+  options.round_trip_tail = report.round_trip_p99;
 }
 
 bool is_warning(const CaseResult& result, const scenario::Catalogue& catalogue, bool strict) {

@@ -33,10 +33,13 @@ struct Selection {
 
 struct SuiteOptions {
   RunSettings settings{};
-  std::size_t jobs = 1;              // cases at once
-  std::size_t at_work = 0;           // of these, at most so many that do not wait; 0: all
-  bool strict = false;               // a failed "should" fails the run
-  endpoint::Duration round_trip{0};  // of one request: decides which cases take longest
+  std::size_t jobs = 1;                   // cases at once
+  std::size_t at_work = 0;                // of these, at most so many that do not wait; 0: all
+  bool strict = false;                    // a failed "should" fails the run
+  endpoint::Duration round_trip{0};       // of one request: decides which cases take longest
+  endpoint::Duration round_trip_tail{0};  // of the slowest: time limits begin with it
+  // Whether an inconclusive case is run once more, alone, when the others are through.
+  bool repeat_inconclusive = true;
   // What has been found out about the endpoint's capabilities, in the place of what it says itself.
   std::optional<endpoint::Capabilities> offered{};
 };

@@ -1,4 +1,4 @@
-// How long the suite waits for a store: one place for limits that all who ask a store share.
+// How long the suite waits for a store and its broker: one place for limits that all who ask share.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,14 @@
 namespace fencepost::run {
 
 // A reply to a small request. The documents give no limit; the public client SDKs give up after
-// 10 s.
+// 10 s. When it is over, a case does not fail: it asks what has become of the reply
+// (conformance/run/silence.h).
 inline constexpr std::chrono::milliseconds kReplyTimeout{3'000};
+// The same on a slow path, whose round trips have been measured.
+inline constexpr std::chrono::milliseconds kMaxReplyLimit{30'000};
+// How long a store, its broker or this machine may stand still: who says nothing for less than
+// this is not taken for dead.
+inline constexpr std::chrono::milliseconds kStandstill{10'000};
 
 // `time`, as much longer or shorter as --timeout-scale says.
 [[nodiscard]] inline endpoint::Duration scaled(endpoint::Duration time, double timeout_scale) {

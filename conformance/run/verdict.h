@@ -18,9 +18,17 @@ enum class Verdict {
 };
 [[nodiscard]] std::string_view name(Verdict verdict);
 
+// Of a lost case: what it comes to when the endpoint turns out to be alive.
+enum class Doubt {
+  kNone,     // the store has thrown a client out: failed
+  kSetUp,    // a CONNECT or SUBSCRIBE was not acknowledged in time: inconclusive
+  kSilence,  // nobody was answered for a while: inconclusive, unless it happens again
+};
+
 // Why a case does not pass.
 struct Problem {
   Verdict verdict = Verdict::kFailed;
+  Doubt doubt = Doubt::kNone;
   std::string message;
   std::string expected{};
   std::string actual{};

@@ -142,7 +142,11 @@ class Selftest {
     }
     run::SuiteOptions options = suite_options(work.dialect, *subject->endpoint);
     // Against a store that does not answer all cases wait, and none is at work.
-    if (work.fault != nullptr && work.fault->kind == store::FaultKind::kNull) options.at_work = 0;
+    if (work.fault != nullptr && work.fault->kind == store::FaultKind::kNull) {
+      options.at_work = 0;
+      // What is undecided for want of an answer stays so.
+      options.repeat_inconclusive = false;
+    }
     if (is_benign(work.fault) && !adapt(*subject->endpoint, options, out)) return;
     const run::SuiteResult suite = run_suite(
         *subject->endpoint, cases_for(work.fault), catalogue_, options, stop_,

@@ -43,7 +43,7 @@ class DescriptorLoader {
     load_url(root_.member("url"));
     with("profile", [this](scenario::YamlNode node) { load_profile(node); });
     with("timeout", [this](scenario::YamlNode node) {
-      out_.mqtt.timeout = reader_.duration(node, "timeout").value_or(std::chrono::seconds{3});
+      if (const auto timeout = reader_.duration(node, "timeout")) out_.mqtt.timeout = *timeout;
     });
     with("tls", [this](scenario::YamlNode node) { load_tls(node); });
     with("roles", [this](scenario::YamlNode node) { load_roles(node); });
@@ -51,6 +51,12 @@ class DescriptorLoader {
     with("capabilities", [this](scenario::YamlNode node) { load_capabilities(node); });
     with("clock_tolerance", [this](scenario::YamlNode node) {
       out_.clock_tolerance = reader_.duration(node, "clock_tolerance");
+    });
+    with("expiry_tolerance", [this](scenario::YamlNode node) {
+      out_.expiry_tolerance = reader_.duration(node, "expiry_tolerance");
+    });
+    with("disconnect_settling", [this](scenario::YamlNode node) {
+      out_.disconnect_settling = reader_.duration(node, "disconnect_settling");
     });
     with("hooks", [this](scenario::YamlNode node) { load_hooks(node); });
     with("note", [this](scenario::YamlNode node) { (void)reader_.text(node, "note"); });

@@ -25,6 +25,10 @@ struct Descriptor {
   std::optional<codec::Profile> profile{};  // that it is to be judged by
   // How far the store's clock may be from this machine's; more is an error of the set-up.
   std::optional<std::chrono::milliseconds> clock_tolerance{};
+  // How long after its time a key may still be seen, and how long after the end of a connection its
+  // registrations; see run::RunSettings, which has the defaults.
+  std::optional<std::chrono::milliseconds> expiry_tolerance{};
+  std::optional<std::chrono::milliseconds> disconnect_settling{};
   std::optional<Hook> restart{};  // restarts its broker
   // The environment variables that passwords came from, by role.
   std::map<std::string, std::string> password_variables{};
