@@ -13,6 +13,7 @@
 #include "conformance/report/console.h"
 #include "conformance/run/capability.h"
 #include "conformance/scenario/library.h"
+#include "conformance/scenario/moves_clock.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 #include "reference_store/faults/fault.h"
@@ -30,7 +31,7 @@ ordered_json to_json(const scenario::Case& test_case, const scenario::Catalogue&
           {"level", name(catalogue.level_of(test_case))},
           {"requirements", test_case.requirements},
           {"requires", test_case.requires_},
-          {"tags", test_case.tags},
+          {"tags", scenario::tags_of(test_case)},
           {"file", test_case.position.file},
           {"line", test_case.position.line}};
 }

@@ -10,6 +10,7 @@
 #include "conformance/run/path_times.h"
 #include "conformance/run/suite.h"
 #include "conformance/run/time_limits.h"
+#include "conformance/scenario/moves_clock.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::run {
@@ -271,7 +272,7 @@ bool is_tagged(const std::string& options, const std::string& expect) {
   const scenario::Case test_case =
       case_of({.steps = "- set: {key: k, value: \"v\", " + options + "}\n  expect: " + expect +
                         "\n- {get: k, expect: missing}\n"});
-  return test_case.tags == std::vector<std::string>{"moves-clock"};
+  return scenario::tags_of(test_case) == std::vector<std::string>{"moves-clock"};
 }
 
 TEST(MovesClock, IsTheTagOfCasesWhoseTimestampsAreAheadAndMayBeTaken) {

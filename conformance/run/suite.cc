@@ -88,9 +88,8 @@ class SuiteRun {
     // Req: VER-SET-2. After these the versions of a store with one clock are ahead of the time;
     // only a store that others use, or that stays, has to care.
     const auto leaves_traces = [this](const CaseResult& entry) {
-      const std::vector<std::string>& tags = entry.test_case->tags;
       return !endpoint_.capabilities().thrown_away && !entry.test_case->exclusive &&
-             std::find(tags.begin(), tags.end(), scenario::kMovesClockTag) != tags.end();
+             scenario::moves_clock(*entry.test_case);
     };
     // All queues are made before any case runs: a running case changes its entry.
     const Queue own_quota = queue_of(apart);
@@ -392,8 +391,9 @@ void count(SuiteResult& result, const scenario::Catalogue& catalogue, bool stric
 bool selects(const Selection& selection, const scenario::Case& test_case) {
   if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) return false;
   if (any_glob(selection.skip, test_case.id)) return false;
-  if (intersects(selection.skip, test_case.tags)) return false;
-  if (!selection.tags.empty() && !intersects(selection.tags, test_case.tags)) return false;
+  const std::vector<std::string> tags = scenario::tags_of(test_case);
+  if (intersects(selection.skip, tags)) return false;
+  if (!selection.tags.empty() && !intersects(selection.tags, tags)) return false;
   if (!selection.requirements.empty() &&
       !intersects(selection.requirements, test_case.requirements)) {
     return false;

@@ -45,4 +45,11 @@ bool moves_clock(const Case& test_case) {
   });
 }
 
+std::vector<std::string> tags_of(const Case& test_case) {
+  std::vector<std::string> out = test_case.tags;
+  const bool named = std::find(out.begin(), out.end(), kMovesClockTag) != out.end();
+  if (!named && moves_clock(test_case)) out.emplace_back(kMovesClockTag);
+  return out;
+}
+
 }  // namespace fencepost::scenario
