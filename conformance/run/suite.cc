@@ -18,7 +18,7 @@ namespace {
 
 using endpoint::Duration;
 
-constexpr Duration kReachTimeout = std::chrono::milliseconds{1'000};
+constexpr Duration kStillThereTimeout = std::chrono::milliseconds{1'000};
 // How long inconclusive cases are repeated: so long, or half of what the run took.
 constexpr std::chrono::steady_clock::duration kLeastRepeating = std::chrono::seconds{30};
 constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
@@ -238,7 +238,7 @@ class SuiteRun {
   // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
   // that was just killed may still accept.
   Result<void, endpoint::Error> check_alive(Doubt doubt) {
-    auto reachable = endpoint_.check_reachable(kReachTimeout);
+    auto reachable = endpoint_.check_reachable(kStillThereTimeout);
     if (!reachable) return reachable;
     auto session = endpoint_.open_session();
     if (!session) return fail(session.error());
