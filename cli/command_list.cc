@@ -15,6 +15,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/text/text_wrap.h"
 #include "reference_store/faults/fault.h"
+#include "reference_store/variants/axes.h"
 
 namespace fencepost::cli {
 namespace {
@@ -118,6 +119,28 @@ run::ExitCode list_faults(bool json) {
   return run::ExitCode::kConformant;
 }
 
+// Where right stores differ, and the sentence that leaves it open.
+run::ExitCode list_axes(const scenario::Catalogue& catalogue, bool json) {
+  ordered_json out = ordered_json::array();
+  for (const store::Axis& axis : store::kAxes) {
+    const scenario::Requirement* requirement = catalogue.find(axis.requirement);
+    const std::string why = requirement == nullptr ? "" : requirement->text;
+    std::vector<std::string> decisions;
+    for (std::size_t i = 0; i < axis.size(); ++i) decisions.emplace_back(axis.decisions[i]);
+    if (json) {
+      out.push_back({{"axis", axis.name},
+                     {"decisions", decisions},
+                     {"requirement", axis.requirement},
+                     {"open", why}});
+    } else {
+      fmt::print("{:<26} {}\n{:<26} {}: {}\n", axis.name, fmt::join(decisions, ", "), "",
+                 axis.requirement, why);
+    }
+  }
+  if (json) fmt::print("{}\n", out.dump(1));
+  return run::ExitCode::kConformant;
+}
+
 void explain_fault(const store::Fault& fault) {
   fmt::print("{}  {}  ({})\n\n  does      {}\n", fault.id, fault.name, name(fault.kind),
              fault.text);
@@ -135,6 +158,7 @@ run::ExitCode list(const ListOptions& options) {
   if (options.what == "faults") return list_faults(options.json);
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
+  if (options.what == "axes") return list_axes(library->catalogue, options.json);
   ordered_json out = ordered_json::array();
   if (options.what == "requirements") {
     for (const scenario::Requirement& requirement : library->catalogue.all()) {

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "conformance/report/report.h"
 #include "conformance/scenario/library.h"
+#include "conformance/selftest/right_stores.h"
 #include "conformance/selftest/selftest.h"
 #include "conformance/selftest/selftest_html.h"
 #include "conformance/selftest/selftest_text.h"
@@ -44,11 +45,46 @@ bool matches_one(const std::string& glob) {
                      [&](const store::Fault& fault) { return selftest::matches(glob, fault); });
 }
 
+selftest::OpenRight right_opener() {
+  return [](const store::Decisions& decisions,
+            codec::DialectId dialect) -> Result<std::unique_ptr<endpoint::Endpoint>, std::string> {
+    target::Descriptor descriptor;
+    descriptor.url = fmt::format("inproc:?dialect={}&right={}", codec::dialect(dialect).name,
+                                 store::to_text(decisions));
+    auto opened = target::open_target(descriptor, dialect);
+    if (!opened) return fail(opened.error().text);
+    return std::move(opened->endpoint);
+  };
+}
+
+run::ExitCode selftest_right(const SelftestCommand& command, const scenario::Library& library) {
+  selftest::RightStoresOptions options{.stores = command.right, .seed = command.seed};
+  if (!command.profiles.empty()) options.profiles.clear();
+  for (const std::string& word : command.profiles) {
+    options.profiles.push_back(*codec::profile_named(word));
+  }
+  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  stop_on_signals();
+  const bool live = isatty(STDOUT_FILENO) == 1;
+  const selftest::RightStoresResult result =
+      selftest::run_right_stores(library.cases, library.catalogue, right_opener(), options,
+                                 stop_flag(), [&](std::size_t done, std::size_t total) {
+                                   if (live)
+                                     fmt::print("\r\033[K  {}/{} right stores", done, total);
+                                   if (live) std::fflush(stdout);
+                                 });
+  if (live) fmt::print("\r\033[K");
+  fmt::print("{}", selftest::right_stores_text(result));
+  if (result.interrupted) return run::ExitCode::kInterrupted;
+  return result.proved() ? run::ExitCode::kConformant : run::ExitCode::kFailed;
+}
+
 }  // namespace
 
 run::ExitCode selftest(const SelftestCommand& command) {
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
+  if (command.right > 0) return selftest_right(command, *library);
   if (command.endpoint != "inproc:" && command.endpoint != "embedded") {
     complain("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
     return run::ExitCode::kUsage;

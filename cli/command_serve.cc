@@ -185,6 +185,17 @@ run::ExitCode serve(const ServeOptions& options) {
     broker_options.fault = (*fault)->id;
     broker_options.seed = options.seed;
   }
+  if (!options.right.empty()) {
+    if (*fault != nullptr) {
+      complain("--fault and --right: a broker serves one store");
+      return ExitCode::kUsage;
+    }
+    if (const auto right = store::parse_decisions(options.right); !right) {
+      complain("--right " + options.right + ": " + right.error());
+      return ExitCode::kUsage;
+    }
+    broker_options.right = options.right;
+  }
   std::optional<Recording> recording;
   if (!options.record.empty()) {
     if (const auto writable = report::check_writable(options.record); !writable) {
@@ -215,6 +226,10 @@ run::ExitCode serve(const ServeOptions& options) {
     fmt::print("fencepost: it is {} on purpose ({} {}): {}\n",
                (*fault)->kind == store::FaultKind::kBenign ? "unusual" : "wrong", (*fault)->id,
                (*fault)->name, (*fault)->text);
+  }
+  if (!options.right.empty()) {
+    fmt::print("fencepost: it is another right store: {}\n",
+               store::to_text(*store::parse_decisions(options.right)));
   }
   std::fflush(stdout);
   return watch(**broker, signals, recording ? &*recording : nullptr);

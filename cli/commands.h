@@ -146,6 +146,7 @@ struct ServeOptions {
   std::string response_delay = "0s";
   std::string response_jitter = "0s";
   std::string fault{};     // id or name of a wrong store
+  std::string right{};     // decisions of another right store
   std::string null{};      // the same of a store that does nothing
   std::uint64_t seed = 1;  // of whatever is random in it
   std::string record{};    // a scenario file: what clients ask and are told
@@ -196,6 +197,8 @@ struct SelftestCommand {
   std::string html{};                // a file
   std::string endpoint = "inproc:";  // or "embedded"
   std::uint64_t seed = 1;
+  std::size_t right = 0;                // random right stores to certify instead, in each profile
+  std::vector<std::string> profiles{};  // that they are judged by; empty: all
 };
 // Are the cases able to fail? See selftest.h.
 [[nodiscard]] run::ExitCode selftest(const SelftestCommand& command);

@@ -180,6 +180,9 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
                       "Up to so much later, at random; what goes to one client stays in order");
   command->add_option("--fault", options.fault,
                       "Serve a store that is wrong on purpose: an id or name of `list faults`");
+  command->add_option("--right", options.right,
+                      "Serve another right store: a seed, or decisions of `list axes`, e.g. "
+                      "px-zero:refused,line-end:lf");
   command->add_option("--null", options.null,
                       "Serve one that does nothing right: silent, echo, always-ok, always-error, "
                       "drops-connection, wrong-topic or closes-at-random");
@@ -341,12 +344,13 @@ void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
 void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
                  std::vector<std::string>& paths, Action& action) {
   CLI::App* list_command =
-      app.add_subcommand("list", "List cases, requirements, capabilities or faults");
+      app.add_subcommand("list", "List cases, requirements, capabilities, faults or axes");
   list_command
       ->add_option(
           "what", list_options.what,
-          "cases (default), requirements, capabilities, or the wrong stores of selftest: faults")
-      ->check(CLI::IsMember({"cases", "requirements", "capabilities", "faults"}));
+          "cases (default), requirements, capabilities, the wrong stores of selftest: faults, or "
+          "what right stores decide: axes")
+      ->check(CLI::IsMember({"cases", "requirements", "capabilities", "faults", "axes"}));
   list_command->add_flag("--json", list_options.json, "As JSON");
   list_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
   list_command->callback([&] { action = [&] { return list(list_options); }; });
@@ -374,6 +378,12 @@ void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
       "--endpoint", options.endpoint,
       "Where the stores run: inproc: (default) or embedded, which sees faults of the "
       "transport, and runs of the cases only those that cite what a fault breaks");
+  command->add_option("--right", options.right,
+                      "Certify so many random right stores in each profile instead: none may fail");
+  command
+      ->add_option("--profile", options.profiles,
+                   "Of --right: auto, deployed or documented (repeatable; default: all)")
+      ->check(CLI::IsMember({"auto", "deployed", "documented"}));
   command->add_option("--seed", options.seed, "Of everything random (default 1)");
   command->callback([&] { action = [&] { return selftest(options); }; });
 }

@@ -108,6 +108,7 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
     text += "plugin_opt_fault " + options.fault + "\n";
     text += "plugin_opt_seed " + std::to_string(options.seed) + "\n";
   }
+  if (!options.right.empty()) text += "plugin_opt_right " + options.right + "\n";
   if (!options.record.empty()) text += "plugin_opt_record " + options.record + "\n";
   if (options.open_routing) text += "plugin_opt_routing open\n";
   if (!options.authorization_json.empty()) {

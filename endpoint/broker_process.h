@@ -47,7 +47,8 @@ struct BrokerOptions {
   Conditions conditions{};             // of the store
   std::string fault{};                 // id of a wrong store; empty: the right one
   std::uint64_t seed = 1;              // of whatever is random in the wrong one
-  std::string record{};                // the plugin appends all traffic to this file
+  std::string right{};   // decisions of another right store; empty: the reference store
+  std::string record{};  // the plugin appends all traffic to this file
   // Whoever subscribes sees requests and notifications, and observers have to.
   bool open_routing = false;
   std::optional<PasswordFile> passwords{};  // without: anybody may connect

@@ -15,6 +15,7 @@
 #include "codec/topics.h"
 #include "conformance/judge/judge.h"
 #include "conformance/judge/oracle_key.h"
+#include "conformance/judge/oracle_payload.h"
 
 namespace fencepost::judge {
 namespace {
@@ -27,6 +28,7 @@ using std::chrono::microseconds;
 // More states of one key than this are not told apart any longer.
 constexpr std::size_t kMostWorlds = 24;
 constexpr std::uint64_t kMinuteMs = 60'000;
+constexpr std::uint64_t kSecondMs = 1'000;  // perhaps the resolution of a limit (HLC-SKEW-OPEN-1)
 
 Judgement rejected(std::string_view requirement, std::string because) {
   return {.answer = Answer::kRejected,
@@ -233,7 +235,7 @@ struct Oracle::State {
   // ---- What is open
 
   [[nodiscard]] bool contradicts(const OpenPointChoice& choice) const {
-    if (choice.requirement.empty()) return false;
+    if (choice.requirement.empty() || choice.several) return false;
     const auto seen = observed.find(point_of(choice));
     return seen != observed.end() && seen->second != choice.outcome;
   }
@@ -297,73 +299,6 @@ bool fits(const Branch& branch, const Answered& answered) {
     default:
       return true;
   }
-}
-
-// What is open about the spelling of a SET.
-OpenPointChoice open_form_of(const codec::Command& command, std::string_view payload) {
-  if (command.verb != Verb::kSet || !command.expires_after) return {};
-  if (!codec::parse_command(payload, codec::dialect(codec::DialectId::kDocumented))) {
-    return {"SET-PX-OPEN-4", {}, {}};
-  }
-  if (command.condition == codec::Condition::kAlways) return {};
-  const auto frame = codec::decode_command(payload);
-  const bool px_first = frame && frame->count > 3 && frame->arguments[3] == "PX";
-  return px_first ? OpenPointChoice{"SET-OPTION-OPEN-3", {}, {}} : OpenPointChoice{};
-}
-
-// The one error that such a payload deserves; nothing where it may be another one.
-bool is_definite(std::string_view payload, ErrorCode error) {
-  const auto frame = codec::decode_command(payload);
-  if (!frame) {
-    return frame.error().code != codec::DecodeErrorCode::kTrailingBytes &&
-           frame.error().code != codec::DecodeErrorCode::kEmptyInput &&
-           frame.error().code != codec::DecodeErrorCode::kNoElements;
-  }
-  const std::string_view verb = frame->arguments[0];
-  switch (error) {
-    case ErrorCode::kUnknownCommand: {
-      // Verbs that a newer store may know are words of capitals. (Req: ERR-COMMAND-OPEN-2)
-      constexpr std::array kNewer = {"SCAN", "KEYS", "MGET", "MSET", "EXISTS", "EXPIRE", "TTL"};
-      return !verb.empty() &&
-             std::all_of(verb.begin(), verb.end(), [](char c) { return c >= 'A' && c <= 'Z'; }) &&
-             std::find(kNewer.begin(), kNewer.end(), verb) == kNewer.end();
-    }
-    case ErrorCode::kWrongArgumentCount:
-      return frame->count == 1;
-    case ErrorCode::kEmptyKey:
-      return verb != "SET" && verb != "KEYNOTIFY";
-    default:
-      return false;
-  }
-}
-
-// May a store take these options, which we refuse, all the same? Whatever they mean, they are
-// options, and what follows PX is somebody's number. (Req: SET-OPTION-OPEN-*, SET-PX-OPEN-*,
-// SET-NEX-OPEN-1)
-bool may_be_options(const codec::CommandFrame& frame) {
-  const std::size_t count = std::min(frame.count, codec::CommandFrame::kStored);
-  for (std::size_t i = 3; i < count; ++i) {
-    const std::string_view word = frame.arguments[i];
-    if (word == "NX") continue;
-    const std::string_view next = i + 1 < count ? frame.arguments[i + 1] : std::string_view();
-    const bool option_next = next == "NX" || next == "NEX" || next == "PX";
-    if (word == "NEX") {
-      if (!option_next) ++i;
-      continue;
-    }
-    if (word != "PX") return false;
-    if (next.find_first_of("0123456789") == std::string_view::npos && !option_next) return false;
-    if (!option_next) ++i;
-  }
-  return true;
-}
-
-// Payloads that are no command to us, and may be one to another store.
-bool is_lenient(std::string_view payload, ErrorCode error) {
-  const auto frame = codec::decode_command(payload);
-  if (!frame) return frame.error().code == codec::DecodeErrorCode::kTrailingBytes;
-  if (error == ErrorCode::kSyntax && frame->arguments[0] == "SET") return may_be_options(*frame);
-  return error == ErrorCode::kSyntax || !is_definite(payload, error);
 }
 
 }  // namespace
@@ -480,7 +415,7 @@ std::optional<Judgement> Oracle::State::check_version(const Branch& branch, cons
                     fmt::format("the version is not greater than the one before: {} after {}",
                                 shown(), hlc::format(*before.version, hlc::Padding::kNone)));
   }
-  if (version.wall_ms > asked.wall_high + kMinuteMs) {
+  if (version.wall_ms > asked.wall_high + kMinuteMs + kSecondMs) {
     return rejected("VER-DRIFT-1", "the version is more than a minute ahead: " + shown());
   }
   return std::nullopt;
@@ -509,6 +444,7 @@ Asked Oracle::State::asked_of(const Interaction& exchanged, const codec::Command
   const std::int64_t low = static_cast<std::int64_t>(exchanged.sent.wall_ms) + options.clock.low_ms;
   const std::int64_t high =
       static_cast<std::int64_t>(exchanged.received.wall_ms) + options.clock.high_ms;
+  out.store_nodes = &nodes;
   out.wall_low = static_cast<std::uint64_t>(std::max<std::int64_t>(low, 0));
   out.wall_high = static_cast<std::uint64_t>(std::max<std::int64_t>(high, 0));
   return out;
@@ -550,7 +486,7 @@ void Oracle::State::look(const KeyWorld& world, bool expires_now, const Asked& a
         after.value = std::string(answered.reply.value);
       }
     }
-    if (open) after.assumed.push_back(branch.choice);
+    if (open && !branch.choice.several) after.assumed.push_back(branch.choice);
     if (std::find(next.begin(), next.end(), after) == next.end()) next.push_back(std::move(after));
   }
 }
@@ -743,6 +679,13 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
     if (options.limited && answered.error == ErrorCode::kNotAuthorized) {
       return undecidable("AUTH-DENIED-1", "whether this client may read the key is not known");
     }
+    const bool pattern = command.key.find_first_of("*#?+") != std::string_view::npos;
+    if (pattern && !command.stop) {
+      return undecidable("NTF-WILDCARD-OPEN-1", "the key looks like a pattern");
+    }
+    if (may_be_refused_for_properties(exchanged.request)) {
+      return undecidable("HLC-REQUIRED-OPEN-1", "a property that is not needed may be an error");
+    }
     if (command.stop || before == Registered::kNo) {
       registered = Registered::kPerhaps;
       return rejected(command.stop ? "NTF-STOP-1" : "NTF-RESPONSE-2",
@@ -775,9 +718,8 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
 
 Judgement Oracle::State::judge_malformed(const Interaction& exchanged, ErrorCode error,
                                          const Answered& answered) {
-  const std::string_view payload = exchanged.request.payload;
   if (answered.reply.kind != ReplyKind::kError) {
-    if (is_lenient(payload, error)) {
+    if (is_lenient(exchanged.request, error)) {
       // It did what it took it for.
       for (auto& [key_name, keyed] : keys) forget(keyed);
       return undecidable("ERR-ARITY-OPEN-1", "perhaps it is a request to this store");
@@ -786,7 +728,7 @@ Judgement Oracle::State::judge_malformed(const Interaction& exchanged, ErrorCode
                     describe_reply(exchanged.reply->payload) + "; the request is none");
   }
   if (answered.error == error) return {};
-  if (is_definite(payload, error)) {
+  if (is_definite(exchanged.request, error)) {
     return rejected(rule_of_error(error),
                     fmt::format("{}; a right store answers with the error {}",
                                 describe_reply(exchanged.reply->payload), name(error)));
@@ -810,6 +752,12 @@ Judgement Oracle::State::judge(const Interaction& exchanged) {
     return rejected("ENV-RESPONSE-1", "no response came");
   }
   Answered answered;
+  // A store that knows newer verbs may answer with a list. (Req: ERR-COMMAND-OPEN-2)
+  const bool is_list = exchanged.reply->payload.starts_with('*');
+  if (is_list && !command && command.error() == ErrorCode::kUnknownCommand &&
+      !is_definite(request, ErrorCode::kUnknownCommand)) {
+    return undecidable("ERR-COMMAND-OPEN-2", "perhaps the store knows this verb");
+  }
   if (auto wrong = check_envelope(exchanged, answered)) {
     if (command && command->verb != Verb::kGet) forget(key(command->key));
     return *wrong;

@@ -24,6 +24,9 @@ using Expiry = KeyWorld::Expiry;
 constexpr std::uint64_t kCommonCounter = 2'147'483'647ULL;
 // Expiries up to here as well. (Req: SET-PX-OPEN-5)
 constexpr milliseconds kCommonExpiry{std::chrono::hours{24} * 10};
+// Between these it is open whether a timestamp is too far ahead. (Req: HLC-SKEW-OPEN-1)
+constexpr std::uint64_t kMostSurelyTakenMs = 59'999;
+constexpr std::uint64_t kMostPerhapsTakenMs = 60'999;
 constexpr std::size_t kLongNode = 64;
 constexpr std::string_view kStoreNode = "StateStore";
 
@@ -42,38 +45,30 @@ bool is_perhaps_number(std::string_view text) {
          });
 }
 
-std::optional<OpenPointChoice> doubt_of_node(std::string_view node, bool is_token) {
+void add_doubts_of_node(std::string_view node, bool is_token, std::vector<OpenPointChoice>& out) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-1";
-  if (node.empty()) return OpenPointChoice{kRule, "an empty node id", {}};
+  if (node.empty()) out.push_back({kRule, "an empty node id", {}});
   if (node.find(':') != std::string_view::npos)
-    return OpenPointChoice{kRule, "a node id with a colon", {}};
+    out.push_back({kRule, "a node id with a colon", {}});
   // Versions are tokens, so there it is settled. (Req: LOCK-TOKEN-2)
-  if (node == kStoreNode && !is_token)
-    return OpenPointChoice{kRule, "the node id of the store", {}};
-  if (node.size() > kLongNode) return OpenPointChoice{kRule, "a long node id", {}};
+  if (node == kStoreNode && !is_token) out.push_back({kRule, "the node id of the store", {}});
+  if (node.size() > kLongNode) out.push_back({kRule, "a long node id", {}});
   const bool plain =
       std::all_of(node.begin(), node.end(), [](char c) { return c > ' ' && c <= '~'; });
-  if (!plain) return OpenPointChoice{kRule, "an unusual node id", {}};
-  return std::nullopt;
+  if (!plain) out.push_back({kRule, "an unusual node id", {}});
 }
 
-// Numbers that may be too great, and besides them perhaps a node id that is open, too: two doubts
-// are a third.
-std::optional<OpenPointChoice> doubt_of_counter(std::string_view digits, bool is_token,
-                                                bool odd_node) {
+std::optional<OpenPointChoice> doubt_of_counter(std::string_view digits, bool is_token) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-2";
-  constexpr std::array<std::string_view, 4> kBeyond31 = {
-      "__ts beyond 31 bits", "__ts beyond 31 bits, unusual node id", "__ft beyond 31 bits",
-      "__ft beyond 31 bits, unusual node id"};
-  constexpr std::array<std::string_view, 4> kBeyond63 = {
-      "__ts beyond 63 bits", "__ts beyond 63 bits, unusual node id", "__ft beyond 63 bits",
-      "__ft beyond 63 bits, unusual node id"};
-  const std::size_t which = (is_token ? 2U : 0U) + (odd_node ? 1U : 0U);
   std::uint64_t counter = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), counter);
   if (read.ec != std::errc()) return OpenPointChoice{kRule, "beyond 64 bits", {}};
-  if (counter > store::kMaxRequestCounter) return OpenPointChoice{kRule, kBeyond63.at(which), {}};
-  if (counter > kCommonCounter) return OpenPointChoice{kRule, kBeyond31.at(which), {}};
+  if (counter > store::kMaxRequestCounter) {
+    return OpenPointChoice{kRule, is_token ? "__ft beyond 63 bits" : "__ts beyond 63 bits", {}};
+  }
+  if (counter > kCommonCounter) {
+    return OpenPointChoice{kRule, is_token ? "__ft beyond 31 bits" : "__ts beyond 31 bits", {}};
+  }
   return std::nullopt;
 }
 
@@ -87,50 +82,43 @@ struct Stamp {
   std::string_view rule = "HLC-PARSE-1";
   std::optional<ErrorCode> far{};  // or refused as this, whatever is open
   OpenPointChoice choice{};        // why it is not sure; its outcome is left empty
+  bool may_be_missing = false;     // an empty `__ts` may count as absent
 };
 
-// `check`: the rule of the store, which says how it would be refused at a reading of its clock.
-template <typename Check>
-Stamp read(const std::string* text, bool is_token, const Asked& asked, const Check& check) {
-  Stamp out;
+Stamp read(const std::string* text, bool is_token, const Asked& asked) {
+  Stamp out{.rule = is_token ? "FT-MALFORMED-1" : "HLC-PARSE-1"};
   if (text == nullptr) return out;
   out.present = true;
   if (const auto parsed = hlc::parse(*text)) out.value = *parsed;
-  const auto early = check(text, asked.wall_low);
-  const auto late = check(text, asked.wall_high);
-  if (const auto doubt = doubt_of_timestamp(*text, is_token)) {
-    out.choice = *doubt;
+  auto doubt = doubt_of_timestamp(*text, is_token);
+  // Whether a client may use the node id of the store. (Req: HLC-PARSE-OPEN-1)
+  if (!doubt && out.value && !is_token && asked.store_nodes != nullptr &&
+      asked.store_nodes->contains(out.value->node)) {
+    doubt = OpenPointChoice{"HLC-PARSE-OPEN-1", "the node id of the store", {}};
+  }
+  if (!out.value && !doubt) {
     out.may_be_refused = true;
-    // Beside the doubt it may be far ahead.
-    if (!early && early.error() != ErrorCode::kMalformedTimestamp) out.far = early.error();
-    if (!late && late.error() != ErrorCode::kMalformedTimestamp) out.may_be_taken = false;
-    if (!early && early.error() == ErrorCode::kMalformedTimestamp) out.value.reset();
+    out.may_be_taken = false;
     return out;
   }
-  if (early && late) return out;
-  out.may_be_refused = true;
-  out.may_be_taken = late.has_value();
-  out.error = early ? late.error() : early.error();
-  if (out.error == ErrorCode::kMalformedTimestamp) {
-    out.rule = is_token ? "FT-MALFORMED-1" : "HLC-PARSE-1";
-  } else {
+  const ErrorCode too_far =
+      is_token ? ErrorCode::kTokenTooFarAhead : ErrorCode::kTimestampTooFarAhead;
+  const bool may_be_far =
+      !out.value || hlc::too_far_ahead(*out.value, asked.wall_low, kMostSurelyTakenMs);
+  const bool is_far =
+      out.value && hlc::too_far_ahead(*out.value, asked.wall_high, kMostPerhapsTakenMs);
+  out.may_be_taken = !is_far;
+  out.may_be_refused = doubt || may_be_far;
+  if (doubt) {
+    out.choice = *doubt;
+    out.may_be_missing = text->empty() && !is_token;
+    // Beside the doubt it may be far ahead.
+    if (may_be_far) out.far = too_far;
+  } else if (may_be_far) {
+    out.error = too_far;
     out.rule = is_token ? "HLC-SKEW-2" : "HLC-SKEW-1";
-    // To be refused at exactly a minute is a matter of the clock's resolution.
-    out.choice = {};
   }
   return out;
-}
-
-Stamp read_timestamp(const Asked& asked) {
-  return read(asked.timestamp, false, asked, [](const std::string* text, std::uint64_t wall_ms) {
-    return store::check_timestamp(text, wall_ms);
-  });
-}
-
-Stamp read_token(const Asked& asked) {
-  return read(asked.token, true, asked, [](const std::string* text, std::uint64_t wall_ms) {
-    return store::check_token(text, wall_ms);
-  });
 }
 
 // Collects what may happen with one request in one state.
@@ -166,8 +154,31 @@ class Outcomes {
     OpenPointChoice choice = stamp.choice;
     if (!choice.requirement.empty()) choice.outcome = kRefused;
     refuse(stamp.error, stamp.rule, choice);
+    if (stamp.may_be_missing) refuse(ErrorCode::kMissingTimestamp, "HLC-REQUIRED-1", choice);
     if (stamp.far) refuse(*stamp.far, stamp.rule);
     if (!stamp.may_be_taken) doomed_ = true;
+  }
+
+  // What is wrong with a property that the request does not need may be an error all the same.
+  void deserve_where_not_needed(const std::string* text, bool is_token, std::string_view open) {
+    const Stamp stamp = read(text, is_token, asked_);
+    if (!stamp.may_be_refused) return;
+    refuse(stamp.error, stamp.rule, {open, {}, kRefused, true});
+    if (stamp.far) refuse(*stamp.far, stamp.rule, {open, {}, kRefused, true});
+  }
+
+  // Options of SET that a store may refuse.
+  void deserve_options() {
+    const auto refuse_options = [this](OpenPointChoice choice) {
+      choice.outcome = kRefused;
+      refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", choice);
+      refuse(ErrorCode::kWrongArgumentCount, "ERR-ARITY-1", choice);
+    };
+    if (!asked_.open_form.requirement.empty()) refuse_options(asked_.open_form);
+    const auto& px = asked_.command.expires_after;
+    if (!px) return;
+    if (px->count() == 0) refuse_options({"SET-PX-OPEN-1", {}, {}});
+    if (*px > kCommonExpiry) refuse_options({"SET-PX-OPEN-5", {}, {}, true});
   }
 
   void deserve_limits() {
@@ -248,6 +259,8 @@ void Outcomes::get() {
     add(ReplyKind::kMissing, world_.expired ? "SET-PX-4" : "GET-MISS-1").version =
         VersionRule::kNone;
   }
+  deserve_where_not_needed(asked_.timestamp, false, "HLC-REQUIRED-OPEN-1");
+  deserve_where_not_needed(asked_.token, true, "FT-OPEN-1");
   deserve_limits();
 }
 
@@ -268,13 +281,13 @@ void Outcomes::set() {
       out_.push_back(std::move(branch));
     }
   }
-  const Stamp timestamp = read_timestamp(asked_);
+  const Stamp timestamp = read(asked_.timestamp, false, asked_);
   if (!timestamp.present) {
     refuse(ErrorCode::kMissingTimestamp, "HLC-REQUIRED-1");
     doomed_ = true;
   }
   deserve(timestamp);
-  const Stamp token = read_token(asked_);
+  const Stamp token = read(asked_.token, true, asked_);
   deserve(token);
   if (!fence(token, "FT-REQUIRED-1", "FT-LOWER-1")) doomed_ = true;
 
@@ -295,11 +308,7 @@ void Outcomes::set() {
     also_with_newer_token(out_.size() - 1, token);
   }
   if (holds && !doomed_) apply_set(timestamp, token);
-  if (!asked_.open_form.requirement.empty()) {
-    OpenPointChoice choice = asked_.open_form;
-    choice.outcome = kRefused;
-    refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", choice);
-  }
+  deserve_options();
   deserve_limits();
   if (world_.expired && world_.token != Token::kNone) {
     for (std::size_t i = first; i < out_.size(); ++i) {
@@ -392,20 +401,17 @@ void Outcomes::add_expiries(const Branch& applied) {
     Branch never = expires(applied, Expiry::kNever, {}, {});
     choose(never, {"SET-PX-OPEN-1", {}, "it never expires"});
     out_.push_back(std::move(never));
-    refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", {"SET-PX-OPEN-1", {}, kRefused});
     return;
   }
-  if (*command.expires_after > kCommonExpiry) {
-    choose(soon, {"SET-PX-OPEN-5", {}, kTaken});
-    refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", {"SET-PX-OPEN-5", {}, kRefused});
-  }
+  if (*command.expires_after > kCommonExpiry) choose(soon, {"SET-PX-OPEN-5", {}, kTaken, true});
   out_.push_back(std::move(soon));
 }
 
 // DEL and VDEL.
 void Outcomes::remove() {
   const bool vdel = asked_.command.verb == Verb::kVdel;
-  const Stamp token = read_token(asked_);
+  const Stamp token = read(asked_.token, true, asked_);
+  deserve_where_not_needed(asked_.timestamp, false, "HLC-REQUIRED-OPEN-1");
   if (!world_.exists || world_.token == Token::kNone) {
     // What a token means here is not said. (Req: FT-OPEN-1, FT-OPEN-2)
     if (token.present) {
@@ -513,17 +519,22 @@ std::optional<OpenPointChoice> doubt_of_timestamp(std::string_view text, bool is
   if (second == std::string_view::npos) return std::nullopt;
   const std::string_view wall = text.substr(0, first);
   const std::string_view counter = text.substr(first + 1, second - first - 1);
+  std::vector<OpenPointChoice> doubts;
   if (!is_number(wall) || !is_number(counter)) {
     const bool perhaps = (is_number(wall) || is_perhaps_number(wall)) &&
                          (is_number(counter) || is_perhaps_number(counter));
-    return perhaps ? std::optional(OpenPointChoice{"HLC-PARSE-OPEN-3", {}, {}}) : std::nullopt;
+    if (!perhaps) return std::nullopt;
+    doubts.push_back({"HLC-PARSE-OPEN-3", {}, {}});
+  } else if (wall.size() > hlc::kMaxDigits || counter.size() > hlc::kMaxDigits) {
+    doubts.push_back({"HLC-PARSE-OPEN-3", "many digits", {}});
   }
-  if (wall.size() > hlc::kMaxDigits || counter.size() > hlc::kMaxDigits) {
-    return OpenPointChoice{"HLC-PARSE-OPEN-3", "many digits", {}};
+  if (is_number(counter)) {
+    if (auto doubt = doubt_of_counter(counter, is_token)) doubts.push_back(*doubt);
   }
-  const auto node = doubt_of_node(text.substr(second + 1), is_token);
-  const auto number = doubt_of_counter(counter, is_token, node.has_value());
-  return number ? number : node;
+  add_doubts_of_node(text.substr(second + 1), is_token, doubts);
+  if (doubts.empty()) return std::nullopt;
+  doubts.front().several = doubts.size() > 1;
+  return doubts.front();
 }
 
 }  // namespace fencepost::judge

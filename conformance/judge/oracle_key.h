@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,8 @@ struct OpenPointChoice {
   std::string_view requirement{};  // empty: nothing is open
   std::string_view point{};        // which, where a requirement leaves several
   std::string_view outcome{};
+  // Several points at once: what a store does there says nothing of it elsewhere.
+  bool several = false;
 
   friend bool operator==(const OpenPointChoice&, const OpenPointChoice&) = default;
 };
@@ -80,6 +83,7 @@ struct Asked {
   const std::string* token = nullptr;      // `__ft`
   OpenPointChoice
       open_form{};  // it is open whether a SET may be spelled like this; the outcome is left empty
+  const std::set<std::string, std::less<>>* store_nodes = nullptr;  // node ids of versions so far
   std::uint64_t wall_low = 0;  // the store's wall clock lies between these
   std::uint64_t wall_high = 0;
   std::chrono::microseconds sent{0};  // on our steady clock

@@ -100,7 +100,6 @@ struct Hidden {
   std::string_view why;
 };
 constexpr std::array kHidden = {
-    Hidden{"C02", "it needs options in lower case"},
     Hidden{"C03", "it is open what too many arguments are"},
     Hidden{"C06", "it needs a length beyond 32 bits"},
     Hidden{"C07", "it needs a negative length"},

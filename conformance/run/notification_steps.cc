@@ -70,12 +70,6 @@ MaybeProblem judge_flags(const scenario::NotificationStep& step, const codec::Me
                    .expected = fmt::format("QoS {}", *step.qos),
                    .actual = fmt::format("QoS {}", message.qos)};
   }
-  // A retained one would tell a later subscriber of a change that is long past. (MQTT 5, 3.3.1.3)
-  if (message.retain) {
-    return Problem{.message = "the notification is a retained message",
-                   .expected = "retain 0",
-                   .actual = "retain 1"};
-  }
   return std::nullopt;
 }
 

@@ -137,8 +137,9 @@ class Run {
     ++out_.requests;
     const std::optional<Arrived> reply = receive_reply(*connection, message);
     if (out_.lost) return;
-    // A registration changes no key: what is told before its reply is told by the rules before it.
-    if (is_registration(message)) take_all();
+    // A registration changes no key: what is told before its reply is told by the rules before it,
+    // and what comes after it is not looked at yet.
+    if (is_registration(message)) judge_queued(*connection);
     const judge::Judgement judgement = oracle_.judge({.client_id = connection->id,
                                                       .request = message,
                                                       .reply = reply ? &reply->message : nullptr,
@@ -282,12 +283,17 @@ class Run {
       if (received == nullptr) break;
       connection->notifications.push_back({std::move(received->message), now()});
     }
-    while (!connection->notifications.empty() && !has_ended()) {
-      const Arrived arrived = std::move(connection->notifications.front());
-      connection->notifications.pop_front();
+    judge_queued(*connection);
+  }
+
+  // Gives the oracle what has come for a client, as far as it has been looked at.
+  void judge_queued(Connection& connection) {
+    while (!connection.notifications.empty() && !has_ended()) {
+      const Arrived arrived = std::move(connection.notifications.front());
+      connection.notifications.pop_front();
       if (arrived.message.duplicate) continue;
-      keep(Packet::Kind::kReceived, connection->id, arrived.at, arrived.message);
-      take(oracle_.notified(connection->id, arrived.message, arrived.at), arrived.message, arrived);
+      keep(Packet::Kind::kReceived, connection.id, arrived.at, arrived.message);
+      take(oracle_.notified(connection.id, arrived.message, arrived.at), arrived.message, arrived);
     }
   }
 

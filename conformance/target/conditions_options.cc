@@ -84,6 +84,10 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
       const auto fault = fault_named(value);
       if (!fault) return fail(fault.error());
       out.fault = *fault;
+    } else if (name == "right") {
+      const auto right = store::parse_decisions(value);
+      if (!right) return fail("right=" + value + ": " + right.error());
+      out.right = *right;
     } else if (name == "seed") {
       const char* end = value.data() + value.size();
       const auto [stop, code] = std::from_chars(value.data(), end, out.seed);
@@ -92,10 +96,11 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
       if (auto wrong = set_condition(name, value, out.conditions)) return fail(std::move(*wrong));
     } else {
       return fail("the endpoint has no option \"" + name +
-                  "\"; it may have dialect, clock-offset, response-delay, response-jitter, fault "
-                  "and seed");
+                  "\"; it may have dialect, clock-offset, response-delay, response-jitter, "
+                  "fault, right and seed");
     }
   }
+  if (out.fault != nullptr && out.right) return fail("fault and right: an endpoint is one store");
   return out;
 }
 

@@ -3,6 +3,7 @@
 //
 //   embedded?dialect=documented&clock-offset=-10m&response-delay=200ms&response-jitter=50ms
 //   inproc:?fault=S01&seed=7
+//   inproc:?right=7   embedded?right=px-zero:refused,line-end:lf
 #pragma once
 
 #include <optional>
@@ -14,6 +15,7 @@
 #include "endpoint/conditions.h"
 #include "endpoint/url.h"
 #include "reference_store/faults/fault.h"
+#include "reference_store/variants/axes.h"
 
 namespace fencepost::target {
 
@@ -27,8 +29,9 @@ namespace fencepost::target {
 struct ReferenceOptions {
   codec::DialectId dialect = codec::DialectId::kDeployed;
   endpoint::Conditions conditions{};
-  const store::Fault* fault = nullptr;  // the store is this wrong or unusual one
-  std::uint64_t seed = 1;               // of whatever is random in it
+  const store::Fault* fault = nullptr;      // the store is this wrong or unusual one
+  std::uint64_t seed = 1;                   // of whatever is random in it
+  std::optional<store::Decisions> right{};  // the store is a right one that decides like this
 };
 
 // The fault of that id or name. The error says what comes near, and where the list is.

@@ -7,6 +7,7 @@
 #include "conformance/text/printable.h"
 #include "endpoint/in_process.h"
 #include "endpoint/url.h"
+#include "reference_store/variants/variant_store.h"
 
 namespace fencepost::target {
 namespace {
@@ -23,6 +24,9 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
     make_store = [fault = given.fault, seed = given.seed](const store::ServiceOptions& service) {
       return fault->make(service, seed);
     };
+  }
+  if (given.right) {
+    make_store = store::make_variant(*given.right);
   }
   return endpoint::make_in_process_endpoint(
       {.service = {.dialect = given.dialect, .store = {.authorization = std::move(*authorization)}},
@@ -90,6 +94,13 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   endpoint::Capabilities capabilities_;
 };
 
+// As the plugin reads it; the reference store's own decisions have a text, too.
+std::string right_text(const store::Decisions& decisions) {
+  const std::string text = store::to_text(decisions);
+  if (!text.empty()) return text;
+  return std::string(store::kAxes[0].name) + ":" + std::string(store::kAxes[0].decisions[0]);
+}
+
 Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const endpoint::Url& url,
                                           const std::string& key_prefix) {
   Target target;
@@ -101,7 +112,8 @@ Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const e
                                         .authorization_json = authorization_below(key_prefix),
                                         .conditions = given.conditions,
                                         .fault = std::string(given.fault ? given.fault->id : ""),
-                                        .seed = given.seed});
+                                        .seed = given.seed,
+                                        .right = given.right ? right_text(*given.right) : ""});
     if (!broker) {
       const bool missing = broker.error().kind == endpoint::StartErrorKind::kMissingProgram;
       return fail(TargetError{missing ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,

@@ -91,6 +91,10 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
   } else if (name == "fault") {
     options.fault = store::find_fault(value);
     if (options.fault == nullptr) return seen + "one of reference_store/faults, by id or name";
+  } else if (name == "right") {
+    const auto right = store::parse_decisions(value);
+    if (!right) return seen + "decisions: " + right.error();
+    options.right = *right;
   } else if (name == "seed") {
     const auto seed = parse_number<std::uint64_t>(value);
     if (!seed) return seen + "a number of 64 bits";
@@ -104,7 +108,7 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
   } else {
     return "unknown option " + name +
            "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-           "response_delay_ms, response_jitter_ms, fault, seed, record or routing";
+           "response_delay_ms, response_jitter_ms, fault, seed, right, record or routing";
   }
   return std::nullopt;
 }

@@ -13,6 +13,7 @@
 #include "reference_store/delay_queue.h"
 #include "reference_store/faults/fault.h"
 #include "reference_store/service.h"
+#include "reference_store/variants/axes.h"
 
 namespace fencepost::broker_plugin {
 
@@ -23,16 +24,17 @@ struct Options {
   std::optional<pid_t> parent{};  // stop the broker when its parent is no longer this process
   std::chrono::milliseconds clock_offset{0};  // of the store's wall clock from the machine's
   store::DelayOptions delay{};                // of all that the store sends
-  const store::Fault* fault = nullptr;  // serve this wrong or unusual store, not the right one
-  std::uint64_t seed = 1;               // of whatever is random in it
-  std::string record{};                 // append all traffic to this file; empty: do not
+  const store::Fault* fault = nullptr;      // serve this wrong or unusual store, not the right one
+  std::optional<store::Decisions> right{};  // or this right one
+  std::uint64_t seed = 1;                   // of whatever is random in it
+  std::string record{};                     // append all traffic to this file; empty: do not
   // Requests and notifications are routed like any message: whoever subscribes sees them, and
   // observers have to.
   bool open_routing = false;
 };
 
 // Reads dialect, quota, authorization (a file), node_id, parent_pid, clock_offset_ms,
-// response_delay_ms, response_jitter_ms, fault, seed, record (a file) and routing (open or
+// response_delay_ms, response_jitter_ms, right, fault, seed, record (a file) and routing (open or
 // private). The error names the option, what was seen and what was expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 

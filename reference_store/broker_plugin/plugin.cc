@@ -44,6 +44,7 @@
 #include "reference_store/broker_plugin/wake_timer.h"
 #include "reference_store/delay_queue.h"
 #include "reference_store/service.h"
+#include "reference_store/variants/variant_store.h"
 
 namespace fencepost::broker_plugin {
 namespace {
@@ -151,6 +152,7 @@ class Plugin {
  private:
   static std::unique_ptr<store::Handler> make_store(const Options& options) {
     if (options.fault != nullptr) return options.fault->make(options.service, options.seed);
+    if (options.right) return store::make_variant(*options.right)(options.service);
     return std::make_unique<store::Service>(options.service);
   }
 

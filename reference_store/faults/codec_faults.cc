@@ -333,7 +333,7 @@ std::vector<Fault> codec_faults() {
       {.id = "C02",
        .name = "options-in-any-case",
        .text = "nx, nex and px count as options",
-       .requirements = {"CASE-OPTION-2"},
+       .kind = FaultKind::kBenign,
        .make = with_request(options_in_any_case)},
       {.id = "C05",
        .name = "terminator-unchecked",

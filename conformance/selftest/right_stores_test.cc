@@ -1,0 +1,72 @@
+#include "conformance/selftest/right_stores.h"
+
+#include <atomic>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "conformance/scenario/library.h"
+#include "endpoint/in_process.h"
+#include "reference_store/variants/variant_store.h"
+
+namespace fencepost::selftest {
+namespace {
+
+const scenario::Library& library() {
+  static const scenario::Library loaded = [] {
+    std::vector<scenario::LoadError> errors;
+    return scenario::load_library(scenario::built_in_files(), errors);
+  }();
+  return loaded;
+}
+
+OpenRight opener() {
+  return [](const store::Decisions& decisions,
+            codec::DialectId dialect) -> Result<std::unique_ptr<endpoint::Endpoint>, std::string> {
+    return endpoint::make_in_process_endpoint({.service = {.dialect = dialect},
+                                               .make_store = store::make_variant(decisions),
+                                               .quota = 20});
+  };
+}
+
+TEST(RightStores, EachAxisCitesWhatLeavesItOpen) {
+  for (const store::Axis& axis : store::kAxes) {
+    const scenario::Requirement* requirement = library().catalogue.find(axis.requirement);
+    ASSERT_NE(requirement, nullptr) << axis.name << " " << axis.requirement;
+    const bool open = requirement->open || axis.requirement == "ENV-CONTENT-TYPE-1";
+    EXPECT_TRUE(open) << axis.name << " " << axis.requirement;
+  }
+}
+
+TEST(RightStores, NoCaseFailsOne) {
+  const std::atomic<bool> stop{false};
+  const RightStoresResult result = run_right_stores(library().cases, library().catalogue, opener(),
+                                                    {.stores = 4, .seed = 1000, .jobs = 2}, stop,
+                                                    [](std::size_t, std::size_t) {});
+  EXPECT_TRUE(result.proved()) << right_stores_text(result);
+}
+
+TEST(RightStores, NamesTheDecisionsThatFailACase) {
+  std::vector<scenario::Case> cases;
+  for (const scenario::Case& test_case : library().cases) {
+    if (test_case.id == "expiry.number.zero") cases.push_back(test_case);
+  }
+  ASSERT_EQ(cases.size(), 1U);
+  // A case that takes the habit of the reference store for a rule.
+  std::get<scenario::RequestStep>(cases[0].steps[1].what).expect.outcomes = {
+      {scenario::PlainReply{codec::ReplyKind::kOk}}};
+  const std::atomic<bool> stop{false};
+  const RightStoresResult result = run_right_stores(
+      cases, library().catalogue, opener(), {.stores = 30, .profiles = {codec::Profile::kDeployed}},
+      stop, [](std::size_t, std::size_t) {});
+  EXPECT_FALSE(result.proved());
+  ASSERT_EQ(result.profiles.size(), 1U);
+  ASSERT_EQ(result.profiles[0].alarms.size(), 1U);
+  EXPECT_EQ(store::to_text(result.profiles[0].alarms[0].decisions), "px-zero:refused");
+  EXPECT_NE(right_stores_text(result).find("expiry.number.zero"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fencepost::selftest

@@ -1,0 +1,119 @@
+// Another right store: it keeps every rule of the protocol and decides every open point as it is
+// told, where the reference store decides each once. Written on its own, so that a suite which
+// takes the habits of the reference store for rules is found out. On decisions: axes.h.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codec/notification.h"
+#include "reference_store/service.h"
+#include "reference_store/variants/axes.h"
+#include "reference_store/variants/variant_command.h"
+
+namespace fencepost::store {
+
+// Of `options` it heeds dialect, node id, quota and authorization. Not thread safe.
+class VariantStore final : public Handler {
+ public:
+  VariantStore(const ServiceOptions& options, const Decisions& decisions);
+
+  Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
+                  std::vector<Delivery>& out) override;
+  void expire(const Instant& now, std::vector<Delivery>& out) override;
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override;
+  void disconnect(std::string_view client_id) override;
+
+ private:
+  struct Entry {
+    std::string value;
+    hlc::Timestamp version;
+    std::optional<hlc::Timestamp> token;
+    std::optional<std::chrono::microseconds> deadline;
+  };
+  struct Observer {
+    std::string client_id;
+    std::size_t registrations = 1;
+  };
+  struct Answer {
+    codec::Reply reply{};
+    bool own_words = false;  // an error that the protocol does not list
+    bool array = false;
+    std::optional<hlc::Timestamp> version{};
+  };
+  // A property of a request: `__ts` or `__ft`.
+  struct Stamp {
+    std::optional<VariantError> error{};
+    std::optional<hlc::Timestamp> value{};  // nothing: there is none, or it is in error
+  };
+  enum class Gate { kServe, kSilence, kError, kDisconnect, kServeAndDisconnect };
+  // What one request is handled with.
+  struct Context {
+    const Caller& caller;
+    const codec::Message& request;
+    const Instant& now;
+    const VariantCommand& command;
+  };
+
+  [[nodiscard]] Gate gate(const codec::Message& request) const;
+  [[nodiscard]] Gate gate_of_topic(std::string_view topic) const;
+  [[nodiscard]] bool objects_to_properties(const codec::Message& request) const;
+  [[nodiscard]] std::string_view status_of(const codec::Message& request) const;  // `__stat`
+
+  Answer serve(const Caller& caller, const codec::Message& request, const Instant& now);
+  Answer apply(const Context& context);
+  Answer set(const Context& context, std::vector<Objection> objections);
+  Answer get(const Context& context, std::vector<Objection> objections);
+  Answer remove(const Context& context, std::vector<Objection> objections);
+  Answer keynotify(const Context& context, std::vector<Objection> objections);
+  Answer write(const Context& context, const hlc::Timestamp& timestamp,
+               const std::optional<hlc::Timestamp>& offered);
+
+  [[nodiscard]] Stamp read_property(const codec::Message& request, std::string_view name,
+                                    const Instant& now) const;
+  [[nodiscard]] std::optional<VariantError> objection_to_timestamp(const Context& context) const;
+  [[nodiscard]] std::optional<codec::ErrorCode> fencing_error(
+      const std::optional<hlc::Timestamp>& held,
+      const std::optional<hlc::Timestamp>& offered) const;
+  [[nodiscard]] Answer refuse(const std::vector<Objection>& objections, const Instant& now) const;
+  [[nodiscard]] Answer error(const VariantError& error, const Instant& now) const;
+
+  [[nodiscard]] hlc::Timestamp fresh_version(const std::string& key, const hlc::Timestamp& floor,
+                                             const Instant& now);
+  [[nodiscard]] hlc::Timestamp time_of(const Instant& now) const;
+  [[nodiscard]] std::string node_of(std::uint64_t wall_ms, std::uint64_t counter) const;
+  void move_clock(const Context& context);
+  void erase(const std::string& key);
+  void tell(const std::string& key, codec::Operation operation, std::string_view value,
+            const hlc::Timestamp& version);
+
+  [[nodiscard]] codec::Message message() const;
+  [[nodiscard]] codec::Message response(const codec::Message& request, const Answer& answer) const;
+  void finish(codec::Message& message) const;
+  [[nodiscard]] std::string version_text(const hlc::Timestamp& version) const;
+
+  const codec::Dialect& dialect_;
+  StoreOptions options_;
+  Decisions is_;
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::set<std::pair<std::chrono::microseconds, std::string>> deadlines_;
+  std::map<std::string, std::vector<Observer>, std::less<>> observers_;
+  std::map<std::string, hlc::Timestamp, std::less<>> left_tokens_;  // of keys that have expired
+  std::map<std::string, hlc::Timestamp, std::less<>> key_clocks_;   // of deleted keys, too
+  hlc::Timestamp store_clock_;
+  std::vector<Delivery> told_;  // and not yet sent
+};
+
+// Makes the store of a session, for endpoints that do so themselves.
+using MakeVariant = std::function<std::unique_ptr<Handler>(const ServiceOptions& options)>;
+[[nodiscard]] MakeVariant make_variant(const Decisions& decisions);
+
+}  // namespace fencepost::store
