@@ -189,11 +189,11 @@ run::ExitCode serve(const ServeOptions& options) {
   if (!options.right.empty()) {
     if (*fault != nullptr) {
       complain("--fault and --right: a broker serves one store");
-      return run::ExitCode::kUsage;
+      return ExitCode::kUsage;
     }
     if (const auto right = store::parse_decisions(options.right); !right) {
       complain("--right " + options.right + ": " + right.error());
-      return run::ExitCode::kUsage;
+      return ExitCode::kUsage;
     }
     broker_options.right = options.right;
   }
