@@ -189,11 +189,11 @@ run::ExitCode serve(const ServeOptions& options) {
   if (!options.right.empty()) {
     if (*fault != nullptr) {
       complain("--fault and --right: a broker serves one store");
-      return ExitCode::kUsage;
+      return run::ExitCode::kUsage;
     }
     if (const auto right = store::parse_decisions(options.right); !right) {
       complain("--right " + options.right + ": " + right.error());
-      return ExitCode::kUsage;
+      return run::ExitCode::kUsage;
     }
     broker_options.right = options.right;
   }
