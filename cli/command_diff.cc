@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/report/console.h"
 #include "conformance/report/diff.h"
@@ -27,8 +28,6 @@ struct Side {
   std::string name{};  // for people; without password
   std::optional<report::Report> report{};
 };
-
-void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
 
 // URLs and descriptors are told by how they look, so that a mistyped name is a missing file and not
 // an endpoint that cannot be reached.

@@ -41,10 +41,6 @@ std::string certify_command(const std::string& scenarios) {
   return "fencepost certify --scenarios '" + quoted + "'";
 }
 
-bool is_catalogue(const scenario::SourceFile& file) {
-  return std::filesystem::path(file.name).filename() == "requirements.yaml";
-}
-
 // A family as a whole; false when there is none of this id.
 bool explain_family(const std::string& id, const scenario::Library& library) {
   std::vector<const scenario::Case*> members;
@@ -205,7 +201,7 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   const scenario::Library library = load_library(files, errors);
   // Only a library with a catalogue of its own is a whole one, whose rules all need cases.
   std::vector<scenario::LoadError> warnings;
-  if (errors.empty() && std::any_of(files.begin(), files.end(), is_catalogue)) {
+  if (errors.empty() && std::any_of(files.begin(), files.end(), scenario::is_catalogue)) {
     matrix::CoverageProblems problems = check_coverage(matrix::make_matrix(library));
     errors = std::move(problems.errors);
     warnings = std::move(problems.warnings);

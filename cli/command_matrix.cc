@@ -13,7 +13,7 @@
 namespace fencepost::cli {
 namespace {
 
-bool complain(const std::string& text) {
+bool refuse(const std::string& text) {
   fmt::print(stderr, "fencepost: {}\n", text);
   return false;
 }
@@ -22,13 +22,12 @@ bool complain(const std::string& text) {
 bool read_report(const std::string& path, matrix::Matrix& matrix) {
   if (path.empty()) return true;
   const auto file = scenario::read_file(path);
-  if (!file) return complain(file.error());
+  if (!file) return refuse(file.error());
   auto findings = matrix::read_findings(file->content);
-  if (!findings)
-    return complain(fmt::format("cannot use the report {}: {}", path, findings.error()));
+  if (!findings) return refuse(fmt::format("cannot use the report {}: {}", path, findings.error()));
   add_findings(matrix, std::move(*findings));
   if (matrix.absent_cases == matrix.library->cases.size()) {
-    return complain("the report " + path + " has none of the cases here");
+    return refuse("the report " + path + " has none of the cases here");
   }
   return true;
 }
@@ -40,7 +39,7 @@ bool write(const std::string& path, const std::string& content) {
     return true;
   }
   const auto written = report::write_file(path, content);
-  return written || complain(written.error());
+  return written || refuse(written.error());
 }
 
 }  // namespace

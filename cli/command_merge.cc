@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/report/console.h"
 #include "conformance/report/merge.h"
@@ -10,8 +11,6 @@
 
 namespace fencepost::cli {
 namespace {
-
-void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
 
 void print_parts(const report::Report& merged) {
   const report::ReportContext& context = merged.context;

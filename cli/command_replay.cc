@@ -83,14 +83,10 @@ struct Saved {
   std::vector<scenario::Case> cases;
 };
 
-bool is_catalogue(const scenario::SourceFile& file) {
-  return std::filesystem::path(file.name).filename() == "requirements.yaml";
-}
-
 // Ids are unique within a file alone: the same case may have been saved in two folders.
 Saved load_all(std::vector<scenario::SourceFile> files, std::vector<std::string>& complaints) {
   std::vector<scenario::LoadError> errors;
-  const auto first_case = std::stable_partition(files.begin(), files.end(), is_catalogue);
+  const auto first_case = std::stable_partition(files.begin(), files.end(), scenario::is_catalogue);
   Saved out;
   out.catalogue = load_library({files.begin(), first_case}, errors).catalogue;
   const std::set<std::string> ids = out.catalogue.ids();

@@ -64,12 +64,18 @@ function(fencepost_precompile target kind)
   endif()
 endfunction()
 
-# fencepost_add_library(name SOURCES a.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
+# fencepost_add_library(name SOURCES a.cc ... SEPARATE b.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
+# Where FENCEPOST_UNITY_BATCH is more than 1, so many sources are compiled as one, as they all read the same headers. Their
+# unnamed namespaces are one then: a name that stands in two of them does not compile. Those in SEPARATE stay apart.
 function(fencepost_add_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
-  add_library(fencepost_${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "" "SOURCES;SEPARATE;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  add_library(fencepost_${name} STATIC ${ARG_SOURCES} ${ARG_SEPARATE})
+  set_source_files_properties(${ARG_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   fencepost_configure(fencepost_${name})
   fencepost_precompile(fencepost_${name} libraries)
+  if(FENCEPOST_UNITY_BATCH GREATER 1)
+    set_target_properties(fencepost_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${FENCEPOST_UNITY_BATCH})
+  endif()
   target_link_libraries(fencepost_${name} PUBLIC ${ARG_LIBRARIES} PRIVATE ${ARG_PRIVATE_LIBRARIES})
 endfunction()
 

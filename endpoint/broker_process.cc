@@ -25,7 +25,7 @@ namespace fencepost::endpoint {
 namespace {
 
 using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kStartTimeout{10'000};
 constexpr milliseconds kStopTimeout{2'000};
@@ -222,8 +222,8 @@ std::optional<int> exit_code(pid_t pid) {
 // Waits until the child listens. Returns its exit code when it ended instead, nothing when it is
 // ready.
 std::optional<int> wait_until_listening(pid_t pid, std::uint16_t port) {
-  const Clock::time_point deadline = Clock::now() + kStartTimeout;
-  while (Clock::now() < deadline) {
+  const SteadyClock::time_point deadline = SteadyClock::now() + kStartTimeout;
+  while (SteadyClock::now() < deadline) {
     if (const auto code = exit_code(pid)) return code;
     if (connect_tcp("127.0.0.1", port, kPollInterval * 100)) return std::nullopt;
     std::this_thread::sleep_for(kPollInterval);
@@ -357,8 +357,8 @@ bool BrokerProcess::running() {
 void BrokerProcess::stop() {
   if (!running()) return;
   kill(pid_, SIGTERM);
-  const Clock::time_point deadline = Clock::now() + kStopTimeout;
-  while (running() && Clock::now() < deadline) std::this_thread::sleep_for(kPollInterval);
+  const SteadyClock::time_point deadline = SteadyClock::now() + kStopTimeout;
+  while (running() && SteadyClock::now() < deadline) std::this_thread::sleep_for(kPollInterval);
   if (!running()) return;
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);

@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kWakeInterval{1};
-constexpr milliseconds kStartTimeout{3'000};
+constexpr milliseconds kConnectTimeout{3'000};
 // A CONNACK without session and without properties; a PUBLISH of QoS 0, topic "w", no properties,
 // no payload.
 constexpr std::array<unsigned char, 5> kConnack = {0x20, 3, 0, 0, 0};
@@ -89,7 +89,7 @@ PahoWaker::PahoWaker() : peer_(std::make_unique<Peer>()) {
     options.set_mqtt_version(MQTTVERSION_5);
     options.set_clean_start(true);
     options.set_keep_alive_interval(0);
-    peer_->client->connect(options)->wait_for(kStartTimeout);
+    peer_->client->connect(options)->wait_for(kConnectTimeout);
   } catch (const mqtt::exception&) {
     peer_->client.reset();  // wakes nobody: connecting is slower, nothing else
   }

@@ -16,7 +16,7 @@
 namespace fencepost::endpoint {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 struct AddressDeleter {
   void operator()(addrinfo* addresses) const { freeaddrinfo(addresses); }
@@ -28,10 +28,11 @@ std::string error_text(int code) {
 }  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 
 // Waits until the descriptor is ready for `events`; false at the deadline.
-bool wait_ready(int descriptor, short events, Clock::time_point deadline) {
+bool wait_ready(int descriptor, short events, SteadyClock::time_point deadline) {
   while (true) {
     const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now())
+            .count();
     if (left < 0) return false;
     pollfd entry{.fd = descriptor, .events = events, .revents = 0};
     const int ready = poll(&entry, 1, static_cast<int>(left) + 1);
@@ -40,7 +41,7 @@ bool wait_ready(int descriptor, short events, Clock::time_point deadline) {
   }
 }
 
-Result<Socket, std::string> connect_to(const addrinfo& address, Clock::time_point deadline) {
+Result<Socket, std::string> connect_to(const addrinfo& address, SteadyClock::time_point deadline) {
   Socket socket(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (socket.descriptor() < 0) return fail(error_text(errno));
   if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) == 0) return socket;
@@ -63,7 +64,7 @@ Socket::~Socket() {
 
 Result<Socket, std::string> connect_tcp(const std::string& host, std::uint16_t port,
                                         std::chrono::milliseconds timeout) {
-  const Clock::time_point deadline = Clock::now() + timeout;
+  const SteadyClock::time_point deadline = SteadyClock::now() + timeout;
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -93,7 +94,7 @@ std::uint16_t free_loopback_port() {
 
 std::optional<std::string> exchange(const Socket& socket, std::string_view bytes,
                                     std::size_t reply_bytes, std::chrono::milliseconds timeout) {
-  const Clock::time_point deadline = Clock::now() + timeout;
+  const SteadyClock::time_point deadline = SteadyClock::now() + timeout;
   while (!bytes.empty()) {
     if (!wait_ready(socket.descriptor(), POLLOUT, deadline)) return std::nullopt;
     const ssize_t sent = send(socket.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);

@@ -34,16 +34,16 @@ std::string some_value(Random& random) {
 }
 
 std::int32_t some_offset(Random& random) {
-  constexpr std::array<std::int32_t, 14> kOffsets = {0,       0,      1,       -1,        59'999,
-                                                     60'000,  60'001, -60'000, 1'000,     -1'000,
-                                                     -60'001, 30'000, 120'000, -3'600'000};
-  return random.pick(kOffsets);
+  constexpr std::array<std::int32_t, 14> kUsualOffsets = {
+      0,       0,     1,      -1,      59'999, 60'000,  60'001,
+      -60'000, 1'000, -1'000, -60'001, 30'000, 120'000, -3'600'000};
+  return random.pick(kUsualOffsets);
 }
 
 std::uint64_t some_counter(Random& random) {
-  constexpr std::array<std::uint64_t, 10> kCounters = {
+  constexpr std::array<std::uint64_t, 10> kUsualCounters = {
       0, 0, 1, 2, 10, 99'999, 1ULL << 31U, (1ULL << 63U) - 1, 1ULL << 63U, ~0ULL};
-  return random.pick(kCounters);
+  return random.pick(kUsualCounters);
 }
 
 Stamp some_stamp(Random& random) {
@@ -77,14 +77,14 @@ Stamp some_stamp(Random& random) {
 }
 
 std::optional<std::int64_t> some_px(Random& random) {
-  constexpr std::array<std::int64_t, 8> kExpiries = {0, 1, 50, 50, 50, 100, 1'000, 60'000};
-  return random.pick(kExpiries);
+  constexpr std::array<std::int64_t, 8> kUsualExpiries = {0, 1, 50, 50, 50, 100, 1'000, 60'000};
+  return random.pick(kUsualExpiries);
 }
 
 std::int32_t some_wait(Random& random) {
-  constexpr std::array<std::int32_t, 10> kWaits = {1,  49,  50,    51,     50,
-                                                   99, 100, 1'000, 60'000, 120'000};
-  return random.pick(kWaits);
+  constexpr std::array<std::int32_t, 10> kUsualWaits = {1,  49,  50,    51,     50,
+                                                        99, 100, 1'000, 60'000, 120'000};
+  return random.pick(kUsualWaits);
 }
 
 std::size_t somewhere(const Trace& trace, Random& random) { return random.below(trace.size()); }

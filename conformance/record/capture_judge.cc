@@ -13,7 +13,7 @@ namespace {
 using std::chrono::microseconds;
 using Kind = TimelineItem::Kind;
 
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownBytesOfItem = 60;
 
 store::Instant instant(microseconds time) {
   return {.wall_ms = static_cast<std::uint64_t>(
@@ -76,15 +76,15 @@ std::vector<judge::Judgement> judge(const Capture& capture, const Timeline& time
 }
 
 std::string describe(const TimelineItem& item) {
-  const std::string client = "client " + escape(item.client_id, kShownBytes);
+  const std::string client = "client " + escape(item.client_id, kShownBytesOfItem);
   if (item.kind == Kind::kDisconnection) return client + ", disconnected";
   if (item.kind == Kind::kNotification) {
-    return client + ", notification of " + escape(item.key, kShownBytes);
+    return client + ", notification of " + escape(item.key, kShownBytesOfItem);
   }
   const auto frame = codec::decode_command(item.message->payload);
-  if (!frame) return client + ", " + escape(item.message->payload, kShownBytes);
-  std::string out = client + ", " + escape(frame->arguments[0], kShownBytes);
-  if (frame->count > 1) out += " " + escape(frame->arguments[1], kShownBytes);
+  if (!frame) return client + ", " + escape(item.message->payload, kShownBytesOfItem);
+  std::string out = client + ", " + escape(frame->arguments[0], kShownBytesOfItem);
+  if (frame->count > 1) out += " " + escape(frame->arguments[1], kShownBytesOfItem);
   return out;
 }
 

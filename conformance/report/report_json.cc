@@ -12,7 +12,7 @@ double milliseconds(std::chrono::microseconds time) {
   return static_cast<double>(time.count()) / 1000.0;
 }
 
-std::string_view name(run::Direction direction) {
+std::string_view direction_name(run::Direction direction) {
   switch (direction) {
     case run::Direction::kSent:
       return "sent";
@@ -32,7 +32,7 @@ ordered_json to_json(const run::TranscriptEntry& entry) {
   ordered_json out;
   out["ms"] = milliseconds(entry.time);
   out["client"] = entry.client;
-  out["direction"] = name(entry.direction);
+  out["direction"] = direction_name(entry.direction);
   out["summary"] = entry.summary;
   if (entry.direction == run::Direction::kEvent) return out;
   const codec::Message& message = entry.message;

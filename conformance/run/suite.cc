@@ -14,7 +14,7 @@ namespace {
 
 using endpoint::Duration;
 
-constexpr Duration kReachTimeout = std::chrono::milliseconds{1'000};
+constexpr Duration kStillThereTimeout = std::chrono::milliseconds{1'000};
 constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
 
 bool any_glob(const std::vector<std::string>& globs, const std::string& id) {
@@ -175,7 +175,7 @@ class SuiteRun {
   // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
   // that was just killed may still accept.
   Result<void, endpoint::Error> check_alive() {
-    auto reachable = endpoint_.check_reachable(kReachTimeout);
+    auto reachable = endpoint_.check_reachable(kStillThereTimeout);
     if (!reachable) return reachable;
     auto session = endpoint_.open_session();
     if (!session) return fail(session.error());

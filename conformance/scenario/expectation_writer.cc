@@ -14,9 +14,9 @@
 namespace fencepost::scenario {
 namespace {
 
-using Outcomes = std::span<const Outcome>;
+using OutcomeSpan = std::span<const Outcome>;
 
-struct ToText {
+struct OutcomeToText {
   std::string operator()(const PlainReply& reply) const {
     if (reply.kind == codec::ReplyKind::kOk) return "ok";
     return reply.kind == codec::ReplyKind::kMissing ? "missing" : "not-applied";
@@ -45,21 +45,22 @@ std::string one_or_any(const std::vector<std::string>& replies) {
   return "{any_of: " + out.text() + "}";
 }
 
-std::string in_one_dialect(Outcomes outcomes) {
+std::string in_one_dialect(OutcomeSpan outcomes) {
   std::vector<std::string> replies;
-  for (const Outcome& outcome : outcomes) replies.push_back(std::visit(ToText{}, outcome.what));
+  for (const Outcome& outcome : outcomes)
+    replies.push_back(std::visit(OutcomeToText{}, outcome.what));
   return one_or_any(replies);
 }
 
 // How many of the first ones are for this dialect.
-std::size_t run_of(Outcomes outcomes, codec::DialectId dialect) {
+std::size_t run_of(OutcomeSpan outcomes, codec::DialectId dialect) {
   const auto end = std::find_if(outcomes.begin(), outcomes.end(),
                                 [&](const Outcome& outcome) { return outcome.only_in != dialect; });
   return static_cast<std::size_t>(end - outcomes.begin());
 }
 
 // Those of all dialects together, which stand one behind the other.
-std::string by_dialect(Outcomes& outcomes) {
+std::string by_dialect(OutcomeSpan& outcomes) {
   FlowMap out;
   for (const codec::DialectId dialect : codec::kDialects) {
     const std::size_t count = run_of(outcomes, dialect);
@@ -70,21 +71,21 @@ std::string by_dialect(Outcomes& outcomes) {
   return out.text();
 }
 
-std::string reply_text(Outcomes outcomes) {
+std::string reply_text(OutcomeSpan outcomes) {
   std::vector<std::string> replies;
   while (!outcomes.empty()) {
     if (outcomes.front().only_in) {
       replies.push_back(by_dialect(outcomes));
     } else {
-      replies.push_back(std::visit(ToText{}, outcomes.front().what));
+      replies.push_back(std::visit(OutcomeToText{}, outcomes.front().what));
       outcomes = outcomes.subspan(1);
     }
   }
   return one_or_any(replies);
 }
 
-// Outcomes of one name stand one behind the other.
-std::string open_text(Outcomes outcomes) {
+// OutcomeSpan of one name stand one behind the other.
+std::string open_text(OutcomeSpan outcomes) {
   FlowMap out;
   while (!outcomes.empty()) {
     const std::string& name = outcomes.front().name;

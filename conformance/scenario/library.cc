@@ -7,15 +7,9 @@
 #include <sstream>
 
 namespace fencepost::scenario {
-namespace {
-
-constexpr const char* kCatalogueName = "requirements.yaml";
-
 bool is_catalogue(const SourceFile& file) {
-  return std::filesystem::path(file.name).filename() == kCatalogueName;
+  return file.name == "requirements.yaml" || file.name.ends_with("/requirements.yaml");
 }
-
-}  // namespace
 
 Library load_library(const std::vector<SourceFile>& files, std::vector<LoadError>& errors) {
   Library library;

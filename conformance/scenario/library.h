@@ -15,6 +15,9 @@ namespace fencepost::scenario {
 // Generated from scenarios/ when the program is built; requirements.yaml is among them.
 [[nodiscard]] const std::vector<SourceFile>& built_in_files();
 
+// Is it requirements.yaml?
+[[nodiscard]] bool is_catalogue(const SourceFile& file);
+
 struct Library {
   Catalogue catalogue;
   std::vector<Case> cases;

@@ -20,14 +20,6 @@ std::chrono::microseconds since(steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - start);
 }
 
-bool cites(const scenario::Case& test_case, const store::Fault& fault) {
-  return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
-                     [&](const std::string& id) {
-                       return std::find(fault.requirements.begin(), fault.requirements.end(), id) !=
-                              fault.requirements.end();
-                     });
-}
-
 codec::Profile profile_of(codec::DialectId dialect) {
   return dialect == codec::DialectId::kDocumented ? codec::Profile::kDocumented
                                                   : codec::Profile::kDeployed;
@@ -274,6 +266,14 @@ class Selftest {
 };
 
 }  // namespace
+
+bool cites(const scenario::Case& test_case, const store::Fault& fault) {
+  return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
+                     [&](const std::string& id) {
+                       return std::find(fault.requirements.begin(), fault.requirements.end(), id) !=
+                              fault.requirements.end();
+                     });
+}
 
 bool is_excusable(const store::Fault& fault, bool over_the_wire) {
   return fault.needs == store::FaultNeeds::kConcurrency ||

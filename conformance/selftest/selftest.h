@@ -28,6 +28,9 @@ struct Subject {
 using OpenSubject = std::function<Result<Subject, std::string>(
     const store::Fault* fault, codec::DialectId dialect, std::uint64_t seed)>;
 
+// Does the case check one of the requirements that the fault breaks?
+[[nodiscard]] bool cites(const scenario::Case& test_case, const store::Fault& fault);
+
 struct SelftestOptions {
   std::vector<codec::DialectId> dialects{codec::DialectId::kDeployed,
                                          codec::DialectId::kDocumented};

@@ -26,14 +26,6 @@ std::string dialect_of(const SubjectResult& subject) {
   return std::string(codec::dialect(subject.dialect).name);
 }
 
-bool cites(const scenario::Case& test_case, const store::Fault& fault) {
-  const auto& broken = fault.requirements;
-  return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
-                     [&](const std::string& id) {
-                       return std::find(broken.begin(), broken.end(), id) != broken.end();
-                     });
-}
-
 // The letters that an id begins with name the part of the catalogue.
 std::string area_of(std::string_view fault_id) {
   return std::string(fault_id.substr(0, fault_id.find_first_of("0123456789")));

@@ -18,14 +18,16 @@ namespace {
 
 constexpr const char* kRestricted = "restricted";
 
-double milliseconds(endpoint::Duration time) { return static_cast<double>(time.count()) / 1000.0; }
+double in_milliseconds(endpoint::Duration time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
 
 // --- what was found, in words that both texts share
 
 std::string round_trip(const Findings& findings) {
   return fmt::format("{:.3f} ms (p50), {:.3f} ms (p99)",
-                     milliseconds(findings.preflight.round_trip_p50),
-                     milliseconds(findings.preflight.round_trip_p99));
+                     in_milliseconds(findings.preflight.round_trip_p50),
+                     in_milliseconds(findings.preflight.round_trip_p99));
 }
 
 std::string clock_offset(const Findings& findings) {
