@@ -1,27 +1,19 @@
 """Baselines of known failures, as their users meet them: exit codes, messages, reports, the file made anew.
 
-    baseline_test.py SOURCE_DIRECTORY FENCEPOST_PROGRAM [unittest arguments]
+    baseline_test.py BUILD_BIN_DIR [unittest arguments]
 
 The runs are in process, with the cases of this file: some fail on every store.
 """
 
-import json
 import os
-import pathlib
-import pty
 import re
-import subprocess
-import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree as ElementTree
 
-import jsonschema
+import harness
+from harness import FENCEPOST, ROOT, run
+from schema_checks import complaints
 
-ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve()
-SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
-HANG = 120  # seconds after which a run counts as hung
+SCHEMA = harness.load_schema("report")
 
 SCENARIOS = {
     "value.yaml": """
@@ -85,39 +77,32 @@ flaky:
 """ % SIGNATURE
 
 
-class BaselineTest(unittest.TestCase):
+class BaselineTest(harness.FolderTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "cases").mkdir()
+        super().setUp()
         for name, text in SCENARIOS.items():
-            (self.folder / "cases" / name).write_text(text, encoding="utf-8")
-
-    def write(self, text, name="known.yaml"):
-        (self.folder / name).write_text(text, encoding="utf-8")
+            self.write(f"cases/{name}", text)
 
     def read(self, name="known.yaml"):
-        return (self.folder / name).read_text(encoding="utf-8")
+        return super().read(name)
 
     def run_program(self, *arguments, endpoint="inproc:"):
         for name in ("report.json", "report.xml"):
             (self.folder / name).unlink(missing_ok=True)
-        command = [FENCEPOST, "certify", "--endpoint", endpoint, "--scenarios", "cases", "--json", "report.json",
-                   "--junit", "report.xml", *arguments]
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False)
+        done = run("certify", "--endpoint", endpoint, "--scenarios", "cases", "--json", "report.json", "--junit",
+                   "report.xml", *arguments, cwd=self.folder)
         self.said = done.stdout
         self.complained = done.stderr
         self.report = None
         if (self.folder / "report.json").exists():
-            self.report = json.loads(self.read("report.json"))
-            jsonschema.Draft202012Validator(SCHEMA).validate(self.report)
+            self.report = self.load("report.json")
+            self.assertEqual(complaints(SCHEMA, self.report), [])
             self.assertEqual(sum(self.report["summary"].values()), len(self.report["cases"]))
         return done.returncode
 
     def certify(self, text, *arguments, name="known.yaml"):
         """Runs with this baseline; says how it ended."""
-        self.write(text, name)
+        self.write(name, text)
         return self.run_program("--baseline", name, *arguments)
 
     def fix(self, *arguments, name="known.yaml", **more):
@@ -150,23 +135,12 @@ class BaselineTest(unittest.TestCase):
 
     def test_progress_does_not_count_what_is_known(self):
         for text, counted in ((RIGHT, False), ("version: 1\n", True)):
-            self.write(text)
-            primary, secondary = pty.openpty()
-            command = [FENCEPOST, "certify", "--endpoint", "inproc:", "--scenarios", "cases", "-j", "1", "--baseline",
-                       "known.yaml"]
-            shown = b""
-            with open(primary, "rb", buffering=0) as terminal, \
-                    subprocess.Popen(command, cwd=self.folder, stdout=secondary, stderr=secondary,
-                                     env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"}) as process:
-                os.close(secondary)
-                try:
-                    while part := terminal.read(4096):
-                        shown += part
-                except OSError:  # the end, on Linux
-                    pass
-                self.assertEqual(process.wait(HANG), 1 if counted else 0, shown)
-            self.assertIn(b" 5/5 done", shown)
-            self.assertEqual(b"done, 1 failed" in shown, counted, shown)
+            self.write("known.yaml", text)
+            terminal = harness.Terminal(self, FENCEPOST, "certify", "--endpoint", "inproc:", "--scenarios", "cases", "-j",
+                                        "1", "--baseline", "known.yaml", cwd=self.folder)
+            self.assertEqual(terminal.end(), 1 if counted else 0, terminal.shown)
+            self.assertIn(" 5/5 done", terminal.shown)
+            self.assertEqual("done, 1 failed" in terminal.shown, counted, terminal.shown)
 
     def test_the_signature_is_printed_ready_to_be_copied(self):
         self.run_program()
@@ -309,12 +283,11 @@ class BaselineTest(unittest.TestCase):
         page = (ROOT / "docs" / "BASELINES.md").read_text(encoding="utf-8")
         yaml, = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
         text, = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
-        self.write(re.sub("expires: .*", "expires: 2999-12-31", yaml), "known.yaml")
-        self.write(text, "known.txt")
+        self.write("known.yaml", re.sub("expires: .*", "expires: 2999-12-31", yaml))
+        self.write("known.txt", text)
         for name, cases in (("known.yaml", 10), ("known.txt", 10)):
             # The reference store fails none of them, so all that is wrong is that they pass.
-            done = subprocess.run([FENCEPOST, "certify", "--endpoint", "inproc:", "--baseline", name, "-q"],
-                                  cwd=self.folder, capture_output=True, text=True, timeout=HANG, check=False)
+            done = run("certify", "--endpoint", "inproc:", "--baseline", name, "-q", cwd=self.folder)
             self.assertEqual(done.returncode, 1, done.stderr)
             complaints = done.stdout.split("the baseline is out of date:\n")[1].splitlines()[:-1]
             self.assertEqual(len(complaints), cases)
@@ -336,7 +309,7 @@ class BaselineTest(unittest.TestCase):
             self.assertTrue(all("has no reason" in text for text in self.report["baseline_complaints"]))
             self.assertEqual(self.report["summary"]["failed"], 0)
             self.assertEqual(self.run_program("--baseline", "known.yaml"), 1)
-        self.write(self.read().replace("reason: ''", "reason: because"))
+        self.write("known.yaml", self.read().replace("reason: ''", "reason: because"))
         self.assertEqual(self.run_program("--baseline", "known.yaml"), 0, self.said)
         before = self.read()
         self.assertEqual(self.fix(), 0)
@@ -346,13 +319,14 @@ class BaselineTest(unittest.TestCase):
     def test_a_baseline_is_made_where_nothing_fails(self):
         (self.folder / "cases" / "odd.yaml").unlink()
         text = SCENARIOS["value.yaml"].split("  - id: wrong.value")[0]
-        (self.folder / "cases" / "value.yaml").write_text(text, encoding="utf-8")
+        self.write("cases/value.yaml", text)
         self.assertEqual(self.fix(), 0, self.complained)
         self.assertTrue(self.said.endswith("known.yaml: a new baseline\n"), self.said)
         self.assertEqual(self.run_program("--baseline", "known.yaml"), 0, self.complained)
 
     def test_a_baseline_is_brought_up_to_date(self):
-        self.write(RIGHT.replace("got $4", "got $5").replace("flaky:\n", "  - {case: good.one, reason: r}\nflaky:\n") +
+        self.write("known.yaml", RIGHT.replace("got $4", "got $5")
+                   .replace("flaky:\n", "  - {case: good.one, reason: r}\nflaky:\n") +
                    "skip: [{case: gone, reason: r}]\n")
         self.assertEqual(self.fix(), 0, self.complained)
         for words in ("changed wrong.value: signature " + SIGNATURE + " was ", "removed good.one: it passes",
@@ -383,7 +357,7 @@ flaky:
         for arguments in (["--run", "*"], ["--skip", "x"], ["--tag", "late"], ["--requirement", "SET-NX-2"],
                           ["--shard", "1/2"]):
             with self.subTest(arguments):
-                self.write("version: 1\n")
+                self.write("known.yaml", "version: 1\n")
                 self.assertEqual(self.fix(*arguments), 2)
                 self.assertIn("--fix-baseline needs a run of all cases", self.complained)
                 self.assertEqual(self.read(), "version: 1\n")
@@ -391,7 +365,7 @@ flaky:
         self.assertEqual(self.run_program("--fix-baseline"), 2)
 
     def test_a_run_that_leaves_a_case_open_fixes_nothing(self):
-        self.write("version: 1\n")
+        self.write("known.yaml", "version: 1\n")
         self.assertEqual(self.fix(), 2)
         self.assertIn("known.yaml is not fixed: odd.late is inconclusive", self.complained)
         self.assertEqual(self.read(), "version: 1\n")
@@ -403,10 +377,10 @@ flaky:
         self.assertIsNone(self.report)
 
     def test_an_endpoint_that_is_not_there_fixes_nothing(self):
-        self.write("version: 1\n")
+        self.write("known.yaml", "version: 1\n")
         self.assertEqual(self.fix(endpoint="mqtt://127.0.0.1:1"), 3)
         self.assertEqual(self.read(), "version: 1\n")
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

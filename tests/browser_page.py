@@ -3,12 +3,23 @@
 Needs chromium, chromium-driver and python3-selenium: see ci/setup.
 """
 import json
+import re
 import shutil
 import unittest
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
+
+
+def changed_page(html, name, change):
+    """A copy of the page whose data `change` was applied to: for what no run here does."""
+    begin, data, end = re.fullmatch(r'(.*id="p_data">)(.*?)(</script>.*)', html.read_text("utf-8"), re.S).groups()
+    document = json.loads(data)
+    change(document)
+    copy = html.with_name(f"{name}.html")
+    copy.write_text(begin + json.dumps(document).replace("<", "\\u003c") + end, encoding="utf-8")
+    return copy
 
 
 def start_browser(folder):

@@ -6,30 +6,11 @@ be inconclusive, for a reason that has to do with time. That stores with such cl
 in conformance/run/case_runner_time_test.cc, where stores can be wrong.
 """
 
-import json
-import os
-import pathlib
-import re
-import signal
-import socket
 import subprocess
-import sys
-import tempfile
-import unittest
 
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = BIN / "fencepost"
+import harness
+from harness import HANG, SLOW, run
 
-# A sanitized broker and suite need more time, and fewer cases at once keep the evidence windows of cases open.
-SANITIZED = bool(os.environ.get("FENCEPOST_TEST_PRELOAD", ""))
-SLOW = ["--timeout-scale", "5"] if SANITIZED else []
-# What a run may take at most before a test calls it hung. No test measures speed.
-HANG = 240
-
-# Why a case may be inconclusive: each says which time was missed, or what is not known of the clock.
-REASONS = re.compile(r"^the reply came \d+ ms after \S+, when it no longer proves anything"
-                     r"|^whether a timestamp -?\d+ ms ahead of our clock may be (refused|accepted) depends on the "
-                     r"store's clock")
 # Judged by the clock of the store alone: these must be decided wherever that clock could be measured.
 SKEW_CASES = ["version.skew.just-within-a-minute-is-accepted", "version.skew.just-beyond-a-minute-is-refused",
               "fencing.future.just-within-a-minute-is-accepted", "fencing.future.just-beyond-a-minute-is-refused"]
@@ -38,44 +19,22 @@ SKEW_CASES = ["version.skew.just-within-a-minute-is-accepted", "version.skew.jus
 class Run:
     """`fencepost certify`, started at once; result() waits for it."""
 
-    def __init__(self, endpoint, *arguments):
+    def __init__(self, test, endpoint, *arguments):
         self.endpoint = endpoint
-        self.folder = tempfile.TemporaryDirectory()
-        self.report = pathlib.Path(self.folder.name) / "r.json"
-        self.process = subprocess.Popen(
-            [str(FENCEPOST), "certify", "--quiet", "--endpoint", endpoint, "--json", str(self.report), *SLOW,
-             *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.report = harness.temporary_folder(test.addCleanup) / "r.json"
+        self.process = test.start_program("certify", "--quiet", "--endpoint", endpoint, "--json", self.report, *SLOW,
+                                          *arguments, stderr=subprocess.STDOUT)
 
     def result(self):
-        try:
-            self.output, _ = self.process.communicate(timeout=HANG)
-            return json.loads(self.report.read_text())
-        finally:
-            self.process.kill()
-            self.process.wait()
-            self.folder.cleanup()
+        self.output, _ = self.process.communicate(timeout=HANG)
+        return harness.load_json(self.report)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class ClockDelayTest(unittest.TestCase):
+class ClockDelayTest(harness.FolderTest):
     def check(self, run, offset_ms):
         """Nothing failed, what is inconclusive says why, and the measured bounds hold the truth."""
         report = run.result()
-        cases = report["cases"]
-        failed = [f"{case['id']}: {case['message']}" for case in cases if case["verdict"] in ("failed", "warning")]
-        self.assertEqual([], failed, f"{run.endpoint}\n{run.output}")
-        self.assertEqual(0, report["summary"]["not_run"], run.output)
-        self.assertIn(run.process.returncode, (0, 4))
-        self.assertGreater(report["summary"]["passed"], 0)
-        for case in cases:
-            if case["verdict"] == "inconclusive":
-                self.assertRegex(case["message"], REASONS, case["id"])
+        self.assert_none_failed(run.process.returncode, report, f"{run.endpoint}\n{run.output}")
         bounds = report["clock_offset_bounds_ms"]
         self.assertLess(bounds["low"], offset_ms, run.endpoint)
         self.assertGreater(bounds["high"], offset_ms, run.endpoint)
@@ -92,7 +51,7 @@ class ClockDelayTest(unittest.TestCase):
 
     def test_the_clock_differs(self):
         for option, offset_ms in (("30s", 30_000), ("-10m", -600_000)):
-            report = self.check(Run(f"embedded?clock-offset={option}"), offset_ms)
+            report = self.check(Run(self, f"embedded?clock-offset={option}"), offset_ms)
             self.assertEqual("versions", report["clock_offset_bounds_ms"]["source"])
             self.decided(report)
 
@@ -101,9 +60,9 @@ class ClockDelayTest(unittest.TestCase):
         slow = "response-delay=200ms"
         jittery = "response-delay=150ms&response-jitter=100ms&dialect=documented"
         runs = [
-            (Run(f"embedded?{slow}"), 0),
-            (Run(f"embedded?clock-offset=30s&{slow}", "--profile", "deployed", "--skip", "quota.*"), 30_000),
-            (Run(f"embedded?clock-offset=-10m&{jittery}", "--profile", "documented", "--skip", "quota.*"), -600_000),
+            (Run(self, f"embedded?{slow}"), 0),
+            (Run(self, f"embedded?clock-offset=30s&{slow}", "--profile", "deployed", "--skip", "quota.*"), 30_000),
+            (Run(self, f"embedded?clock-offset=-10m&{jittery}", "--profile", "documented", "--skip", "quota.*"), -600_000),
         ]
         for run, offset_ms in runs:
             self.decided(self.check(run, offset_ms))
@@ -118,21 +77,12 @@ class ClockDelayTest(unittest.TestCase):
         for i, (option, offset_ms, delay) in enumerate(table):
             dialect = ("deployed", "documented")[i % 2]
             endpoint = f"inproc:?clock-offset={option}&{delay}&dialect={dialect}"
-            self.check(Run(endpoint, "--profile", dialect), offset_ms)
+            self.check(Run(self, endpoint, "--profile", dialect), offset_ms)
 
     def test_a_second_run_meets_versions_that_the_first_has_moved(self):
-        port = free_port()
-        server = subprocess.Popen(
-            [str(FENCEPOST), "serve", "--port", str(port), "--clock-offset", "-10m", "--response-delay", "5ms"],
-            stdout=subprocess.PIPE, text=True)
-        try:
-            self.assertIn("ready", server.stdout.readline())
-            url = f"mqtt://127.0.0.1:{port}"
-            first = self.check(Run(url), -600_000)
-            second = self.check(Run(url), -600_000)
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.communicate()
+        url = self.serve("--clock-offset", "-10m", "--response-delay", "5ms").url
+        first = self.check(Run(self, url), -600_000)
+        second = self.check(Run(self, url), -600_000)
         self.assertEqual("versions", first["clock_offset_bounds_ms"]["source"])
         self.assertEqual("refusals", second["clock_offset_bounds_ms"]["source"])
         self.decided(second)
@@ -144,7 +94,7 @@ class ClockDelayTest(unittest.TestCase):
                                      ("response-delay", "61s", "at most 1m"),
                                      ("response-jitter", "fast", "such as 200ms")):
             for command in (["serve", f"--{option}={text}"], ["certify", "--endpoint", f"embedded?{option}={text}"]):
-                result = subprocess.run([str(FENCEPOST), *command], capture_output=True, text=True, timeout=HANG)
+                result = run(*command)
                 self.assertEqual(2, result.returncode, result)
                 self.assertIn(option + " must be a duration", result.stderr)
                 self.assertIn(wanted, result.stderr)
@@ -152,4 +102,4 @@ class ClockDelayTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    harness.main()

@@ -1,21 +1,21 @@
 """Checks docs/descriptor.schema.json against the loader: both must say the same of each descriptor below.
 
-    descriptor_schema_test.py SOURCE_DIRECTORY FENCEPOST
+    descriptor_schema_test.py BUILD_BIN_DIR
 
 A descriptor is handed to `fencepost certify` with no case to run: exit code 5 says that it was taken, 2 that it was
 not.
 """
 
-import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 import jsonschema
 import yaml
+
+from harness import ROOT, load_schema, run
 
 PASSWORD = "FENCEPOST_TEST_PASSWORD"
 
@@ -87,30 +87,25 @@ BAD = {
 }
 
 
-def loader_takes(fencepost, folder, text):
+def loader_takes(folder, text):
     path = folder / "d.yaml"
     path.write_text(text + "\n", encoding="utf-8")
-    command = [str(fencepost), "certify", "--descriptor", str(path), "--run", "no.such.case"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False,
-                          env=dict(os.environ, **{PASSWORD: "p"}))
+    done = run("certify", "--descriptor", path, "--run", "no.such.case", env={**os.environ, PASSWORD: "p"})
     if done.returncode not in (2, 5):
-        sys.exit(f"exit code {done.returncode} of {command}:\n{done.stdout}{done.stderr}")
+        sys.exit(f"exit code {done.returncode} of:\n{text}\n{done.stdout}{done.stderr}")
     if done.returncode == 2 and f"{path}:" not in done.stderr:
         sys.exit(f"no place is named for\n{text}\n{done.stderr}")
     return done.returncode == 5
 
 
-def example(source):
+def example():
     """The full example of the manual."""
-    text = (source / "docs" / "DESCRIPTORS.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "DESCRIPTORS.md").read_text(encoding="utf-8")
     return re.search(r"```yaml\n(.*?)```", text, re.S).group(1)
 
 
 def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: descriptor_schema_test.py SOURCE_DIRECTORY FENCEPOST")
-    source, fencepost = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    schema = json.loads((source / "docs" / "descriptor.schema.json").read_text(encoding="utf-8"))
+    schema = load_schema("descriptor")
     jsonschema.Draft7Validator.check_schema(schema)
     validator = jsonschema.Draft7Validator(schema)
     problems = []
@@ -120,16 +115,16 @@ def main():
         for expected, samples in ((True, GOOD), (False, BAD)):
             for what, text in samples.items():
                 for judge, verdict in (("schema", validator.is_valid(yaml.safe_load(text))),
-                                       ("loader", loader_takes(fencepost, folder, text))):
+                                       ("loader", loader_takes(folder, text))):
                     if verdict != expected:
                         problems.append(f"the {judge} {'takes' if verdict else 'refuses'} \"{what}\"")
-        if not validator.is_valid(yaml.safe_load(example(source))):
+        if not validator.is_valid(yaml.safe_load(example())):
             problems.append("the schema refuses the example of docs/DESCRIPTORS.md")
         for file in ("ca.pem", "suite.pem", "suite.key"):
             (folder / "tls").mkdir(exist_ok=True)
             (folder / "tls" / file).write_text("")
         os.environ.update(SUITE_PASSWORD="p", SENSOR_PASSWORD="p")
-        if not loader_takes(fencepost, folder, example(source)):
+        if not loader_takes(folder, example()):
             problems.append("the loader refuses the example of docs/DESCRIPTORS.md")
     for problem in problems:
         print(problem, file=sys.stderr)

@@ -1,19 +1,14 @@
 """Opens the HTML reports of real runs in a browser (headless Chromium) and uses them as a reader would.
 
-    html_report_test.py SOURCE_DIRECTORY FENCEPOST_PROGRAM [unittest arguments]
+    html_report_test.py BUILD_BIN_DIR [unittest arguments]
 
 The runs are in process, most with the cases of this file: they need no broker and take no time. Needs the Debian packages
 chromium, chromium-driver and python3-selenium.
 """
 
 import json
-import pathlib
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
-import unittest
 
 try:
     from selenium.common.exceptions import TimeoutException
@@ -21,13 +16,12 @@ try:
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import Select, WebDriverWait
 
-    from browser_page import PageTest
+    from browser_page import PageTest, changed_page
 except ImportError:
     sys.exit("python3-selenium is missing: install the Debian package of that name, or run ci/setup")
 
-ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve()
-HANG = 120  # seconds after which a run counts as hung
+import harness
+from harness import FENCEPOST, HANG, Reports, must
 
 # A case for each verdict that a store in process can have, and bytes that break out of whatever does not hold them.
 SCENARIOS = r"""
@@ -119,34 +113,16 @@ return [...found].map(([name, ratio]) => `${ratio.toFixed(2)} ${name}`);
 """
 
 
-class Report:
-    """The reports of one run, as files. `scenarios`: the text of a file, of several, or empty for the built-in cases."""
+class Report(Reports):
+    """The reports of one run, as files in a folder of their own."""
 
     def __init__(self, folder, name, *arguments, scenarios=SCENARIOS):
-        self.html = folder / f"{name}.html"
-        json_file = folder / f"{name}.json"
-        command = [FENCEPOST, "certify", "--html", self.html, "--json", json_file, "--quiet"]
-        if scenarios:
-            files = folder / name
-            files.mkdir()
-            for number, text in enumerate([scenarios] if isinstance(scenarios, str) else scenarios):
-                (files / f"{number}.yaml").write_text(text, encoding="utf-8")
-            command += ["--scenarios", files]
-        done = subprocess.run(command + list(arguments), capture_output=True, timeout=HANG, check=False)
-        self.code = done.returncode
-        if not json_file.exists():
-            raise RuntimeError((done.stdout + done.stderr).decode("utf-8"))
-        self.json = json.loads(json_file.read_text(encoding="utf-8"))
-        self.cases = {case["id"]: case for case in self.json["cases"]}
+        (folder / name).mkdir()
+        super().__init__(folder / name, *arguments, kinds=("json", "html"), scenarios=scenarios)
+        self.html = self.paths["html"]
 
     def changed(self, name, change):
-        """A copy whose data `change` was applied to: for what no store in process does."""
-        begin, data, end = re.fullmatch(r'(.*id="p_data">)(.*?)(</script>.*)', self.html.read_text("utf-8"), re.S).groups()
-        document = json.loads(data)
-        change(document)
-        copy = self.html.with_name(name + ".html")
-        copy.write_text(begin + json.dumps(document).replace("<", "\\u003c") + end, encoding="utf-8")
-        return copy
+        return changed_page(self.html, name, change)
 
 
 def hundred_cases(first):
@@ -163,8 +139,7 @@ def hundred_cases(first):
 class HtmlReportTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.folder = harness.temporary_folder(cls.addClassCleanup)
         cls.open_browser(cls.folder / "profile")
         cls.sample = Report(cls.folder, "sample", "--endpoint", "inproc:")
         cls.built_in = Report(cls.folder, "built-in", "--endpoint", "inproc:", scenarios="")
@@ -369,8 +344,7 @@ class HtmlReportTest(PageTest):
         self.assertEqual(self.text_within("SET-NX-2", "dd a.id"), ["refuses-existing-key", "expects-other-bytes"])
 
     def test_every_requirement_of_the_catalogue_is_there(self):
-        listed = subprocess.run([FENCEPOST, "list", "requirements", "--json"], capture_output=True, check=True, timeout=HANG)
-        known = {entry["id"]: entry for entry in json.loads(listed.stdout)}
+        known = {entry["id"]: entry for entry in json.loads(must(FENCEPOST, "list", "requirements", "--json"))}
         self.open(self.built_in, "#p_requirements")
         self.assertEqual(set(self.shown("requirement")), set(known))
         levels = dict(zip(self.shown("requirement"), self.texts(".requirement .level")))
@@ -693,4 +667,4 @@ class HtmlReportTest(PageTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

@@ -1,18 +1,15 @@
 """Gives the reports of real runs to other people's readers: JUnit, SARIF, the badge, and what GitHub Actions gets.
 
-    junit_sarif_test.py SOURCE_DIRECTORY FENCEPOST_PROGRAM SAMPLES_PROGRAM TOOLS_DIRECTORY [unittest arguments]
+    junit_sarif_test.py BUILD_BIN_DIR SAMPLES_PROGRAM TOOLS_DIRECTORY [unittest arguments]
 
 SAMPLES_PROGRAM is the unit test that writes reports which no real run makes; TOOLS_DIRECTORY is what report_tools.py
-has filled. The runs are in process, with the cases of this file: they need no broker and take no time.
+has filled; where it could not, what needs it is skipped. The runs are in process, with the cases of this file: they need
+no broker and take no time.
 """
 
 import json
 import os
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -20,11 +17,14 @@ import jsonschema
 import junitparser
 import yaml
 
-ROOT, FENCEPOST, SAMPLES, TOOLS = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(4))
+import harness
+import report_tools
+from harness import FENCEPOST, ROOT, Reports, must, run_command
+
+SAMPLES, TOOLS = harness.path_argument(), harness.path_argument()
 XSD = ROOT / "docs" / "junit.xsd"
 MULTITOOL = TOOLS / "node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool"
-SARIF_SCHEMA = json.loads(MULTITOOL.with_name("sarif-2.1.0.json").read_text(encoding="utf-8"))
-HANG = 120  # seconds after which a program counts as hung
+needs_tools = unittest.skipUnless(report_tools.is_complete(TOOLS), f"{TOOLS} does not have {', '.join(report_tools.PACKAGES)}")
 
 # Reports show 200 bytes of a value, so every byte takes two values.
 HALVES = [bytes(range(128)), bytes(range(128, 256))]
@@ -103,37 +103,11 @@ console.log(JSON.stringify(out));
 """
 
 
-def must(command, **options):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=HANG, check=False,
-                          **options)
-    if done.returncode != 0:
-        raise AssertionError(f"{command[0]} returned {done.returncode}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
-    return done.stdout
-
-
-class Run:
-    """What a run returned, said and wrote."""
-
-    def __init__(self, folder, *arguments, scenarios=SCENARIOS, environment=None):
-        self.paths = {kind: folder / ("report." + kind) for kind in ("json", "junit", "sarif", "badge")}
-        command = [FENCEPOST, "certify", "--quiet"]
-        for kind, path in self.paths.items():
-            command += ["--" + kind, path]
-        if scenarios:
-            (folder / "sample.yaml").write_text(scenarios, encoding="utf-8")
-            command += ["--scenarios", "sample.yaml"]
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
-        done = subprocess.run(command + list(arguments), cwd=folder, capture_output=True, timeout=HANG, check=False,
-                              env={**variables, **(environment or {})})
-        self.code = done.returncode
-        self.out = done.stdout.decode("utf-8")
-        self.said = self.out + done.stderr.decode("utf-8")
-        self.json, self.sarif, self.badge = (json.loads(self.paths[kind].read_text(encoding="utf-8"))
-                                             for kind in ("json", "sarif", "badge"))
-        self.junit = ElementTree.parse(self.paths["junit"]).getroot()
-
-    def cases(self, *verdicts):
-        return {case["id"] for case in self.json["cases"] if case["verdict"] in verdicts}
+class Run(Reports):
+    def __init__(self, folder, *arguments, scenarios=SCENARIOS, **variables):
+        super().__init__(folder, *arguments, kinds=("json", "junit", "sarif", "badge"), scenarios=scenarios,
+                         env=harness.environment(**variables))
+        self.sarif, self.badge = (json.loads(self.text(kind)) for kind in ("sarif", "badge"))
 
 
 class World:
@@ -146,10 +120,8 @@ class World:
 
 
 def setUpModule():
-    directory = tempfile.TemporaryDirectory()
-    unittest.addModuleCleanup(directory.cleanup)
-    World.folder = pathlib.Path(directory.name)
-    must([SAMPLES, "--gtest_filter=Samples.*"], env={**os.environ, "FENCEPOST_SAMPLES": str(World.folder)})
+    World.folder = harness.temporary_folder(unittest.addModuleCleanup)
+    must(SAMPLES, "--gtest_filter=Samples.*", env={**os.environ, "FENCEPOST_SAMPLES": str(World.folder)})
     for name, arguments, scenarios in (
             ("verdicts", ["--endpoint", "inproc:"], SCENARIOS),
             ("strict", ["--endpoint", "inproc:", "--strict"], SCENARIOS),
@@ -169,21 +141,20 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(World.sarif_files), 10)
         self.assertEqual({name: run.code for name, run in World.runs.items()},
                          {"verdicts": 1, "strict": 1, "built-in": 1, "nothing": 5, "unreachable": 3})
-        self.assertEqual({case["id"]: case["verdict"] for case in World.runs["verdicts"].json["cases"]},
+        self.assertEqual(World.runs["verdicts"].verdicts(),
                          {"passes": "passed", "fails": "failed", "fails-too": "failed", "warns": "warning",
                           "came-too-late": "inconclusive", "needs-connections": "skipped"})
 
 
 class Junit(unittest.TestCase):
     def is_valid(self, path):
-        done = subprocess.run(["xmllint", "--noout", "--schema", XSD, path], capture_output=True, text=True,
-                              timeout=HANG, check=False)
+        done = run_command("xmllint", "--noout", "--schema", XSD, path)
         # 1: no XML, 3: not as the schema wants it. Else the schema is wrong, or there is no xmllint.
         self.assertIn(done.returncode, (0, 1, 3), done.stderr)
         return done.returncode == 0
 
     def test_every_report_is_as_the_schema_wants_it(self):
-        must(["xmllint", "--noout", "--schema", XSD, *World.junit_files])
+        must("xmllint", "--noout", "--schema", XSD, *World.junit_files)
 
     def test_the_schema_refuses_what_readers_stumble_over(self):
         good = (World.folder / "fencepost-verdicts.xml").read_text(encoding="utf-8")
@@ -230,29 +201,31 @@ class Junit(unittest.TestCase):
         self.assertEqual({key: int(root.get(key)) for key in totals}, totals, path)
         return out
 
-    def test_three_readers_see_the_same_outcome_of_every_test(self):
+    def test_a_reader_sees_the_outcome_of_every_test(self):
+        kinds = {junitparser.Failure: "failure", junitparser.Error: "error", junitparser.Skipped: "skipped"}
         total = 0
         for path in World.junit_files:
             expected = self.outcomes(path)
             total += len(expected)
-            with self.subTest(path=path.name, reader="junitparser"):
-                seen = {}
-                for suite in junitparser.JUnitXml.fromfile(str(path)):
-                    for test in suite:
-                        kinds = {junitparser.Failure: "failure", junitparser.Error: "error",
-                                 junitparser.Skipped: "skipped"}
-                        seen[test.name] = ",".join(kinds[type(result)] for result in test.result) or "passed"
+            with self.subTest(path=path.name):
+                seen = {test.name: ",".join(kinds[type(result)] for result in test.result) or "passed"
+                        for suite in junitparser.JUnitXml.fromfile(str(path)) for test in suite}
                 self.assertEqual(seen, expected)
+        self.assertGreater(total, 400)
+
+    @needs_tools
+    def test_readers_of_other_languages_see_the_same(self):
+        for path in World.junit_files:
+            expected = self.outcomes(path)
             with self.subTest(path=path.name, reader="junit2json"):
                 self.assertEqual(self.node("module", JUNIT2JSON, path), expected)
             with self.subTest(path=path.name, reader="test-results-parser"):
                 # This one knows no errors: they are failures to it.
                 fewer = {name: "failure" if kind == "error" else kind for name, kind in expected.items()}
                 self.assertEqual(self.node("commonjs", TEST_RESULTS_PARSER, path), fewer)
-        self.assertGreater(total, 400)
 
     def node(self, kind, program, path):
-        return json.loads(must(["node", "--input-type=" + kind, "--eval", program, "--", path], cwd=TOOLS))
+        return json.loads(must("node", "--input-type=" + kind, "--eval", program, "--", path, cwd=TOOLS))
 
     def test_a_report_agrees_with_the_json_one(self):
         for name, run in World.runs.items():
@@ -282,40 +255,46 @@ class Junit(unittest.TestCase):
 
 
 class Sarif(unittest.TestCase):
-    validator = jsonschema.Draft202012Validator(SARIF_SCHEMA)
+    def validator(self):
+        schema = harness.load_json(MULTITOOL.with_name("sarif-2.1.0.json"))
+        jsonschema.Draft202012Validator.check_schema(schema)
+        return jsonschema.Draft202012Validator(schema)
 
     def findings(self, *paths):
         """What the validator of the standard's authors says: (file, rule, words)."""
         output = World.folder / "validation.json"
-        must([MULTITOOL, "validate", *paths, "--rule-kind", "Sarif;Ghas", "--output", output,
-              "--log", "ForceOverwrite"], env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"})
-        run = json.loads(output.read_text(encoding="utf-8"))["runs"][0]
+        must(MULTITOOL, "validate", *paths, "--rule-kind", "Sarif;Ghas", "--output", output, "--log", "ForceOverwrite",
+             env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"})
+        run = harness.load_json(output)["runs"][0]
         self.assertTrue(run["invocations"][0]["executionSuccessful"])
         return [(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].rsplit("/", 2)[-2:],
                  result["ruleId"], result["message"]) for result in run["results"]]
 
+    @needs_tools
     def test_every_log_is_as_the_schema_wants_it(self):
-        self.validator.check_schema(SARIF_SCHEMA)
+        validator = self.validator()
         for path in World.sarif_files:
             with self.subTest(path=path.name):
-                self.validator.validate(json.loads(path.read_text(encoding="utf-8")))
+                validator.validate(harness.load_json(path))
 
+    @needs_tools
     def test_the_authors_of_the_standard_and_code_scanning_are_content(self):
         # SARIF2005 wants the address of a page about the suite, and there is none.
         self.assertEqual([found for found in self.findings(*World.sarif_files) if found[1] != "SARIF2005"], [])
 
+    @needs_tools
     def test_the_checks_see_what_is_wrong(self):
-        good = json.loads((World.folder / "fencepost-verdicts.sarif").read_text(encoding="utf-8"))
+        good = harness.load_json(World.folder / "fencepost-verdicts.sarif")
         good["runs"][0]["results"][0].pop("locations")
         path = World.folder / "broken.sarif"
         path.write_text(json.dumps(good), encoding="utf-8")
         self.assertIn("GH1015", [found[1] for found in self.findings(path)])
         good["runs"][0]["results"][0]["kind"] = "failed"
-        self.assertFalse(self.validator.is_valid(good))
+        self.assertFalse(self.validator().is_valid(good))
 
     def test_what_the_schema_cannot_say(self):
         for path in World.sarif_files:
-            run = json.loads(path.read_text(encoding="utf-8"))["runs"][0]
+            run = harness.load_json(path)["runs"][0]
             driver = run["tool"]["driver"]
             with self.subTest(path=path.name):
                 self.assertEqual(len({"suppressions" in result for result in run["results"]} | {True, False}), 2)
@@ -337,10 +316,10 @@ class Sarif(unittest.TestCase):
                 results = run.sarif["runs"][0]["results"]
                 by_level = lambda kind, level: {result["properties"]["case"] for result in results
                                                 if (result["kind"], result["level"]) == (kind, level)}
-                self.assertEqual(by_level("fail", "error"), run.cases("failed"))
-                self.assertEqual(by_level("fail", "warning"), run.cases("warning"))
-                self.assertEqual(by_level("open", "none"), run.cases("inconclusive"))
-                self.assertEqual(len(results), len(run.cases("failed", "warning", "inconclusive")))
+                self.assertEqual(by_level("fail", "error"), run.those("failed"))
+                self.assertEqual(by_level("fail", "warning"), run.those("warning"))
+                self.assertEqual(by_level("open", "none"), run.those("inconclusive"))
+                self.assertEqual(len(results), len(run.those("failed", "warning", "inconclusive")))
                 invocation = run.sarif["runs"][0]["invocations"][0]
                 self.assertEqual(invocation["exitCode"], run.code)
                 self.assertEqual(invocation["executionSuccessful"], run.code not in (3, 5))
@@ -357,7 +336,7 @@ class Sarif(unittest.TestCase):
 
 class Badge(unittest.TestCase):
     def test_counts_are_those_of_the_json_report(self):
-        rules = json.loads(must([FENCEPOST, "list", "requirements", "--json"]))
+        rules = json.loads(must(FENCEPOST, "list", "requirements", "--json"))
         musts = {rule["id"] for rule in rules if rule["level"] == "must" and not rule["untestable"]}
         for name, colour in (("built-in", "red"), ("verdicts", "red"), ("unreachable", "lightgrey"),
                              ("nothing", "lightgrey")):
@@ -384,7 +363,7 @@ class GithubActions(unittest.TestCase):
 
     def test_a_step_gets_annotations_a_summary_and_outputs(self):
         environment, files = self.environment("step")
-        run = Run(World.folder, "--endpoint", "inproc:", environment=environment)
+        run = Run(World.folder, "--endpoint", "inproc:", **environment)
         lines = run.out.splitlines()
         word = lines[0].removeprefix("::stop-commands::")
         self.assertGreater(len(word), 20)
@@ -407,7 +386,7 @@ class GithubActions(unittest.TestCase):
     def test_many_failures_are_no_more_than_are_shown(self):
         environment, _ = self.environment("many")
         run = Run(World.folder, "--endpoint", "inproc:?dialect=documented", "--profile", "deployed", scenarios="",
-                  environment=environment)
+                  **environment)
         errors = [line for line in run.out.splitlines() if line.startswith("::error ")]
         self.assertEqual(len(errors), 10)
         more = run.json["summary"]["failed"] - 9
@@ -415,7 +394,7 @@ class GithubActions(unittest.TestCase):
 
     def test_a_run_that_could_not_begin_says_so(self):
         environment, files = self.environment("unreachable")
-        run = Run(World.folder, "--endpoint", "mqtt://127.0.0.1:1", environment=environment)
+        run = Run(World.folder, "--endpoint", "mqtt://127.0.0.1:1", **environment)
         self.assertEqual(run.code, 3)
         self.assertEqual(len([line for line in run.out.splitlines() if line.startswith("::error ")]), 1)
         self.assertIn("verdict=unreachable\n", files["GITHUB_OUTPUT"].read_text())
@@ -424,7 +403,7 @@ class GithubActions(unittest.TestCase):
         environment, files = self.environment("off")
         elsewhere = {**environment, "GITHUB_ACTIONS": "false"}
         for arguments, variables in ((["--no-github"], environment), ([], elsewhere)):
-            run = Run(World.folder, "--endpoint", "inproc:", *arguments, environment=variables)
+            run = Run(World.folder, "--endpoint", "inproc:", *arguments, **variables)
             self.assertNotIn("::", run.said)
             self.assertFalse(any(path.exists() for path in files.values()))
 
@@ -435,7 +414,7 @@ class Workflow(unittest.TestCase):
         steps = {step["name"]: step for step in workflow["jobs"]["certify"]["steps"]}
         command = steps["Certify"]["run"].split()
         self.assertTrue((ROOT / command[0].removeprefix("fencepost/")).is_file())
-        known = must([FENCEPOST, "certify", "--help"])
+        known = must(FENCEPOST, "certify", "--help")
         unknown = {word for word in command if word.startswith("--") and word + " " not in known}
         self.assertLessEqual(unknown, {"--html"})  # not every build has it
         files = [word for word in command if word.startswith("report.")]
@@ -443,4 +422,4 @@ class Workflow(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

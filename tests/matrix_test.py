@@ -1,6 +1,6 @@
 """The program's `matrix`, `lint` and `explain` as their users meet them, and the documents that come from them.
 
-    matrix_test.py SOURCE_DIRECTORY FENCEPOST_PROGRAM [unittest arguments]
+    matrix_test.py BUILD_BIN_DIR [unittest arguments]
 
 Runs are in process: they need no broker and take no time.
 """
@@ -8,18 +8,12 @@ Runs are in process: they need no broker and take no time.
 import copy
 import html.parser
 import json
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
 
-import jsonschema
+import harness
+from harness import ROOT, run
+from schema_checks import complaints, left_open, taken
 
-ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve()
-SCHEMA = json.loads((ROOT / "docs" / "matrix.schema.json").read_text(encoding="utf-8"))
-HANG = 120  # seconds after which a command counts as hung
+SCHEMA = harness.load_schema("matrix")
 
 CATALOGUE = """
 requirements:
@@ -40,11 +34,6 @@ cases:
       - get: k
         expect: missing
 """
-
-
-def run(*arguments):
-    command = [str(FENCEPOST), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=False)
 
 
 class Island(html.parser.HTMLParser):
@@ -73,18 +62,10 @@ class Island(html.parser.HTMLParser):
             self.data += data
 
 
-class MatrixTest(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.folder = pathlib.Path(directory.name)
-
+class MatrixTest(harness.FolderTest):
     def library(self, catalogue=CATALOGUE, cases=CASES):
-        folder = self.folder / "scenarios"
-        folder.mkdir(exist_ok=True)
-        (folder / "requirements.yaml").write_text(catalogue, encoding="utf-8")
-        (folder / "some.yaml").write_text(cases, encoding="utf-8")
-        return folder
+        self.write("scenarios/requirements.yaml", catalogue)
+        return self.write("scenarios/some.yaml", cases).parent
 
     built_in = None  # what matrix() said of the built-in library
 
@@ -94,7 +75,7 @@ class MatrixTest(unittest.TestCase):
             return copy.deepcopy(MatrixTest.built_in)
         result = run("matrix", "--json", "-", *arguments)
         document = json.loads(result.stdout)
-        jsonschema.Draft202012Validator(SCHEMA).validate(document)
+        self.assertEqual(complaints(SCHEMA, document), [])
         self.check(document)
         if not arguments:
             MatrixTest.built_in = result.returncode, copy.deepcopy(document)
@@ -124,23 +105,8 @@ class MatrixTest(unittest.TestCase):
 
 
 class Json(MatrixTest):
-    def test_the_schema_is_one(self):
-        jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
     def test_the_schema_describes_and_closes_every_object(self):
-        def walk(node, path):
-            if isinstance(node, dict):
-                if node.get("type") == "object":
-                    self.assertIn("additionalProperties", node, path)
-                for name, member in node.get("properties", {}).items():
-                    self.assertIn("description", member, path + "/" + name)
-                for name, child in node.items():
-                    walk(child, path + "/" + name)
-            elif isinstance(node, list):
-                for index, child in enumerate(node):
-                    walk(child, f"{path}/{index}")
-
-        walk(SCHEMA, "")
+        self.assertEqual(left_open(SCHEMA), [])
 
     def test_the_schema_refuses_what_is_no_matrix(self):
         report = self.folder / "r.json"
@@ -162,13 +128,8 @@ class Json(MatrixTest):
             lambda matrix: matrix["cases"][0].update(line=0),
             lambda matrix: matrix["cases"][0]["result"].update(verdict="cut-short"),
         ]
-        validator = jsonschema.Draft202012Validator(SCHEMA)
-        self.assertTrue(validator.is_valid(good))
         self.assertIn("result", good["requirements"][3])
-        for number, change in enumerate(changes):
-            matrix = copy.deepcopy(good)
-            change(matrix)
-            self.assertFalse(validator.is_valid(matrix), f"change {number}")
+        self.assertEqual(taken(SCHEMA, good, changes), [])
 
     def test_the_built_in_library_is_complete(self):
         code, document = self.matrix()
@@ -205,10 +166,8 @@ class Json(MatrixTest):
         self.assertTrue(seen["SET-PX-OPEN-1"])
 
     def test_a_report_that_is_none_is_refused(self):
-        bad = self.folder / "bad.json"
-        bad.write_text("{}", encoding="utf-8")
-        other = self.folder / "other.json"
-        other.write_text('{"cases": [{"id": "elsewhere", "verdict": "passed"}]}', encoding="utf-8")
+        bad = self.write("bad.json", "{}")
+        other = self.write("other.json", '{"cases": [{"id": "elsewhere", "verdict": "passed"}]}')
         for path, complaint in ((bad, "no report of fencepost"), (other, "has none of the cases here"),
                                 (self.folder / "absent.json", "cannot read")):
             result = run("matrix", "--report", path)
@@ -285,8 +244,7 @@ class Lint(MatrixTest):
         self.assertIn("0 errors, 1 warnings", result.stdout)
 
     def test_files_without_a_catalogue_need_not_cover_it(self):
-        path = self.folder / "mine.yaml"
-        path.write_text(CASES.replace("R-MUST-1, R-MUST-2", "GET-MISS-1"), encoding="utf-8")
+        path = self.write("mine.yaml", CASES.replace("R-MUST-1, R-MUST-2", "GET-MISS-1"))
         result = run("lint", path)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertIn("0 errors, 0 warnings", result.stdout)
@@ -344,4 +302,4 @@ class Documents(MatrixTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

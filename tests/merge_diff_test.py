@@ -1,30 +1,21 @@
 """Reports put together and compared, as users of the program do it.
 
-usage: merge_diff_test.py SOURCE_DIRECTORY BUILD_BIN_DIR [unittest arguments]
+usage: merge_diff_test.py BUILD_BIN_DIR [unittest arguments]
 Runs on the embedded endpoint are those that the promises are about; all others are in process.
 """
 
 import json
-import os
-import pathlib
 import signal
-import subprocess
-import sys
-import tempfile
-import unittest
 import xml.etree.ElementTree as ElementTree
 
-import jsonschema
+import harness
+from harness import SLOW, run
+from schema_checks import complaints, left_open
 
-ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve() / "fencepost"
-REPORT = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
-DIFF = json.loads((ROOT / "docs" / "diff.schema.json").read_text(encoding="utf-8"))
+REPORT = harness.load_schema("report")
+DIFF = harness.load_schema("diff")
 SHARDS = 4
 NOBODY = "mqtt://me:xyzzy-42@127.0.0.1:1"  # no broker listens there
-# Runs are compared: fewer cases at once keep the evidence windows of cases open. Sanitized builds are slower.
-GENTLY = ["--timeout-scale", "5"] if os.environ.get("FENCEPOST_TEST_PRELOAD", "") else []
-HANG = 240  # seconds after which a run counts as hung
 
 OWN_CASES = """
 area: own
@@ -38,26 +29,9 @@ cases:
 """
 
 
-def run(*arguments):
-    return subprocess.run([str(FENCEPOST), *map(str, arguments)], capture_output=True, text=True, timeout=HANG,
-                          check=False)
-
-
-class MergeDiffTest(unittest.TestCase):
-    def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.folder = pathlib.Path(directory.name)
-
+class MergeDiffTest(harness.FolderTest):
     def path(self, name):
         return self.folder / name
-
-    def load(self, name):
-        return json.loads(self.path(name).read_text(encoding="utf-8"))
-
-    def save(self, name, document):
-        self.path(name).write_text(json.dumps(document), encoding="utf-8")
-        return self.path(name)
 
     def certify(self, name, *arguments):
         return run("certify", "--quiet", "--json", self.path(name), *arguments)
@@ -73,7 +47,7 @@ class MergeDiffTest(unittest.TestCase):
     def check_same(self, single, code, said):
         """The merged report says what the report of a single run says."""
         merged, whole = self.load("merged.json"), self.load(single)
-        jsonschema.Draft202012Validator(REPORT).validate(merged)
+        self.assertEqual(complaints(REPORT, merged), [])
         self.assertEqual(code, whole["exit_code"], said)
         for member in ("exit_code", "summary", "forms_observed", "open_points_observed", "dialect_observed", "strict",
                        "profile", "endpoint", "selection", "shard"):
@@ -90,8 +64,8 @@ class MergeDiffTest(unittest.TestCase):
 
 class Merge(MergeDiffTest):
     def test_shards_of_the_embedded_endpoint_are_the_single_run(self):
-        self.certify("single.json", *GENTLY)
-        result = self.merge(*reversed(self.certify_shards(*GENTLY)))
+        self.certify("single.json", *SLOW)
+        result = self.merge(*reversed(self.certify_shards(*SLOW)))
         self.check_same("single.json", result.returncode, result.stdout[-3000:] + result.stderr)
         self.assertEqual(0, result.returncode)
         summary = self.load("single.json")["summary"]
@@ -113,7 +87,7 @@ class Merge(MergeDiffTest):
             self.assertEqual(0, code)
         second = self.load("s2.json")
         second["endpoint"] = self.load("s1.json")["endpoint"]
-        self.path("s2.json").write_text(json.dumps(second), encoding="utf-8")
+        self.write("s2.json", json.dumps(second))
         result = self.merge(self.path("s1.json"), self.path("s2.json"))
         self.assertEqual(1, result.returncode)
         self.assertEqual("mixed", self.load("merged.json")["dialect_observed"])
@@ -135,7 +109,7 @@ class Merge(MergeDiffTest):
         for arguments in (["--seed", "18446744073709551615"], ["--endpoint", "inproc:"],
                           ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"],
                           ["--endpoint", NOBODY]):
-            self.certify("one.json", *arguments, *GENTLY)
+            self.certify("one.json", *arguments, *SLOW)
             self.check_survives("one.json")
 
     def test_what_a_baseline_says_survives(self):
@@ -151,14 +125,10 @@ class Merge(MergeDiffTest):
             self.check_survives("one.json")
 
     def test_an_interrupted_report_survives(self):
-        process = subprocess.Popen([FENCEPOST, "certify", "--json", self.path("one.json"), "-j", "1", *GENTLY],
-                                   stdout=subprocess.PIPE, text=True)
-        self.addCleanup(process.stdout.close)
+        process = self.start_program("certify", "--json", self.path("one.json"), "-j", "1", *SLOW)
         process.stdout.readline()  # one case at a time takes minutes, and the preflight is over
         process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        process.stdout.read()
-        self.assertEqual(130, process.wait(timeout=HANG))
+        self.assertEqual(130, self.stop(process, signal.SIGINT)[0])
         self.assertTrue(self.load("one.json")["interrupted"])
         self.check_survives("one.json")
 
@@ -215,14 +185,13 @@ class Merge(MergeDiffTest):
         self.assertIn("--strict is off in the first and on", self.merge(self.path("s1.json"), other).stderr)
 
     def test_cases_of_ones_own_need_their_files(self):
-        scenarios = self.path("own.yaml")
-        scenarios.write_text(OWN_CASES, encoding="utf-8")
+        scenarios = self.write("own.yaml", OWN_CASES)
         self.certify("own.json", "--endpoint", "inproc:", "--scenarios", scenarios)
         result = self.merge(self.path("own.json"))
         self.assertEqual(2, result.returncode)
         self.assertIn("--scenarios", result.stderr)
         self.assertEqual(0, self.merge(self.path("own.json"), "--scenarios", scenarios).returncode)
-        scenarios.write_text("# one line more\n" + OWN_CASES, encoding="utf-8")
+        self.write("own.yaml", "# one line more\n" + OWN_CASES)
         result = self.merge(self.path("own.json"), "--scenarios", scenarios)
         self.assertEqual(2, result.returncode)
         self.assertIn("/cases/0/line", result.stderr)
@@ -234,12 +203,12 @@ class Diff(MergeDiffTest):
         result = run("diff", "--json", self.path("diff.json"), *arguments)
         if self.path("diff.json").exists():
             document = self.load("diff.json")
-            jsonschema.Draft202012Validator(DIFF).validate(document)
+            self.assertEqual(complaints(DIFF, document), [])
             self.assertEqual(document["exit_code"], result.returncode)
         return result
 
     def test_the_schema_is_one(self):
-        jsonschema.Draft202012Validator.check_schema(DIFF)
+        self.assertEqual(left_open(DIFF), [])
 
     def test_an_endpoint_behaves_like_itself(self):
         result = self.diff("inproc:", "inproc:")
@@ -249,8 +218,8 @@ class Diff(MergeDiffTest):
         self.assertEqual(document["a"]["seed"], document["b"]["seed"])
 
     def test_the_embedded_endpoint_behaves_as_it_did(self):
-        self.certify("before.json", "--seed", "5", *GENTLY)
-        result = self.diff(self.path("before.json"), "embedded", *GENTLY)
+        self.certify("before.json", "--seed", "5", *SLOW)
+        result = self.diff(self.path("before.json"), "embedded", *SLOW)
         self.assertEqual(0, result.returncode, result.stdout + result.stderr)
         self.assertEqual(self.load("diff.json")["b"]["seed"], 5)
         self.assertEqual(self.load("diff.json")["conditions"], [])
@@ -262,7 +231,7 @@ class Diff(MergeDiffTest):
         self.assertIn("they differ in 1 open point;", result.stdout)
 
     def test_what_one_of_them_cannot_do_is_not_compared(self):
-        self.certify("embedded.json", "--run", "envelope.*", *GENTLY)
+        self.certify("embedded.json", "--run", "envelope.*", *SLOW)
         result = self.diff(self.path("embedded.json"), "inproc:")
         self.assertEqual(4, result.returncode, result.stdout)
         self.assertIn("passed in A, skipped in B", result.stdout)
@@ -308,15 +277,15 @@ class Diff(MergeDiffTest):
         self.assertFalse(self.path("diff.json").exists())
 
     def test_an_endpoint_from_a_descriptor(self):
-        self.path("here.yaml").write_text("url: inproc:?dialect=documented\n", encoding="utf-8")
-        result = self.diff(self.path("here.yaml"), "inproc:?dialect=documented", "--run", "get.*")
+        here = self.write("here.yaml", "url: inproc:?dialect=documented\n")
+        result = self.diff(here, "inproc:?dialect=documented", "--run", "get.*")
         self.assertEqual(0, result.returncode, result.stdout + result.stderr)
 
     def test_usage_errors(self):
-        self.path("odd.txt").write_text("odd", encoding="utf-8")
+        odd = self.write("odd.txt", "odd")
         for arguments, message in (([self.path("nowhere.json"), "inproc:"], "A is neither a file nor an endpoint"),
                                    (["inproc:", "mqt://me:xyzzy-42@host"], "B is neither a file nor an endpoint"),
-                                   (["inproc:", self.path("odd.txt")], "a descriptor must end in .yaml"),
+                                   (["inproc:", odd], "a descriptor must end in .yaml"),
                                    (["inproc:", "inproc:?x=1"], "no option \"x\""),
                                    (["inproc:", "inproc:", "--profile", "both"], "--profile both is not one of")):
             result = self.diff(*arguments)
@@ -328,4 +297,4 @@ class Diff(MergeDiffTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

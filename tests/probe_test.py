@@ -13,8 +13,8 @@ import unittest
 import yaml
 
 import cli_test
-from cli_test import FENCEPOST, HANG, MOSQUITTO, PLUGIN, PRELOAD, SLOW
-from cli_test import children_of, free_port, listening, run, wait_until
+import harness
+from harness import MOSQUITTO, PLUGIN, PRELOAD, SLOW, children_of, free_port, listening, must, run, wait_until
 
 RESTART_CASES = ["--run", "lifecycle.restart.*"]
 # Cases that go to what a descriptor says, and none that a slow machine could leave undecided.
@@ -39,11 +39,9 @@ class ProbeTest(cli_test.CliTest):
         return yaml.safe_load(text), text
 
     def start_store(self, *lines):
-        """A mosquitto with the store, which is nobody's child but this test's."""
-        port = free_port()
+        """A mosquitto with the store, which is nobody's child but this test's; its port."""
         options = [line for line in lines if line.startswith("plugin_opt_")]
-        self.start_mosquitto(port, *[line for line in lines if line not in options], f"plugin {PLUGIN}", *options)
-        return port
+        return self.start_mosquitto(*[line for line in lines if line not in options], f"plugin {PLUGIN}", *options).port
 
     def restricted_store(self, *lines):
         """The same with users me and sensor, who may not touch all keys below team/f."""
@@ -52,18 +50,9 @@ class ProbeTest(cli_test.CliTest):
         begin = rules.index('# {"policies"')
         policy = json.loads("\n".join(line[2:] for line in rules[begin:].split("\n\n")[0].splitlines()))
         policy["policies"][0]["principals"]["usernames"] = ["sensor"]
-        passwords = self.folder / "passwords"
-        passwords.touch(mode=0o600)
-        for user in ("me", "sensor"):
-            subprocess.run(["mosquitto_passwd", "-b", passwords, user, f"of-{user}"], check=True,
-                           stderr=subprocess.DEVNULL)
+        passwords = self.password_file(me="of-me", sensor="of-sensor")
         return self.start_store("allow_anonymous false", f"password_file {passwords}",
                                 f"plugin_opt_authorization {self.write('rules.json', json.dumps(policy))}", *lines)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.write_text(text)
-        return path
 
     def certify_what_was_written(self, **options):
         result = self.certify("--descriptor", self.out, *DESCRIBED_CASES, **options)
@@ -91,8 +80,7 @@ class Found(ProbeTest):
 
     def test_a_served_store_of_each_dialect_and_quota(self):
         for dialect, quota in (("documented", 200), ("deployed", 333)):
-            _, port = self.start_serve("--profile", dialect, "--quota", quota)
-            url = f"mqtt://127.0.0.1:{port}"
+            url = self.serve("--profile", dialect, "--quota", quota).url
             found, text = self.probed("--endpoint", url, "--quota-up-to", 1000)
             self.assertEqual({"url": url, "profile": dialect, "capabilities": {"quota": quota}}, found)
             # Whatever the probe wrote is gone: as many keys fit again.
@@ -102,11 +90,11 @@ class Found(ProbeTest):
             self.assertEqual("passed", cases["quota.keys.new-key-beyond-the-quota-is-refused"]["verdict"])
 
     def test_a_quota_is_not_looked_for_unasked_nor_beyond_what_was_allowed(self):
-        _, port = self.start_serve("--quota", 1000)
-        found, _ = self.probed("--endpoint", f"mqtt://127.0.0.1:{port}")
+        url = self.serve("--quota", 1000).url
+        found, _ = self.probed("--endpoint", url)
         self.assertNotIn("capabilities", found)
         self.assertIn("not measured", self.summary)
-        found, _ = self.probed("--endpoint", f"mqtt://127.0.0.1:{port}", "--quota-up-to", 10)
+        found, _ = self.probed("--endpoint", url, "--quota-up-to", 10)
         self.assertNotIn("capabilities", found)
         self.assertIn("more than 10 keys", self.summary)
 
@@ -148,9 +136,8 @@ class NotFound(ProbeTest):
         self.assertFalse(self.out.exists())
 
     def test_broker_without_store(self):
-        port = free_port()
-        self.start_mosquitto(port, "allow_anonymous true")
-        self.expect(3, "a broker, but no state store", "--endpoint", f"mqtt://127.0.0.1:{port}")
+        broker = self.start_mosquitto("allow_anonymous true")
+        self.expect(3, "a broker, but no state store", "--endpoint", broker.url)
 
     def test_closed_port(self):
         self.expect(3, "no broker at", "--endpoint", f"mqtt://127.0.0.1:{free_port()}")
@@ -170,12 +157,10 @@ class NotFound(ProbeTest):
         self.assertIn("cannot write", result.stderr)
 
     def test_interrupt(self):
-        process = self.start(FENCEPOST, "probe", "--out", self.out, "-j", 1, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE)
+        process = self.start_program("probe", "--out", self.out, "-j", 1)
         wait_until(lambda: children_of(process.pid))
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=HANG)
-        self.assertEqual(130, process.returncode, said)
+        code, said = self.stop(process, signal.SIGINT)
+        self.assertEqual(130, code, said)
         self.assertFalse(self.out.exists())
 
 
@@ -208,9 +193,8 @@ class Restarted(ProbeTest):
     def test_a_hook_restarts_the_broker(self):
         port = free_port()
         pid_file = self.folder / "pid"
-        user = "user root\n" if os.geteuid() == 0 else ""
-        config = self.write("broker.conf", f"listener {port} 127.0.0.1\nallow_anonymous true\nplugin {PLUGIN}\n"
-                                           f"max_inflight_messages 0\npid_file {pid_file}\n{user}")
+        config = self.write("broker.conf", harness.mosquitto_config(port, "allow_anonymous true", f"plugin {PLUGIN}",
+                                                                    f"pid_file {pid_file}"))
         preload = f"LD_PRELOAD={PRELOAD} " if PRELOAD else ""
         script = self.write("restart", "#!/bin/sh\nset -e\nif [ -e pid ]; then old=$(cat pid); kill $old\n"
                                        "while kill -0 $old 2>/dev/null; do sleep 0.01; done; fi\n"
@@ -221,7 +205,7 @@ class Restarted(ProbeTest):
             if pid_file.exists():
                 os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
-        subprocess.run([script], cwd=self.folder, check=True, timeout=HANG, stderr=subprocess.DEVNULL)
+        must(script, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, capture_output=False)
         self.addCleanup(end)
         wait_until(lambda: listening(port) and pid_file.exists())
         known = self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\nhooks: {{restart: ./restart, timeout: 20s}}\n")
@@ -236,8 +220,7 @@ class Restarted(ProbeTest):
         self.assertEqual(passed + 1, len((self.folder / "log").read_text().splitlines()))
 
     def test_a_hook_that_fails_says_nothing_of_the_store(self):
-        _, port = self.start_serve()
-        known = self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\nhooks: {{restart: echo sorry; exit 7}}\n")
+        known = self.write("d.yaml", f"url: {self.serve().url}\nhooks: {{restart: echo sorry; exit 7}}\n")
         result = self.certify("--descriptor", known, *RESTART_CASES)
         self.assertEqual(4, result.returncode, result.stdout + result.stderr)
         self.assertIn("ended with exit code 7; it wrote:\nsorry", result.stdout)
@@ -260,4 +243,4 @@ class Capabilities(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

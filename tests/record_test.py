@@ -12,28 +12,15 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 import unittest
 
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = BIN / "fencepost"
-# What a run may take at most before a test calls it hung. No test measures speed.
-HANG = 120
+import harness
+from harness import HANG, free_port, must, run
+
 REQUEST_TOPIC = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
 NOTIFICATIONS = "clients/statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8"
-
-
-def run(*arguments, **options):
-    return subprocess.run([FENCEPOST, *arguments], capture_output=True, text=True, timeout=HANG, check=False, **options)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def command(*arguments):
@@ -51,15 +38,14 @@ def response_topic(client):
 def request(port, client, *arguments, ts=True, ft=None):
     """One request of mosquitto_rr: the version and the payload of the reply."""
     call = ["mosquitto_rr", "-h", "127.0.0.1", "-p", str(port), "-V", "mqttv5", "-q", "1", "-i", client, "-u", "some-user",
-            "-P", "some-password", "-t", REQUEST_TOPIC, "-e", response_topic(client), "-m", command(*arguments), "-W", "5",
-            "-D", "publish", "correlation-data", os.urandom(8).hex(), "-F", "%P|%p"]
+            "-P", "some-password", "-t", REQUEST_TOPIC, "-e", response_topic(client), "-m", command(*arguments), "-W",
+            str(HANG), "-D", "publish", "correlation-data", os.urandom(8).hex(), "-F", "%P|%p"]
     if ts:
         call += ["-D", "publish", "user-property", "__ts", timestamp()]
     if ft:
         call += ["-D", "publish", "user-property", "__ft", ft]
     call += ["-D", "publish", "user-property", "session-cookie", "do-not-tell"]
-    done = subprocess.run(call, capture_output=True, timeout=HANG, check=True)
-    properties, _, payload = done.stdout.decode().partition("|")
+    properties, _, payload = must(*call).partition("|")
     version = re.search(r"__ts:(\S+)", properties)
     return (version.group(1) if version else None), payload.strip()
 
@@ -203,36 +189,15 @@ class Relay:
                     sequence[(number, up)] = mine + max(len(piece), 1 if not piece else 0)
 
 
-class Record(unittest.TestCase):
+class Record(harness.FolderTest):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.out = self.folder / "recorded.yaml"
-        self.processes = []
-        self.addCleanup(self.stop_all)
 
-    def stop_all(self):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.communicate(timeout=HANG)
-
-    def start(self, *arguments):
-        process = subprocess.Popen([FENCEPOST, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.processes.append(process)
-        line = process.stdout.readline()
-        self.assertIn("mqtt://", line)
-        return process
-
-    def serve(self, *options):
-        port = free_port()
-        return port, self.start("serve", "--port", str(port), *options)
-
-    def stop(self, process, with_signal=signal.SIGTERM):
-        process.send_signal(with_signal)
-        output, complaint = process.communicate(timeout=HANG)
-        return process.returncode, output + complaint
+    def start_recorder(self, *arguments):
+        recorder = self.start_program("record", "--out", self.out, *arguments)
+        self.assertIn("mqtt://", recorder.stdout.readline())
+        return recorder
 
     def certify(self, endpoint, path=None):
         return run("certify", "--endpoint", endpoint, "--scenarios", path or self.out, "-q")
@@ -260,21 +225,21 @@ class Record(unittest.TestCase):
     # ---- Within the broker
 
     def test_serve_writes_what_it_has_seen(self):
-        port, server = self.serve("--record", self.out)
-        session(port)
-        code, output = self.stop(server)
+        server = self.serve("--record", self.out)
+        session(server.port)
+        code, output = self.stop(server.process, signal.SIGTERM)
         self.assertEqual(code, 0, output)
         self.assertIn("requests", output)
         self.expect_scenario()
         self.assertFalse(pathlib.Path(f"{self.out}.log").exists())
 
     def test_nothing_is_lost_when_it_is_killed(self):
-        port, server = self.serve("--record", self.out)
-        session(port)
-        self.stop(server, signal.SIGKILL)
+        server = self.serve("--record", self.out)
+        session(server.port)
+        self.stop(server.process, signal.SIGKILL)
         log = f"{self.out}.log"
         self.assertEqual(os.stat(log).st_mode & 0o777, 0o600)
-        refused = run("serve", "--port", str(free_port()), "--record", self.out)
+        refused = run("serve", "--port", free_port(), "--record", self.out)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("--from", refused.stderr)
         done = run("record", "--from", log, "--out", self.out)
@@ -284,21 +249,21 @@ class Record(unittest.TestCase):
     # ---- As a subscriber
 
     def test_subscriber_sees_a_broker_that_routes_openly(self):
-        port, server = self.serve("--open-routing")
-        recorder = self.start("record", "--endpoint", f"mqtt://some-user:some-password@127.0.0.1:{port}", "--out", self.out)
-        session(port)
+        server = self.serve("--open-routing")
+        recorder = self.start_recorder("--endpoint", server.url_of("some-user", "some-password"))
+        session(server.port)
         time.sleep(0.5)
         code, output = self.stop(recorder, signal.SIGINT)
         self.assertEqual(code, 0, output)
         self.assertNotIn("some-password", output)
-        self.stop(server)
+        self.stop(server.process, signal.SIGTERM)
         self.expect_scenario(all_known=False)
         self.assertIn("client a: observer-1 (derived", self.out.read_text(encoding="utf-8"))
 
     def test_subscriber_of_a_private_broker_is_told_that_there_is_nothing(self):
-        port, _ = self.serve()
-        recorder = self.start("record", "--endpoint", f"mqtt://127.0.0.1:{port}", "--out", self.out, "--time", "2s")
-        request(port, "writer-1", "GET", "k")
+        server = self.serve()
+        recorder = self.start_recorder("--endpoint", server.url, "--time", "2s")
+        request(server.port, "writer-1", "GET", "k")
         output, complaint = recorder.communicate(timeout=HANG)
         self.assertEqual(recorder.returncode, 0, complaint)
         self.assertIn("no case", output + complaint)
@@ -306,11 +271,11 @@ class Record(unittest.TestCase):
     def test_lost_and_unreachable_endpoints(self):
         done = run("record", "--endpoint", f"mqtt://127.0.0.1:{free_port()}", "--out", self.out)
         self.assertEqual(done.returncode, 3, done.stderr)
-        port, server = self.serve("--open-routing")
-        recorder = self.start("record", "--endpoint", f"mqtt://127.0.0.1:{port}", "--out", self.out)
-        request(port, "writer-1", "SET", "k", "v")
+        server = self.serve("--open-routing")
+        recorder = self.start_recorder("--endpoint", server.url)
+        request(server.port, "writer-1", "SET", "k", "v")
         time.sleep(0.5)
-        self.stop(server)
+        self.stop(server.process, signal.SIGTERM)
         recorder.communicate(timeout=HANG)
         self.assertEqual(recorder.returncode, 3)
         self.assertIn("set:", self.out.read_text(encoding="utf-8"))
@@ -318,8 +283,7 @@ class Record(unittest.TestCase):
     # ---- On the wire
 
     def test_packets_are_read_with_tshark(self):
-        port, _ = self.serve()
-        relay = Relay(port)
+        relay = Relay(self.serve().port)
         self.addCleanup(relay.listener.close)
         session(relay.port)
         time.sleep(0.3)
@@ -330,19 +294,16 @@ class Record(unittest.TestCase):
         self.expect_scenario()
 
     def test_packets_of_an_interface(self):
-        port, _ = self.serve()
+        port = self.serve().port
         pcap = self.folder / "packets.pcapng"
-        capturing = subprocess.Popen(["dumpcap", "-q", "-i", "lo", "-f", f"tcp port {port}", "-w", pcap],
-                                     stderr=subprocess.PIPE, text=True)
-        self.processes.append(capturing)
+        capturing = self.start("dumpcap", "-q", "-i", "lo", "-f", f"tcp port {port}", "-w", pcap, stderr=subprocess.PIPE)
         if not any(line.startswith("File:") for line in capturing.stderr):
             self.skipTest("this user may not capture packets")
         time.sleep(0.5)
         session(port)
         time.sleep(0.5)
-        capturing.send_signal(signal.SIGINT)
-        capturing.communicate(timeout=HANG)
-        done = run("record", "--pcap", pcap, "--port", str(port), "--out", self.out)
+        self.stop(capturing, signal.SIGINT)
+        done = run("record", "--pcap", pcap, "--port", port, "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.expect_scenario()
 
@@ -364,10 +325,10 @@ class Record(unittest.TestCase):
     # ---- All of them
 
     def test_wrong_answers_are_flagged(self):
-        port, server = self.serve("--record", self.out, "--fault", "nx-overwrites")
-        request(port, "writer-1", "SET", "k", "one")
-        request(port, "writer-2", "SET", "k", "two", "NX")
-        code, output = self.stop(server)
+        server = self.serve("--record", self.out, "--fault", "nx-overwrites")
+        request(server.port, "writer-1", "SET", "k", "one")
+        request(server.port, "writer-2", "SET", "k", "two", "NX")
+        code, output = self.stop(server.process, signal.SIGTERM)
         self.assertEqual(code, 1, output)
         self.assertRegex(output, r"record: client writer-2, SET k: broke SET-N\S+: ")
         text = self.out.read_text(encoding="utf-8")
@@ -388,4 +349,4 @@ class Record(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

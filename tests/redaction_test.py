@@ -9,28 +9,17 @@ stand in a URL, and as JSON and XML would write them. Starts brokers on free loo
 import html
 import json
 import os
-import pathlib
 import shlex
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-import unittest
 import urllib.parse
 
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = BIN / "fencepost"
-PLUGIN = BIN / "fencepost_statestore.so"
-MOSQUITTO = next(p for p in ("/usr/sbin/mosquitto", "/usr/bin/mosquitto") if os.access(p, os.X_OK))
-PRELOAD = os.environ.get("FENCEPOST_TEST_PRELOAD", "")
-SLOW = ["--timeout-scale", "5"] if PRELOAD else []
-HANG = 300  # seconds after which a run counts as hung
+import harness
+from harness import HANG, PLUGIN, SLOW, free_port, load_json, run
 
 # Each with a core that no escaping changes, so that it is found wherever it is cut out or written differently.
 PASSWORD = 'p@ss:w/örd"&%<xyzzy0815>'
 ROLE_PASSWORD = "role's: pl4ugh{99}"
 KEY_MATERIAL = "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0waw"
+REPORTS = ("json", "junit", "sarif", "badge", "html")
 CORES = ["xyzzy0815", "pl4ugh", KEY_MATERIAL[4:30]]
 
 
@@ -52,77 +41,39 @@ def forms(secret):
 FORBIDDEN = set(CORES).union(*(forms(secret) for secret in (PASSWORD, ROLE_PASSWORD, KEY_MATERIAL)))
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_until_listening(port, process):
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline and process.poll() is None:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.01)
-    raise AssertionError("the broker does not listen")
-
-
-class RedactionTest(unittest.TestCase):
+class RedactionTest(harness.FolderTest):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.folder = pathlib.Path(directory.name)
+        super().setUp()
         self.inputs = self.folder / "inputs"
         self.outputs = self.folder / "outputs"
         self.inputs.mkdir()
         self.outputs.mkdir()
 
     def start_broker(self, *lines, password=PASSWORD):
-        """A broker that knows two users; returns it and its port."""
-        port = free_port()
-        passwords = self.inputs / "passwords"
-        passwords.touch(mode=0o600)
-        for user, word in (("me", password), ("restricted", ROLE_PASSWORD)):
-            subprocess.run(["mosquitto_passwd", "-b", passwords, user, word], check=True, stderr=subprocess.DEVNULL)
-        user = ["user root"] if os.geteuid() == 0 else []
-        config = self.inputs / "mosquitto.conf"
-        config.write_text("\n".join([f"listener {port} 127.0.0.1", "allow_anonymous false",
-                                     f"password_file {passwords}", "persistence false", "set_tcp_nodelay true",
-                                     "max_inflight_messages 0", "max_queued_messages 100000", *user, *lines, ""]),
-                          encoding="utf-8")
-        environment = dict(os.environ, LD_PRELOAD=PRELOAD) if PRELOAD else None
-        broker = subprocess.Popen([MOSQUITTO, "-c", str(config)], stderr=subprocess.DEVNULL, env=environment)
-        self.addCleanup(broker.wait)
-        self.addCleanup(broker.kill)
-        wait_until_listening(port, broker)
-        return broker, port
+        """One that knows two users."""
+        passwords = self.password_file(me=password, restricted=ROLE_PASSWORD)
+        return self.start_mosquitto("allow_anonymous false", f"password_file {passwords}", *lines)
 
     def descriptor(self, text):
         path = self.inputs / "descriptor.yaml"
         path.write_text(text, encoding="utf-8")
         return path
 
-    def command(self, *arguments):
-        reports = []
-        for kind in ("json", "junit", "sarif", "badge", "html"):
-            if "--" + kind in HELP:
-                reports += ["--" + kind, self.outputs / ("report." + kind)]
-        return [str(part) for part in (FENCEPOST, "certify", *reports, *SLOW, *arguments)]
+    def arguments(self, *arguments):
+        """Of `certify` with every kind of report."""
+        reports = [word for kind in REPORTS for word in (f"--{kind}", self.outputs / f"report.{kind}")]
+        return ["certify", *reports, *SLOW, *arguments]
 
-    def environment(self, github=True):
-        variables = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
-        if github:
-            variables |= {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": str(self.outputs / "output"),
-                          "GITHUB_STEP_SUMMARY": str(self.outputs / "summary")}
-        return variables
+    def environment(self):
+        """As on GitHub Actions."""
+        return harness.environment(GITHUB_ACTIONS="true", GITHUB_OUTPUT=str(self.outputs / "output"),
+                                   GITHUB_STEP_SUMMARY=str(self.outputs / "summary"))
 
-    def run_certify(self, *arguments, github=True):
+    def run_certify(self, *arguments):
         for path in self.outputs.iterdir():
             path.unlink()
-        done = subprocess.run(self.command(*arguments), capture_output=True, timeout=HANG, check=False,
-                              cwd=self.outputs, env=self.environment(github))
-        return done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
+        done = run(*self.arguments(*arguments), cwd=self.outputs, env=self.environment())
+        return done.returncode, done.stdout, done.stderr
 
     def expect_no_secret(self, code, *arguments, masked=(), wrote=True):
         """Runs, checks the exit code, and searches all that came of it."""
@@ -141,8 +92,7 @@ class RedactionTest(unittest.TestCase):
     def search_files(self, wrote=True):
         names = {path.name for path in self.outputs.iterdir()}
         if wrote:
-            self.assertLessEqual({"report.json", "report.junit", "report.sarif", "report.badge", "output", "summary"},
-                                 names)
+            self.assertLessEqual({f"report.{kind}" for kind in REPORTS} | {"output", "summary"}, names)
         for path in self.outputs.iterdir():
             self.search(path.name, path.read_text(encoding="utf-8"))
 
@@ -160,23 +110,23 @@ class Endpoints(RedactionTest):
             raw = url.split(":")[2].rsplit("@", 1)[0]
             said = self.expect_no_secret(3, "--endpoint", url, masked=[raw, PASSWORD])
             self.assertIn("no broker at mqtt://me:***@127.0.0.1:", said)
-            reproduce = json.loads((self.outputs / "report.json").read_text())["cases"][0]["reproduce"]
+            reproduce = load_json(self.outputs / "report.json")["cases"][0]["reproduce"]
             self.assertIn("mqtt://me:***@127.0.0.1:", reproduce)
 
     def test_a_broker_that_refuses_the_password(self):
-        _, port = self.start_broker(password="another")
+        port = self.start_broker(password="another").port
         for url in self.urls(port):
             raw = url.split(":")[2].rsplit("@", 1)[0]
             self.assertIn("not allowed", self.expect_no_secret(3, "--endpoint", url, masked=[raw, PASSWORD]))
 
     def test_a_broker_without_a_store(self):
-        _, port = self.start_broker()
+        port = self.start_broker().port
         url = self.urls(port)[0]
         said = self.expect_no_secret(3, "--endpoint", url, masked=[quoted(PASSWORD), PASSWORD])
         self.assertIn("a broker, but no state store", said)
 
     def test_a_store_that_passes_and_one_that_fails(self):
-        _, port = self.start_broker(f"plugin {PLUGIN}")
+        port = self.start_broker(f"plugin {PLUGIN}").port
         path = self.descriptor(json.dumps({
             "url": self.urls(port)[0], "roles": {"restricted": {"user": "restricted", "password": ROLE_PASSWORD}}}))
         masked = [quoted(PASSWORD), PASSWORD, ROLE_PASSWORD]
@@ -186,7 +136,7 @@ class Endpoints(RedactionTest):
                               "--profile", "documented", masked=masked)
 
     def test_roles_whose_password_is_refused(self):
-        _, port = self.start_broker(f"plugin {PLUGIN}")
+        port = self.start_broker(f"plugin {PLUGIN}").port
         path = self.descriptor(json.dumps({
             "url": self.urls(port)[0], "roles": {"restricted": {"user": "x", "password": ROLE_PASSWORD}}}))
         code, out, _ = self.run_certify("--descriptor", path, "--run", "authorization.*")
@@ -195,25 +145,21 @@ class Endpoints(RedactionTest):
         self.search_files()
 
     def test_a_store_that_is_lost(self):
-        broker, port = self.start_broker(f"plugin {PLUGIN}")
-        command = self.command("--endpoint", self.urls(port)[0], "--run", "expiry.*")
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   env=self.environment(github=False))
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        broker = self.start_broker(f"plugin {PLUGIN}")
+        process = self.start_program(*self.arguments("--endpoint", self.urls(broker.port)[0], "--run", "expiry.*"),
+                                     env=harness.environment())
         process.stdout.readline()  # the preflight is over, and the cases wait for an expiry
         process.stdout.readline()
-        broker.kill()
+        broker.process.kill()
         out, err = process.communicate(timeout=HANG)
         self.assertEqual(process.returncode, 3, out + err)
         self.assertIn("the endpoint was lost", out)
         self.search("standard output", out)
         self.search("standard error", err)
-        for path in self.outputs.iterdir():
-            self.search(path.name, path.read_text(encoding="utf-8"))
+        self.search_files(wrote=False)
 
     def test_a_hook_that_fails(self):
-        _, port = self.start_broker(f"plugin {PLUGIN}")
+        port = self.start_broker(f"plugin {PLUGIN}").port
         (self.inputs / "words").write_text(f"{ROLE_PASSWORD}\n{quoted(PASSWORD)}\n", encoding="utf-8")
         for restart in (f"echo {shlex.quote(PASSWORD)} {shlex.quote(ROLE_PASSWORD)}; exit 1", "cat words; exit 1"):
             path = self.descriptor(json.dumps({
@@ -224,7 +170,7 @@ class Endpoints(RedactionTest):
             self.assertIn("the hook", said)
 
     def test_a_password_from_the_environment(self):
-        _, port = self.start_broker()
+        port = self.start_broker().port
         path = self.descriptor(f"url: mqtt://127.0.0.1:{port}\n"
                                "roles: {default: {user: me, password_env: FENCEPOST_TEST_SECRET}}\n")
         os.environ["FENCEPOST_TEST_SECRET"] = PASSWORD
@@ -233,15 +179,14 @@ class Endpoints(RedactionTest):
         self.assertIn("a broker, but no state store", said)
 
     def test_other_commands(self):
-        _, port = self.start_broker(f"plugin {PLUGIN}")
+        port = self.start_broker(f"plugin {PLUGIN}").port
         for url in (self.urls(port)[0], self.urls(free_port())[0]):
             for command in (["probe", "--endpoint", url, "--out", self.outputs / "descriptor"],
                             ["diff", url, "inproc:", "--run", "get.*", "--json", self.outputs / "diff"],
                             ["diff", url + "x", "inproc:"]):
-                done = subprocess.run([FENCEPOST, *command], capture_output=True, timeout=HANG, check=False,
-                                      cwd=self.outputs, env=self.environment(github=False))
+                done = run(*command, cwd=self.outputs, env=harness.environment())
                 self.assertIn(done.returncode, (0, 1, 2, 3, 4), done.stderr)
-                self.search(command[0], (done.stdout + done.stderr).decode())
+                self.search(command[0], done.stdout + done.stderr)
                 self.search_files(wrote=False)
 
     def test_in_process(self):
@@ -252,7 +197,7 @@ class Endpoints(RedactionTest):
         self.expect_no_secret(2, "--descriptor", path, "--profile", "deployed", wrote=False)
 
     def test_keys(self):
-        _, port = self.start_broker()
+        port = self.start_broker().port
         for name in ("ca.pem", "client.pem", "client.key"):
             (self.inputs / name).write_text(
                 f"-----BEGIN PRIVATE KEY-----\n{KEY_MATERIAL}\n-----END PRIVATE KEY-----\n", encoding="utf-8")
@@ -282,12 +227,12 @@ cases:
   - {id: x, title: T, requirements: [SET-NX-2], steps: [{get: k, expect: missing}]}
 """
 
-    def command(self, *arguments):
+    def arguments(self, *arguments):
         """With a single case: the built-in ones take a moment to read."""
         path = self.inputs / "one.yaml"
         path.write_text(self.ONE_CASE, encoding="utf-8")
         few = [] if "--scenarios" in arguments else ["--scenarios", path]
-        return super().command(*few, *arguments)
+        return super().arguments(*few, *arguments)
 
     def test_malformed_descriptors(self):
         word = "xyzzy0815"
@@ -368,7 +313,5 @@ cases:
                 self.expect_no_secret(2, *arguments, wrote=False)
 
 
-HELP = subprocess.run([FENCEPOST, "certify", "--help"], capture_output=True, text=True, timeout=HANG, check=True).stdout
-
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

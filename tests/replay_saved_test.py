@@ -5,20 +5,13 @@ usage: replay_saved_test.py BUILD_BIN_DIR [unittest arguments]
 
 import json
 import os
-import pathlib
 import re
 import signal
-import socket
-import subprocess
-import sys
-import tempfile
 import time
-import unittest
 import xml.etree.ElementTree
 
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = BIN / "fencepost"
-HANG = 300  # seconds; no test measures speed
+import harness
+from harness import FENCEPOST, HANG, free_port, run, run_command
 
 # RECORDED is a line of its own, or gives way to some.
 NX = """# A comment of mine.
@@ -61,28 +54,7 @@ OVERWRITES = "inproc:?fault=nx-overwrites"
 RIGHT = "inproc:"
 
 
-def run(*arguments, **options):
-    return subprocess.run([FENCEPOST, *arguments], capture_output=True, text=True, timeout=HANG, check=False, **options)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Folder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
-        return path
-
+class Folder(harness.FolderTest):
     def replay(self, *arguments, endpoint=RIGHT, code=0):
         done = run("replay", "--endpoint", endpoint, *arguments, cwd=self.folder)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
@@ -91,7 +63,7 @@ class Folder(unittest.TestCase):
 
     def outcomes(self, *arguments, **options):
         self.replay(*arguments, "--json", self.folder / "out.json", **options)
-        self.document = json.loads((self.folder / "out.json").read_text())
+        self.document = self.load("out.json")
         return {case["id"]: case["outcome"] for case in self.document["cases"]}
 
     def signature_at(self, endpoint):
@@ -122,8 +94,7 @@ class Replay(Folder):
         self.assertRegex(again.stdout, r"rule .*\n.*because .*\n.*step .*fuzz-live\.set\.[0-9a-f]+\.yaml:\d+ ")
         self.assertIn("  recorded  '", again.stdout)
         command = re.search(r"reproduce .*? certify (--endpoint .*)", again.stdout).group(1)
-        shown = subprocess.run(f"'{FENCEPOST}' certify {command}", shell=True, capture_output=True, text=True,
-                               timeout=HANG, check=False, cwd=self.folder)
+        shown = run_command("sh", "-c", f"'{FENCEPOST}' certify {command}", cwd=self.folder)
         self.assertEqual(shown.returncode, 1, shown.stdout + shown.stderr)
         right = self.replay("fuzz-live-findings", endpoint="embedded")
         self.assertIn("1 case: 1 fixed\nnothing of this fails\n", right.stdout)
@@ -141,7 +112,7 @@ class Replay(Folder):
         # The same file by two ways is one; the same id in two files is two.
         self.write("copy.yaml", path.read_text())
         self.replay("saved", "saved/nx.yaml", "copy.yaml", "--json", "out.json")
-        cases = json.loads((self.folder / "out.json").read_text())["cases"]
+        cases = self.load("out.json")["cases"]
         self.assertEqual([(case["file"], case["outcome"]) for case in cases],
                          [("saved/deep/get.yaml", "passes"), ("saved/nx.yaml", "fixed"), ("copy.yaml", "fixed")])
 
@@ -260,20 +231,10 @@ class Heal(Folder):
 class LiveBroker(Folder):
     def setUp(self):
         super().setUp()
-        port = free_port()
-        self.url = f"mqtt://127.0.0.1:{port}"
-        self.server = subprocess.Popen([FENCEPOST, "serve", "--port", str(port)], stdout=subprocess.PIPE, text=True)
-        self.addCleanup(self.stop_server)
-        self.assertIn("mqtt://", self.server.stdout.readline())
-
-    def stop_server(self):
-        self.server.terminate()
-        self.server.wait(HANG)
-        self.server.stdout.close()
+        self.server = self.serve()
 
     def start_long(self, *arguments):
-        replaying = subprocess.Popen([FENCEPOST, "replay", "--endpoint", self.url, *arguments], stdout=subprocess.PIPE,
-                                     stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        replaying = self.start_program("replay", "--endpoint", self.server.url, *arguments, cwd=self.folder)
         self.assertIn("fencepost replay", replaying.stdout.readline())
         return replaying
 
@@ -292,7 +253,7 @@ class LiveBroker(Folder):
         path = self.write("first.yaml", FIRST.replace("    steps:", "    recorded: {by: hand, requirement: SET-NX-1}\n"
                                                                     "    steps:"))
         before = path.read_text()
-        done = self.replay("first.yaml", "--runs", "3", "--heal", endpoint=self.url, code=1)
+        done = self.replay("first.yaml", "--runs", "3", "--heal", endpoint=self.server.url, code=1)
         self.assertRegex(done.stdout, "✗ flaky  .* failed 2 times of 3\n")
         self.assertIn("not healed first.yaml:3 saved.first: it failed 2 times of 3", done.stdout)
         self.assertEqual(path.read_text(), before)
@@ -300,18 +261,16 @@ class LiveBroker(Folder):
     def test_interrupted(self):
         self.write("get.yaml", GET)
         replaying = self.start_long("get.yaml", "--runs", "10000", "--json", "out.json")
-        time.sleep(0.5)  # any moment will do
-        replaying.send_signal(signal.SIGINT)
-        output, complaint = replaying.communicate(timeout=HANG)
-        self.assertEqual(replaying.returncode, 130, output + complaint)
+        code, output = self.stop(replaying, signal.SIGINT)
+        self.assertEqual(code, 130, output)
         self.assertIn("interrupted", output)
-        self.assertEqual(json.loads((self.folder / "out.json").read_text())["exit_code"], 130)
+        self.assertEqual(self.load("out.json")["exit_code"], 130)
 
     def test_lost_broker(self):
         self.write("get.yaml", GET.replace("      - get", "      - wait: 3s\n      - get"))
         replaying = self.start_long("get.yaml")
         time.sleep(0.5)
-        self.server.terminate()
+        self.server.process.terminate()
         output, complaint = replaying.communicate(timeout=HANG)
         self.assertEqual(replaying.returncode, 3, output + complaint)
         self.assertIn("the endpoint was lost", output)
@@ -319,4 +278,4 @@ class LiveBroker(Folder):
 
 if __name__ == "__main__":
     os.environ.pop("NO_COLOR", None)
-    unittest.main(verbosity=2)
+    harness.main()

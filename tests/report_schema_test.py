@@ -1,25 +1,15 @@
 """Checks the reports of real runs: the JSON one against docs/report.schema.json, the JUnit one against the JSON one.
 
-    report_schema_test.py SOURCE_DIRECTORY FENCEPOST_PROGRAM [unittest arguments]
+    report_schema_test.py BUILD_BIN_DIR [unittest arguments]
 
 The runs are in process, with the cases of this file: they need no broker and take no time.
 """
 
-import copy
-import json
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
-import xml.etree.ElementTree as ElementTree
+import harness
+from harness import Reports, load_schema
+from schema_checks import complaints, left_open, taken
 
-import jsonschema
-
-ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve()
-SCHEMA = json.loads((ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8"))
-HANG = 120  # seconds after which a run counts as hung
+SCHEMA = load_schema("report")
 
 # One case for each verdict that a store in process can have, and every kind of byte on the wire.
 SCENARIOS = r"""
@@ -71,32 +61,16 @@ cases:
 """
 
 
-class Run:
-    """What a run returned and wrote."""
+class ReportTest(harness.FolderTest):
+    def run_sample(self, *arguments, scenarios=SCENARIOS):
+        """A run whose reports are as they should be."""
+        run = Reports(self.folder, *arguments, scenarios=scenarios)
+        self.check(run)
+        return run
 
-    def __init__(self, *arguments, scenarios=SCENARIOS):
-        with tempfile.TemporaryDirectory() as folder:
-            paths = {name: pathlib.Path(folder) / name for name in ("report.json", "report.xml", "sample.yaml")}
-            command = [FENCEPOST, "certify", "--json", paths["report.json"], "--junit", paths["report.xml"], "--quiet"]
-            if scenarios:
-                paths["sample.yaml"].write_text(scenarios, encoding="utf-8")
-                command += ["--scenarios", paths["sample.yaml"]]
-            done = subprocess.run(command + list(arguments), capture_output=True, timeout=HANG, check=False)
-            self.code = done.returncode
-            self.said = (done.stdout + done.stderr).decode("utf-8")
-            self.json_text = paths["report.json"].read_text(encoding="utf-8")
-            self.junit_text = paths["report.xml"].read_text(encoding="utf-8")
-        self.json = json.loads(self.json_text)
-        self.junit = ElementTree.fromstring(self.junit_text)
-
-    def verdicts(self):
-        return {case["id"]: case["verdict"] for case in self.json["cases"]}
-
-
-class ReportTest(unittest.TestCase):
     def check(self, run):
         """What holds of every report."""
-        jsonschema.Draft202012Validator(SCHEMA).validate(run.json)
+        self.assertEqual(complaints(SCHEMA, run.json), [])
         self.assertEqual(run.json["exit_code"], run.code, run.said)
         self.assertEqual(sum(run.json["summary"].values()), len(run.json["cases"]))
         for key, verdict in (("passed", "passed"), ("failed", "failed"), ("warnings", "warning"),
@@ -128,27 +102,11 @@ class ReportTest(unittest.TestCase):
             self.assertEqual(test.get("classname"), "statestore." + case["area"])
             self.assertEqual((test.get("file"), int(test.get("line"))), (case["file"], case["line"]))
 
-    def test_the_schema_is_one(self):
-        jsonschema.Draft202012Validator.check_schema(SCHEMA)
-
     def test_the_schema_describes_and_closes_every_object(self):
-        def walk(node, path):
-            if isinstance(node, dict):
-                if node.get("type") == "object":
-                    self.assertIn("additionalProperties", node, path)
-                for name, member in node.get("properties", {}).items():
-                    if name not in ("qos", "retain", "direction") and path.count("/if") == 0:
-                        self.assertIn("description", member, path + "/" + name)
-                for name, child in node.items():
-                    walk(child, path + "/" + name)
-            elif isinstance(node, list):
-                for index, child in enumerate(node):
-                    walk(child, f"{path}/{index}")
-
-        walk(SCHEMA, "")
+        self.assertEqual(left_open(SCHEMA, undescribed=("qos", "retain", "direction")), [])
 
     def test_the_schema_refuses_what_is_not_a_report(self):
-        good = Run("--endpoint", "inproc:").json
+        good = Reports(self.folder, "--endpoint", "inproc:", scenarios=SCENARIOS).json
         changes = [
             lambda report: report.pop("seed"),
             lambda report: report.update(extra=1),
@@ -167,21 +125,14 @@ class ReportTest(unittest.TestCase):
             lambda report: report["cases"][0]["transcript"][1].update(correlation_data="0a"),
             lambda report: report["cases"][0]["transcript"][1]["user_properties"].append(["name"]),
         ]
-        validator = jsonschema.Draft202012Validator(SCHEMA)
-        self.assertTrue(validator.is_valid(good))
-        for number, change in enumerate(changes):
-            report = copy.deepcopy(good)
-            change(report)
-            self.assertFalse(validator.is_valid(report), f"change {number}")
+        self.assertEqual(taken(SCHEMA, good, changes), [])
 
     def test_a_run_of_the_built_in_cases(self):
-        run = Run("--endpoint", "inproc:", scenarios="")
-        self.check(run)
+        run = self.run_sample("--endpoint", "inproc:", scenarios="")
         self.assertGreater(len(run.json["cases"]), 0)
 
     def test_every_verdict(self):
-        run = Run("--endpoint", "inproc:", "--seed", "18446744073709551615")
-        self.check(run)
+        run = self.run_sample("--endpoint", "inproc:", "--seed", "18446744073709551615")
         self.assertEqual(run.code, 1)
         self.assertEqual(run.json["seed"], 18446744073709551615)
         self.assertEqual(run.json["dialect_observed"], "deployed")
@@ -190,8 +141,7 @@ class ReportTest(unittest.TestCase):
             "came-too-late": "inconclusive", "needs-connections": "skipped"})
 
     def test_bytes_survive(self):
-        run = Run("--endpoint", "inproc:", "--run", "expects-other-bytes", "--run", "binary")
-        self.check(run)
+        run = self.run_sample("--endpoint", "inproc:", "--run", "expects-other-bytes", "--run", "binary")
         case = next(case for case in run.json["cases"] if case["id"] == "expects-other-bytes")
         shown = "$12\\r\\n\\x00\\x01\\x7f\\x80\\xff\\r\\n]]><&\\r\\n"
         self.assertEqual(case["failure"]["actual"], shown)
@@ -204,8 +154,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(sent["user_properties"][:2], [["a", "b"], ["a", "c"]])
 
     def test_the_wrong_dialect(self):
-        run = Run("--endpoint", "inproc:?dialect=documented", "--profile", "deployed", "--run", "refuses-*")
-        self.check(run)
+        run = self.run_sample("--endpoint", "inproc:?dialect=documented", "--profile", "deployed", "--run", "refuses-*")
         self.assertEqual(run.code, 1)
         self.assertEqual(run.json["profile"], "deployed")
         self.assertEqual(run.json["dialect_observed"], "documented")
@@ -213,25 +162,22 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(failure["step"], 2)
         self.assertTrue(failure["expected"].startswith(":-1\\r\\n"), failure)
         self.assertTrue(failure["actual"].startswith("-1\\r\\n"), failure)
-        built_in = Run("--endpoint", "inproc:?dialect=documented", "--profile", "deployed", scenarios="")
-        self.check(built_in)
+        built_in = self.run_sample("--endpoint", "inproc:?dialect=documented", "--profile", "deployed", scenarios="")
         self.assertEqual(built_in.code, 1)
 
     def test_a_run_that_could_not_begin(self):
-        run = Run("--endpoint", "mqtt://someone:secret@127.0.0.1:1")
-        self.check(run)
+        run = self.run_sample("--endpoint", "mqtt://someone:secret@127.0.0.1:1")
         self.assertEqual(run.code, 3)
         self.assertEqual(run.json["summary"]["not_run"], 5)
         self.assertIn("no broker", run.json["stopped_because"])
-        self.assertNotIn("secret", run.json_text + run.junit_text + run.said)
+        self.assertNotIn("secret", run.text("json") + run.text("junit") + run.said)
 
     def test_a_run_of_nothing(self):
-        run = Run("--endpoint", "mqtt://someone:secret@127.0.0.1:1", "--run", "no-such-case")
-        self.check(run)
+        run = self.run_sample("--endpoint", "mqtt://someone:secret@127.0.0.1:1", "--run", "no-such-case")
         self.assertEqual(run.code, 5)
         self.assertEqual(run.json["cases"], [])
-        self.assertNotIn("secret", run.json_text + run.junit_text + run.said)
+        self.assertNotIn("secret", run.text("json") + run.text("junit") + run.said)
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

@@ -1,25 +1,20 @@
 """Runs `fencepost selftest` with some of the faulty stores, and looks at what it writes: the JSON against
 docs/selftest.schema.json and against itself, the page in a browser (headless Chromium), as its readers would.
 
-    selftest_program_test.py SOURCE_DIRECTORY FENCEPOST_PROGRAM [unittest arguments]
+    selftest_program_test.py BUILD_BIN_DIR [unittest arguments]
 
 The stores are in process: this needs no broker. Needs the Debian packages chromium, chromium-driver, python3-jsonschema
 and python3-selenium.
 """
 
 import collections
-import json
 import pathlib
 import re
-import shutil
 import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import unittest
-
-import jsonschema
 
 try:
     from selenium.webdriver.common.action_chains import ActionChains
@@ -27,14 +22,15 @@ try:
     from selenium.webdriver.common.keys import Keys
     from selenium.webdriver.support.ui import Select, WebDriverWait
 
-    from browser_page import PageTest
+    from browser_page import PageTest, changed_page
 except ImportError:
     sys.exit("python3-selenium is missing: install the Debian package of that name, or run ci/setup")
 
-ROOT = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = pathlib.Path(sys.argv.pop(1)).resolve()
-SCHEMA = json.loads((ROOT / "docs" / "selftest.schema.json").read_text(encoding="utf-8"))
-HANG = 300  # seconds after which a run counts as hung
+import harness
+from harness import FENCEPOST, HANG, run
+from schema_checks import complaints, taken
+
+SCHEMA = harness.load_schema("selftest")
 # Of every kind: nine that are caught, one that needs concurrency, a right one, one that does no work.
 SELECTED = ("S0*", "H19", "B01", "Z02")
 
@@ -45,29 +41,18 @@ class Run:
     def __init__(self, folder, name, *arguments):
         self.json_file = folder / f"{name}.json"
         self.html = folder / f"{name}.html"
-        done = subprocess.run([FENCEPOST, "selftest", "--json", self.json_file, "--html", self.html, *arguments],
-                              capture_output=True, timeout=HANG, check=False)
+        done = run("selftest", "--json", self.json_file, "--html", self.html, *arguments)
         self.code = done.returncode
-        self.output = (done.stdout + done.stderr).decode("utf-8")
         if not self.json_file.exists():
-            raise RuntimeError(self.output)
-        self.json = json.loads(self.json_file.read_text(encoding="utf-8"))
-
-    def changed(self, name, change):
-        """A copy of the page whose data `change` was applied to: for what no run here does."""
-        begin, data, end = re.fullmatch(r'(.*id="p_data">)(.*?)(</script>.*)', self.html.read_text("utf-8"), re.S).groups()
-        document = json.loads(data)
-        change(document)
-        copy = self.html.with_name(name + ".html")
-        copy.write_text(begin + json.dumps(document).replace("<", "\\u003c") + end, encoding="utf-8")
-        return copy
+            raise RuntimeError(done.stdout + done.stderr)
+        self.json = harness.load_json(self.json_file)
 
 
 class Fixture:
     """One run for all tests of this file."""
 
     run = None
-    folder = pathlib.Path(tempfile.mkdtemp())
+    folder = None
 
     @classmethod
     def get(cls):
@@ -76,8 +61,8 @@ class Fixture:
         return cls.run
 
 
-def tearDownModule():
-    shutil.rmtree(Fixture.folder, ignore_errors=True)
+def setUpModule():
+    Fixture.folder = harness.temporary_folder(unittest.addModuleCleanup)
 
 
 class SelftestJsonTest(unittest.TestCase):
@@ -89,8 +74,7 @@ class SelftestJsonTest(unittest.TestCase):
         return [(store, dialect, run) for store in self.document[kind] for dialect, run in store["dialects"].items()]
 
     def test_follows_the_schema(self):
-        validator = jsonschema.Draft202012Validator(SCHEMA)
-        self.assertEqual([error.message for error in validator.iter_errors(self.document)], [])
+        self.assertEqual(complaints(SCHEMA, self.document), [])
         self.assertEqual({fault["id"] for fault in self.document["faults"]},
                          {f"S{number:02}" for number in range(1, 10) if number != 16} | {"H19"})
         self.assertEqual([len(self.document[kind]) for kind in ("benign", "null_stores")], [1, 1])
@@ -107,10 +91,7 @@ class SelftestJsonTest(unittest.TestCase):
         def with_an_unknown_reason(document):
             document["survivors"][0]["reason"] = "bad luck"
 
-        for change in (without, with_more, with_an_unknown_reason):
-            document = json.loads(json.dumps(self.document))
-            change(document)
-            self.assertFalse(jsonschema.Draft202012Validator(SCHEMA).is_valid(document), change.__name__)
+        self.assertEqual(taken(SCHEMA, self.document, (without, with_more, with_an_unknown_reason)), [])
 
     def test_every_case_is_counted_once_in_each_run(self):
         size = len(self.document["cases"])
@@ -188,22 +169,20 @@ class SelftestJsonTest(unittest.TestCase):
 
     def test_complains_before_the_run_about_a_file_that_cannot_be_written(self):
         for option in ("--json", "--html"):
-            done = subprocess.run([FENCEPOST, "selftest", option, "/nowhere/at/all"], capture_output=True, timeout=HANG,
-                                  check=False)
+            done = run("selftest", option, "/nowhere/at/all")
             self.assertEqual(done.returncode, 2)
-            self.assertEqual(done.stdout, b"")
-            self.assertIn(b"/nowhere/at/all", done.stderr)
+            self.assertEqual(done.stdout, "")
+            self.assertIn("/nowhere/at/all", done.stderr)
 
     def test_what_had_finished_is_written_when_it_is_interrupted(self):
         file = Fixture.folder / "interrupted.json"
         with subprocess.Popen([FENCEPOST, "selftest", "--json", file], stdout=subprocess.PIPE) as process:
-            while not self.handles_interrupts(process.pid):
-                self.assertIsNone(process.poll())
+            harness.wait_until(lambda: self.handles_interrupts(process.pid))
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=HANG)
             self.assertEqual(process.returncode, 130)
-        document = json.loads(file.read_text(encoding="utf-8"))
-        jsonschema.Draft202012Validator(SCHEMA).validate(document)
+        document = harness.load_json(file)
+        self.assertEqual(complaints(SCHEMA, document), [])
         self.assertTrue(document["interrupted"])
         self.assertFalse(document["proved"])
         self.assertLess(len(document["faults"]), document["catalogue"]["faults"])
@@ -431,7 +410,7 @@ class SelftestPageTest(PageTest):
             document["faults"][0]["text"] = "</script><img src=x onerror='window.broken=1'>"
             document["faults"][0]["name"] = document["cases"][0]["title"] = "<img src=x onerror='window.broken=1'>"
 
-        self.open(Fixture.get().changed("hostile", change), "#S01")
+        self.open(changed_page(Fixture.get().html, "hostile", change), "#S01")
         self.assertIsNone(self.run_script("return window.broken"))
         self.assertEqual(self.all("img, script[src], link, iframe"), [])
         self.assertIn("<img src=x", self.one("#p_fault_S01_row").text)
@@ -444,7 +423,7 @@ class SelftestPageTest(PageTest):
             document["areas"] = document["references"] = {}
             document["score"]["canaries"] = {"red": 0, "planted": 0}
 
-        self.open(Fixture.get().changed("nothing", change))
+        self.open(changed_page(Fixture.get().html, "nothing", change))
         text = self.one("#p_main").text
         for sentence in ("Nothing ran.", "there is no matrix", "No fault was run.", "None was planted."):
             self.assertIn(sentence, text)
@@ -457,7 +436,7 @@ class SelftestPageTest(PageTest):
             run = document["null_stores"][0]["dialects"]["deployed"]
             run["passes"], run["as_it_should_be"] = [2], False
 
-        self.open(Fixture.get().changed("wrong", change))
+        self.open(changed_page(Fixture.get().html, "wrong", change))
         rows = "\n".join(self.texts(".attention > li"))
         ids = [case["id"] for case in self.document["cases"]]
         for sentence in ("step 7: nothing", f"a false alarm: {ids[1]} failed", f"passed: {ids[2]}"):
@@ -481,4 +460,4 @@ class SelftestPageTest(PageTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    harness.main()

@@ -1,0 +1,332 @@
+"""What tests of the program share: the program itself, folders, processes, brokers, waiting, reports.
+
+A test that imports this takes the folder with the programs of a build as its first argument:
+
+    some_test.py BUILD_BIN_DIR [unittest arguments]
+
+Brokers are on free loopback ports. Processes are ended by those who have started them, and nobody else's are.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import pty
+import random
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+
+def path_argument():
+    """The next argument, a path, taken away from what is left for unittest."""
+    if len(sys.argv) < 2:
+        sys.exit(sys.modules["__main__"].__doc__)
+    return pathlib.Path(sys.argv.pop(1)).resolve()
+
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BIN = path_argument()
+FENCEPOST = BIN / "fencepost"
+PLUGIN = BIN / "fencepost_statestore.so"
+
+# Sanitized builds are slower, and the plugin needs their runtime in the broker.
+PRELOAD = os.environ.get("FENCEPOST_TEST_PRELOAD", "")
+SLOW = ["--timeout-scale", "5"] if PRELOAD else []
+# Seconds after which a program counts as hung. No test measures speed.
+HANG = 300
+# Seconds for what must not wait for each case: a hundredth of what a time-out of each would take, on a machine that is busy.
+SOON = 60
+# Why a case may be undecided on a right store: a machine that was too busy, or a clock that is not known well enough.
+FOR_WANT_OF_TIME = re.compile(
+    r"^the reply came \d+ ms after \S+, when it no longer proves anything"
+    r"|^whether a timestamp -?\d+ ms ahead of our clock may be (refused|accepted) depends on the store's clock")
+# No broker listens there: the port is only root's, and nobody's.
+NOBODY = "mqtt://127.0.0.1:1"
+
+
+def main():
+    unittest.main(module="__main__", verbosity=2)
+
+
+# --- the program ---
+
+MOSQUITTO = next((path for path in ("/usr/sbin/mosquitto", "/usr/bin/mosquitto") if os.access(path, os.X_OK)), None)
+
+def run(*arguments, **options):
+    """Runs the program to its end: what it returned and what it said, as text."""
+    return run_command(FENCEPOST, *arguments, **options)
+
+
+def run_command(*command, **options):
+    """The same for any command. Line ends stay as they are."""
+    done = subprocess.run([str(part) for part in command],
+                          **{"capture_output": True, "timeout": HANG, "check": False, **options})
+    done.stdout, done.stderr = ((said or b"").decode("utf-8") for said in (done.stdout, done.stderr))
+    return done
+
+
+def must(*command, **options):
+    """What a command says that has to succeed."""
+    done = run_command(*command, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{command[0]} returned {done.returncode}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def reproduce_command(output):
+    """The first command that a run prints for showing a failure again, for the shell."""
+    return re.search(r"reproduce +(.*)", output).group(1)
+
+
+def environment(**more):
+    """Ours without what GitHub Actions may have put there."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")} | more
+
+
+# --- waiting ---
+
+
+def wait_until(condition, seconds=60):
+    """The first value of `condition` that is true. For what has no event to wait for: another process's state."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {seconds} s in vain")
+        time.sleep(0.01)
+    return value
+
+
+def free_port():
+    """From below the range that the kernel gives to connections, so that no connection takes it in the meantime."""
+    end = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()[0])
+    while True:
+        port = random.randrange(max(1024, end - 20_000), end)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def listening(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def children_of(pid):
+    try:
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+    except FileNotFoundError:
+        return []
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(") ")[2][0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+# --- files ---
+
+
+def load_json(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def load_schema(name):
+    return load_json(ROOT / "docs" / f"{name}.schema.json")
+
+
+class Reports:
+    """What a run of `certify` returned (`code`), said (`out`, and with its complaints `said`) and wrote (`json`, ...).
+
+    `kinds` are the reports that it writes into `folder`; `scenarios` is the text of a file, of several, or empty for the
+    built-in cases.
+    """
+
+    def __init__(self, folder, *arguments, kinds=("json", "junit"), scenarios="", env=None):
+        self.paths = {kind: folder / f"report.{kind}" for kind in kinds}
+        command = ["certify", "--quiet"]
+        for kind, path in self.paths.items():
+            command += [f"--{kind}", path]
+        if scenarios:
+            command += ["--scenarios", write_scenarios(folder, scenarios)]
+        done = run(*command, *arguments, cwd=folder, env=env or environment())
+        self.code = done.returncode
+        self.out = done.stdout
+        self.said = done.stdout + done.stderr
+        if not all(path.exists() for path in self.paths.values()):
+            raise RuntimeError(self.said)
+        self.json = load_json(self.paths["json"])
+        self.junit = ElementTree.parse(self.paths["junit"]).getroot() if "junit" in kinds else None
+        self.cases = {case["id"]: case for case in self.json["cases"]}
+
+    def text(self, kind):
+        return self.paths[kind].read_text(encoding="utf-8")
+
+    def verdicts(self):
+        return {name: case["verdict"] for name, case in self.cases.items()}
+
+    def those(self, *verdicts):
+        return {name for name, verdict in self.verdicts().items() if verdict in verdicts}
+
+
+def write_scenarios(folder, scenarios):
+    """The name of the file, or for several texts of the folder, that they are in."""
+    if isinstance(scenarios, str):
+        (folder / "sample.yaml").write_text(scenarios, encoding="utf-8")
+        return "sample.yaml"
+    (folder / "samples").mkdir()
+    for number, text in enumerate(scenarios):
+        (folder / "samples" / f"{number}.yaml").write_text(text, encoding="utf-8")
+    return "samples"
+
+
+# --- processes ---
+
+
+@dataclasses.dataclass
+class Server:
+    """A broker that somebody has started."""
+
+    process: subprocess.Popen
+    port: int
+
+    @property
+    def url(self):
+        return f"mqtt://127.0.0.1:{self.port}"
+
+    def url_of(self, user, password):
+        return f"mqtt://{user}:{password}@127.0.0.1:{self.port}"
+
+
+class Terminal:
+    """A process on a terminal of its own, for what the program shows only there."""
+
+    def __init__(self, test, *command, **options):
+        self.shown = ""
+        self.primary, secondary = pty.openpty()
+        test.addCleanup(os.close, self.primary)
+        self.process = test.start(*command, stdout=secondary, stderr=secondary,
+                                  env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"}, **options)
+        os.close(secondary)
+
+    def read_until(self, pattern):
+        """What matches the pattern, as soon as it is shown; None when nothing more comes."""
+        while not (found := re.search(pattern, self.shown)):
+            try:
+                part = os.read(self.primary, 65536)
+            except OSError:  # the end, on Linux
+                part = b""
+            if not part:
+                return None
+            self.shown += part.decode("utf-8", "replace")
+        return found
+
+    def end(self):
+        """The exit code, when all has been read."""
+        self.read_until(r"(?!)")
+        return self.process.wait(HANG)
+
+
+# --- tests ---
+
+
+class FolderTest(unittest.TestCase):
+    """Each test has a folder of its own, `self.folder`, and whatever it starts is ended with it."""
+
+    def assert_none_failed(self, code, report, said):
+        """A run of a right store: what did not pass is undecided, and only for want of time."""
+        failed = [f"{case['id']}: {case['message']}" for case in report["cases"]
+                  if case["verdict"] not in ("passed", "skipped", "inconclusive")]
+        self.assertEqual([], failed, said)
+        for case in report["cases"]:
+            if case["verdict"] == "inconclusive":
+                self.assertRegex(case["message"], FOR_WANT_OF_TIME, case["id"])
+        self.assertGreater(report["summary"]["passed"], 0, said)
+        self.assertEqual(code, 4 if report["summary"]["inconclusive"] else 0, said)
+
+    def setUp(self):
+        self.folder = temporary_folder(self.addCleanup)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="")
+        return path
+
+    def read(self, name):
+        return (self.folder / name).read_text(encoding="utf-8")
+
+    def load(self, name):
+        return load_json(self.folder / name)
+
+    def start(self, *command, **options):
+        """A process whose output, if it is a pipe, is text; killed in the end if it still runs."""
+        process = subprocess.Popen([str(part) for part in command], text=True, encoding="utf-8", **options)
+
+        def end():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream:
+                    stream.close()
+
+        self.addCleanup(end)
+        return process
+
+    def start_program(self, *arguments, **options):
+        return self.start(FENCEPOST, *arguments, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
+
+    def serve(self, *options):
+        """`fencepost serve`, once it is ready."""
+        server = Server(None, free_port())
+        server.process = self.start_program("serve", "--port", server.port, *options)
+        line = server.process.stdout.readline()
+        if f"ready at {server.url}" not in line:
+            self.fail(f"serve is not ready: {line}{server.process.communicate(timeout=HANG)}")
+        return server
+
+    def start_mosquitto(self, *lines):
+        """A broker with these lines in its configuration, once it listens."""
+        server = Server(None, free_port())
+        config = self.write("mosquitto.conf", mosquitto_config(server.port, "persistence false", "set_tcp_nodelay true",
+                                                               "max_queued_messages 100000", *lines))
+        server.process = self.start(MOSQUITTO, "-c", config, stderr=subprocess.DEVNULL,
+                                    env={**os.environ, "LD_PRELOAD": PRELOAD} if PRELOAD else None)
+        wait_until(lambda: listening(server.port) or server.process.poll() is not None)
+        self.assertIsNone(server.process.poll(), "the broker has ended")
+        return server
+
+    def password_file(self, **passwords):
+        """For mosquitto: user -> password."""
+        path = self.folder / "passwords"
+        path.touch(mode=0o600)
+        for user, password in passwords.items():
+            must("mosquitto_passwd", "-b", path, user, password)
+        return path
+
+    def stop(self, process, number):
+        """Sends the signal: the exit code, and what it has said since, with its complaints."""
+        process.send_signal(number)
+        parts = process.communicate(timeout=HANG)
+        return process.returncode, "".join(part for part in parts if part)
+
+
+def temporary_folder(add_cleanup):
+    """For the cleanup of a test, a class or a module."""
+    directory = tempfile.TemporaryDirectory()
+    add_cleanup(directory.cleanup)
+    return pathlib.Path(directory.name).resolve()
+
+
+def mosquitto_config(port, *lines):
+    user = ["user root"] if os.geteuid() == 0 else []
+    return "\n".join([f"listener {port} 127.0.0.1", "max_inflight_messages 0", *lines, *user, ""])
