@@ -39,9 +39,10 @@ for room, used in {
     "baseline": ["run", "report"],
     "matrix": ["page", "report"],
     "selftest": ["page", "run", "report", "reference_store", "reference_store/faults", "reference_store/variants"],
-    "search": ["run", "workload"],
+    # The oracle's options hold a table of the store's rules.
+    "search": ["run", "workload", "reference_store"],
     "replay": ["run", "report"],
-    "record": ["run", "search", "workload"],
+    "record": ["run", "search", "workload", "reference_store"],
 }.items():
     LAYERS["conformance/" + room] = FLOOR | {name if name.startswith(("ref", "work")) else "conformance/" + name
                                              for name in used}
