@@ -154,7 +154,7 @@ TEST(PluginOptions, RefuseAnUnknownName) {
     EXPECT_EQ(options.error(),
               "unknown option " + name +
                   "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-                  "response_delay_ms, response_jitter_ms, fault, seed, record or routing");
+                  "response_delay_ms, response_jitter_ms, fault, seed, right, record or routing");
   }
 }
 

@@ -73,7 +73,7 @@ TEST(Target, OpensWhatTheUrlNames) {
 TEST(Target, SaysWhichOptionIsUnknown) {
   EXPECT_EQ(opened("inproc:?dialekt=deployed"),
             "usage: the endpoint has no option \"dialekt\"; it may have dialect, clock-offset, "
-            "response-delay, response-jitter, fault and seed");
+            "response-delay, response-jitter, fault, right and seed");
   EXPECT_EQ(opened("inproc:?fault=nx-overwrite"),
             "usage: there is no fault \"nx-overwrite\", did you mean nx-overwrites?; "
             "`fencepost list faults` has all of them");
