@@ -79,7 +79,7 @@ class PageTest(unittest.TestCase):
         """`folder` is for the browser's own files."""
         for program in ("chromium", "chromedriver"):
             if not shutil.which(program):
-                raise RuntimeError(f"{program} is missing: install chromium and chromium-driver, or run ci/setup")
+                raise RuntimeError(f"{program} is missing: install chromium and chromium-driver, or run ci/setup --for-tests")
         cls.browser = start_browser(folder)
         cls.addClassCleanup(cls.browser.quit)
         cls.browser.set_script_timeout(HANG)

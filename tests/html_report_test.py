@@ -18,7 +18,7 @@ try:
 
     from browser_page import PageTest, changed_page
 except ImportError:
-    sys.exit("python3-selenium is missing: install the Debian package of that name, or run ci/setup")
+    sys.exit("python3-selenium is missing: install the Debian package of that name, or run ci/setup --for-tests")
 
 import harness
 from harness import FENCEPOST, HANG, Reports, must

@@ -41,10 +41,10 @@ class Writer {
   // `text`, wrapped, with `label` before it, in `colour` when there is one.
   void item(const std::string& label, std::string_view text,
             std::optional<text::Colour> colour = std::nullopt) {
-    constexpr std::size_t kIndent = 4;
+    constexpr std::size_t kLabelIndent = 4;
     out_ += colour ? paint_(*colour, label) : label;
-    line(text::wrap(text,
-                    {.width = options_.width, .indent = kIndent, .first = text::columns(label)}));
+    line(text::wrap(
+        text, {.width = options_.width, .indent = kLabelIndent, .first = text::columns(label)}));
   }
 
   void write_run(const RunFindings& run) {

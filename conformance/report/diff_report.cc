@@ -18,7 +18,9 @@ using nlohmann::ordered_json;
 using enum text::Colour;
 constexpr std::size_t kMaxNamedCases = 5;  // of many that are alike
 
-double milliseconds(endpoint::Duration time) { return static_cast<double>(time.count()) / 1000.0; }
+double in_milliseconds(endpoint::Duration time) {
+  return static_cast<double>(time.count()) / 1000.0;
+}
 
 std::string counted(std::size_t number, const char* one, const char* many) {
   return fmt::format("{} {}", number, number == 1 ? one : many);
@@ -157,8 +159,9 @@ class Text {
   void latency() {
     const auto line = [](const char* what, const LatencyPair& times) {
       const double ratio = times.ratio();
-      return fmt::format("{} {:.3f} ms in A, {:.3f} ms in B{}", what, milliseconds(times.a),
-                         milliseconds(times.b), ratio > 0 ? fmt::format(" (x{:.3g})", ratio) : "");
+      return fmt::format("{} {:.3f} ms in A, {:.3f} ms in B{}", what, in_milliseconds(times.a),
+                         in_milliseconds(times.b),
+                         ratio > 0 ? fmt::format(" (x{:.3g})", ratio) : "");
     };
     headline("what varies, and decides nothing");
     add(line("  round trip (p50) in the cases", found_.latency));
@@ -231,7 +234,7 @@ ordered_json choices_document(const std::vector<ObservedVariation>& choices) {
 }
 
 ordered_json latency_document(const LatencyPair& times) {
-  return {{"a", milliseconds(times.a)}, {"b", milliseconds(times.b)}};
+  return {{"a", in_milliseconds(times.a)}, {"b", in_milliseconds(times.b)}};
 }
 
 }  // namespace

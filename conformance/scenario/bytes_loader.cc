@@ -1,5 +1,7 @@
 #include "conformance/scenario/bytes_loader.h"
 
+#include <array>
+#include <charconv>
 #include <utility>
 
 #include "base/bytes.h"
@@ -58,8 +60,13 @@ std::optional<BytesSpec> load_repeat(YamlReader& reader, YamlNode node) {
     reader.complain(node, "repeat takes text or bytes, and makes at most 16 MiB");
     return std::nullopt;
   }
+  const std::string& unit_bytes = bytes->bytes;
+  if (unit_bytes.size() == 1) {
+    return literal(std::string(static_cast<std::size_t>(*times), unit_bytes[0]));
+  }
   std::string out;
-  for (std::int64_t i = 0; i < *times; ++i) out += bytes->bytes;
+  out.reserve(unit_bytes.size() * static_cast<std::size_t>(*times));
+  for (std::int64_t i = 0; i < *times; ++i) out += unit_bytes;
   return literal(std::move(out));
 }
 
@@ -148,6 +155,19 @@ std::optional<BytesSpec> load_form(YamlReader& reader, YamlNode node, const std:
   return std::nullopt;
 }
 
+// "0,1,2,3," and so on.
+std::string numbers_in_a_row(std::size_t size) {
+  std::string out;
+  out.reserve(size + 16);
+  std::array<char, 20> digits{};
+  for (std::size_t i = 0; out.size() < size; ++i) {
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), i).ptr;
+    out.append(digits.data(), end).push_back(',');
+  }
+  out.resize(size);
+  return out;
+}
+
 }  // namespace
 
 std::string all_bytes() {
@@ -157,11 +177,9 @@ std::string all_bytes() {
 }
 
 std::string patterned_bytes(std::size_t size) {
-  std::string out;
-  out.reserve(size + 16);
-  for (std::size_t i = 0; out.size() < size; ++i) out += std::to_string(i) + ",";
-  out.resize(size);
-  return out;
+  // The built-in cases have many values of up to a megabyte, and each is the beginning of one text.
+  static const std::string kBeginning = numbers_in_a_row((std::size_t{1} << 20) + 1);
+  return size <= kBeginning.size() ? kBeginning.substr(0, size) : numbers_in_a_row(size);
 }
 
 std::optional<BytesSpec> load_bytes(YamlReader& reader, YamlNode node, std::string_view what) {

@@ -38,10 +38,10 @@ void load_requirements(YamlReader& reader, YamlNode node, const std::set<std::st
   if (node.is_list() && node.size() == 0) {
     reader.complain(node, "a case checks at least one requirement");
   }
-  const std::vector<std::string_view> names(known.begin(), known.end());
   reader.for_each_text(node, "requirements", [&](const std::string& id, YamlNode item) {
     out.requirements.push_back(id);
     if (known.contains(id)) return;
+    const std::vector<std::string_view> names(known.begin(), known.end());
     const std::string guess = nearest(id, names);
     reader.complain(item, "there is no requirement \"" + id + "\"" +
                               (guess.empty() ? "; see fencepost list requirements"

@@ -401,7 +401,7 @@ def programs_of(options, chosen):
     folder = pathlib.Path(options.programs or pathlib.Path(options.root) / "build/fuzz/bin").resolve()
     if not options.programs:
         if not shutil.which("clang++"):
-            raise targets.Failure("clang++ is missing: libFuzzer comes with it; run ci/setup")
+            raise targets.Failure("clang++ is missing: libFuzzer comes with it; run ci/setup --for-tests")
         names = [target.program for target in chosen]
         if subprocess.run([pathlib.Path(options.root) / "ci/build", "fuzz", *names], check=False).returncode != 0:
             raise targets.Failure("the targets could not be built")

@@ -155,7 +155,7 @@ def main(arguments):
         chosen = targets.choose(options.targets)
         for name in ("clang++", "llvm-profdata", "llvm-cov"):
             if not shutil.which(name):
-                raise targets.Failure(f"{name} is missing; run ci/setup")
+                raise targets.Failure(f"{name} is missing; run ci/setup --for-tests")
         if subprocess.run([targets.ROOT / "ci/build", "fuzz-coverage", *(target.program for target in chosen)],
                           check=False).returncode != 0:
             raise targets.Failure("the targets could not be built")
