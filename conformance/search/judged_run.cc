@@ -240,10 +240,12 @@ class Run {
     if (offered != nullptr) {
       if (const auto parsed = hlc::parse(*offered)) token = *parsed;
     }
-    if (token && !reply.payload.starts_with('-')) {
+    const bool has_set =
+        codec::verb_of(request.payload) == codec::Verb::kSet && reply.payload == "+OK\r\n";
+    if (token && has_set) {
       greatest_token_ = std::max(greatest_token_.value_or(*token), *token);
     }
-    if (operation.kind != Kind::kSet || reply.payload != "+OK\r\n") return;
+    if (operation.kind != Kind::kSet || !has_set) return;
     const std::string& key = keys_.at(operation.key);
     if (const std::string* text = reply.property(codec::kTimestampProperty)) {
       if (const auto version = hlc::parse(*text)) versions_.insert_or_assign(key, *version);
@@ -328,7 +330,8 @@ class Run {
     if (!options_.short_expiry || written_.empty()) return;  // a store that is thrown away
     run::WrittenKeys written{.client_id = options_.clients_begin_with + "z",
                              .timeout = options_.timeout};
-    // A token that was taken is not too far ahead, and none that a key may hold is greater.
+    // No key holds a greater one, and it is not too far ahead, as a SET was applied with it. What
+    // GET and KEYNOTIFY were asked with says nothing: they ignore tokens. (Req: FT-OPEN-1)
     if (greatest_token_) written.token = hlc::format(*greatest_token_, hlc::Padding::kNone);
     for (const auto& [key, yes] : written_) written.keys.push_back(key);
     remove_keys(session_, written);
@@ -343,7 +346,7 @@ class Run {
   std::array<std::unique_ptr<Connection>, workload::kClients> connections_{};
   std::map<std::string, hlc::Timestamp> versions_;  // the last that a SET returned
   std::map<std::string, hlc::Timestamp> tokens_;    // the last that a SET offered and had taken
-  std::optional<hlc::Timestamp> greatest_token_;    // that anything offered and had taken
+  std::optional<hlc::Timestamp> greatest_token_;    // of those, and of SETs that are payloads
   std::map<std::string, bool> written_;
   workload::Offered offered_;
   std::size_t correlation_ = 0;
