@@ -266,7 +266,7 @@ struct AxisBinding {
 // Where a case comes from, and how it failed there, if it did: whoever runs it again can then say
 // whether it still does.
 struct Recorded {
-  std::string by;          // explore, fuzz-live, record or hand
+  std::string by;          // explore, record or hand
   std::string when{};      // 2026-01-01T00:00:00Z
   std::string endpoint{};  // a URL without password
   std::optional<std::uint64_t> seed{};

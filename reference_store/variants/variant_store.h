@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "codec/notification.h"
-#include "reference_store/faults/fault.h"
 #include "reference_store/service.h"
 #include "reference_store/variants/axes.h"
 #include "reference_store/variants/variant_command.h"
