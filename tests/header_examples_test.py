@@ -41,11 +41,15 @@ GIVEN = {
     "conformance/judge/store_clock.h": "ClockBounds bounds; std::int64_t timestamp_ms, sent_ms, received_ms;",
     "conformance/record/capture_log.h": "std::string line;",
     "conformance/record/capture_scenario.h": "Capture capture; std::string path;",
+    "conformance/record/workload_scenario.h": "workload::Trace trace; void load(const std::string&);",
     "conformance/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",
     "conformance/report/diff.h": "DiffSubject a, b; scenario::Library library;",
     "conformance/report/report_read.h": "scenario::Library library;",
     "conformance/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
+    "conformance/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"
+                                    "judge::Exchange exchange; struct { endpoint::Duration time; } reply;"
+                                    "struct { void await(judge::Exchange&, endpoint::Duration); } client;",
     "conformance/run/request_client.h": "std::unique_ptr<endpoint::Client> connection; std::string client_id;"
                                         "endpoint::Session& session;",
     "conformance/scenario/recorded.h": "std::string file, now, seen;",
@@ -56,9 +60,7 @@ GIVEN = {
                                     "std::function<void(const ExploreProgress&)> progress;",
     "conformance/search/judged_run.h": "endpoint::Session* session; workload::Trace trace;",
     "conformance/search/saved_workload.h": "std::string text;",
-    "conformance/search/live_plan.h": "using scenario::SourceFile; workload::Trace trace; struct CaseWords {};"
-                                       "std::string scenario_text(const LivePlan&, const CaseWords&); CaseWords words;",
-    "conformance/search/trace_search.h": "std::uint64_t seed; LiveOptions live_options;",
+    "conformance/text/colour.h": "bool on_terminal;",
     "endpoint/endpoint.h": "codec::Message request;",
     "fuzz/input_reader.h": "const std::uint8_t* data; std::size_t size;",
     "fuzz/service_driver.h": "std::string_view bytes;",

@@ -1,7 +1,7 @@
 // How long requests take to the store and back, measured before a run and again all through it, and
 // what follows from it: how long a reply is waited for.
 //
-//   PathTimes times(report.round_trip_p99);
+//   PathTimes times(preflight.round_trip_p99);
 //   times.note(reply.time - exchange.sent);
 //   client.await(exchange, times.reply_limit());
 #pragma once
