@@ -99,7 +99,10 @@ class Certify(CliTest):
             failed = {case["id"] for case in cases if case["verdict"] == "failed"}
             named = {case["id"] for case in cases if case["divergences"] and case["verdict"] != "skipped"}
             self.assertTrue(named)
-            self.assertEqual(set(), named - failed)
+            # NTF-ERROR-OPEN-1: the article has both forms of an error of KEYNOTIFY, the deployed service has one.
+            both = named & {case["id"] for case in cases if case["divergences"] == ["keynotify-error"]}
+            self.assertTrue(both)
+            self.assertEqual(both if judged == "documented" else set(), named - failed)
             # Open points accept one outcome in the form of either dialect, but a strict profile only its own.
             because = f"has the form of the {spoken} dialect, and this run judges by the {judged} one"
             self.assertEqual([], [case["id"] for case in cases
