@@ -193,11 +193,11 @@ class Decisions {
  public:
   template <AxisText kAxis, AxisText kDecision>
   [[nodiscard]] bool is() const {
-    constexpr std::size_t axis = axis_index(kAxis.view());
-    static_assert(axis < kAxes.size(), "there is no such axis");
-    constexpr std::size_t decision = decision_index(axis, kDecision.view());
-    static_assert(decision < Axis::kMost, "the axis has no such decision");
-    return chosen_[axis] == decision;
+    constexpr std::size_t kAt = axis_index(kAxis.view());
+    static_assert(kAt < kAxes.size(), "there is no such axis");
+    constexpr std::size_t kDecided = decision_index(kAt, kDecision.view());
+    static_assert(kDecided < Axis::kMost, "the axis has no such decision");
+    return chosen_[kAt] == kDecided;
   }
 
   [[nodiscard]] std::size_t of(std::size_t axis) const { return chosen_.at(axis); }

@@ -443,7 +443,7 @@ VariantStore::Answer VariantStore::keynotify(const Context& context,
   std::vector<Observer>& observers = observed == observers_.end() ? none : observed->second;
   const auto known = std::find_if(observers.begin(), observers.end(),
                                   [&](const Observer& one) { return one.client_id == client; });
-  const Answer zero{.reply = {.kind = ReplyKind::kCount, .count = 0}, .version = out.version};
+  Answer zero{.reply = {.kind = ReplyKind::kCount, .count = 0}, .version = out.version};
   if (command.stop) {
     if (known == observers.end()) return zero;
     observers.erase(known);
