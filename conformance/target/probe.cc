@@ -105,14 +105,16 @@ class QuotaMeter {
       exchanges.push_back(*sent);
     }
     std::vector<const judge::ReceivedReply*> replies;
+    // After the first that does not come, only what has come already counts.
+    bool waits = true;
     for (const judge::Exchange* exchange : exchanges) {
-      if (!client_->await(*exchange, reply_timeout_) || !exchange->reply) {
+      if (waits && (!client_->await(*exchange, reply_timeout_) || !exchange->reply)) {
         give_up(exchange->refused || client_->disconnected()
                     ? "the broker refused a request, or ended the connection"
                     : "a request was not answered in time");
-        break;
+        waits = false;
       }
-      replies.push_back(&*exchange->reply);
+      if (exchange->reply) replies.push_back(&*exchange->reply);
     }
     return replies;
   }
