@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "conformance/scenario/axes.h"
-#include "conformance/scenario/moves_clock.h"
 #include "conformance/scenario/packet_fill.h"
 #include "conformance/scenario/recorded.h"
 #include "conformance/scenario/scenario_fields.h"
@@ -162,9 +161,6 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
     }
   }
   if (reader.complaints() > errors_before) return std::nullopt;
-  const std::string tag(kMovesClockTag);
-  const bool tagged = std::find(out.tags.begin(), out.tags.end(), tag) != out.tags.end();
-  if (moves_clock(out) && !tagged) out.tags.push_back(tag);
   return out;
 }
 
