@@ -18,8 +18,8 @@
 #include <mqtt/async_client.h>
 
 #include "endpoint/inbox.h"
+#include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
-#include "endpoint/tcp_nodelay.h"
 #include "endpoint/wait_clock.h"
 
 namespace fencepost::endpoint {
@@ -96,28 +96,40 @@ ErrorKind kind_of_connect_refusal(int reason_code) {
   }
 }
 
+// The token of a call that queues a command. Waiting for it is done without the lock.
+template <typename Call>
+auto start(Call call) {
+  const std::lock_guard lock(paho_calls());
+  return call();
+}
+
 class PahoClient final : public Client, private mqtt::iaction_listener {
  public:
   PahoClient(const std::string& uri, const std::string& client_id, const MqttOptions& broker)
-      : client_(uri, client_id, mqtt::create_options(MQTTVERSION_5, kMaxBufferedMessages), nullptr),
+      : client_(std::make_unique<mqtt::async_client>(
+            uri, client_id, mqtt::create_options(MQTTVERSION_5, kMaxBufferedMessages), nullptr)),
         timeout_(std::chrono::duration_cast<std::chrono::milliseconds>(broker.timeout)),
         packet_limit_(broker.capabilities.max_packet_size) {
-    client_.set_message_callback([this](const mqtt::const_message_ptr& message) {
+    client_->set_message_callback([this](const mqtt::const_message_ptr& message) {
       inbox_.push({MessageReceived{from_paho_message(*message)}, steady_now()});
     });
-    client_.set_connection_lost_handler(
+    client_->set_connection_lost_handler(
         [this](const std::string&) { push_disconnected(std::nullopt); });
-    client_.set_disconnected_handler([this](const mqtt::properties&, mqtt::ReasonCode reason) {
+    client_->set_disconnected_handler([this](const mqtt::properties&, mqtt::ReasonCode reason) {
       push_disconnected(static_cast<int>(reason));
     });
   }
-  ~PahoClient() override { disconnect(); }
+  ~PahoClient() override {
+    disconnect();
+    const std::lock_guard lock(paho_calls());
+    client_.reset();
+  }
   PahoClient(const PahoClient&) = delete;
   PahoClient& operator=(const PahoClient&) = delete;
 
   Result<void, Error> open(const mqtt::connect_options& options) {
     try {
-      const mqtt::token_ptr token = client_.connect(options);
+      const mqtt::token_ptr token = start([&] { return client_->connect(options); });
       if (!token->wait_for(timeout_)) {
         return fail(
             Error{ErrorKind::kUnreachable, "the broker did not answer the CONNECT in time"});
@@ -142,7 +154,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   Result<void, Error> subscribe(const std::string& filter) override {
     if (!connected_) return fail(lost());
     try {
-      const mqtt::token_ptr token = client_.subscribe(filter, kSubscriptionQos);
+      const mqtt::token_ptr token =
+          start([&] { return client_->subscribe(filter, kSubscriptionQos); });
       if (!token->wait_for(timeout_)) {
         return fail(Error{ErrorKind::kTimeout, "no SUBACK in time for " + filter});
       }
@@ -172,7 +185,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
           mqtt::make_message(message.topic, message.payload.data(), message.payload.size(),
                              message.qos, message.retain);
       out->set_properties(to_paho_properties(message));
-      client_.publish(out, nullptr, *this);
+      start([&] { return client_->publish(out, nullptr, *this); });
       return {};
     } catch (const mqtt::exception& error) {
       return fail(Error{ErrorKind::kLost, std::string("cannot publish: ") + error.what()});
@@ -187,7 +200,9 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     closing_ = true;
     connected_ = false;
     try {
-      if (client_.is_connected()) client_.disconnect()->wait_for(kDisconnectTimeout);
+      if (client_->is_connected()) {
+        start([&] { return client_->disconnect(); })->wait_for(kDisconnectTimeout);
+      }
     } catch (const mqtt::exception&) {  // it was gone already
     }
     connection_.reset();
@@ -248,14 +263,14 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   }
   void on_success(const mqtt::token& /*token*/) override {}
 
-  // What Paho's threads use stands before the client, which is destroyed first.
+  // What Paho's threads use outlives the client, which the destructor ends.
   Inbox inbox_;
   std::atomic<bool> closing_{false};   // we end the connection: no event
   std::atomic<bool> connected_{true};  // as far as we know; open() comes before everything else
   std::mutex end_mutex_;
   std::condition_variable end_noticed_;
   bool ended_ = false;  // Paho has closed the connection
-  mqtt::async_client client_;
+  std::unique_ptr<mqtt::async_client> client_;
   std::chrono::milliseconds timeout_;
   std::optional<Socket> connection_;  // of a client that may drop it
   std::optional<std::uint32_t> packet_limit_;
@@ -373,7 +388,7 @@ class Handshake {
 }  // namespace
 
 PahoConnector::PahoConnector(const MqttOptions& options) : options_(options) {
-  enable_tcp_nodelay();
+  install_paho_repairs();
 }
 
 Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOptions& client_options) {

@@ -13,6 +13,7 @@
 
 #include <mqtt/async_client.h>
 
+#include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
 #include "endpoint/wait_clock.h"
 
@@ -90,7 +91,12 @@ PahoWaker::PahoWaker() : peer_(std::make_unique<Peer>()) {
     options.set_mqtt_version(MQTTVERSION_5);
     options.set_clean_start(true);
     options.set_keep_alive_interval(0);
-    peer_->client->connect(options)->wait_for(kConnectTimeout);
+    mqtt::token_ptr connecting;
+    {
+      const std::lock_guard lock(paho_calls());
+      connecting = peer_->client->connect(options);
+    }
+    connecting->wait_for(kConnectTimeout);
   } catch (const mqtt::exception&) {
     peer_->client.reset();  // wakes nobody: connecting is slower, nothing else
   }
@@ -109,7 +115,10 @@ std::shared_ptr<PahoWaker> PahoWaker::shared() {
 }
 
 PahoWaker::~PahoWaker() {
-  peer_->client.reset();
+  {
+    const std::lock_guard lock(paho_calls());
+    peer_->client.reset();
+  }
   {
     const std::lock_guard lock(peer_->mutex);
     peer_->stopping = true;

@@ -1,0 +1,140 @@
+#include "endpoint/paho_repairs.h"
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+
+#include <dlfcn.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace {
+
+std::atomic<int> last_descriptor{-1};
+
+// By descriptor: is it a TCP socket that we connected? One that is used again for a file costs that
+// file a system call that fails.
+constexpr std::size_t kDescriptors = 65'536;
+std::array<std::atomic<bool>, kDescriptors> connected{};
+
+template <typename Function>
+Function next_function(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));  // NOLINT: what dlsym gives
+}
+
+bool is_connected_by_us(int descriptor) {
+  return descriptor >= 0 && static_cast<std::size_t>(descriptor) < kDescriptors &&
+         connected[static_cast<std::size_t>(descriptor)].load(std::memory_order_relaxed);
+}
+
+// The number of a descriptor may be a file's or a pipe's by now, whose failures are not ours to
+// hide.
+bool is_tcp_socket(int descriptor) {
+  const int before = errno;
+  int domain = 0;
+  socklen_t size = sizeof(domain);
+  const bool known = getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0;
+  errno = before;
+  return known && (domain == AF_INET || domain == AF_INET6);
+}
+
+// Did a write fail with `error` because the connection has ended? When Paho fails to write a
+// PUBLISH of QoS 1, it frees topic and payload with the command, and again with the message that it
+// keeps for a retry: what is allocated in between is freed under somebody's hands. A write that
+// seems to have worked loses nothing: the packet is lost either way, and the read that follows
+// tells Paho that the connection has ended.
+bool connection_ended(int descriptor, int error) {
+  switch (error) {
+    case EPIPE:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case ENOTCONN:
+    case ETIMEDOUT:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case ENETDOWN:
+      return is_connected_by_us(descriptor) && is_tcp_socket(descriptor);
+    default:
+      return false;
+  }
+}
+
+// Linux forgets the option with the next packet that is sent: it is set after each read.
+void acknowledge_at_once(int descriptor) {
+  if (!is_connected_by_us(descriptor)) return;
+  const int before = errno;
+  const int on = 1;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+  errno = before;
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) int connect(int descriptor, const sockaddr* address,
+                                                   socklen_t size) {
+  static const auto next = next_function<int (*)(int, const sockaddr*, socklen_t)>("connect");
+  if (address != nullptr && (address->sa_family == AF_INET || address->sa_family == AF_INET6)) {
+    const int on = 1;
+    setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    last_descriptor.store(descriptor);
+    if (descriptor >= 0 && static_cast<std::size_t>(descriptor) < kDescriptors) {
+      connected[static_cast<std::size_t>(descriptor)].store(true, std::memory_order_relaxed);
+    }
+  }
+  return next(descriptor, address, size);
+}
+
+// OpenSSL reads with this one, Paho with recv().
+__attribute__((visibility("default"))) ssize_t read(int descriptor, void* bytes, size_t size) {
+  static const auto next = next_function<ssize_t (*)(int, void*, size_t)>("read");
+  const ssize_t count = next(descriptor, bytes, size);
+  if (count > 0) acknowledge_at_once(descriptor);
+  return count;
+}
+
+__attribute__((visibility("default"))) ssize_t recv(int descriptor, void* bytes, size_t size,
+                                                    int flags) {
+  static const auto next = next_function<ssize_t (*)(int, void*, size_t, int)>("recv");
+  const ssize_t count = next(descriptor, bytes, size, flags);
+  if (count > 0) acknowledge_at_once(descriptor);
+  return count;
+}
+
+// OpenSSL writes with this one, Paho with writev().
+__attribute__((visibility("default"))) ssize_t write(int descriptor, const void* bytes,
+                                                     size_t size) {
+  static const auto next = next_function<ssize_t (*)(int, const void*, size_t)>("write");
+  const ssize_t count = next(descriptor, bytes, size);
+  return count < 0 && connection_ended(descriptor, errno) ? static_cast<ssize_t>(size) : count;
+}
+
+__attribute__((visibility("default"))) ssize_t writev(int descriptor, const iovec* parts,
+                                                      int count_of_parts) {
+  static const auto next = next_function<ssize_t (*)(int, const iovec*, int)>("writev");
+  const ssize_t count = next(descriptor, parts, count_of_parts);
+  if (count >= 0 || !connection_ended(descriptor, errno)) return count;
+  std::size_t all = 0;
+  for (int i = 0; i < count_of_parts; ++i) all += parts[i].iov_len;
+  return static_cast<ssize_t>(all);
+}
+
+}  // extern "C"
+
+namespace fencepost::endpoint {
+
+void install_paho_repairs() {}
+
+int last_connected_descriptor() { return last_descriptor.load(); }
+
+std::mutex& paho_calls() {
+  static std::mutex calls;
+  return calls;
+}
+
+}  // namespace fencepost::endpoint
