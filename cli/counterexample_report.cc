@@ -20,7 +20,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/recorded.h"
 #include "conformance/scenario/scenario_loader.h"
-#include "conformance/scenario/scenario_words.h"
+#include "conformance/scenario/writer.h"
 #include "conformance/search/saved_workload.h"
 #include "conformance/text/printable.h"
 #include "endpoint/in_process.h"
@@ -210,42 +210,30 @@ std::optional<Failing> failing_case(const std::vector<scenario::Case>& cases,
   return std::nullopt;
 }
 
-// Nothing where no scenario can say it.
-std::optional<Failing> as_scenario(const search::Counterexample& found,
-                                   endpoint::Endpoint& endpoint, const ExploreRun& run) {
+// What the workload does, as it would be loaded from a file: so what is saved is what was tried.
+std::vector<scenario::Case> cases_of(const search::Counterexample& found, bool keeps_waits,
+                                     const ExploreRun& run) {
   const search::JudgedRunOptions& judged = run.explore.judged;
   record::WorkloadScenarioOptions options{.dialect = dialect_of(run),
                                           .short_expiry = judged.short_expiry};
   options.capture.expiry_slack = std::chrono::ceil<milliseconds>(judged.oracle.expiry_slack);
+  options.capture.keeps_waits = keeps_waits;
   const auto made = record::workload_scenario(found.trace, options);
-  if (!made) return std::nullopt;
+  if (!made) return {};
   std::vector<scenario::LoadError> errors;
-  const std::vector<scenario::Case> cases =
-      scenario::load_scenario({"workload", made->text}, run.catalogue.ids(), errors);
-  if (!errors.empty()) return std::nullopt;
-  return failing_case(cases, endpoint, run);
+  std::vector<scenario::Case> cases =
+      scenario::load_scenario({"workload", made->text()}, run.catalogue.ids(), errors);
+  return errors.empty() ? cases : std::vector<scenario::Case>{};
 }
 
-// The lines of the case, as `record` writes them, with its new id and title and what was recorded.
-std::string file_of(const scenario::Case& test_case, const std::string& id,
-                    const std::string& title, const scenario::Recorded& recorded) {
-  constexpr std::string_view kId = "  - id: ";
-  constexpr std::string_view kTitle = "    title: ";
-  std::string out = fmt::format("area: {}\ncases:\n", kFoundBy);
-  std::string_view rest = test_case.source;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (line.starts_with(kId)) {
-      out += fmt::format("{}{}\n", kId, id);
-    } else if (line.starts_with(kTitle)) {
-      out += fmt::format("{}{}\n", kTitle, scenario::single_quoted(title));
-      out += scenario::text_of(recorded, kTitle.find_first_not_of(' '));
-    } else {
-      out += fmt::format("{}\n", line);
-    }
-  }
-  return out;
+// Nothing where no scenario can say it. Most need no time between their requests, and then the
+// scenario takes none.
+std::optional<Failing> as_scenario(const search::Counterexample& found,
+                                   endpoint::Endpoint& endpoint, const ExploreRun& run) {
+  const std::vector<scenario::Case> quick = cases_of(found, false, run);
+  if (auto failing = failing_case(quick, endpoint, run)) return failing;
+  const std::vector<scenario::Case> waiting = cases_of(found, true, run);
+  return waiting == quick ? std::nullopt : failing_case(waiting, endpoint, run);
 }
 
 bool save_scenario(const Failing& failing, const search::Counterexample& found,
@@ -253,13 +241,17 @@ bool save_scenario(const Failing& failing, const search::Counterexample& found,
   const judge::Judgement& judgement = found.rejection().judgement;
   const std::string trace = workload::to_text(found.trace);
   const std::string id = id_of(judgement.requirement, trace);
-  const std::string title = text::one_line(text::printable(heading(judgement, run.catalogue)));
-  std::string text =
-      fmt::format("# The workload, {} of seed {}:\n", found.example, run.explore.seed);
+  scenario::Case test_case = failing.test_case;
+  test_case.id = id;
+  test_case.area = kFoundBy;
+  test_case.title = text::one_line(text::printable(heading(judgement, run.catalogue)));
+  test_case.recorded = failing.recorded;
+  scenario::FileComments comments{
+      .file = {fmt::format("The workload, {} of seed {}:", found.example, run.explore.seed)}};
   for (const workload::Operation& operation : found.trace) {
-    text += fmt::format("#   {}\n", workload::to_text(operation));
+    comments.file.push_back("  " + workload::to_text(operation));
   }
-  text += file_of(failing.test_case, id, title, failing.recorded);
+  const std::string text = scenario::to_yaml({&test_case, 1}, comments);
   return write_and_tell(run.options.save, id + ".yaml", text, command_line(run.options, "replay"));
 }
 

@@ -44,17 +44,18 @@ run::ExitCode write_recording(const record::Capture& capture, const std::string&
     if (watcher.said_.insert(text).second) say(text);
   }
   for (const std::string& note : made.notes) say("note: " + note);
-  if (const auto written = report::write_file(path, made.text); !written) {
+  const std::string file = made.text();
+  if (const auto written = report::write_file(path, file); !written) {
     complain(written.error());
     return run::ExitCode::kInternal;
   }
-  if (made.cases == 0) {
+  if (made.cases.empty()) {
     say(fmt::format("{} requests were seen, and no case is made of them: {} is empty",
                     made.requests, path));
   } else {
-    if (!check(path, made.text)) return run::ExitCode::kInternal;
-    fmt::print("fencepost: {} requests, {} case{}, written to {}\n", made.requests, made.cases,
-               made.cases == 1 ? "" : "s", path);
+    if (!check(path, file)) return run::ExitCode::kInternal;
+    fmt::print("fencepost: {} requests, {} case{}, written to {}\n", made.requests,
+               made.cases.size(), made.cases.size() == 1 ? "" : "s", path);
   }
   if (made.flagged.empty()) return run::ExitCode::kConformant;
   fmt::print("fencepost: {} answers that no right store gives\n", made.flagged.size());

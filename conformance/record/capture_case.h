@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "conformance/record/capture.h"
 #include "conformance/record/capture_scenario.h"
 #include "conformance/record/capture_timeline.h"
+#include "conformance/scenario/scenario.h"
 
 namespace fencepost::record {
 
@@ -17,8 +19,9 @@ struct CapturedStep {
 };
 
 struct CapturedCase {
-  std::string text{};                // of the list of cases; empty: nothing in it can fail
-  std::vector<std::string> notes{};  // what could not be written
+  std::optional<scenario::Case> test_case{};  // nothing: there is nothing in it that can fail
+  std::vector<std::string> comments{};        // for readers of the file
+  std::vector<std::string> notes{};           // what could not be written
 };
 
 // `offset_ms`: the store's clock minus that of the capture. `number` tells cases apart that would

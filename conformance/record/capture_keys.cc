@@ -7,7 +7,7 @@
 #include "codec/dialect.h"
 #include "codec/error_code.h"
 #include "codec/resp3.h"
-#include "conformance/scenario/scenario_words.h"
+#include "conformance/record/plain_text.h"
 
 namespace fencepost::record {
 namespace {
@@ -93,6 +93,24 @@ std::string_view ReadExchange::key() const {
   return arguments.size() > 1 ? arguments[1] : std::string_view{};
 }
 
+std::optional<Verb> ReadExchange::verb() const {
+  const auto found = std::find_if(codec::kVerbs.begin(), codec::kVerbs.end(), [&](Verb verb) {
+    return !arguments.empty() && codec::name(verb) == arguments.front();
+  });
+  return found == codec::kVerbs.end() ? std::nullopt : std::optional(*found);
+}
+
+bool ReadExchange::shows_key() const {
+  if (answered(ReplyKind::kNotApplied)) return true;
+  if (command && command->verb == Verb::kSet) return false;
+  return answered(ReplyKind::kValue) || (answered(ReplyKind::kCount) && reply->count > 0);
+}
+
+bool ReadExchange::shows_gone() const {
+  return answered(ReplyKind::kMissing) || (answered(ReplyKind::kCount) && reply->count == 0) ||
+         (answered(ReplyKind::kOk) && command && command->condition == codec::Condition::kIfAbsent);
+}
+
 ReadExchange read(const TimelineItem& exchange) {
   ReadExchange out;
   const std::string& payload = exchange.message->payload;
@@ -149,8 +167,7 @@ std::map<std::string, std::string> key_names(const std::vector<const TimelineIte
   const auto add = [&](const std::string& key) {
     if (key.empty() || out.contains(key)) return;
     ++number;
-    const bool simple = key.size() <= kMaxNameLength &&
-                        std::all_of(key.begin(), key.end(), scenario::is_plain_byte);
+    const bool simple = key.size() <= kMaxNameLength && is_plain(key);
     std::string name = simple ? key : fmt::format("k{}", number);
     while (used.contains(name)) name += "-";
     used.insert(name);

@@ -24,8 +24,13 @@ struct ReadExchange {
   std::optional<codec::DecodedReply> reply{};  // of one that is well formed
   std::optional<codec::ErrorCode> error{};     // of an error reply
   [[nodiscard]] std::string_view key() const;  // empty: it has none
+  // The one that it names, whether the rest is right or not.
+  [[nodiscard]] std::optional<codec::Verb> verb() const;
   [[nodiscard]] bool answered(codec::ReplyKind kind) const { return reply && reply->kind == kind; }
   [[nodiscard]] bool refused(codec::ErrorCode code) const { return error == code; }
+  // Does such a reply come only while the key is there, or only when it is gone?
+  [[nodiscard]] bool shows_key() const;
+  [[nodiscard]] bool shows_gone() const;
 };
 [[nodiscard]] ReadExchange read(const TimelineItem& exchange);
 

@@ -1,35 +1,34 @@
 #include "conformance/record/capture_rules.h"
 
-#include <algorithm>
-#include <optional>
 #include <string>
 
+#include "codec/topics.h"
 #include "conformance/judge/attribution.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::record {
 namespace {
 
-// Of any request that names a verb, right or not.
-std::optional<codec::Verb> verb_of(const ReadExchange& exchange) {
-  const auto found = std::find_if(codec::kVerbs.begin(), codec::kVerbs.end(), [&](auto verb) {
-    return !exchange.arguments.empty() && codec::name(verb) == exchange.arguments.front();
-  });
-  return found == codec::kVerbs.end() ? std::nullopt : std::optional(*found);
+std::string_view requirement_without_reply(const TimelineItem& item) {
+  if (!item.message->response_topic) return "ENV-RESPONSE-TOPIC-5";
+  const bool refused =
+      !item.reply_unknown && codec::response_topic_fault(*item.message->response_topic);
+  return refused ? "ENV-RESPONSE-TOPIC-4" : "ENV-RESPONSE-1";
 }
 
 }  // namespace
 
-std::string_view requirement_of(const ReadExchange& exchange, const codec::Message& request,
+std::string_view requirement_of(const TimelineItem& item, const ReadExchange& exchange,
                                 const KeyNow& key) {
+  if (item.reply == nullptr) return requirement_without_reply(item);
   constexpr std::size_t kWithoutOptions = 2;  // the verb and the key
-  const std::string* timestamp = request.property(codec::kTimestampProperty);
-  const std::string* token = request.property(codec::kTokenProperty);
+  const std::string* timestamp = item.message->property(codec::kTimestampProperty);
+  const std::string* token = item.message->property(codec::kTokenProperty);
   const auto is_right = [](const std::string* text) {
     return text == nullptr || hlc::parse(*text);
   };
   const judge::RequestFacts asked{
-      .verb = verb_of(exchange),
+      .verb = exchange.verb(),
       .condition = exchange.command ? exchange.command->condition : codec::Condition::kAlways,
       .has_token = token != nullptr,
       .stop = exchange.arguments.size() > kWithoutOptions,

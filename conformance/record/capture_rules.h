@@ -1,15 +1,15 @@
-// Which requirement the reply to a captured request stands for. Pure.
+// Which requirement the reply to a captured request stands for, or that there is none. Pure.
 #pragma once
 
 #include <string_view>
 
-#include "codec/message.h"
 #include "conformance/record/capture_keys.h"
+#include "conformance/record/capture_timeline.h"
 
 namespace fencepost::record {
 
 // `key`: of the request, as it was before.
-[[nodiscard]] std::string_view requirement_of(const ReadExchange& exchange,
-                                              const codec::Message& request, const KeyNow& key);
+[[nodiscard]] std::string_view requirement_of(const TimelineItem& item,
+                                              const ReadExchange& exchange, const KeyNow& key);
 
 }  // namespace fencepost::record

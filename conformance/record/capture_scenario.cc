@@ -141,7 +141,7 @@ CaptureScenario capture_scenario(const Capture& capture, const CaptureOptions& o
   const std::vector<judge::Judgement> judgements = judge(capture, timeline);
   CaptureScenario out;
   out.flagged = flagged_in(timeline, judgements);
-  out.notes = notes_of(capture, timeline);
+  out.notes = out.comments.file = notes_of(capture, timeline);
   Groups groups(timeline);
   std::vector<std::size_t> order;
   std::map<std::size_t, std::vector<CapturedStep>> steps;
@@ -153,20 +153,19 @@ CaptureScenario capture_scenario(const Capture& capture, const CaptureOptions& o
     steps[group].push_back({.item = &item, .flagged = broken(judgements[i])});
   }
   CaseSettings settings{.offset_ms = clock_offset_ms(capture, timeline), .number = 0};
-  std::string cases;
   for (const std::size_t group : order) {
     if (is_empty(steps[group])) continue;
     ++settings.number;
     CapturedCase made = captured_case(capture, steps[group], options, settings);
     out.notes.insert(out.notes.end(), made.notes.begin(), made.notes.end());
-    if (!made.text.empty()) ++out.cases;
-    cases += made.text;
+    if (!made.test_case) continue;
+    out.comments.cases[made.test_case->id] = std::move(made.comments);
+    out.cases.push_back(*std::move(made.test_case));
   }
-  if (out.cases == 0) return out;
-  for (const std::string& note : notes_of(capture, timeline)) out.text += "# " + note + "\n";
-  out.text += fmt::format("area: {}\ncases:\n{}", kRecordArea, cases);
   return out;
 }
+
+std::string CaptureScenario::text() const { return cases.empty() ? "" : to_yaml(cases, comments); }
 
 std::vector<std::string> flagged(const Capture& capture) {
   const Timeline timeline = timeline_of(capture);

@@ -1,9 +1,9 @@
 // Scenarios of captured traffic: what clients asked of a store and what came back, as cases that
 // any store can be run against. Keys become keys of the case, timestamps relative to versions or to
-// `now`, and time passes only where a key's time runs out.
+// `now`, and time passes only where a key's time runs out, unless waits are kept.
 //
 //   CaptureScenario made = capture_scenario(capture, {.title = "a lock is taken over"});
-//   write(path, made.text);                    // what `certify --scenarios` runs
+//   write(path, made.text());                  // what `certify --scenarios` runs
 //   if (!made.flagged.empty()) complain(made.flagged);
 //
 // Clients that share no keys get cases of their own. What was observed is expected, also where no
@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "conformance/record/capture.h"
+#include "conformance/scenario/scenario.h"
+#include "conformance/scenario/writer.h"
 
 namespace fencepost::record {
 
@@ -26,14 +28,19 @@ struct CaptureOptions {
   std::string title = "What was recorded happens again";  // of each case, in one line
   // How long after its time a key may still be there. (Req: SET-PX-OPEN-8)
   std::chrono::milliseconds expiry_slack{250};
+  // The case waits between requests as long as the clients did.
+  bool keeps_waits = false;
 };
 
 struct CaptureScenario {
-  std::string text{};                  // a scenario file; empty when there is no case
+  std::vector<scenario::Case> cases{};
+  scenario::FileComments comments{};
   std::vector<std::string> notes{};    // what is not known, or could not be written
   std::vector<std::string> flagged{};  // "client a, SET k: broke SET-NX-2: ..."
-  std::size_t cases = 0;
-  std::size_t requests = 0;  // that were seen
+  std::size_t requests = 0;            // that were seen
+
+  // A scenario file; empty when there is no case.
+  [[nodiscard]] std::string text() const;
 };
 
 [[nodiscard]] CaptureScenario capture_scenario(const Capture& capture,

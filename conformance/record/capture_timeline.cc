@@ -226,4 +226,12 @@ class Builder {
 
 Timeline timeline_of(const Capture& capture) { return Builder(capture).run(); }
 
+bool ends_connection(const std::vector<const TimelineItem*>& items, std::size_t index) {
+  for (std::size_t i = index + 1; i < items.size(); ++i) {
+    if (items[i]->client_id != items[index]->client_id) continue;
+    return items[i]->kind == TimelineItem::Kind::kDisconnection && items[i]->by_store;
+  }
+  return false;
+}
+
 }  // namespace fencepost::record

@@ -38,4 +38,8 @@ struct Timeline {
 // The pointers in it live as long as the capture.
 [[nodiscard]] Timeline timeline_of(const Capture& capture);
 
+// Is the next that happens to the client of this item the end of its connection, by the store?
+[[nodiscard]] bool ends_connection(const std::vector<const TimelineItem*>& items,
+                                   std::size_t index);
+
 }  // namespace fencepost::record

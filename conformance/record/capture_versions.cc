@@ -5,11 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "conformance/scenario/scenario_words.h"
+#include "conformance/record/plain_text.h"
+#include "conformance/scenario/timestamp_expression.h"
 
 namespace fencepost::record {
 namespace {
 
+using scenario::LiteralTimestamp;
+using scenario::TimestampExpression;
+using scenario::TimestampSpec;
 using std::chrono::microseconds;
 
 // Beyond this, timestamps stand as they are: they are as old, or as far ahead, on any clock.
@@ -21,23 +25,29 @@ constexpr std::int64_t kLeastFromLimitMs = 100;
 constexpr std::int64_t kSameMs = 2'000;
 constexpr std::int64_t kSecondMs = 1'000;
 
-std::string literal(const std::string& text) {
-  return "{text: " + scenario::double_quoted(text) + "}";
-}
-
-std::string with_counter(std::string base, const hlc::Timestamp& timestamp) {
-  if (timestamp.counter != 0) base += fmt::format(" counter = {}", timestamp.counter);
-  return base;
-}
+bool is_out_of_reach(std::int64_t ahead) { return ahead < -kFarthestMs || ahead > kFarthestMs; }
 
 std::int64_t rounded_to_seconds(std::int64_t ms) {
   return (ms + (ms < 0 ? -kSecondMs / 2 : kSecondMs / 2)) / kSecondMs * kSecondMs;
 }
 
-// So that the text of a node can stand between quotes.
-bool is_simple(const std::string& node) {
-  return std::all_of(node.begin(), node.end(),
-                     [](char c) { return scenario::is_plain_byte(c) && c != ' '; });
+// With the counter that was sent; 0 is that of any reading of the clock.
+TimestampExpression moved(std::string_view base, std::int64_t offset_ms,
+                          const hlc::Timestamp& timestamp) {
+  TimestampExpression out{.base = std::string(base), .offset_ms = offset_ms};
+  if (timestamp.counter != 0) out.counter = timestamp.counter;
+  return out;
+}
+
+// What is far ahead of the store's clock, or near the limit.
+std::optional<TimestampExpression> far_ahead(const hlc::Timestamp& timestamp, std::int64_t ahead,
+                                             bool refused) {
+  if (ahead <= kMinuteMs - kNearLimitMs) return std::nullopt;
+  const std::int64_t over = ahead - kMinuteMs;
+  if (over >= kNearLimitMs) return moved("now", rounded_to_seconds(ahead), timestamp);
+  // On which side of the limit it was, the store knows better.
+  const std::int64_t distance = std::max(over < 0 ? -over : over, kLeastFromLimitMs);
+  return moved(scenario::kSkewLimit, refused ? distance : -distance, timestamp);
 }
 
 }  // namespace
@@ -76,69 +86,52 @@ std::int64_t CaptureVersions::ahead_ms(const hlc::Timestamp& timestamp, microsec
   return static_cast<std::int64_t>(std::min(timestamp.wall_ms, hlc::kMaxWallMs)) - now;
 }
 
-// What is far from the store's clock in either direction, or near the limit ahead of it.
-std::optional<std::string> CaptureVersions::far(const std::string& text, std::int64_t ahead,
-                                                bool refused) {
-  if (ahead < -kFarthestMs || ahead > kFarthestMs) return literal(text);
-  if (ahead <= kMinuteMs - kNearLimitMs) return std::nullopt;
-  const std::int64_t over = ahead - kMinuteMs;
-  if (over >= kNearLimitMs) return scenario::moved("now", rounded_to_seconds(ahead));
-  // On which side of the limit it was, the store knows better.
-  const std::int64_t distance = std::max(over < 0 ? -over : over, kLeastFromLimitMs);
-  return scenario::moved("skew-limit", refused ? distance : -distance);
-}
-
-std::string CaptureVersions::timestamp(const std::string& text, microseconds time,
-                                       bool refused) const {
-  if (const std::string* name = name_of(text)) return *name;
+TimestampSpec CaptureVersions::timestamp(const std::string& text, microseconds time,
+                                         bool refused) const {
+  if (const std::string* name = name_of(text)) return TimestampExpression{.base = *name};
   const auto timestamp = hlc::parse(text);
-  if (!timestamp) return literal(text);
+  if (!timestamp) return LiteralTimestamp{text};
   const std::int64_t ahead = ahead_ms(*timestamp, time);
-  std::string out;
-  if (auto special = far(text, ahead, refused)) {
-    if (special->starts_with('{')) return *special;
-    out = with_counter(std::move(*special), *timestamp);
-  } else if (ahead >= -kSameMs && ahead <= kSameMs) {
-    out = with_counter("now", *timestamp);
-  } else {
-    out = with_counter(scenario::moved("now", rounded_to_seconds(ahead)), *timestamp);
-  }
-  return out == "now" ? out : scenario::single_quoted(out);
+  if (is_out_of_reach(ahead)) return LiteralTimestamp{text};
+  if (auto special = far_ahead(*timestamp, ahead, refused)) return *std::move(special);
+  const bool same = ahead >= -kSameMs && ahead <= kSameMs;
+  return moved("now", same ? 0 : rounded_to_seconds(ahead), *timestamp);
 }
 
 // Between the versions between which it was. Of one clock reading, nodes decide: so the token is
 // behind the version before it, and before any that the store gives out later.
-std::string CaptureVersions::relative_token(const hlc::Timestamp& token, std::int64_t ahead) {
+TimestampExpression CaptureVersions::relative_token(const hlc::Timestamp& token,
+                                                    std::int64_t ahead) {
   const auto place = std::lower_bound(tokens_.begin(), tokens_.end(), token);
   const auto rank = std::distance(tokens_.begin(), place) + 1;
   const auto after = saved_.upper_bound(token);
   if (after == saved_.begin()) {
     uses_start_ = true;
     const std::int64_t back = static_cast<std::int64_t>(tokens_.size()) - rank + 1;
-    return scenario::moved(kStartVersion, -back * kSecondMs);
+    return {.base = std::string(kStartVersion), .offset_ms = -back * kSecondMs};
   }
   const std::string& floor = std::prev(after)->second;
   if (after == saved_.end() && ahead > kSameMs) {
-    return with_counter(scenario::moved(floor, rounded_to_seconds(ahead)), token);
+    return moved(floor, rounded_to_seconds(ahead), token);
   }
-  return fmt::format("{} node \"~{:04}\"", floor, rank);
+  return {.base = floor, .node = fmt::format("~{:04}", rank)};
 }
 
-std::string CaptureVersions::token(const std::string& text, microseconds time, bool refused) {
-  if (const std::string* name = name_of(text)) return *name;
+TimestampSpec CaptureVersions::token(const std::string& text, microseconds time, bool refused) {
+  if (const std::string* name = name_of(text)) return TimestampExpression{.base = *name};
   const auto token = hlc::parse(text);
-  if (!token) return literal(text);
-  if (const auto same = saved_.find(*token); same != saved_.end()) return same->second;
+  if (!token) return LiteralTimestamp{text};
+  if (const auto same = saved_.find(*token); same != saved_.end()) {
+    return TimestampExpression{.base = same->second};
+  }
   if (const auto same = written_.find(*token); same != written_.end()) return same->second;
   const std::int64_t ahead = ahead_ms(*token, time);
-  if (auto special = far(text, ahead, refused)) {
-    if (special->starts_with('{')) return *special;
-    std::string out = with_counter(std::move(*special), *token);
-    if (is_simple(token->node)) out += fmt::format(" node \"{}\"", token->node);
-    return scenario::single_quoted(out);
+  if (is_out_of_reach(ahead)) return LiteralTimestamp{text};
+  if (auto special = far_ahead(*token, ahead, refused)) {
+    if (can_be_node(token->node)) special->node = token->node;
+    return *std::move(special);
   }
-  return written_.emplace(*token, scenario::single_quoted(relative_token(*token, ahead)))
-      .first->second;
+  return written_.emplace(*token, relative_token(*token, ahead)).first->second;
 }
 
 }  // namespace fencepost::record

@@ -1,6 +1,6 @@
-// Timestamps of a capture as expressions of scenarios/FORMAT.md: relative to versions that earlier
-// steps save, or to `now`, so that they keep their order among each other and their distance from
-// the store's clock. Not thread safe.
+// Timestamps of a capture as a case sends them: relative to versions that earlier steps save, or to
+// `now`, so that they keep their order among each other and their distance from the store's clock.
+// Not thread safe.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/scenario/scenario.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::record {
@@ -33,12 +34,13 @@ class CaptureVersions {
   void alias(const std::string& version, const std::string& name);
 
   // `refused`: as too far ahead.
-  // The `__ts` of a request sent at `time`, e.g. `now`, `'now - 10m'`, `{text: 'x'}`.
-  [[nodiscard]] std::string timestamp(const std::string& text, std::chrono::microseconds time,
-                                      bool refused) const;
+  // The `__ts` of a request sent at `time`, e.g. `now`, `now - 10m`, or its text as it is.
+  [[nodiscard]] scenario::TimestampSpec timestamp(const std::string& text,
+                                                  std::chrono::microseconds time,
+                                                  bool refused) const;
   // The same of a fencing token.
-  [[nodiscard]] std::string token(const std::string& text, std::chrono::microseconds time,
-                                  bool refused);
+  [[nodiscard]] scenario::TimestampSpec token(const std::string& text,
+                                              std::chrono::microseconds time, bool refused);
 
   // Is one of the tokens relative to kStartVersion? To be asked after all of them.
   [[nodiscard]] bool uses_start() const { return uses_start_; }
@@ -46,16 +48,15 @@ class CaptureVersions {
  private:
   [[nodiscard]] std::int64_t ahead_ms(const hlc::Timestamp& timestamp,
                                       std::chrono::microseconds time) const;
-  [[nodiscard]] static std::optional<std::string> far(const std::string& text, std::int64_t ahead,
-                                                      bool refused);
-  [[nodiscard]] std::string relative_token(const hlc::Timestamp& token, std::int64_t ahead);
+  [[nodiscard]] scenario::TimestampExpression relative_token(const hlc::Timestamp& token,
+                                                             std::int64_t ahead);
   void note(const std::string& version, const std::string& name);
 
   std::int64_t offset_ms_;
   std::vector<hlc::Timestamp> tokens_;  // in their order, each once
   std::map<std::string, std::string> names_;
   std::map<hlc::Timestamp, std::string> saved_;
-  std::map<hlc::Timestamp, std::string> written_;  // expressions of tokens
+  std::map<hlc::Timestamp, scenario::TimestampExpression> written_;  // tokens
   std::size_t count_ = 0;
   bool uses_start_ = false;
 };

@@ -72,7 +72,7 @@ std::optional<CaptureScenario> workload_scenario(const workload::Trace& trace,
   const search::JudgedRun run = search::run_judged(**session, trace, judged);
   if (run.lost || run.rejection || !has_one_answer(run)) return std::nullopt;
   CaptureScenario made = capture_scenario(capture_of(run), options.capture);
-  if (made.cases == 0 || !made.flagged.empty()) return std::nullopt;
+  if (made.cases.empty() || !made.flagged.empty()) return std::nullopt;
   return made;
 }
 

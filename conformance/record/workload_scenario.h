@@ -1,7 +1,7 @@
 // A scenario that does what a workload of `explore` does, and expects what the reference store
 // answers: whoever answers otherwise fails it.
 //
-//   if (const auto made = workload_scenario(trace, {})) load(made->text);
+//   if (const auto made = workload_scenario(trace, {})) load(made->text());
 //
 // Pure: the reference store runs in this process on a clock of its own. Thread safe.
 #pragma once

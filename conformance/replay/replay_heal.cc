@@ -12,8 +12,8 @@
 
 #include "conformance/replay/replay.h"
 #include "conformance/scenario/recorded.h"
-#include "conformance/scenario/scenario_words.h"
 #include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/yaml_quote.h"
 
 namespace fencepost::replay {
 namespace {
@@ -147,7 +147,7 @@ Edited with_member(const std::string& text, const Member& member, const std::str
   }
   const bool quoted = text[member.value] == '\'' || text[member.value] == '"';
   return text.substr(0, member.value) +
-         (!quoted && is_plain_id(value) ? value : scenario::single_quoted(value)) +
+         (!quoted && is_plain_id(value) ? value : text::yaml_quoted(value)) +
          text.substr(member.value_end);
 }
 
