@@ -13,6 +13,7 @@
 #include "codec/dialect.h"
 #include "codec/notification.h"
 #include "codec/topics.h"
+#include "conformance/judge/attribution.h"
 #include "conformance/judge/judge.h"
 #include "conformance/judge/oracle_key.h"
 #include "conformance/judge/oracle_payload.h"
@@ -109,21 +110,6 @@ std::string describe(const Branch& branch) {
       return branch.error ? fmt::format("the error {}", name(*branch.error)) : "an error";
   }
   return {};
-}
-
-std::string_view rule_of_error(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kSyntax:
-      return "ERR-SYNTAX-1";
-    case ErrorCode::kUnknownCommand:
-      return "ERR-COMMAND-1";
-    case ErrorCode::kWrongArgumentCount:
-      return "ERR-ARITY-1";
-    case ErrorCode::kEmptyKey:
-      return "KEY-EMPTY-1";
-    default:
-      return "RESP-INVALID-2";
-  }
 }
 
 // What is found out about an answer while the states of its key are looked at.
@@ -667,13 +653,23 @@ std::optional<Judgement> Oracle::State::judge_expiry(Keyed& keyed, const Told& t
 Judgement Oracle::State::judge_registration(const Interaction& exchanged,
                                             const codec::Command& command,
                                             const Answered& answered) {
-  Observation& observed_by = observation(key(command.key), exchanged.client_id);
+  Keyed& keyed = key(command.key);
+  Observation& observed_by = observation(keyed, exchanged.client_id);
   Registered& registered = observed_by.registered;
   const Registered before = registered;
   const ReplyKind kind = answered.reply.kind;
   const bool nothing = kind == ReplyKind::kCount && answered.reply.count == 0;
   const std::string shown = describe_reply(exchanged.reply->payload);
   const bool too_long = !codec::notification_topic(exchanged.client_id, command.key);
+  // Of the reply that a right store gives. That it is no error where there is no key has a rule of
+  // its own (NTF-ABSENT-1), how a success is told has the same one everywhere (NTF-RESPONSE-2).
+  const auto rule_of = [&](ReplyKind right) {
+    const bool exists = kind != ReplyKind::kError ||
+                        std::any_of(keyed.worlds.begin(), keyed.worlds.end(),
+                                    [](const KeyWorld& world) { return world.exists; });
+    return requirement_of({.verb = Verb::kKeynotify, .stop = command.stop}, {.exists = exists},
+                          {.kind = right});
+  };
   if (kind == ReplyKind::kError) {
     if (too_long) return undecidable("NTF-TOPIC-OPEN-1", "the topic of notifications is too long");
     if (options.limited && answered.error == ErrorCode::kNotAuthorized) {
@@ -688,7 +684,7 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
     }
     if (command.stop || before == Registered::kNo) {
       registered = Registered::kPerhaps;
-      return rejected(command.stop ? "NTF-STOP-1" : "NTF-RESPONSE-2",
+      return rejected(rule_of(ReplyKind::kOk),
                       shown + "; a right store answers " + (command.stop ? "+OK or :0" : "+OK"));
     }
     return undecidable("NTF-REPEAT-OPEN-1", "the client observes the key already");
@@ -701,19 +697,19 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
     if (before != Registered::kNo) {
       return undecidable("NTF-REPEAT-OPEN-1", "the client observes the key already");
     }
-    return rejected("NTF-RESPONSE-2", shown + "; a right store answers +OK");
+    return rejected(rule_of(ReplyKind::kOk), shown + "; a right store answers +OK");
   }
   registered = Registered::kNo;
   observed_by.repeated = false;
   if (kind == ReplyKind::kOk) {
     if (before != Registered::kNo) return {};
-    return rejected("NTF-STOP-3", shown + "; a right store answers :0");
+    return rejected(rule_of(ReplyKind::kCount), shown + "; a right store answers :0");
   }
   if (nothing) {
     if (before != Registered::kYes) return {};
-    return rejected("NTF-STOP-1", shown + "; a right store answers +OK");
+    return rejected(rule_of(ReplyKind::kOk), shown + "; a right store answers +OK");
   }
-  return rejected("NTF-STOP-1", shown + "; a right store answers +OK or :0");
+  return rejected(rule_of(ReplyKind::kOk), shown + "; a right store answers +OK or :0");
 }
 
 Judgement Oracle::State::judge_malformed(const Interaction& exchanged, ErrorCode error,
@@ -724,12 +720,12 @@ Judgement Oracle::State::judge_malformed(const Interaction& exchanged, ErrorCode
       for (auto& [key_name, keyed] : keys) forget(keyed);
       return undecidable("ERR-ARITY-OPEN-1", "perhaps it is a request to this store");
     }
-    return rejected(rule_of_error(error),
+    return rejected(requirement_of(error, RequestFacts{}),
                     describe_reply(exchanged.reply->payload) + "; the request is none");
   }
   if (answered.error == error) return {};
   if (is_definite(exchanged.request, error)) {
-    return rejected(rule_of_error(error),
+    return rejected(requirement_of(error, RequestFacts{}),
                     fmt::format("{}; a right store answers with the error {}",
                                 describe_reply(exchanged.reply->payload), name(error)));
   }

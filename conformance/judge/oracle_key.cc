@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "codec/dialect.h"
+#include "conformance/judge/attribution.h"
 
 namespace fencepost::judge {
 namespace {
@@ -75,18 +76,18 @@ std::optional<OpenPointChoice> doubt_of_counter(std::string_view digits, bool is
 // A `__ts` or `__ft` of a request: what it is, or the errors that it deserves.
 struct Stamp {
   std::optional<hlc::Timestamp> value{};  // nothing: absent, malformed, or not known what it counts
+  bool is_token = false;                  // `__ft`
   bool present = false;
   bool may_be_refused = false;
   bool may_be_taken = true;
   ErrorCode error = ErrorCode::kMalformedTimestamp;
-  std::string_view rule = "HLC-PARSE-1";
   std::optional<ErrorCode> far{};  // or refused as this, whatever is open
   OpenPointChoice choice{};        // why it is not sure; its outcome is left empty
   bool may_be_missing = false;     // an empty `__ts` may count as absent
 };
 
 Stamp read(const std::string* text, bool is_token, const Asked& asked) {
-  Stamp out{.rule = is_token ? "FT-MALFORMED-1" : "HLC-PARSE-1"};
+  Stamp out{.is_token = is_token};
   if (text == nullptr) return out;
   out.present = true;
   if (const auto parsed = hlc::parse(*text)) out.value = *parsed;
@@ -116,7 +117,6 @@ Stamp read(const std::string* text, bool is_token, const Asked& asked) {
     if (may_be_far) out.far = too_far;
   } else if (may_be_far) {
     out.error = too_far;
-    out.rule = is_token ? "HLC-SKEW-2" : "HLC-SKEW-1";
   }
   return out;
 }
@@ -132,6 +132,21 @@ class Outcomes {
   void remove();
 
  private:
+  [[nodiscard]] std::string_view rule_of(const ReplyFacts& reply) const {
+    return requirement_of({.verb = asked_.command.verb,
+                           .condition = asked_.command.condition,
+                           .has_token = asked_.token != nullptr},
+                          {.exists = world_.exists,
+                           .expired = world_.expired,
+                           .fenced = world_.token == Token::kHeld,
+                           .expires = world_.expiry != Expiry::kNever},
+                          reply);
+  }
+  [[nodiscard]] std::string_view rule_of(ErrorCode error, bool of_token = false) const {
+    return requirement_of(error, {.verb = asked_.command.verb, .token_is_malformed = of_token});
+  }
+
+  Branch& add(const ReplyFacts& reply) { return add(*reply.kind, rule_of(reply)); }
   Branch& add(ReplyKind kind, std::string_view rule) {
     Branch& branch = out_.emplace_back();
     branch.kind = kind;
@@ -140,12 +155,20 @@ class Outcomes {
     return branch;
   }
 
-  Branch& refuse(std::optional<ErrorCode> error, std::string_view rule,
-                 OpenPointChoice choice = {}) {
+  Branch& refuse(std::optional<ErrorCode> error, std::string_view rule, OpenPointChoice choice) {
     Branch& branch = add(ReplyKind::kError, rule);
     branch.error = error;
     branch.choice = choice;
     return branch;
+  }
+
+  Branch& refuse(ErrorCode error, OpenPointChoice choice = {}) {
+    return refuse(error, rule_of(error), choice);
+  }
+
+  // Of one of the two timestamps of the request.
+  Branch& refuse(const Stamp& stamp, OpenPointChoice choice) {
+    return refuse(stamp.error, rule_of(stamp.error, stamp.is_token), choice);
   }
 
   // An error that the request deserves, perhaps, or for sure.
@@ -153,9 +176,9 @@ class Outcomes {
     if (!stamp.may_be_refused) return;
     OpenPointChoice choice = stamp.choice;
     if (!choice.requirement.empty()) choice.outcome = kRefused;
-    refuse(stamp.error, stamp.rule, choice);
-    if (stamp.may_be_missing) refuse(ErrorCode::kMissingTimestamp, "HLC-REQUIRED-1", choice);
-    if (stamp.far) refuse(*stamp.far, stamp.rule);
+    refuse(stamp, choice);
+    if (stamp.may_be_missing) refuse(ErrorCode::kMissingTimestamp, choice);
+    if (stamp.far) refuse(*stamp.far);
     if (!stamp.may_be_taken) doomed_ = true;
   }
 
@@ -163,16 +186,16 @@ class Outcomes {
   void deserve_where_not_needed(const std::string* text, bool is_token, std::string_view open) {
     const Stamp stamp = read(text, is_token, asked_);
     if (!stamp.may_be_refused) return;
-    refuse(stamp.error, stamp.rule, {open, {}, kRefused, true});
-    if (stamp.far) refuse(*stamp.far, stamp.rule, {open, {}, kRefused, true});
+    refuse(stamp, {open, {}, kRefused, true});
+    if (stamp.far) refuse(*stamp.far, {open, {}, kRefused, true});
   }
 
   // Options of SET that a store may refuse.
   void deserve_options() {
     const auto refuse_options = [this](OpenPointChoice choice) {
       choice.outcome = kRefused;
-      refuse(ErrorCode::kSyntax, "ERR-SYNTAX-1", choice);
-      refuse(ErrorCode::kWrongArgumentCount, "ERR-ARITY-1", choice);
+      refuse(ErrorCode::kSyntax, choice);
+      refuse(ErrorCode::kWrongArgumentCount, choice);
     };
     if (!asked_.open_form.requirement.empty()) refuse_options(asked_.open_form);
     const auto& px = asked_.command.expires_after;
@@ -183,39 +206,38 @@ class Outcomes {
 
   void deserve_limits() {
     if (!asked_.limited) return;
-    refuse(ErrorCode::kNotAuthorized, "AUTH-DENIED-1").unknowable = true;
+    refuse(ErrorCode::kNotAuthorized).unknowable = true;
     if (asked_.command.verb == Verb::kSet && !world_.exists) {
-      refuse(ErrorCode::kQuotaExceeded, "QUOTA-KEYS-1").unknowable = true;
+      refuse(ErrorCode::kQuotaExceeded).unknowable = true;
     }
   }
 
   // The fencing rule: refusals, and whether the request can pass.
-  bool fence(const Stamp& token, std::string_view required, std::string_view lower) {
+  bool fence(const Stamp& token) {
     if (world_.token == Token::kNone) return true;
     if (world_.token == Token::kUnknown) {
-      refuse(token.present ? ErrorCode::kTokenLower : ErrorCode::kTokenRequired,
-             token.present ? lower : required);
+      refuse(token.present ? ErrorCode::kTokenLower : ErrorCode::kTokenRequired);
       return true;
     }
     if (!token.present) {
-      refuse(ErrorCode::kTokenRequired, required);
+      refuse(ErrorCode::kTokenRequired);
       return false;
     }
     if (!token.value) {  // taken, if at all, as nobody knows what
-      refuse(ErrorCode::kTokenLower, lower);
-      refuse(ErrorCode::kTokenRequired, required);
+      refuse(ErrorCode::kTokenLower);
+      refuse(ErrorCode::kTokenRequired);
       return true;
     }
     const bool is_lower = store::fencing_error(&world_.held, &*token.value).has_value();
     const bool same_numbers =
         token.value->wall_ms == world_.held.wall_ms && token.value->counter == world_.held.counter;
     if (same_numbers && token.value->node != world_.held.node) {
-      refuse(ErrorCode::kTokenLower, lower,
+      refuse(ErrorCode::kTokenLower,
              {"FT-OPEN-6", is_lower ? "a lower node id" : "a greater node id", kRefused});
       by_node_ = {"FT-OPEN-6", is_lower ? "a lower node id" : "a greater node id", kTaken};
       return true;
     }
-    if (is_lower) refuse(ErrorCode::kTokenLower, lower);
+    if (is_lower) refuse(ErrorCode::kTokenLower);
     return !is_lower;
   }
 
@@ -237,7 +259,6 @@ class Outcomes {
     if (!choice.requirement.empty() && branch.choice.requirement.empty()) branch.choice = choice;
   }
 
-  [[nodiscard]] std::string_view rule_of_applied_set(const Stamp& token) const;
   void apply_set(const Stamp& timestamp, const Stamp& token);
   void add_expiries(const Branch& applied);
 
@@ -250,14 +271,12 @@ class Outcomes {
 
 void Outcomes::get() {
   if (world_.exists) {
-    Branch& found = add(ReplyKind::kValue, world_.value && world_.value->empty() ? "GET-HIT-4"
-                                           : world_.expiry == Expiry::kNever     ? "GET-HIT-3"
-                                                                                 : "SET-PX-2");
+    Branch& found =
+        add({.kind = ReplyKind::kValue, .empty_value = world_.value && world_.value->empty()});
     found.value = world_.value;
     found.version = VersionRule::kSame;
   } else {
-    add(ReplyKind::kMissing, world_.expired ? "SET-PX-4" : "GET-MISS-1").version =
-        VersionRule::kNone;
+    add({.kind = ReplyKind::kMissing}).version = VersionRule::kNone;
   }
   deserve_where_not_needed(asked_.timestamp, false, "HLC-REQUIRED-OPEN-1");
   deserve_where_not_needed(asked_.token, true, "FT-OPEN-1");
@@ -283,13 +302,13 @@ void Outcomes::set() {
   }
   const Stamp timestamp = read(asked_.timestamp, false, asked_);
   if (!timestamp.present) {
-    refuse(ErrorCode::kMissingTimestamp, "HLC-REQUIRED-1");
+    refuse(ErrorCode::kMissingTimestamp);
     doomed_ = true;
   }
   deserve(timestamp);
   const Stamp token = read(asked_.token, true, asked_);
   deserve(token);
-  if (!fence(token, "FT-REQUIRED-1", "FT-LOWER-1")) doomed_ = true;
+  if (!fence(token)) doomed_ = true;
 
   const std::string* stored = world_.exists && world_.value ? &*world_.value : nullptr;
   const bool conditional = command.condition != Condition::kAlways;
@@ -300,8 +319,7 @@ void Outcomes::set() {
       (stored == nullptr ? command.condition != Condition::kIfAbsent
                          : store::condition_holds(command.condition, stored, command.value));
   if (conditional && world_.exists && (!holds || guess)) {
-    Branch& kept = add(ReplyKind::kNotApplied,
-                       command.condition == Condition::kIfAbsent ? "SET-NX-2" : "SET-NEX-3");
+    Branch& kept = add({.kind = ReplyKind::kNotApplied});
     kept.version = VersionRule::kSame;
     if (doomed_) kept.choice = {"ERR-ORDER-OPEN-2", {}, "minus one"};
     choose(kept, by_node_);
@@ -320,20 +338,10 @@ void Outcomes::set() {
   }
 }
 
-std::string_view Outcomes::rule_of_applied_set(const Stamp& token) const {
-  const Condition condition = asked_.command.condition;
-  if (world_.token == Token::kHeld && world_.exists) return "FT-ACCEPT-1";
-  if (world_.expired) return condition == Condition::kIfAbsent ? "SET-NX-3" : "SET-PX-4";
-  if (condition == Condition::kIfAbsentOrEqual) return world_.exists ? "SET-NEX-2" : "SET-NEX-1";
-  if (condition == Condition::kIfAbsent) return "SET-NX-1";
-  if (token.present) return "FT-STORE-1";
-  return world_.exists ? "SET-WRITE-2" : "SET-OK-1";
-}
-
 void Outcomes::apply_set(const Stamp& timestamp, const Stamp& token) {
   Branch applied;
   applied.kind = ReplyKind::kOk;
-  applied.rule = rule_of_applied_set(token);
+  applied.rule = rule_of({.kind = ReplyKind::kOk});
   applied.version = VersionRule::kFresh;
   applied.change = Change::kSet;
   for (const Stamp* stamp : {&timestamp, &token}) {
@@ -416,21 +424,19 @@ void Outcomes::remove() {
     // What a token means here is not said. (Req: FT-OPEN-1, FT-OPEN-2)
     if (token.present) {
       const std::string_view point = world_.exists ? "no token" : "no key";
-      const bool bad = token.may_be_refused;
-      refuse(std::nullopt, bad ? "FT-MALFORMED-1" : "FT-ACCEPT-2",
-             {bad ? "FT-OPEN-1" : "FT-OPEN-2", point, kRefused});
+      const std::string_view open = token.may_be_refused ? "FT-OPEN-1" : "FT-OPEN-2";
+      // Which error that is says nobody; what no store may do breaks the rule of the deletion.
+      refuse(std::nullopt, rule_of({.kind = ReplyKind::kCount, .removed = world_.exists}),
+             {open, point, kRefused});
     }
   } else {
     deserve(token);
-    if (!fence(token, vdel ? "FT-REQUIRED-3" : "FT-REQUIRED-2",
-               vdel ? "FT-LOWER-3" : "FT-LOWER-2")) {
+    if (!fence(token)) {
       doomed_ = true;
     }
   }
   if (!world_.exists) {
-    Branch& nothing = add(ReplyKind::kCount, world_.expired ? "SET-PX-4"
-                                             : vdel         ? "VDEL-MISS-1"
-                                                            : "DEL-MISS-1");
+    Branch& nothing = add({.kind = ReplyKind::kCount});
     nothing.count = 0;
     if (world_.expired && world_.token != Token::kNone) {
       // If the token had outlived its key, this may have been the end of it.
@@ -444,8 +450,7 @@ void Outcomes::remove() {
   const bool differs =
       vdel && (!world_.value || !store::value_matches(*world_.value, asked_.command.value));
   if (differs) {
-    Branch& kept = add(ReplyKind::kNotApplied,
-                       world_.token == Token::kHeld ? "FT-ACCEPT-4" : "VDEL-MISMATCH-1");
+    Branch& kept = add({.kind = ReplyKind::kNotApplied});
     if (doomed_) kept.choice = {"FT-OPEN-3", "the value of VDEL", "looked at first"};
     choose(kept, by_node_);
     also_with_newer_token(out_.size() - 1, token);
@@ -454,8 +459,7 @@ void Outcomes::remove() {
     Branch deleted;
     deleted.kind = ReplyKind::kCount;
     deleted.count = 1;
-    deleted.rule = world_.token == Token::kHeld ? (vdel ? "FT-ACCEPT-3" : "FT-ACCEPT-2")
-                                                : (vdel ? "VDEL-MATCH-1" : "DEL-OK-1");
+    deleted.rule = rule_of({.kind = ReplyKind::kCount, .removed = true});
     deleted.change = Change::kDelete;
     deleted.choice = by_node_;
     deleted.next.version = world_.version;

@@ -1,0 +1,109 @@
+// Which rule a rejection names: that of the table of attribution.
+#include "conformance/judge/oracle.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codec/resp3.h"
+#include "codec/topics.h"
+
+namespace fencepost::judge {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kBegin{1'767'225'600'000};
+constexpr std::string_view kClient = "c";
+constexpr std::string_view kOk = "+OK\r\n";
+constexpr std::string_view kSyntaxError = "-ERR syntax error\r\n";
+
+std::string stamp(milliseconds time, std::string_view node = "client") {
+  return std::to_string(time.count()) + ":0:" + std::string(node);
+}
+
+// A store that starts empty, asked by one client, a request each 10 ms.
+class Conversation {
+ public:
+  std::string token = stamp(kBegin);  // a right one
+
+  // The judgement on the reply. A SET that applies gets a version.
+  Judgement ask(const std::vector<std::string_view>& arguments, std::string_view answer,
+                const std::string& ft = {}, const std::string& ts = {}) {
+    now_ += milliseconds{10};
+    codec::Message request;
+    request.topic = codec::kRequestTopic;
+    request.payload = codec::encode_command(arguments);
+    request.response_topic = codec::recommended_response_topic(kClient);
+    request.correlation_data = "1";
+    const bool sets = arguments.front() == "SET";
+    if (sets) request.user_properties.emplace_back("__ts", ts.empty() ? stamp(now_) : ts);
+    if (!ft.empty()) request.user_properties.emplace_back("__ft", ft);
+    codec::Message reply;
+    reply.topic = *request.response_topic;
+    reply.correlation_data = request.correlation_data;
+    reply.payload = answer;
+    reply.user_properties.emplace_back("__stat", "200");
+    if (sets && answer == kOk) {
+      reply.user_properties.emplace_back("__ts", stamp(now_ + milliseconds{1}, "store"));
+    }
+    return oracle_.judge({.client_id = kClient,
+                          .request = request,
+                          .reply = &reply,
+                          .sent = at(now_),
+                          .received = at(now_ + milliseconds{1})});
+  }
+
+ private:
+  static store::Instant at(milliseconds time) {
+    return {.wall_ms = static_cast<std::uint64_t>(time.count()), .steady = time};
+  }
+
+  milliseconds now_ = kBegin;
+  Oracle oracle_{{.clock = {.low_ms = -1, .high_ms = 1}, .starts_empty = true, .limited = false}};
+};
+
+void expect_broken(const Judgement& judgement, std::string_view requirement) {
+  EXPECT_EQ(judgement.answer, Answer::kRejected) << judgement.because;
+  EXPECT_EQ(judgement.requirement, requirement) << judgement.because;
+}
+
+// FT-MALFORMED-1 speaks of SET, HLC-PARSE-1 of every verb.
+TEST(OracleRequirement, OfAMalformedTokenIsThatOfItsVerb) {
+  const std::pair<std::vector<std::string_view>, std::string_view> rows[] = {
+      {{"SET", "k", "v"}, "FT-MALFORMED-1"},
+      {{"DEL", "k"}, "HLC-PARSE-1"},
+      {{"VDEL", "k", "v"}, "HLC-PARSE-1"}};
+  for (const auto& [arguments, requirement] : rows) {
+    SCOPED_TRACE(arguments.front());
+    Conversation store;
+    ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk, store.token).answer, Answer::kAccepted);
+    expect_broken(store.ask(arguments, kSyntaxError, "NotValid"), requirement);
+  }
+}
+
+TEST(OracleRequirement, OfATimestampThatIsTooFarAheadIsNotThatOfItsForm) {
+  Conversation store;
+  const std::string far_and_doubtful = stamp(kBegin + milliseconds{3'600'000}, "");
+  expect_broken(store.ask({"SET", "k", "v"}, kSyntaxError, {}, far_and_doubtful), "HLC-SKEW-1");
+}
+
+TEST(OracleRequirement, OfADeletionIsNotThatOfATokenThatNobodyAskedFor) {
+  Conversation store;
+  ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
+  expect_broken(store.ask({"DEL", "k"}, ":0\r\n", store.token), "DEL-OK-1");
+}
+
+TEST(OracleRequirement, OfARegistrationSaysWhetherItSucceeds) {
+  Conversation store;
+  expect_broken(store.ask({"KEYNOTIFY", "none"}, kSyntaxError), "NTF-ABSENT-1");
+  expect_broken(store.ask({"KEYNOTIFY", "none too"}, "$-1\r\n"), "NTF-RESPONSE-2");
+  ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
+  expect_broken(store.ask({"KEYNOTIFY", "k"}, kSyntaxError), "NTF-RESPONSE-2");
+}
+
+}  // namespace
+}  // namespace fencepost::judge
