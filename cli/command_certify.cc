@@ -168,7 +168,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   const report::Github github = github_of(options);
   const std::string word = unguessable_word();
   fmt::print("{}", github.pause_commands(word));
-  console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.at_work);
+  console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.running);
   const baseline::RunBaseline& known = plan.baseline;
   run::SuiteResult result =
       run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),

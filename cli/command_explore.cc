@@ -31,7 +31,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostJobs = 32;
+constexpr std::size_t kMaxJobs = 32;
 constexpr std::size_t kReplays = 5;  // of a saved workload
 // So many requests a second for each workload that runs beside others.
 constexpr double kRateOfOneWorkload = 50;
@@ -195,10 +195,10 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   run.context.endpoint = endpoint.url();
   search::JudgedRunOptions& judged = run.explore.judged;
   judged.oracle.clock = suite.settings.clock_bounds;
-  judged.oracle.limited = !offers.thrown_away && offers.transport;
+  judged.oracle.limited = !offers.ephemeral && offers.transport;
   judged.timeout = run::scaled(run::kReplyTimeout, run.options.timeout_scale);
   if (offers.transport) judged.short_expiry = short_expiry(ready->round_trip_p50);
-  run.explore.jobs = std::min(suite.jobs, kMostJobs);
+  run.explore.jobs = std::min(suite.jobs, kMaxJobs);
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     const std::string all = judgement.requirement + ": " + judgement.because;
     return std::any_of(options.ignore.begin(), options.ignore.end(), [&](const std::string& glob) {
@@ -217,7 +217,7 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
 
 }  // namespace
 
-run::ExitCode explore(const ExploreCommandOptions& options) {
+run::ExitCode explore(const ExploreOptions& options) {
   const auto time = scenario::parse_duration(options.max_time);
   if (!time || time->count() == 0) {
     complain("--max-time " + options.max_time + " must be a duration such as 90s or 5m");

@@ -27,11 +27,11 @@ namespace {
 
 using enum text::Colour;
 
-struct Look {
+struct OutcomeStyle {
   std::string_view sign;
   text::Colour colour;
 };
-Look look_of(replay::Replayed outcome) {
+OutcomeStyle style_of(replay::Replayed outcome) {
   switch (outcome) {
     case replay::Replayed::kFixed:
     case replay::Replayed::kPasses:
@@ -262,8 +262,8 @@ void heal_file(const scenario::SourceFile& file, Session& session) {
 
 class Printer {
  public:
-  Printer(Session& session, report::ConsoleOptions look, report::Console& console)
-      : session_(session), look_(look), paint_(look.colour), console_(console) {}
+  Printer(Session& session, report::ConsoleOptions style, report::Console& console)
+      : session_(session), style_(style), paint_(style.colour), console_(console) {}
 
   void begin() const {
     if (session_.options.quiet) return;
@@ -279,7 +279,7 @@ class Printer {
   }
 
   void end() {
-    if (look_.live && !session_.options.quiet) fmt::print(text::kEraseLine);
+    if (style_.live && !session_.options.quiet) fmt::print(text::kEraseLine);
     if (!session_.options.quiet) print_list();
     for (const replay::Replay& replay : session_.run.cases) explain(replay);
     for (const std::string& line : session_.run.healed) fmt::print("healed {}\n", line);
@@ -307,9 +307,9 @@ class Printer {
   void print_list() const {
     fmt::print("\n");
     for (const replay::Replay& replay : session_.run.cases) {
-      const Look look = look_of(replay.outcome);
+      const OutcomeStyle style = style_of(replay.outcome);
       const scenario::Position& at = replay.test_case->position;
-      fmt::print("  {} {:<13}  {}:{}  {}  {}\n", paint_(look.colour, look.sign),
+      fmt::print("  {} {:<13}  {}:{}  {}  {}\n", paint_(style.colour, style.sign),
                  name(replay.outcome), at.file, at.line, replay.test_case->id,
                  paint_(kDim, remark(replay)));
     }
@@ -357,7 +357,7 @@ class Printer {
   }
 
   Session& session_;
-  report::ConsoleOptions look_;
+  report::ConsoleOptions style_;
   text::Paint paint_;
   report::Console& console_;
 };
@@ -415,11 +415,11 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
     return not_begun(session, ready.error().reason, ready.error().code);
   }
   session.context.preflight = *ready;
-  report::ConsoleOptions look = report::console_options(stdout);
-  look.quiet = session.options.quiet;
-  look.trace = session.options.trace;
-  report::Console console(stdout, look);
-  Printer printer(session, look, console);
+  report::ConsoleOptions style = report::console_options(stdout);
+  style.quiet = session.options.quiet;
+  style.trace = session.options.trace;
+  report::Console console(stdout, style);
+  Printer printer(session, style, console);
   printer.begin();
   Rounds(endpoint, session, console).run();
   if (session.run.endpoint_lost) {

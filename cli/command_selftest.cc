@@ -58,7 +58,7 @@ selftest::OpenRight right_opener() {
   };
 }
 
-run::ExitCode selftest_right(const SelftestCommand& command, const scenario::Library& library) {
+run::ExitCode selftest_right(const SelftestOptions& command, const scenario::Library& library) {
   selftest::RightStoresOptions options{.stores = command.right, .seed = command.seed};
   if (!command.profiles.empty()) options.profiles.clear();
   for (const std::string& word : command.profiles) {
@@ -82,7 +82,7 @@ run::ExitCode selftest_right(const SelftestCommand& command, const scenario::Lib
 
 }  // namespace
 
-run::ExitCode selftest(const SelftestCommand& command) {
+run::ExitCode selftest(const SelftestOptions& command) {
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   if (command.right > 0) return selftest_right(command, *library);
@@ -110,7 +110,7 @@ run::ExitCode selftest(const SelftestCommand& command) {
   options.over_the_wire = embedded;
   if (embedded) {
     options.cases_at_once = kReferenceAtOnce.jobs;
-    options.cases_at_work = kReferenceAtOnce.at_work;
+    options.cases_running = kReferenceAtOnce.running;
   }
   fmt::print("fencepost selftest {}  endpoint {}  {} cases  seed {}\n", report::suite_version(),
              command.endpoint, library->cases.size(), command.seed);

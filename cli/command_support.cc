@@ -26,7 +26,8 @@ namespace {
 // at once.
 constexpr std::size_t kNetworkJobs = 64;
 // Against brokers of our own there is nobody to be considerate of, so that all cases that wait can
-// do so at once. What limits those at work are this machine's cores, unless replies are held back.
+// do so at once. The cases that do not wait are limited by this machine's cores, unless replies are
+// held back.
 constexpr endpoint::Duration kPromptReply = std::chrono::milliseconds(5);
 
 // Fewer run at once where all their keys might not fit.
@@ -99,18 +100,18 @@ endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint,
 
 Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
                         endpoint::Duration round_trip) {
-  const auto all_at_work = [](std::size_t count) { return Concurrency{count, count}; };
-  if (jobs > 0) return all_at_work(jobs);
+  const auto all_running = [](std::size_t count) { return Concurrency{count, count}; };
+  if (jobs > 0) return all_running(jobs);
   const endpoint::Capabilities& offered = endpoint.capabilities();
-  if (offered.quota && !offered.quota_apart) {
-    return all_at_work(std::clamp(*offered.quota / kKeysOfACase, std::size_t{1}, kNetworkJobs));
+  if (offered.quota && !offered.has_isolated_broker) {
+    return all_running(std::clamp(*offered.quota / kKeysOfACase, std::size_t{1}, kNetworkJobs));
   }
   if (endpoint.url().starts_with("embedded")) {
     const bool prompt = round_trip < kPromptReply;
-    return prompt ? kReferenceAtOnce : all_at_work(kReferenceAtOnce.jobs);
+    return prompt ? kReferenceAtOnce : all_running(kReferenceAtOnce.jobs);
   }
-  if (offered.transport) return all_at_work(kNetworkJobs);
-  return all_at_work(std::max(1U, std::thread::hardware_concurrency()));
+  if (offered.transport) return all_running(kNetworkJobs);
+  return all_running(std::max(1U, std::thread::hardware_concurrency()));
 }
 
 Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
@@ -135,7 +136,7 @@ Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
   }
   const Concurrency at_once = concurrency(jobs, endpoint, checked->round_trip_p50);
   suite.jobs = at_once.jobs;
-  suite.at_work = at_once.at_work;
+  suite.running = at_once.running;
   return *checked;
 }
 

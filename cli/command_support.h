@@ -42,10 +42,10 @@ struct EndpointChoice {
 // How many cases at once, unless the user says: fewer where a small quota is shared by all.
 struct Concurrency {
   std::size_t jobs = 1;     // cases at once
-  std::size_t at_work = 1;  // of these, at most so many that do not wait
+  std::size_t running = 1;  // of these, at most so many that do not wait
 };
 // Of brokers of our own that answer at once.
-inline constexpr Concurrency kReferenceAtOnce{.jobs = 256, .at_work = 16};
+inline constexpr Concurrency kReferenceAtOnce{.jobs = 256, .running = 16};
 
 // What the user asks for, or, of 0, what suits the endpoint, whose replies take `round_trip`.
 [[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,

@@ -50,7 +50,7 @@ struct MergeOptions {
 };
 [[nodiscard]] run::ExitCode merge(const MergeOptions& options);
 
-struct ExploreCommandOptions : RunFlags {
+struct ExploreOptions : RunFlags {
   std::string max_time = "60s";          // a duration
   std::size_t max_examples = 0;          // 0: as many as there is time for
   std::optional<std::size_t> example{};  // this workload of the seed and no other
@@ -62,7 +62,7 @@ struct ExploreCommandOptions : RunFlags {
   std::string save = "explore-findings";  // a folder, made when there is something to save
 };
 // Random workloads, judged by the oracle. See explore.h.
-[[nodiscard]] run::ExitCode explore(const ExploreCommandOptions& options);
+[[nodiscard]] run::ExitCode explore(const ExploreOptions& options);
 
 struct ReplayOptions : RunFlags {
   std::vector<std::string> paths{};  // scenario files, or folders of them
@@ -159,7 +159,7 @@ struct MatrixOptions {
 // Checks scenario files; without paths those built in.
 [[nodiscard]] run::ExitCode lint(const std::vector<std::string>& paths);
 
-struct SelftestCommand {
+struct SelftestOptions {
   std::vector<std::string> only{};   // globs of faults
   std::string json{};                // a file
   std::string html{};                // a file
@@ -169,7 +169,7 @@ struct SelftestCommand {
   std::vector<std::string> profiles{};  // that they are judged by; empty: all
 };
 // Are the cases able to fail? See selftest.h.
-[[nodiscard]] run::ExitCode selftest(const SelftestCommand& command);
+[[nodiscard]] run::ExitCode selftest(const SelftestOptions& command);
 
 // The library that `scenarios` names (empty: the built-in one). Complaints go to standard error.
 [[nodiscard]] std::optional<scenario::Library> open_library(const std::string& scenarios);

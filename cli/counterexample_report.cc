@@ -80,7 +80,7 @@ codec::DialectId dialect_of(const ExploreRun& run) {
 
 // A command of this program with the options that decide which store is asked, and how it is
 // judged.
-std::string command_line(const ExploreCommandOptions& options, const std::string& command) {
+std::string command_line(const ExploreOptions& options, const std::string& command) {
   std::string out = text::shell_word(options.program) + " " + command;
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));

@@ -16,7 +16,7 @@ namespace fencepost::cli {
 
 // Everything that a run of `explore` needs to know.
 struct ExploreRun {
-  const ExploreCommandOptions& options;
+  const ExploreOptions& options;
   const scenario::Catalogue& catalogue;
   report::ReportContext context;
   search::ExploreOptions explore;

@@ -158,7 +158,7 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
 }
 
 void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
-  constexpr std::size_t kMostKeys = 100'000;
+  constexpr std::size_t kMaxKeys = 100'000;
   CLI::App* command =
       app.add_subcommand("probe", "Find out about an endpoint and write a descriptor of it");
   command->add_option("--endpoint", options.endpoint,
@@ -172,7 +172,7 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
       ->add_option("--quota-up-to", options.quota_up_to,
                    "Write this many keys at most to see how many fit, and delete them again. Other "
                    "users cannot write new keys meanwhile")
-      ->check(CLI::Range(std::size_t{1}, kMostKeys));
+      ->check(CLI::Range(std::size_t{1}, kMaxKeys));
   command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
   add_timeout_scale(*command, options.timeout_scale);
   command->add_option("--seed", options.seed, "Of everything random (default: a new one)");
@@ -248,7 +248,7 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
   command->callback([&] { action = [&] { return record(options); }; });
 }
 
-void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) {
+void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "explore",
       "Random workloads against any store, judged by an oracle that follows what it answers; a "
@@ -291,7 +291,7 @@ void add_explore(CLI::App& app, ExploreCommandOptions& options, Action& action) 
 }
 
 void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
-  constexpr std::size_t kMostRuns = 10'000;
+  constexpr std::size_t kMaxRuns = 10'000;
   CLI::App* command = app.add_subcommand(
       "replay",
       "Run saved counter-examples again: fixed, still failing, or changed? (docs/REPLAY.md)\n"
@@ -305,7 +305,7 @@ void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
   command
       ->add_option("--runs", options.runs,
                    "Run each case so often, with fresh keys, to know the flaky ones (default: 1)")
-      ->check(CLI::Range(std::size_t{1}, kMostRuns));
+      ->check(CLI::Range(std::size_t{1}, kMaxRuns));
   command->add_flag("--heal", options.heal,
                     "Write into the files: what is fixed is no longer recorded as failing, what "
                     "has changed gets its new signature");
@@ -339,7 +339,7 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
   lint_command->callback([&] { action = [&] { return lint(paths); }; });
 }
 
-void add_selftest(CLI::App& app, SelftestCommand& options, Action& action) {
+void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "selftest", "Prove the suite: right stores pass, faulty ones are caught, each by its rule");
   command->add_option("--fault", options.only,
@@ -436,12 +436,12 @@ int run(int argc, char** argv) {
   MergeOptions merge_options;
   DiffOptions diff_options;
   ProbeOptions probe_options;
-  ExploreCommandOptions explore_options;
+  ExploreOptions explore_options;
   ReplayOptions replay_options;
   ServeOptions serve_options;
   RecordOptions record_options;
   ListOptions list_options;
-  SelftestCommand selftest_options;
+  SelftestOptions selftest_options;
   MatrixOptions matrix_options;
   std::string id;
   std::vector<std::string> paths;

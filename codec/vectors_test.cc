@@ -233,19 +233,19 @@ struct ExpiryForm {
   std::optional<std::int64_t> deployed{};
 };
 
-const std::string kMostMilliseconds = std::to_string(kMaxExpiry.count());
+const std::string kMaxMilliseconds = std::to_string(kMaxExpiry.count());
 const std::string kTooManyMilliseconds = std::to_string(kMaxExpiry.count() + 1);
 
 const std::vector<ExpiryForm> kExpiryForms = {
     {"0", 0, 0},
     {"1", 1, 1},
     {"05", 5, 5},
-    {kMostMilliseconds, kMaxExpiry.count(), kMaxExpiry.count()},
+    {kMaxMilliseconds, kMaxExpiry.count(), kMaxExpiry.count()},
     // Client libraries send fractions; only the deployed dialect drops them.
     {"1.5", std::nullopt, 1},
     {"0.9", std::nullopt, 0},
     {"1500.5", std::nullopt, 1500},
-    {kMostMilliseconds + ".9", std::nullopt, kMaxExpiry.count()},
+    {kMaxMilliseconds + ".9", std::nullopt, kMaxExpiry.count()},
     // Refused in both.
     {kTooManyMilliseconds},
     {kTooManyMilliseconds + ".0"},

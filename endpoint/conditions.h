@@ -14,7 +14,7 @@ struct Conditions {
 };
 
 // What the reference store takes: as much behind as ahead.
-inline constexpr std::chrono::milliseconds kMostClockOffset = std::chrono::hours{24 * 366};
-inline constexpr std::chrono::milliseconds kMostDelay = std::chrono::minutes{1};
+inline constexpr std::chrono::milliseconds kMaxClockOffset = std::chrono::hours{24 * 366};
+inline constexpr std::chrono::milliseconds kMaxDelay = std::chrono::minutes{1};
 
 }  // namespace fencepost::endpoint

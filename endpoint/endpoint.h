@@ -126,8 +126,8 @@ class Session {
 struct Capabilities {
   bool transport = true;               // real MQTT connections
   std::optional<std::size_t> quota{};  // keys that fit, when known and small enough to be filled
-  bool quota_apart = false;            // filling it, or a restart there, disturbs no other case
-  bool thrown_away = false;            // with all its keys when the run ends
+  bool has_isolated_broker = false;    // open_isolated_session() is on a broker of its own
+  bool ephemeral = false;              // it and its keys are gone when the run ends
   bool exact_clock = false;            // the store reads the very clock of the sessions
   std::vector<std::string> roles{};    // credentials beside the default ones, e.g. "restricted"
   std::optional<std::uint32_t> max_packet_size{};  // bytes that a PUBLISH may have, when known
@@ -147,8 +147,8 @@ class Endpoint {
   // A session for a case that disturbs others: that fills the quota, sends the largest packets or
   // restarts the broker.
   // An endpoint may keep a broker with low limits for those, so that they disturb nobody; see
-  // Capabilities::quota_apart.
-  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_quota_session() {
+  // Capabilities::has_isolated_broker.
+  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_isolated_session() {
     return open_session();
   }
 

@@ -214,14 +214,14 @@ class InProcessEndpoint final : public Endpoint {
     capabilities_.roles = options_.roles;
     capabilities_.key_prefix = options_.key_prefix;
     if (options_.quota > 0) capabilities_.quota = options_.quota;
-    capabilities_.quota_apart = true;
+    capabilities_.has_isolated_broker = true;
     capabilities_.exact_clock = options_.conditions.clock_offset.count() == 0;
   }
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
   Result<std::unique_ptr<Session>, Error> open_session() override { return open(options_.service); }
-  Result<std::unique_ptr<Session>, Error> open_quota_session() override {
+  Result<std::unique_ptr<Session>, Error> open_isolated_session() override {
     store::ServiceOptions service = options_.service;
     service.store.quota = options_.quota;
     return open(service);

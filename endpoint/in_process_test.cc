@@ -99,7 +99,7 @@ TEST_F(InProcess, SaysThatItHasNoTransportAndWhatItsRolesAndQuotaAre) {
   EXPECT_TRUE(endpoint->check_reachable(1ms));
   const auto limited = make_in_process_endpoint({.quota = 3, .roles = {"sensor"}});
   EXPECT_EQ(limited->capabilities().quota, 3U);
-  EXPECT_TRUE(limited->capabilities().quota_apart);
+  EXPECT_TRUE(limited->capabilities().has_isolated_broker);
   EXPECT_TRUE(limited->capabilities().has_role("sensor"));
   EXPECT_FALSE(limited->capabilities().has_role("c"));
 }
@@ -107,7 +107,7 @@ TEST_F(InProcess, SaysThatItHasNoTransportAndWhatItsRolesAndQuotaAre) {
 TEST_F(InProcess, OnlyQuotaSessionsHaveAQuota) {
   const auto limited = make_in_process_endpoint({.quota = 1});
   const auto ordinary = open_session(*limited);
-  const auto narrow = limited->open_quota_session().value();
+  const auto narrow = limited->open_isolated_session().value();
   for (Session* own : {ordinary.get(), narrow.get()}) {
     const auto writer = connect(*own, "w");
     ASSERT_TRUE(writer->subscribe("r"));

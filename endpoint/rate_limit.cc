@@ -92,8 +92,8 @@ class LimitedEndpoint final : public Endpoint {
   Result<std::unique_ptr<Session>, Error> open_session() override {
     return limited(endpoint_.open_session());
   }
-  Result<std::unique_ptr<Session>, Error> open_quota_session() override {
-    return limited(endpoint_.open_quota_session());
+  Result<std::unique_ptr<Session>, Error> open_isolated_session() override {
+    return limited(endpoint_.open_isolated_session());
   }
   Result<void, Error> check_reachable(Duration timeout) override {
     return endpoint_.check_reachable(timeout);

@@ -73,7 +73,7 @@ TEST(StoreExpiry, IsReplacedByTheNextSet) {
 
 TEST(StoreExpiry, IsExtendedByARenewal) {
   SteppedStore store;
-  const With lock = {.condition = Condition::kIfAbsentOrEqual, .px = 100ms};
+  const SetOptions lock = {.condition = Condition::kIfAbsentOrEqual, .px = 100ms};
   store.set("k", "holder", lock);
   store.step(70ms);
   EXPECT_EQ(store.set("k", "holder", lock).reply, "OK");
@@ -164,7 +164,7 @@ TEST(StoreExpiry, TakesTheFencingTokenAlong) {
 TEST(StoreExpiry, LeavesTheNeighbours) {
   SteppedStore store;
   for (int i = 0; i < 100; ++i) {
-    With with;
+    SetOptions with;
     if (i == 42) with.px = 10ms;
     store.set("k" + std::to_string(i), "v", with);
   }

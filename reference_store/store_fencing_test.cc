@@ -150,7 +150,7 @@ TEST(StoreFencing, RefusesMalformedTokensEvenWhereNoneIsNeeded) {
 
 TEST(StoreFencing, RefusesTokensMoreThanAMinuteAhead) {
   SteppedStore store;
-  const With future = {.token = at(60'001)};
+  const SetOptions future = {.token = at(60'001)};
   EXPECT_EQ(store.set("k", "v", future).reply, "error token-too-far-ahead");
   EXPECT_EQ(store.get("k").reply, "missing");
   EXPECT_EQ(store.del("k", future).reply, "error token-too-far-ahead");
@@ -212,7 +212,7 @@ TEST(StoreFencing, EndsWithTheKey) {
 
 TEST(StoreFencing, SurvivesARenewal) {
   SteppedStore store;
-  const With renewal = {.condition = Condition::kIfAbsentOrEqual, .token = at(5)};
+  const SetOptions renewal = {.condition = Condition::kIfAbsentOrEqual, .token = at(5)};
   store.set("k", "v", renewal);
   EXPECT_EQ(store.set("k", "v", renewal).reply, "OK");
   EXPECT_EQ(store.set("k", "v").reply, "error token-required");

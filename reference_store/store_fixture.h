@@ -92,7 +92,7 @@ inline std::string describe(const codec::Reply& reply) {
 }
 
 // What a request carries besides its key and value.
-struct With {
+struct SetOptions {
   codec::Condition condition = codec::Condition::kAlways;
   std::optional<std::chrono::milliseconds> px{};
   std::optional<std::string> timestamp =
@@ -121,7 +121,7 @@ class SteppedStore {
   Store& operator*() { return store_; }
   Store* operator->() { return &store_; }
 
-  Answer apply(const codec::Command& command, const With& with) {
+  Answer apply(const codec::Command& command, const SetOptions& with) {
     std::optional<std::string> timestamp = with.timestamp;
     if (timestamp == "now") timestamp = hlc::format({now_.wall_ms, 0, "Client1"});
     std::vector<Event> events;
@@ -133,7 +133,7 @@ class SteppedStore {
     return {describe(outcome.reply), outcome.version, describe(events)};
   }
 
-  Answer set(std::string_view key, std::string_view value, const With& with = {}) {
+  Answer set(std::string_view key, std::string_view value, const SetOptions& with = {}) {
     return apply({.verb = codec::Verb::kSet,
                   .key = key,
                   .value = value,
@@ -141,14 +141,14 @@ class SteppedStore {
                   .expires_after = with.px},
                  with);
   }
-  Answer get(std::string_view key, const With& with = {.timestamp = std::nullopt}) {
+  Answer get(std::string_view key, const SetOptions& with = {.timestamp = std::nullopt}) {
     return apply({.verb = codec::Verb::kGet, .key = key}, with);
   }
-  Answer del(std::string_view key, const With& with = {.timestamp = std::nullopt}) {
+  Answer del(std::string_view key, const SetOptions& with = {.timestamp = std::nullopt}) {
     return apply({.verb = codec::Verb::kDel, .key = key}, with);
   }
   Answer vdel(std::string_view key, std::string_view value,
-              const With& with = {.timestamp = std::nullopt}) {
+              const SetOptions& with = {.timestamp = std::nullopt}) {
     return apply({.verb = codec::Verb::kVdel, .key = key, .value = value}, with);
   }
   Answer observe(std::string_view client, std::string_view key) {

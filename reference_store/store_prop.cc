@@ -150,10 +150,10 @@ void move_clocks(SteppedStore& store, const Step& step) {
 
 // Carries out a step whose clock steps are done.
 Answer act(SteppedStore& store, const Step& step) {
-  With with{.condition = step.condition,
-            .timestamp = text_of(step.timestamp, store.now().wall_ms),
-            .token = text_of(step.token, store.now().wall_ms),
-            .client = step.client};
+  SetOptions with{.condition = step.condition,
+                  .timestamp = text_of(step.timestamp, store.now().wall_ms),
+                  .token = text_of(step.token, store.now().wall_ms),
+                  .client = step.client};
   if (step.px_ms) with.px = std::chrono::milliseconds{*step.px_ms};
   switch (step.kind) {
     case Kind::kSet:

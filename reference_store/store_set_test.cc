@@ -176,7 +176,7 @@ TEST(StoreSetNex, ForgetsTheValueOfADeletedKey) {
 
 TEST(StoreSetNex, LetsAnotherHolderInOnceTheLockHasExpired) {
   SteppedStore store;
-  const With lock = {.condition = Condition::kIfAbsentOrEqual, .px = 10'000ms};
+  const SetOptions lock = {.condition = Condition::kIfAbsentOrEqual, .px = 10'000ms};
   const Answer first = store.set("LockName", "Client1", lock);
   EXPECT_EQ(store.set("LockName", "Client2", lock), (Answer{"not applied", first.version}));
   store.step(10s);

@@ -154,7 +154,7 @@ TEST(StoreTimestamp, IsRequiredOfSetAlone) {
 TEST(StoreTimestamp, IsIgnoredByEveryOtherVerb) {
   for (const std::string timestamp : {"bad", "", "9999999999999:0:n"}) {
     SteppedStore store;
-    const With with = {.timestamp = timestamp};
+    const SetOptions with = {.timestamp = timestamp};
     store.set("d", "v");
     store.set("v", "v");
     EXPECT_EQ(store.get("d", with).reply, "value v") << timestamp;

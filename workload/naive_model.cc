@@ -15,19 +15,19 @@ using hlc::Timestamp;
 
 constexpr std::uint64_t kMinuteMs = 60'000;
 // Point 39a: the greatest counter of a `__ts`.
-constexpr std::uint64_t kGreatestCounter = 9'223'372'036'854'775'807ULL;
+constexpr std::uint64_t kMaxCounter = 9'223'372'036'854'775'807ULL;
 // A counter that some clients cannot read, so another store may refuse it (point 39b).
-constexpr std::uint64_t kCommonCounter = 2'147'483'647ULL;
+constexpr std::uint64_t kMaxPortableCounter = 2'147'483'647ULL;
 // Point 6: a hundred years.
-constexpr std::int64_t kGreatestPxMs = 3'155'760'000'000;
+constexpr std::int64_t kMaxPxMs = 3'155'760'000'000;
 // A lifetime that every store should take: ten days.
-constexpr std::int64_t kCommonPxMs = 864'000'000;
+constexpr std::int64_t kMaxPortablePxMs = 864'000'000;
 // Point 16f.
-constexpr std::size_t kGreatestLength = 268'435'455;
-constexpr std::size_t kGreatestCount = 1'048'576;
+constexpr std::size_t kMaxLength = 268'435'455;
+constexpr std::size_t kMaxCount = 1'048'576;
 // Point 19c: client id and key appear in the topic with two digits a byte.
 constexpr std::size_t kTopicBytesBesides = 75;
-constexpr std::size_t kGreatestTopic = 65'535;
+constexpr std::size_t kMaxTopic = 65'535;
 
 // -1, 0 or 1: a is older than, the same as, newer than b.
 int compare(const Timestamp& a, const Timestamp& b) {
@@ -156,7 +156,7 @@ void NaiveModel::name_what_is_ignored(const Step& step, const Wanted& wanted) {
     return offered.form == Offered::Form::kMalformed ||
            (offered.form == Offered::Form::kTimestamp &&
             (offered.timestamp.wall_ms > step.now.wall_ms + kMinuteMs - 1 ||
-             offered.timestamp.counter > kCommonCounter));
+             offered.timestamp.counter > kMaxPortableCounter));
   };
   if (bad(step.timestamp)) prediction_.open = "HLC-REQUIRED-OPEN-1";
   const bool reads = wanted.kind != Kind::kDel && wanted.kind != Kind::kVdel;
@@ -244,7 +244,7 @@ void NaiveModel::write(const Step& step, const Wanted& wanted, Entry* entry) {
     entry->deadline_number = ++deadlines_set_;
     entry->expiry_open = "";
     if (*wanted.px_ms == 0) entry->expiry_open = prediction_.open = "SET-PX-OPEN-1";
-    if (*wanted.px_ms > kCommonPxMs) entry->expiry_open = prediction_.open = "SET-PX-OPEN-5";
+    if (*wanted.px_ms > kMaxPortablePxMs) entry->expiry_open = prediction_.open = "SET-PX-OPEN-5";
   }
   answer(ReplyKind::kOk);
   name_version(*entry);
@@ -259,11 +259,11 @@ bool NaiveModel::bad_timestamp(const Step& step) {
   if (timestamp.form == Offered::Form::kMalformed) {
     return refuse(ErrorCode::kMalformedTimestamp, timestamp.open_as_timestamp);
   }
-  if (timestamp.timestamp.counter > kGreatestCounter) {
+  if (timestamp.timestamp.counter > kMaxCounter) {
     return refuse(ErrorCode::kMalformedTimestamp, "HLC-PARSE-OPEN-2");
   }
   prediction_.open = timestamp.open_as_timestamp;
-  if (timestamp.timestamp.counter > kCommonCounter) prediction_.open = "HLC-PARSE-OPEN-2";
+  if (timestamp.timestamp.counter > kMaxPortableCounter) prediction_.open = "HLC-PARSE-OPEN-2";
   if (about_a_minute_ahead(timestamp.timestamp, step.now.wall_ms)) {
     prediction_.open = "HLC-SKEW-OPEN-1";
   }
@@ -342,7 +342,7 @@ void NaiveModel::keynotify(const Step& step, const Wanted& wanted) {
   const std::uint8_t client = step.operation.client;
   // Point 19c: what could never be told is refused.
   const std::size_t named = options_.clients[client].size() + wanted.key.size();
-  if (named * 2 + kTopicBytesBesides > kGreatestTopic) {
+  if (named * 2 + kTopicBytesBesides > kMaxTopic) {
     refuse(ErrorCode::kSyntax, "NTF-TOPIC-OPEN-1");
     return;
   }
@@ -390,7 +390,7 @@ bool NaiveModel::bad_token(const Step& step, const Wanted& wanted, const Entry* 
   }
   if (about_a_minute_ahead(token.timestamp, step.now.wall_ms)) {
     prediction_.open = "HLC-SKEW-OPEN-1";
-  } else if (token.timestamp.counter > kCommonCounter) {
+  } else if (token.timestamp.counter > kMaxPortableCounter) {
     prediction_.open = "HLC-PARSE-OPEN-2";
   } else {
     prediction_.open = token.open_as_token;
@@ -492,7 +492,7 @@ std::optional<NaiveModel::Misread> NaiveModel::read_px(const std::string& text,
   }
   if (!all_digits(whole)) return Misread{ErrorCode::kSyntax, "SET-PX-OPEN-3"};
   const std::optional<std::int64_t> number = small_number(whole);
-  if (!number || *number > kGreatestPxMs) return Misread{ErrorCode::kSyntax, "SET-PX-OPEN-5"};
+  if (!number || *number > kMaxPxMs) return Misread{ErrorCode::kSyntax, "SET-PX-OPEN-5"};
   wanted.px_ms = *number;
   return std::nullopt;
 }
@@ -515,10 +515,10 @@ std::optional<NaiveModel::Misread> NaiveModel::split(const std::string& payload)
   };
   const Misread misread{ErrorCode::kSyntax, payload.empty() ? "RESP-EMPTY-OPEN-1" : ""};
   arguments_.clear();
-  const std::optional<std::size_t> count = header('*', kGreatestCount);
+  const std::optional<std::size_t> count = header('*', kMaxCount);
   if (!count || *count == 0) return misread;
   for (std::size_t i = 0; i < *count; ++i) {
-    const std::optional<std::size_t> length = header('$', kGreatestLength);
+    const std::optional<std::size_t> length = header('$', kMaxLength);
     if (!length || payload.size() - at < *length + 2) return misread;
     arguments_.push_back(payload.substr(at, *length));
     at += *length;

@@ -44,9 +44,9 @@ std::string statuses_of(const BaselineEntry& entry) {
 }
 
 // Puts one run against one baseline.
-class Application {
+class BaselineApplier {
  public:
-  Application(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result)
+  BaselineApplier(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result)
       : baseline_(baseline), run_(run), result_(result) {}
 
   void apply() {
@@ -298,7 +298,7 @@ bool expects(const Baseline& baseline, const BaselineRun& run, const run::CaseRe
 }
 
 void apply(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result) {
-  Application(baseline, run, result).apply();
+  BaselineApplier(baseline, run, result).apply();
 }
 
 }  // namespace fencepost::baseline

@@ -17,7 +17,7 @@ constexpr std::string_view kBlank = " \t\r";
 constexpr std::array kLists = {BaselineList::kFail, BaselineList::kFlaky, BaselineList::kSkip};
 constexpr std::array kStatuses = {run::Verdict::kPassed, run::Verdict::kFailed,
                                   run::Verdict::kInconclusive};
-constexpr std::int64_t kMostCases = 100'000;
+constexpr std::int64_t kMaxCases = 100'000;
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
@@ -83,29 +83,29 @@ std::string_view comment_behind(std::string_view line) {
 }
 
 // A key or an entry of the file: where it begins, and where its comments go.
-struct Thing {
+struct CommentTarget {
   int line = 0;
   std::vector<std::string>* above = nullptr;
 };
 
-// Gives each comment to the thing below it, one behind content to the thing on its line.
-void keep_comments(const std::vector<std::string>& lines, std::vector<Thing> things,
+// Gives each comment to the target below it, one behind content to the target on its line.
+void keep_comments(const std::vector<std::string>& lines, std::vector<CommentTarget> targets,
                    Baseline& baseline) {
-  std::stable_sort(things.begin(), things.end(),
-                   [](const Thing& a, const Thing& b) { return a.line < b.line; });
+  std::stable_sort(targets.begin(), targets.end(),
+                   [](const CommentTarget& a, const CommentTarget& b) { return a.line < b.line; });
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const int number = static_cast<int>(i) + 1;
     const std::string_view line = trimmed(lines[i]);
     // The first thing that begins below this line.
-    const auto below =
-        std::find_if(things.begin(), things.end(), [&](const Thing& t) { return t.line > number; });
+    const auto below = std::find_if(targets.begin(), targets.end(),
+                                    [&](const CommentTarget& t) { return t.line > number; });
     if (line.empty() || line[0] == '#') {
-      std::vector<std::string>& place = below == things.begin() ? baseline.header
-                                        : below == things.end() ? baseline.footer
-                                                                : *below->above;
+      std::vector<std::string>& place = below == targets.begin() ? baseline.header
+                                        : below == targets.end() ? baseline.footer
+                                                                 : *below->above;
       place.emplace_back(line);
     } else if (const std::string_view comment = comment_behind(line);
-               !comment.empty() && below != things.begin()) {
+               !comment.empty() && below != targets.begin()) {
       std::prev(below)->above->emplace_back(comment);
     }
   }
@@ -131,14 +131,14 @@ class BaselineLoader {
     for (const BaselineList list : kLists) load_list(root->member(name(list)), list);
     if (errors_.size() > before) return std::nullopt;
     in_order_of_the_file();
-    std::vector<Thing> things;
+    std::vector<CommentTarget> targets;
     for (const auto& [key, value] : root->entries()) {
-      things.push_back({key.place().line, &baseline_.above[key.scalar()]});
+      targets.push_back({key.place().line, &baseline_.above[key.scalar()]});
     }
     for (BaselineEntry& entry : baseline_.entries) {
-      things.push_back({entry.position.line, &entry.above});
+      targets.push_back({entry.position.line, &entry.above});
     }
-    keep_comments(lines_of(file_.content), things, baseline_);
+    keep_comments(lines_of(file_.content), targets, baseline_);
     return std::move(baseline_);
   }
 
@@ -232,7 +232,7 @@ class BaselineLoader {
 
   void load_max(scenario::YamlNode node, BaselineEntry& entry) {
     if (!node.is_defined()) return;
-    const auto most = reader_.integer(node, "max", 1, kMostCases);
+    const auto most = reader_.integer(node, "max", 1, kMaxCases);
     if (!most) return;
     entry.max = static_cast<std::size_t>(*most);
     if (!is_glob(entry)) {

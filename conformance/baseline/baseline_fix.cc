@@ -27,9 +27,10 @@ std::string undecided(const Baseline& baseline, const run::SuiteResult& result) 
   return {};
 }
 
-class Fix {
+class BaselineUpdater {
  public:
-  Fix(const Baseline& baseline, const run::SuiteResult& result) : old_(baseline), result_(result) {
+  BaselineUpdater(const Baseline& baseline, const run::SuiteResult& result)
+      : old_(baseline), result_(result) {
     fixed_.baseline = baseline;
     fixed_.baseline.entries.clear();
   }
@@ -140,7 +141,7 @@ Result<FixedBaseline, std::string> fix_baseline(const Baseline& baseline,
   if (std::string reason = undecided(baseline, result); !reason.empty()) {
     return fail(std::move(reason));
   }
-  return Fix(baseline, result).run(catalogue, strict);
+  return BaselineUpdater(baseline, result).run(catalogue, strict);
 }
 
 }  // namespace fencepost::baseline

@@ -14,7 +14,7 @@ constexpr int kMaxReadings = 5;
 constexpr std::int64_t kSecondMs = 1'000;
 constexpr int kMaxOffers = 60;
 constexpr std::int64_t kFirstAllowanceMs = 50;  // for the way of a request to the store
-constexpr std::int64_t kFarthestMs = 100LL * 366 * 24 * 60 * 60 * 1000;  // a century
+constexpr std::int64_t kMaxClockDifferenceMs = 100LL * 366 * 24 * 60 * 60 * 1000;  // a century
 
 class Estimator {
  public:
@@ -136,7 +136,7 @@ class Estimator {
   // Finds a timestamp that is accepted, which bounds the offset from below. The versions of a right
   // store are a minute ahead at most, unless its clock was set back.
   bool find_acceptance(OfferKind kind) {
-    for (std::int64_t back_ms = kSkewLimitMs; back_ms < kFarthestMs && !over(kBudgetMs);
+    for (std::int64_t back_ms = kSkewLimitMs; back_ms < kMaxClockDifferenceMs && !over(kBudgetMs);
          back_ms *= 2) {
       const std::int64_t timestamp_ms = probe_.now_ms() + bounds_.high_ms - back_ms + kSkewLimitMs;
       const auto offered = offer(timestamp_ms, kind);

@@ -17,8 +17,8 @@ std::string policy_hash(const std::string& source) {
   const int done =
       EVP_Digest(source.data(), source.size(), digest.data(), &size, EVP_sha256(), nullptr);
   FENCEPOST_CHECK(done == 1);
-  constexpr std::size_t kMostText = 2UL * EVP_MAX_MD_SIZE;
-  std::array<unsigned char, kMostText> text{};
+  constexpr std::size_t kMaxText = 2UL * EVP_MAX_MD_SIZE;
+  std::array<unsigned char, kMaxText> text{};
   const int length = EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(size));
   return "'sha256-" + std::string(text.begin(), text.begin() + length) + "'";
 }

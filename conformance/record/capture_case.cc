@@ -36,7 +36,7 @@ constexpr std::size_t kShownBytes = 80;
 constexpr std::string_view kUnknownValue = "from before the recording";
 constexpr std::string_view kStartRequirement = "SET-OK-1";
 // Less is what requests take, and nothing that a store can be waited for.
-constexpr milliseconds kLeastWait{10};
+constexpr milliseconds kMinWait{10};
 // A token that is older than any that a client makes by its clock.
 constexpr std::int64_t kOldTokenMs = -240 * 3'600'000LL;
 
@@ -247,7 +247,7 @@ class CaseBuilder {
     const auto passed =
         std::chrono::ceil<milliseconds>(item.sent - last_received_.value_or(item.sent));
     last_received_ = item.received;
-    if (!options_.keeps_waits || passed < kLeastWait) return;
+    if (!options_.keeps_waits || passed < kMinWait) return;
     add_step("wait", scenario::WaitStep{
                          .duration = std::min<milliseconds>(passed, scenario::kMaxDuration)});
   }

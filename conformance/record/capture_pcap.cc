@@ -28,7 +28,7 @@ using std::chrono::microseconds;
 
 constexpr std::string_view kPacketBegin = "<packet>";
 constexpr std::string_view kPacketEnd = "</packet>";
-constexpr std::size_t kLargestPacket = std::size_t{64} << 20U;  // of PDML
+constexpr std::size_t kMaxPacket = std::size_t{64} << 20U;  // of PDML
 constexpr std::size_t kShownOutput = 500;
 
 // Control packets of MQTT.
@@ -393,7 +393,7 @@ Result<Capture, std::string> read_pcap(const PcapOptions& options) {
       }
       pending.erase(0, behind);
     }
-    if (pending.size() > kLargestPacket) wrong = "a packet is larger than this program takes";
+    if (pending.size() > kMaxPacket) wrong = "a packet is larger than this program takes";
   }
   if (const auto ended = tshark.wait(); !ended) return fail(ended.error());
   if (wrong) return fail(*wrong);

@@ -17,15 +17,17 @@ using scenario::TimestampSpec;
 using std::chrono::microseconds;
 
 // Beyond this, timestamps stand as they are: they are as old, or as far ahead, on any clock.
-constexpr std::int64_t kFarthestMs = 1'000'000'000;
+constexpr std::int64_t kMaxDistanceMs = 1'000'000'000;
 constexpr std::int64_t kMinuteMs = 60'000;
 constexpr std::int64_t kNearLimitMs = 5'000;
-constexpr std::int64_t kLeastFromLimitMs = 100;
+constexpr std::int64_t kMinFromLimitMs = 100;
 // Clocks that agree so well are right.
 constexpr std::int64_t kSameMs = 2'000;
 constexpr std::int64_t kSecondMs = 1'000;
 
-bool is_out_of_reach(std::int64_t ahead) { return ahead < -kFarthestMs || ahead > kFarthestMs; }
+bool is_out_of_reach(std::int64_t ahead) {
+  return ahead < -kMaxDistanceMs || ahead > kMaxDistanceMs;
+}
 
 std::int64_t rounded_to_seconds(std::int64_t ms) {
   return (ms + (ms < 0 ? -kSecondMs / 2 : kSecondMs / 2)) / kSecondMs * kSecondMs;
@@ -46,7 +48,7 @@ std::optional<TimestampExpression> far_ahead(const hlc::Timestamp& timestamp, st
   const std::int64_t over = ahead - kMinuteMs;
   if (over >= kNearLimitMs) return moved("now", rounded_to_seconds(ahead), timestamp);
   // On which side of the limit it was, the store knows better.
-  const std::int64_t distance = std::max(over < 0 ? -over : over, kLeastFromLimitMs);
+  const std::int64_t distance = std::max(over < 0 ? -over : over, kMinFromLimitMs);
   return moved(scenario::kSkewLimit, refused ? distance : -distance, timestamp);
 }
 

@@ -67,7 +67,7 @@ std::optional<CaptureScenario> workload_scenario(const workload::Trace& trace,
   const auto session = endpoint->open_session();
   if (!session) return std::nullopt;
   search::JudgedRunOptions judged{
-      .clients_begin_with = "c", .short_expiry = options.short_expiry, .keeps_packets = true};
+      .client_id_prefix = "c", .short_expiry = options.short_expiry, .keeps_packets = true};
   judged.oracle.clock = kOneClock;
   const search::JudgedRun run = search::run_judged(**session, trace, judged);
   if (run.lost || run.rejection || !has_one_answer(run)) return std::nullopt;

@@ -152,8 +152,9 @@ Edited with_member(const std::string& text, const Member& member, const std::str
 }
 
 // Does the text say this of the case, and nothing else than before of the others?
-bool says_so(const scenario::SourceFile& before, const std::string& text, const std::string& id,
-             const scenario::Recorded& to, const std::set<std::string>& requirements) {
+bool edit_changed_only(const scenario::SourceFile& before, const std::string& text,
+                       const std::string& id, const scenario::Recorded& to,
+                       const std::set<std::string>& requirements) {
   std::vector<scenario::LoadError> errors;
   const std::vector<scenario::Case> old_cases = load_scenario(before, requirements, errors);
   const std::vector<scenario::Case> new_cases =
@@ -187,7 +188,7 @@ Result<std::string, std::string> heal(const scenario::SourceFile& file, const st
     if (!edited) return edited;
     text = std::move(*edited);
   }
-  if (!says_so(file, text, id, to, requirements)) {
+  if (!edit_changed_only(file, text, id, to, requirements)) {
     return fail(
         std::string("its recorded failure is written in a way of its own: edit it by hand"));
   }

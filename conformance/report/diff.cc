@@ -77,7 +77,7 @@ std::optional<Piece> base16(std::string_view text) {
   if (length < kMinBase16) return std::nullopt;
   const auto bytes = codec::base16_decode(text.substr(0, length));
   if (!bytes) return std::nullopt;
-  const std::string plain = without_chance(*bytes);
+  const std::string plain = mask_run_specific(*bytes);
   return Piece{length,
                plain == *bytes ? std::string(text.substr(0, length)) : codec::base16_encode(plain)};
 }
@@ -106,8 +106,8 @@ Behaviour behaviour(const run::CaseResult& result) {
 
 bool same_failure(const run::CaseResult& a, const run::CaseResult& b) {
   return a.requirement == b.requirement && a.step == b.step &&
-         without_chance(a.message) == without_chance(b.message) &&
-         without_chance(a.actual) == without_chance(b.actual);
+         mask_run_specific(a.message) == mask_run_specific(b.message) &&
+         mask_run_specific(a.actual) == mask_run_specific(b.actual);
 }
 
 // Smaller is more important.
@@ -266,7 +266,7 @@ std::string_view verdict_word(const run::CaseResult& result, const scenario::Cat
   return warning ? "warning" : name(result.verdict);
 }
 
-std::string without_chance(std::string_view text) {
+std::string mask_run_specific(std::string_view text) {
   std::string out;
   bool inside = false;  // of a number: none begins there
   while (!text.empty()) {

@@ -85,7 +85,7 @@ std::string evidence(const run::CaseResult& result, const scenario::Catalogue& c
   return text;
 }
 
-std::string loud_name(scenario::Level level) {
+std::string rfc2119_keyword(scenario::Level level) {
   std::string text(name(level));
   std::transform(text.begin(), text.end(), text.begin(),
                  [](char c) { return static_cast<char>(c - 'a' + 'A'); });

@@ -49,8 +49,8 @@ struct Finding {
                                    const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
 
-// MUST, SHOULD, MAY: as people know them from standards.
-[[nodiscard]] std::string loud_name(scenario::Level level);
+// MUST, SHOULD or MAY.
+[[nodiscard]] std::string rfc2119_keyword(scenario::Level level);
 
 // One word for how the run ended: conformant, failed, inconclusive, unreachable, nothing-selected,
 // interrupted, usage or internal-error.

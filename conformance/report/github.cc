@@ -90,8 +90,8 @@ Annotation annotation_of(const Finding& finding, const scenario::Catalogue& cata
   out.rank = 1 + static_cast<int>(finding.level);
   if (finding.kind == FindingKind::kInconclusive) out.rank += 3;
   out.position = result.position.line > 0 ? result.position : result.test_case->position;
-  out.title =
-      fmt::format("{} {}: {}", loud_name(finding.level), finding.rule_id, result.test_case->id);
+  out.title = fmt::format("{} {}: {}", rfc2119_keyword(finding.level), finding.rule_id,
+                          result.test_case->id);
   out.message = headline(finding) + "\n" + evidence(result, catalogue, context);
   return out;
 }
@@ -200,8 +200,9 @@ std::string row_of(const Finding& finding) {
   std::string what = cell(headline(finding));
   if (!result.baseline.empty()) what += "<br>" + cell(result.baseline);
   return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", code(result.test_case->id),
-                     loud_name(finding.level), cell(finding.rule_id), what, code(result.expected),
-                     code(result.actual), cell(fmt::format("{}:{}", at.file, at.line)));
+                     rfc2119_keyword(finding.level), cell(finding.rule_id), what,
+                     code(result.expected), code(result.actual),
+                     cell(fmt::format("{}:{}", at.file, at.line)));
 }
 
 struct SummaryPart {

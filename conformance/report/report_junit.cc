@@ -21,14 +21,14 @@ namespace {
 
 // GitLab refuses files of more than 30 MB. Texts and transcripts of failures share this much of it;
 // what is left is enough for thousands of cases, which need about a kilobyte each.
-constexpr std::size_t kMostBytesOfTexts = 20'000'000;
-constexpr std::size_t kMostBytesOfOneTranscript = 256'000;
-constexpr std::size_t kMostBytesOfOneText = 20'000;
-constexpr std::size_t kMostBytesOfOneMessage = 2'000;
+constexpr std::size_t kMaxBytesOfTexts = 20'000'000;
+constexpr std::size_t kMaxBytesOfOneTranscript = 256'000;
+constexpr std::size_t kMaxBytesOfOneText = 20'000;
+constexpr std::size_t kMaxBytesOfOneMessage = 2'000;
 
 // As much of any text as one attribute may be.
 std::string message_text(std::string_view text) {
-  return text::shortened(text::printable(text), kMostBytesOfOneMessage);
+  return text::shortened(text::printable(text), kMaxBytesOfOneMessage);
 }
 
 std::string in_seconds(std::chrono::microseconds time) {
@@ -97,7 +97,7 @@ std::optional<Outcome> outcome_of(const run::CaseResult& result,
   if (!finding) return std::nullopt;
   switch (finding->kind) {
     case FindingKind::kFailure:
-      return Outcome{"failure", loud_name(finding->level), headline(*finding), text};
+      return Outcome{"failure", rfc2119_keyword(finding->level), headline(*finding), text};
     case FindingKind::kUnexpectedPass:
       return Outcome{"failure", "unexpected-pass", headline(*finding), text};
     case FindingKind::kInconclusive:
@@ -153,7 +153,7 @@ class TestWriter {
     auto outcome = outcome_of(result, catalogue_, context_);
     if (outcome) {
       outcome->text =
-          within_budget(text::shortened(text::printable(outcome->text), kMostBytesOfOneText));
+          within_budget(text::shortened(text::printable(outcome->text), kMaxBytesOfOneText));
       add_outcome(test, *outcome);
     }
     count(outcome, counts);
@@ -176,8 +176,8 @@ class TestWriter {
     for (const run::TranscriptEntry& entry : result.transcript) lines += to_line(entry) + "\n";
     if (lines.empty()) return;
     // The end tells most: it is where the case failed.
-    if (lines.size() > kMostBytesOfOneTranscript) {
-      const std::size_t cut = lines.find('\n', lines.size() - kMostBytesOfOneTranscript) + 1;
+    if (lines.size() > kMaxBytesOfOneTranscript) {
+      const std::size_t cut = lines.find('\n', lines.size() - kMaxBytesOfOneTranscript) + 1;
       lines =
           fmt::format("({} bytes left out; the JSON report has them)\n", cut) + lines.substr(cut);
     }
@@ -187,7 +187,7 @@ class TestWriter {
   // The text, while the file has room for it.
   std::string within_budget(std::string text) {
     const std::size_t size = escaped_size(text);
-    if (bytes_of_texts_ + size > kMostBytesOfTexts) {
+    if (bytes_of_texts_ + size > kMaxBytesOfTexts) {
       return "(left out, to keep this file small; the JSON report has it)\n";
     }
     bytes_of_texts_ += size;

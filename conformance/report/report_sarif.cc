@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-constexpr std::size_t kMostBytesOfMessage = 20'000;
+constexpr std::size_t kMaxBytesOfMessage = 20'000;
 
 // Kinds of notifications, by their place in the list that the driver has.
 struct NotificationKind {
@@ -43,7 +43,7 @@ ordered_json object(ordered_json::initializer_list_t members) {
 // A message string: braces would be placeholders, so they are doubled.
 ordered_json message(std::string_view text) {
   std::string out;
-  for (const char c : text::shortened(text::printable(text), kMostBytesOfMessage)) {
+  for (const char c : text::shortened(text::printable(text), kMaxBytesOfMessage)) {
     out += c;
     if (c == '{' || c == '}') out += c;
   }
@@ -166,7 +166,7 @@ ordered_json location_of(const run::CaseResult& result) {
           {"startLine", test_case.position.line},
           {"endLine", test_case.position.line + static_cast<int>(lines.size()) - 1},
           {"snippet",
-           {{"text", text::shortened(text::printable(test_case.source), kMostBytesOfMessage)}}}};
+           {{"text", text::shortened(text::printable(test_case.source), kMaxBytesOfMessage)}}}};
     }
   }
   ordered_json out;
@@ -217,7 +217,7 @@ ordered_json suppressions_of(const Finding& finding) {
   entry["status"] = "accepted";
   if (!finding.result->baseline.empty()) {
     entry["justification"] =
-        text::shortened(text::printable(finding.result->baseline), kMostBytesOfMessage);
+        text::shortened(text::printable(finding.result->baseline), kMaxBytesOfMessage);
   }
   out.push_back(std::move(entry));
   return out;

@@ -27,7 +27,7 @@ constexpr std::array kTable = {
                "the broker announces no Maximum Packet Size of at most 16 MiB; if it has one, name "
                "it in a descriptor (capabilities: {max_packet_size: BYTES})",
                [](const Capabilities& of) {
-                 return of.max_packet_size && *of.max_packet_size <= kLargestPacket;
+                 return of.max_packet_size && *of.max_packet_size <= kMaxPacket;
                }},
     Capability{
         "restart", "its broker can be restarted",
@@ -41,7 +41,7 @@ constexpr std::array kTable = {
                "say how many keys it holds in a descriptor (capabilities: {quota: KEYS}); the case "
                "needs 4000 or more, so that it leaves room for others",
                [](const Capabilities& of) {
-                 return of.quota_apart || (of.quota && *of.quota >= kManyKeys);
+                 return of.has_isolated_broker || (of.quota && *of.quota >= kManyKeys);
                }},
 };
 static_assert(kTable.size() == scenario::fields::kCapabilities.size());

@@ -13,7 +13,7 @@ namespace fencepost::run {
 
 // The largest packet that cases which go to the limit send; they are skipped where the limit is
 // higher.
-inline constexpr std::uint32_t kLargestPacket = 16U * 1024 * 1024;
+inline constexpr std::uint32_t kMaxPacket = 16U * 1024 * 1024;
 
 struct Capability {
   std::string_view name;     // in `requires`
@@ -31,7 +31,7 @@ struct Capability {
                                              const endpoint::Capabilities& offered);
 
 // Does the case fill the endpoint to a limit or restart its broker, so that it belongs on a session
-// of Endpoint::open_quota_session()?
+// of Endpoint::open_isolated_session()?
 [[nodiscard]] bool disturbs_others(const scenario::Case& test_case);
 
 }  // namespace fencepost::run

@@ -113,7 +113,7 @@ MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
     (*client)->raw().disconnect();
   }
   // Req: LIFE-DISCONNECT-1. The store learns of it from its broker, and may take a moment.
-  const WorkPause pause(settings_.places);
+  const SlotYield waiting(settings_.slots);
   session_.clock().wait_until(session_.clock().now() + settings_.disconnect_settling);
   note_round_trips(**client);
   clients_.erase(name);

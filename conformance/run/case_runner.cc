@@ -36,7 +36,7 @@ class StepRunner {
   }
 
   MaybeProblem operator()(const scenario::WaitStep& step) {
-    const WorkPause pause(state_.settings.places);
+    const SlotYield waiting(state_.settings.slots);
     state_.clock.wait_until(state_.end_of_wait(step.until ? state_.time_of(*step.until)
                                                           : state_.clock.now() + *step.duration));
     return std::nullopt;

@@ -39,7 +39,7 @@ std::uint64_t base_wall_ms(const scenario::TimestampExpression& expression,
   // takes the last timestamp that any right store accepts, one above it the first that each refuses
   // even when the request takes its time to get there.
   if (expression.offset_ms < 0) return not_negative(state.store_clock.last_accepted_ms(now_ms));
-  const std::int64_t latest_ms = now_ms + state.settings.way_allowance.count();
+  const std::int64_t latest_ms = now_ms + state.settings.one_way_delay_allowance.count();
   return not_negative(state.store_clock.first_refused_ms(latest_ms) - 1);
 }
 

@@ -51,7 +51,7 @@ void record_open(const scenario::RequestStep& step, CaseState& state) {
 
 // Req: SET-PX-1. From the reply on the key has at most so long.
 void note_expiry(const judge::Exchange& exchange, CaseState& state) {
-  constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
+  constexpr std::chrono::milliseconds kMaxWait = std::chrono::hours{1};  // no case waits for more
   if (exchange.verb != codec::Verb::kSet || !exchange.reply ||
       !exchange.reply->is(codec::ReplyKind::kOk)) {
     return;
@@ -62,7 +62,7 @@ void note_expiry(const judge::Exchange& exchange, CaseState& state) {
   // A new SET takes the old time away. Req: SET-PX-3
   const std::string key(command->key);
   state.expiries.erase(key);
-  if (!command->expires_after || *command->expires_after > kLongest) return;
+  if (!command->expires_after || *command->expires_after > kMaxWait) return;
   state.expiries[key] = exchange.reply->time + *command->expires_after;
 }
 

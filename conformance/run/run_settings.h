@@ -1,4 +1,4 @@
-// What all cases of a run are told.
+// What all cases of a run have in common.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 #include "codec/dialect.h"
 #include "conformance/judge/store_clock.h"
 #include "conformance/run/path_times.h"
-#include "conformance/run/work_places.h"
+#include "conformance/run/run_slots.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::run {
@@ -28,13 +28,13 @@ struct RunSettings {
   double timeout_scale = 1.0;                                    // factor of every time limit
   std::int64_t clock_offset_ms = 0;  // what to add to the session's clock to estimate the store's
   judge::ClockBounds clock_bounds{-1, 1};  // what is certain of it
-  // How long a request may be under way to the store before `skew-limit + 1ms` is no longer so far
-  // ahead of the store's clock for sure.
-  std::chrono::milliseconds way_allowance{100};
+  // How long a request may take to reach the store. A timestamp written as `skew-limit + 1ms` is
+  // sent this much further ahead: after a longer way it could be within the limit again.
+  std::chrono::milliseconds one_way_delay_allowance{100};
   std::optional<std::size_t> quota{};  // keys the endpoint holds
   bool clean_up = true;                // remove the keys that the case has written
-  // The case holds one of these, if any, and pauses while it waits. Must outlive the run.
-  WorkPlaces* places = nullptr;
+  // The case holds one of these, and lends it while it waits; null: no limit. Must outlive the run.
+  RunSlots* slots = nullptr;
   // How long requests take in this run; null: nobody has measured it. Must outlive the run.
   PathTimes* path = nullptr;
   // How long after the end of a connection the store may take to notice it. Req: LIFE-DISCONNECT-1

@@ -20,7 +20,7 @@ constexpr std::size_t kShown = 140;      // of a longer part, before its hash
 
 // No token that changes between runs is longer: one that was cut begins at most this far before the
 // cut.
-constexpr std::size_t kLongestToken = 64;
+constexpr std::size_t kMaxTokenLength = 64;
 
 struct Rule {
   std::regex pattern;
@@ -70,14 +70,14 @@ std::string without_cut_tokens(const std::string& text) {
   for (std::sregex_iterator at(text.begin(), text.end(), cut), end; at != end; ++at) {
     out.append(rest, (*at)[0].first);
     const auto before = static_cast<std::size_t>((*at)[0].first - rest);
-    out.resize(out.size() - std::min(before, kLongestToken));
+    out.resize(out.size() - std::min(before, kMaxTokenLength));
     out += at->str();
     rest = (*at)[0].second;
   }
   return out.append(rest, text.cend());
 }
 
-std::string printable(std::string_view text) {
+std::string ascii_escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -88,12 +88,12 @@ std::string printable(std::string_view text) {
 
 // The part of a signature that this text is.
 std::string steady(std::string_view whole) {
-  std::string text = printable(whole.substr(0, kMaxRead));
+  std::string text = ascii_escaped(whole.substr(0, kMaxRead));
   const bool read_in_part = whole.size() > kMaxRead;
   text = without_versions(text);
   for (const Rule& rule : rules()) text = std::regex_replace(text, rule.pattern, rule.replacement);
   text = without_cut_tokens(text);
-  if (read_in_part) text.resize(text.size() - std::min(text.size(), kLongestToken));
+  if (read_in_part) text.resize(text.size() - std::min(text.size(), kMaxTokenLength));
   while (text.ends_with(' ')) text.pop_back();
   if (text.size() <= kMaxPart) return text;
   return fmt::format("{}...#{:08x}", text.substr(0, kShown), stable_hash(text) & 0xffffffffU);
@@ -104,7 +104,7 @@ std::string steady(std::string_view whole) {
 std::string signature(const CaseResult& result) {
   if (!result.signature.empty()) return result.signature;
   if (result.unexpected_pass || result.message.empty()) return {};
-  std::string out = printable(result.requirement) + ": " + steady(result.message);
+  std::string out = ascii_escaped(result.requirement) + ": " + steady(result.message);
   if (!result.expected.empty()) out += " | want " + steady(result.expected);
   if (!result.actual.empty()) out += " | got " + steady(result.actual);
   return out;

@@ -14,7 +14,7 @@ using endpoint::Duration;
 
 // How long after the reply to a later request something may still come: a store may answer two
 // requests of one client in any order. (Req: ENV-ORDER-OPEN-1)
-constexpr std::chrono::milliseconds kLeastGrace{1'000};
+constexpr std::chrono::milliseconds kMinGrace{1'000};
 
 // A request that every store answers and that changes nothing. Not one of the verb that was not
 // answered: a store that never answers GET is wrong, and does not stand still.
@@ -67,7 +67,7 @@ Silence explain_silence(RequestClient& client, const std::function<bool()>& done
   }
   if (ended()) return Silence::kEnded;
   if (!asked.answered()) return another ? Silence::kClient : Silence::kStore;
-  const Duration grace = std::max<Duration>({kLeastGrace, asked.round_trip(), state.path_tail()});
+  const Duration grace = std::max<Duration>({kMinGrace, asked.round_trip(), state.path_tail()});
   client.pump_until(done, state.scaled(grace));
   return ended() ? Silence::kEnded : Silence::kLeftOut;
 }

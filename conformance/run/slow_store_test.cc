@@ -299,12 +299,12 @@ TEST(MovesClock, CasesRunLastOnAStoreThatStaysAndAreSkippedByTheirTag) {
     out.push_back(case_of({.id = "stays", .steps = kWriteAndRead}));
     return out;
   }();
-  for (const bool thrown_away : {false, true}) {
+  for (const bool ephemeral : {false, true}) {
     FakeEndpoint endpoint(
-        {.behaviour = reference_store(), .capabilities = {.thrown_away = thrown_away}});
+        {.behaviour = reference_store(), .capabilities = {.ephemeral = ephemeral}});
     (void)run(endpoint, cases);
     const std::string first = endpoint.published().front().message.payload;
-    EXPECT_EQ(first.find("first") == std::string::npos, !thrown_away) << first;
+    EXPECT_EQ(first.find("first") == std::string::npos, !ephemeral) << first;
   }
   EXPECT_FALSE(selects({.skip = {"moves-clock"}}, cases[0]));
   EXPECT_TRUE(selects({.skip = {"moves-clock"}}, cases[1]));

@@ -20,7 +20,7 @@ using endpoint::Duration;
 
 constexpr Duration kStillThereTimeout = std::chrono::milliseconds{1'000};
 // How long inconclusive cases are repeated: so long, or half of what the run took.
-constexpr std::chrono::steady_clock::duration kLeastRepeating = std::chrono::seconds{30};
+constexpr std::chrono::steady_clock::duration kMinRepeating = std::chrono::seconds{30};
 constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
 
 bool any_glob(const std::vector<std::string>& globs, const std::string& id) {
@@ -44,9 +44,9 @@ class SuiteRun {
         stop_(stop),
         progress_(progress),
         path_(options.round_trip_tail),
-        places_(options.at_work > 0 ? options.at_work : options.jobs),
+        slots_(options.running > 0 ? options.running : options.jobs),
         settings_(options.settings) {
-    settings_.places = &places_;
+    settings_.slots = &slots_;
     settings_.path = &path_;
     for (const scenario::Case* test_case : cases) {
       result_.cases.push_back({.test_case = test_case, .position = test_case->position});
@@ -83,12 +83,12 @@ class SuiteRun {
   void run_cases() {
     const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
     const auto apart = [this](const CaseResult& entry) {
-      return endpoint_.capabilities().quota_apart && disturbs_others(*entry.test_case);
+      return endpoint_.capabilities().has_isolated_broker && disturbs_others(*entry.test_case);
     };
     // Req: VER-SET-2. After these the versions of a store with one clock are ahead of the time;
     // only a store that others use, or that stays, has to care.
     const auto leaves_traces = [this](const CaseResult& entry) {
-      return !endpoint_.capabilities().thrown_away && !entry.test_case->exclusive &&
+      return !endpoint_.capabilities().ephemeral && !entry.test_case->exclusive &&
              scenario::moves_clock(*entry.test_case);
     };
     // All queues are made before any case runs: a running case changes its entry.
@@ -138,7 +138,7 @@ class SuiteRun {
     for (std::size_t i = 0; i < count; ++i) {
       threads.emplace_back([&] {
         for (std::size_t at = next++; at < queue.size(); at = next++) {
-          const WorkPlace place(places_, admission);
+          const SlotGuard slot(slots_, admission);
           run_one(*queue[at]);
         }
       });
@@ -160,11 +160,11 @@ class SuiteRun {
 
   CaseResult attempt(const scenario::Case& test_case) {
     auto session =
-        disturbs_others(test_case) ? endpoint_.open_quota_session() : endpoint_.open_session();
+        disturbs_others(test_case) ? endpoint_.open_isolated_session() : endpoint_.open_session();
     CaseResult result;
     if (session) {
       RunSettings settings = settings_;
-      settings.clean_up = !endpoint_.capabilities().thrown_away || disturbs_others(test_case);
+      settings.clean_up = !endpoint_.capabilities().ephemeral || disturbs_others(test_case);
       result = run_case(test_case, **session, settings);
       for (const Duration round_trip : result.round_trips) path_.note(round_trip);
     } else {
@@ -188,7 +188,7 @@ class SuiteRun {
   // most cases cannot be decided is not repeated for hours.
   void repeat_inconclusive() {
     const auto begin = std::chrono::steady_clock::now();
-    const auto enough = std::max(kLeastRepeating, (begin - started_) / 2);
+    const auto enough = std::max(kMinRepeating, (begin - started_) / 2);
     for (CaseResult* slot : undecided_) {
       const bool in_time = std::chrono::steady_clock::now() - begin < enough;
       if (in_time && !stop_ && !lost_) repeat(*slot);
@@ -198,7 +198,7 @@ class SuiteRun {
   }
 
   void repeat(CaseResult& slot) {
-    const WorkPlace place(places_, Admission::kInTurn);
+    const SlotGuard running(slots_, Admission::kInTurn);
     CaseResult again = attempt(*slot.test_case);
     if (again.verdict == Verdict::kLost) return;  // the endpoint is gone: what was known stays
     // Nobody stands still twice in the same case, and answers in between. Req: RESP-INVALID-1
@@ -275,7 +275,7 @@ class SuiteRun {
   const std::atomic<bool>& stop_;
   const Progress& progress_;
   PathTimes path_;
-  WorkPlaces places_;
+  RunSlots slots_;
   RunSettings settings_;
   std::set<const scenario::Case*> skipped_;
   std::atomic<bool> lost_{false};
@@ -411,11 +411,11 @@ std::vector<const scenario::Case*> select(const std::vector<scenario::Case>& cas
 }
 
 void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
-  constexpr Duration kLeastAllowance = std::chrono::milliseconds{100};
+  constexpr Duration kMinAllowance = std::chrono::milliseconds{100};
   options.settings.clock_offset_ms = report.clock_offset_ms;
   options.settings.clock_bounds = report.clock_bounds;
-  options.settings.way_allowance = std::chrono::ceil<std::chrono::milliseconds>(
-      std::max(kLeastAllowance, 4 * report.round_trip_p99));
+  options.settings.one_way_delay_allowance = std::chrono::ceil<std::chrono::milliseconds>(
+      std::max(kMinAllowance, 4 * report.round_trip_p99));
   options.round_trip = report.round_trip_p50;
   options.round_trip_tail = report.round_trip_p99;
 }

@@ -34,7 +34,7 @@ struct Selection {
 struct SuiteOptions {
   RunSettings settings{};
   std::size_t jobs = 1;                   // cases at once
-  std::size_t at_work = 0;                // of these, at most so many that do not wait; 0: all
+  std::size_t running = 0;                // of these, at most so many that do not wait; 0: all
   bool strict = false;                    // a failed "should" fails the run
   endpoint::Duration round_trip{0};       // of one request: decides which cases take longest
   endpoint::Duration round_trip_tail{0};  // of the slowest: time limits begin with it

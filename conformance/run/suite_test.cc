@@ -218,7 +218,7 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
                      .capabilities = {.transport = true,
                                       .quota = 5,
                                       .roles = {"restricted"},
-                                      .max_packet_size = kLargestPacket,
+                                      .max_packet_size = kMaxPacket,
                                       .restart = true}});
   std::vector<scenario::Case> cases;
   cases.push_back(
@@ -231,7 +231,7 @@ TEST(SuiteVerdict, SkipsPacketsThatAreTooLargeToBeSent) {
   std::vector<scenario::Case> cases;
   cases.push_back(case_of({.more = "requires: [packet-limit]", .steps = kGet}));
   FakeEndpoint endpoint(
-      {.behaviour = reference_store(), .capabilities = {.max_packet_size = kLargestPacket + 1}});
+      {.behaviour = reference_store(), .capabilities = {.max_packet_size = kMaxPacket + 1}});
   EXPECT_THAT(verdicts(run(endpoint, cases)), ElementsAre("t.case skipped"));
 }
 
@@ -313,18 +313,18 @@ TEST(SuiteConcurrency, HasNoMoreCasesAtWorkThanItIsTold) {
   for (const std::string id : {"a", "b", "c", "d"}) {
     cases.push_back(case_of({.id = id, .steps = "- wait: 1ms\n- get: k\n  expect: missing\n"}));
   }
-  std::atomic<int> at_work{0};
+  std::atomic<int> running{0};
   std::atomic<int> most{0};
   FakeEndpoint endpoint(
       {.behaviour = always("$-1\r\n"), .on_open = [&]() -> std::optional<endpoint::Error> {
-         const int now = ++at_work;
+         const int now = ++running;
          if (now > most) most = now;
          std::this_thread::yield();
-         --at_work;
+         --running;
          return std::nullopt;
        }});
   const SuiteResult result =
-      run(endpoint, cases, {.settings = settings(), .jobs = 4, .at_work = 1});
+      run(endpoint, cases, {.settings = settings(), .jobs = 4, .running = 1});
   EXPECT_EQ(result.summary.passed, 4U);
   EXPECT_EQ(most, 1);
 }
@@ -377,7 +377,7 @@ TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
                                  gate.pass();
                                  return Effects{reply(request, "$-1\r\n")};
                                },
-                           .capabilities = {.quota = 5, .quota_apart = apart}});
+                           .capabilities = {.quota = 5, .has_isolated_broker = apart}});
     std::mutex mutex;
     std::vector<std::string> finished;
     const SuiteResult result =
@@ -400,7 +400,7 @@ TEST(SuiteConcurrency, RunsOneCaseAtATimeWhereverItsStoreIs) {
   cases.push_back(
       case_of({.id = "q", .more = "exclusive: true\nrequires: [quota]", .steps = kGet}));
   FakeEndpoint endpoint(
-      {.behaviour = reference_store(), .capabilities = {.quota = 5, .quota_apart = true}});
+      {.behaviour = reference_store(), .capabilities = {.quota = 5, .has_isolated_broker = true}});
   std::vector<std::string> finished;
   run(endpoint, cases, {.settings = settings(), .jobs = 1},
       [&](const CaseResult& entry, std::size_t, std::size_t) {
@@ -419,15 +419,16 @@ TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
     std::atomic<int> now{0};
     std::atomic<int> most{0};
     Gate gate(apart ? 1 : 3);
-    FakeEndpoint endpoint({.behaviour =
-                               [&](const Published& request) {
-                                 const int running = ++now;
-                                 if (running > most) most = running;
-                                 gate.pass();
-                                 --now;
-                                 return Effects{reply(request, "$-1\r\n")};
-                               },
-                           .capabilities = {.quota_apart = apart, .max_packet_size = 5'000}});
+    FakeEndpoint endpoint(
+        {.behaviour =
+             [&](const Published& request) {
+               const int running = ++now;
+               if (running > most) most = running;
+               gate.pass();
+               --now;
+               return Effects{reply(request, "$-1\r\n")};
+             },
+         .capabilities = {.has_isolated_broker = apart, .max_packet_size = 5'000}});
     EXPECT_EQ(run(endpoint, cases, {.settings = settings(), .jobs = 3}).summary.passed, 3U);
     EXPECT_EQ(most == 1, apart);
   }

@@ -17,7 +17,7 @@
 namespace fencepost::scenario {
 namespace {
 
-constexpr std::size_t kLongestWords = 1'000;  // of message, expected and actual each
+constexpr std::size_t kMaxTextLength = 1'000;  // of message, expected and actual each
 
 // The members that are text and say how it failed.
 constexpr std::array<std::pair<std::string_view, std::string Recorded::*>, 5> kFailure = {{
@@ -128,7 +128,7 @@ std::optional<Recorded> load_recorded(YamlReader& reader, YamlNode node,
 }
 
 std::string recorded_words(std::string_view text) {
-  return text::shortened(text::one_line(text::printable(text)), kLongestWords);
+  return text::shortened(text::one_line(text::printable(text)), kMaxTextLength);
 }
 
 std::string text_of(const Recorded& recorded, std::size_t indent) {

@@ -15,7 +15,7 @@ namespace fencepost::scenario {
 namespace {
 
 // What the cases of a file have in common.
-struct Surroundings {
+struct CaseDefaults {
   std::string area;
   const std::set<std::string>& requirements;  // that exist
   std::vector<LoadError>& errors;
@@ -111,7 +111,7 @@ void check_unneeded_divergences(YamlReader& reader, YamlNode node,
 }
 
 std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
-                              const Surroundings& file) {
+                              const CaseDefaults& file) {
   YamlNode node = member.node;
   const std::size_t errors_before = reader.complaints();
   if (!reader.check_map(node, "case", fields::kCase, {"id", "title", "requirements", "steps"})) {
@@ -179,7 +179,7 @@ void label_errors(std::vector<LoadError>& errors, std::size_t begin, const std::
 }
 
 // The cases that one entry of the file stands for.
-std::vector<Case> load_cases(YamlReader& reader, YamlNode node, const Surroundings& file,
+std::vector<Case> load_cases(YamlReader& reader, YamlNode node, const CaseDefaults& file,
                              std::vector<LoadError>& errors) {
   std::vector<Case> out;
   const std::size_t errors_before = errors.size();
@@ -339,8 +339,8 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
   const auto root = reader.parse(file);
   if (!root) return out;
   if (!reader.check_map(*root, "the file", fields::kFile, {"area", "cases"})) return out;
-  const Surroundings surroundings{load_title(reader, root->member("area"), "area"), requirements,
-                                  errors};
+  const CaseDefaults defaults{load_title(reader, root->member("area"), "area"), requirements,
+                              errors};
   const YamlNode cases = root->member("cases");
   if (!cases.is_list() || cases.size() == 0) {
     reader.complain(cases, "cases must be a list of at least one case");
@@ -348,7 +348,7 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
   }
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const int next = i + 1 < cases.size() ? reader.position(cases.items()[i + 1]).line - 1 : 0;
-    for (Case& loaded : load_cases(reader, cases.items()[i], surroundings, errors)) {
+    for (Case& loaded : load_cases(reader, cases.items()[i], defaults, errors)) {
       loaded.source = lines_of(file.content, loaded.position.line, next);
       out.push_back(std::move(loaded));
     }

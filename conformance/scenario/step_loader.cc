@@ -500,12 +500,12 @@ class StepLoader {
   }
 
   bool load_write_many(YamlNode body, Step& step) {
-    constexpr std::int64_t kMostKeys = 100'000;
+    constexpr std::int64_t kMaxKeys = 100'000;
     if (!reader_.check_map(body, "write_many", fields::kWriteMany, {"key", "keys"})) return false;
     WriteManyStep out;
     out.client = client_name(body.member("client"));
     out.key = reader_.text(body.member("key"), "key").value_or("");
-    const auto keys = reader_.integer(body.member("keys"), "keys", 1, kMostKeys);
+    const auto keys = reader_.integer(body.member("keys"), "keys", 1, kMaxKeys);
     if (!keys) return false;
     out.keys = static_cast<std::size_t>(*keys);
     if (const auto cites = body.member("cites"); cites.is_defined()) {

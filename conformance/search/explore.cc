@@ -41,7 +41,7 @@ constexpr std::size_t kConfirmations = 5;
 // One operation of so many is changed as a fuzzer does, with payloads that are nearly requests.
 constexpr std::size_t kChanged = 3;
 constexpr std::size_t kChanges = 6;  // at most
-constexpr std::size_t kMostShrinkRuns = 2'000;
+constexpr std::size_t kMaxShrinkRuns = 2'000;
 constexpr milliseconds kReachable{2'000};
 // Expiries of a trace that is about nothing else: one that is waited for, and one that is not.
 constexpr std::int64_t kSoonMs = 100;
@@ -254,9 +254,9 @@ class Explorer {
     }
     JudgedRunOptions judged = options_.judged;
     const std::size_t number = ++runs_;
-    judged.keys_begin_with =
+    judged.key_prefix =
         fmt::format("{}/{}/x{}/", endpoint_.capabilities().key_prefix, options_.run_id, number);
-    judged.clients_begin_with = fmt::format("fp-{}-x{}-", options_.run_id, number);
+    judged.client_id_prefix = fmt::format("fp-{}-x{}-", options_.run_id, number);
     judged.stop = stop;
     // Of the search, too, where what is seen may never come again.
     judged.keeps_packets =
@@ -326,7 +326,7 @@ class Explorer {
                          .found_after = found_after_};
     while (auto smaller = smaller_of(smallest, found)) smallest = std::move(*smaller);
     simplify(found);
-    found.is_smallest = !is_over() && found.shrink_runs < kMostShrinkRuns;
+    found.is_smallest = !is_over() && found.shrink_runs < kMaxShrinkRuns;
     return found;
   }
 
@@ -345,7 +345,7 @@ class Explorer {
       if (some.empty()) return std::nullopt;
       const auto at = first_rejected(traces, found);
       if (at) return std::move(some[*at]);
-      if (is_over() || found.shrink_runs >= kMostShrinkRuns) return std::nullopt;
+      if (is_over() || found.shrink_runs >= kMaxShrinkRuns) return std::nullopt;
     }
   }
 
@@ -387,7 +387,7 @@ class Explorer {
     };
     for (std::size_t i = 0; i < found.trace.size(); ++i) {
       for (const Change change : kSimpler) {
-        if (is_over() || found.shrink_runs >= kMostShrinkRuns) return;
+        if (is_over() || found.shrink_runs >= kMaxShrinkRuns) return;
         Trace simpler = found.trace;
         change(simpler[i]);
         simpler[i] = workload::normalized(simpler[i]);

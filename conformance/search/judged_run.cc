@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 using workload::Kind;
 using workload::Operation;
 
-constexpr milliseconds kLongestShortened{60'000};
+constexpr milliseconds kMaxExpiryToShorten{60'000};
 
 // A message and when it came.
 struct Arrived {
@@ -47,7 +47,7 @@ class Run {
         options_(options),
         oracle_(options.oracle),
         start_ms_(session.clock().wall_ms()) {
-    for (const std::string& key : workload::keys()) keys_.push_back(options.keys_begin_with + key);
+    for (const std::string& key : workload::keys()) keys_.push_back(options.key_prefix + key);
   }
 
   JudgedRun run() {
@@ -103,7 +103,7 @@ class Run {
   Connection* connect(std::size_t client) {
     std::unique_ptr<Connection>& connection = connections_.at(client);
     if (connection != nullptr) return connection.get();
-    const std::string id = fmt::format("{}{}", options_.clients_begin_with, client);
+    const std::string id = fmt::format("{}{}", options_.client_id_prefix, client);
     auto connected = session_.connect({.client_id = id});
     if (!connected) {
       out_.lost = connected.error();
@@ -190,7 +190,7 @@ class Run {
     } else {
       codec::Command command = workload::command_of(operation, keys_.at(operation.key));
       if (options_.short_expiry && command.expires_after && command.expires_after->count() > 0 &&
-          *command.expires_after < kLongestShortened) {
+          *command.expires_after < kMaxExpiryToShorten) {
         command.expires_after = *options_.short_expiry;
       }
       out.payload = codec::encode(command);
@@ -208,7 +208,7 @@ class Run {
         frame->arguments[1].empty()) {
       return payload;
     }
-    const std::string key = options_.keys_begin_with + std::string(frame->arguments[1]);
+    const std::string key = options_.key_prefix + std::string(frame->arguments[1]);
     std::vector<std::string_view> arguments(
         frame->arguments.begin(),
         frame->arguments.begin() + static_cast<std::ptrdiff_t>(frame->count));
@@ -328,7 +328,7 @@ class Run {
       connection.reset();
     }
     if (!options_.short_expiry || written_.empty()) return;  // a store that is thrown away
-    run::WrittenKeys written{.client_id = options_.clients_begin_with + "z",
+    run::WrittenKeys written{.client_id = options_.client_id_prefix + "z",
                              .timeout = options_.timeout};
     // No key holds a greater one, and it is not too far ahead, as a SET was applied with it. What
     // GET and KEYNOTIFY were asked with says nothing: they ignore tokens. (Req: FT-OPEN-1)

@@ -2,7 +2,7 @@
 // back. Nothing is known beforehand of what the store will answer: timestamps and tokens relate to
 // what it has answered so far.
 //
-//   JudgedRun run = run_judged(*session, trace, {.keys_begin_with = "mine/1/"});
+//   JudgedRun run = run_judged(*session, trace, {.key_prefix = "mine/1/"});
 //   if (run.rejection) complain(*run.rejection);
 #pragma once
 
@@ -25,8 +25,8 @@ namespace fencepost::search {
 
 struct JudgedRunOptions {
   judge::OracleOptions oracle{.starts_empty = true, .limited = false};
-  std::string keys_begin_with{};                   // so that the keys are those of this run alone
-  std::string clients_begin_with{};                // and so are the ids of its clients
+  std::string key_prefix{};                        // so that the keys are those of this run alone
+  std::string client_id_prefix{};                  // and so are the ids of its clients
   endpoint::Duration timeout{run::kReplyTimeout};  // of a reply
   // Where time has to be waited for: a PX below a minute becomes this one, and a wait as long as it
   // takes until that is over. Nothing: times are those of the trace.

@@ -118,7 +118,7 @@ class Selftest {
                     .seed = options_.seed,
                     .quota = endpoint.capabilities().quota};
     out.jobs = options_.cases_at_once;
-    out.at_work = options_.cases_at_work;
+    out.running = options_.cases_running;
     return out;
   }
 
@@ -133,9 +133,9 @@ class Selftest {
       return;
     }
     run::SuiteOptions options = suite_options(work.dialect, *subject->endpoint);
-    // Against a store that does not answer all cases wait, and none is at work.
+    // Against a store that does not answer all cases wait, and none is running.
     if (work.fault != nullptr && work.fault->kind == store::FaultKind::kNull) {
-      options.at_work = 0;
+      options.running = 0;
       // What is undecided for want of an answer stays so.
       options.repeat_inconclusive = false;
     }

@@ -40,7 +40,7 @@ struct SelftestOptions {
   // breaks; faults of the transport are met nowhere else.
   bool over_the_wire = false;
   std::size_t cases_at_once = 1;  // of one subject
-  std::size_t cases_at_work = 0;  // see SuiteOptions::at_work
+  std::size_t cases_running = 0;  // see SuiteOptions::running
   std::uint64_t seed = 1;
 };
 

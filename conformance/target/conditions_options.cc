@@ -22,13 +22,13 @@ std::optional<milliseconds> parse_offset(std::string_view text) {
   const bool behind = text.starts_with('-');
   if (behind || text.starts_with('+')) text.remove_prefix(1);
   const auto distance = scenario::parse_duration(text);
-  if (!distance || *distance > endpoint::kMostClockOffset) return std::nullopt;
+  if (!distance || *distance > endpoint::kMaxClockOffset) return std::nullopt;
   return behind ? -*distance : *distance;
 }
 
 std::optional<milliseconds> parse_delay(std::string_view text) {
   const auto delay = scenario::parse_duration(text);
-  return delay && *delay <= endpoint::kMostDelay ? delay : std::nullopt;
+  return delay && *delay <= endpoint::kMaxDelay ? delay : std::nullopt;
 }
 
 }  // namespace

@@ -14,15 +14,15 @@ namespace {
 
 namespace fields = descriptor_fields;
 
-constexpr std::int64_t kMostKeys = 100'000;       // that a case fills in reasonable time
-constexpr std::int64_t kLeastPacketSize = 1'024;  // a request without value has some 300 bytes
-constexpr std::size_t kLongestKeyPrefix = 64;
+constexpr std::int64_t kMaxKeys = 100'000;      // that a case fills in reasonable time
+constexpr std::int64_t kMinPacketSize = 1'024;  // a request without value has some 300 bytes
+constexpr std::size_t kMaxKeyPrefixLength = 64;
 
 // Letters that mean nothing in a pattern of keys, as the prefix goes into rules of access.
 bool is_key_prefix(std::string_view text) {
   constexpr std::string_view kAllowed =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/";
-  return !text.empty() && text.size() <= kLongestKeyPrefix &&
+  return !text.empty() && text.size() <= kMaxKeyPrefixLength &&
          text.find_first_not_of(kAllowed) == std::string_view::npos && text.front() != '/' &&
          text.back() != '/';
 }
@@ -208,11 +208,11 @@ class DescriptorLoader {
       const scenario::YamlNode member = node.member(key);
       return member.is_defined() ? reader_.integer(member, key, least, most) : std::nullopt;
     };
-    if (const auto quota = number("quota", 1, kMostKeys)) {
+    if (const auto quota = number("quota", 1, kMaxKeys)) {
       out_.mqtt.capabilities.quota = static_cast<std::size_t>(*quota);
     }
     constexpr auto kMost = static_cast<std::int64_t>(endpoint::kMaxPacketSize);
-    if (const auto size = number("max_packet_size", kLeastPacketSize, kMost)) {
+    if (const auto size = number("max_packet_size", kMinPacketSize, kMost)) {
       out_.mqtt.capabilities.max_packet_size = static_cast<std::uint32_t>(*size);
     }
   }

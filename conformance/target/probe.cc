@@ -207,7 +207,7 @@ Result<Findings, run::PreflightError> probe_endpoint(endpoint::Endpoint& endpoin
     if (!out.roles.back().problem.empty()) std::erase(out.offered.roles, role);
   }
   if (settings.quota_up_to > 0) {
-    auto limited = endpoint.open_quota_session();
+    auto limited = endpoint.open_isolated_session();
     if (!limited) return fail(lost(limited.error()));
     out.quota = QuotaMeter(**limited, with_clock).measure(stop);
     out.offered.quota.reset();

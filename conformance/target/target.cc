@@ -49,7 +49,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
         small_(endpoint::make_mqtt_endpoint(options(small, url, key_prefix))),
         capabilities_(main_->capabilities()) {
     capabilities_.max_packet_size = kReferencePacketSize;
-    capabilities_.thrown_away = true;
+    capabilities_.ephemeral = true;
     capabilities_.exact_clock = exact_clock;
   }
 
@@ -60,7 +60,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_session() override {
     return main_->open_session();
   }
-  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_quota_session() override {
+  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_isolated_session() override {
     return small_->open_session();
   }
   Result<void, endpoint::Error> check_reachable(endpoint::Duration timeout) override {
@@ -77,7 +77,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
     out.port = broker.port();
     out.roles[kRestrictedRole] = {.user = kRestrictedRole};
     out.capabilities.quota = kReferenceQuota;
-    out.capabilities.quota_apart = true;
+    out.capabilities.has_isolated_broker = true;
     out.capabilities.roles = {kRestrictedRole};
     out.capabilities.key_prefix = key_prefix;
     out.capabilities.restart = true;

@@ -8,7 +8,7 @@
 namespace fencepost::text {
 namespace {
 
-constexpr std::size_t kLeastWidth = 60;
+constexpr std::size_t kMinWidth = 60;
 constexpr std::size_t kMaxWidth = 140;
 constexpr std::size_t kFileWidth = 100;
 
@@ -67,7 +67,7 @@ std::size_t terminal_width(std::FILE* stream) {
     return kFileWidth;
   }
   if (size.ws_col == 0) return kFileWidth;
-  return std::clamp<std::size_t>(size.ws_col, kLeastWidth, kMaxWidth);
+  return std::clamp<std::size_t>(size.ws_col, kMinWidth, kMaxWidth);
 }
 
 }  // namespace fencepost::text

@@ -11,8 +11,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kMostClockOffset = std::chrono::hours{24 * 366};
-constexpr milliseconds kMostDelay = std::chrono::minutes{1};
+constexpr milliseconds kMaxClockOffset = std::chrono::hours{24 * 366};
+constexpr milliseconds kMaxDelay = std::chrono::minutes{1};
 
 template <typename Number>
 std::optional<Number> parse_number(const std::string& text) {
@@ -55,12 +55,12 @@ std::optional<std::string> read_condition(const std::string& name, const std::st
                                           Options& options) {
   const std::string seen = "option " + name + " is \"" + value + "\"; expected milliseconds ";
   if (name == "clock_offset_ms") {
-    const auto offset = parse_milliseconds(value, -kMostClockOffset, kMostClockOffset);
+    const auto offset = parse_milliseconds(value, -kMaxClockOffset, kMaxClockOffset);
     if (!offset) return seen + "of at most 366 days, ahead or behind";
     options.clock_offset = *offset;
     return std::nullopt;
   }
-  const auto delay = parse_milliseconds(value, milliseconds{0}, kMostDelay);
+  const auto delay = parse_milliseconds(value, milliseconds{0}, kMaxDelay);
   if (!delay) return seen + "between 0 and 60000";
   (name == "response_delay_ms" ? options.delay.delay : options.delay.jitter) = *delay;
   return std::nullopt;

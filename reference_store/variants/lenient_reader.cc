@@ -9,8 +9,8 @@ namespace {
 
 using codec::ErrorCode;
 
-constexpr std::size_t kMostElements = 1U << 20U;
-constexpr std::size_t kMostDigits = 9;  // an MQTT packet has no more bytes than that
+constexpr std::size_t kMaxElements = 1U << 20U;
+constexpr std::size_t kMaxDigits = 9;  // an MQTT packet has no more bytes than that
 constexpr std::array<std::string_view, 5> kVerbs = {"SET", "GET", "DEL", "VDEL", "KEYNOTIFY"};
 
 struct Failure {
@@ -33,7 +33,7 @@ class Reader {
     const auto count = read_number();
     if (!count) return failure_;
     if (*count <= 0) return *count == 0 || *count == -1 ? no_elements() : Failure{};
-    if (static_cast<std::size_t>(*count) > kMostElements) return Failure{};
+    if (static_cast<std::size_t>(*count) > kMaxElements) return Failure{};
     for (std::int64_t i = 0; i < *count; ++i) {
       if (auto failed = read_element(out.emplace_back())) return failed;
     }
@@ -86,7 +86,7 @@ class Reader {
       if (!is_.is<"leading-zeros", "taken">()) return std::nullopt;
       digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size() - 1));
     }
-    if (digits.size() > kMostDigits) return std::nullopt;
+    if (digits.size() > kMaxDigits) return std::nullopt;
     std::int64_t value = 0;
     for (const char c : digits) value = value * 10 + (c - '0');
     if (!read_line_end()) return std::nullopt;
@@ -190,7 +190,7 @@ class Reader {
   std::optional<Failure> read_stream(std::vector<Argument>& out) {
     if (auto failed = begin_stream()) return failed;
     while (!at_end() && input_[at_] != '.') {
-      if (out.size() == kMostElements) return Failure{};
+      if (out.size() == kMaxElements) return Failure{};
       if (auto failed = read_element(out.emplace_back())) return failed;
     }
     if (at_end()) return Failure{};

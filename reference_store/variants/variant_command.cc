@@ -14,7 +14,7 @@ using codec::Verb;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kLongNode = 64;
-constexpr std::size_t kLongestKey = 10'000;
+constexpr std::size_t kMaxKeyLength = 10'000;
 constexpr std::uint64_t kCounter31 = 2'147'483'647ULL;
 
 std::string upper(std::string_view text) {
@@ -142,7 +142,7 @@ class Interpreter {
     out_.has_key = !arguments_[1].null;
     out_.key = arguments_[1].bytes;
     if (arguments_[1].null) return;
-    if (out_.key.size() > kLongestKey && is_.is<"longest-key", "10000-bytes">()) {
+    if (out_.key.size() > kMaxKeyLength && is_.is<"longest-key", "10000-bytes">()) {
       return object(Check::kKey, std::nullopt);
     }
     if (!out_.key.empty()) return;

@@ -1,4 +1,4 @@
-#include "conformance/run/work_places.h"
+#include "conformance/run/run_slots.h"
 
 #include <chrono>
 #include <future>
@@ -13,15 +13,15 @@ using namespace std::chrono_literals;
 
 constexpr auto kAtMost = 20s;  // of a test that fails; one that passes does not wait
 
-TEST(WorkPlaces, AreHeldByAsManyAsThereAre) {
-  WorkPlaces places(1);
+TEST(RunSlots, AreHeldByNoMoreThanThereAre) {
+  RunSlots slots(1);
   std::promise<void> second_in;
   std::future<void> second = second_in.get_future();
   std::thread thread;
   {
-    const WorkPlace first(places, Admission::kInTurn);
+    const SlotGuard first(slots, Admission::kInTurn);
     thread = std::thread([&] {
-      const WorkPlace place(places, Admission::kInTurn);
+      const SlotGuard slot(slots, Admission::kInTurn);
       second_in.set_value();
     });
     EXPECT_EQ(second.wait_for(10ms), std::future_status::timeout);
@@ -30,34 +30,34 @@ TEST(WorkPlaces, AreHeldByAsManyAsThereAre) {
   thread.join();
 }
 
-TEST(WorkPlaces, WhoWaitsGivesHisToAnotherAndGoesOnAtOnceAfterwards) {
-  WorkPlaces places(1);
-  const WorkPlace first(places, Admission::kInTurn);
+TEST(RunSlots, AYieldedSlotIsForAnotherAndBackAtOnceAfterwards) {
+  RunSlots slots(1);
+  const SlotGuard first(slots, Admission::kInTurn);
   std::promise<void> second_in;
   std::promise<void> first_went_on;
   std::thread thread([&] {
-    const WorkPlace place(places, Admission::kInTurn);
+    const SlotGuard slot(slots, Admission::kInTurn);
     second_in.set_value();
     EXPECT_EQ(first_went_on.get_future().wait_for(kAtMost), std::future_status::ready);
   });
   {
-    const WorkPause pause(&places);
+    const SlotYield yielded(&slots);
     EXPECT_EQ(second_in.get_future().wait_for(kAtMost), std::future_status::ready);
   }
-  first_went_on.set_value();  // the second still has the only place
+  first_went_on.set_value();  // the second still has the only slot
   thread.join();
 }
 
-TEST(WorkPlaces, WhoComesAtOnceIsCounted) {
-  WorkPlaces places(1);
+TEST(RunSlots, ASlotTakenAtOnceIsCounted) {
+  RunSlots slots(1);
   std::promise<void> third_in;
   std::future<void> third = third_in.get_future();
   std::thread thread;
   {
-    const WorkPlace first(places, Admission::kAtOnce);
-    const WorkPlace second(places, Admission::kAtOnce);
+    const SlotGuard first(slots, Admission::kAtOnce);
+    const SlotGuard second(slots, Admission::kAtOnce);
     thread = std::thread([&] {
-      const WorkPlace place(places, Admission::kInTurn);
+      const SlotGuard slot(slots, Admission::kInTurn);
       third_in.set_value();
     });
     EXPECT_EQ(third.wait_for(10ms), std::future_status::timeout);
@@ -66,7 +66,7 @@ TEST(WorkPlaces, WhoComesAtOnceIsCounted) {
   thread.join();
 }
 
-TEST(WorkPlaces, APauseWithoutPlacesDoesNothing) { const WorkPause pause(nullptr); }
+TEST(RunSlots, AYieldWithoutSlotsDoesNothing) { const SlotYield yielded(nullptr); }
 
 }  // namespace
 }  // namespace fencepost::run
