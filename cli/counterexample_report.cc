@@ -54,7 +54,7 @@ std::string in_one_line(const codec::Message& message) {
 std::vector<std::string> lines_of(const std::vector<search::Packet>& packets) {
   std::vector<std::string> out;
   for (const search::Packet& packet : packets) {
-    const auto time = packet.at.steady - packets.front().at.steady;
+    const auto time = packet.at - packets.front().at;
     const std::string client = "c" + packet.client_id.substr(packet.client_id.rfind('-') + 1);
     if (packet.kind == search::Packet::Kind::kDisconnected) {
       out.push_back(run::to_line({.time = time, .client = client, .summary = "disconnected"}));

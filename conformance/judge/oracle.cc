@@ -248,16 +248,15 @@ struct Oracle::State {
 
   // ---- Requests
 
-  Judgement judge(const Interaction& exchanged);
-  std::optional<Judgement> check_envelope(const Interaction& exchanged, Answered& answered) const;
+  Judgement judge(std::string_view client_id, const Exchange& exchange);
+  static std::optional<Judgement> check_envelope(const Exchange& exchange, Answered& answered);
   std::optional<Judgement> check_form(Verb verb, const Answered& answered);
-  Judgement judge_malformed(const Interaction& exchanged, ErrorCode error,
-                            const Answered& answered);
-  Judgement judge_key(const Interaction& exchanged, const codec::Command& command,
+  Judgement judge_malformed(const Exchange& exchange, ErrorCode error, const Answered& answered);
+  Judgement judge_key(const Exchange& exchange, const codec::Command& command,
                       const Answered& answered);
-  Judgement judge_registration(const Interaction& exchanged, const codec::Command& command,
-                               const Answered& answered);
-  [[nodiscard]] Asked asked_of(const Interaction& exchanged, const codec::Command& command) const;
+  Judgement judge_registration(std::string_view client_id, const Exchange& exchange,
+                               const codec::Command& command, const Answered& answered);
+  [[nodiscard]] Asked asked_of(const Exchange& exchange, const codec::Command& command) const;
   void look(const KeyWorld& world, bool expires_now, const Asked& asked, const Answered& answered,
             Fitting& fitting);
   void tell_changes(Keyed& keyed, const Asked& asked, const Answered& answered,
@@ -290,10 +289,10 @@ bool fits(const Branch& branch, const Answered& answered) {
 }  // namespace
 
 // What every response has. (Req: ENV-*)
-std::optional<Judgement> Oracle::State::check_envelope(const Interaction& exchanged,
-                                                       Answered& answered) const {
-  const codec::Message& request = exchanged.request;
-  const codec::Message& reply = *exchanged.reply;
+std::optional<Judgement> Oracle::State::check_envelope(const Exchange& exchange,
+                                                       Answered& answered) {
+  const codec::Message& request = exchange.request;
+  const codec::Message& reply = exchange.reply->message;
   if (reply.topic != request.response_topic) {
     return rejected("ENV-RESPONSE-TOPIC-1", "the response came to " + escape(reply.topic));
   }
@@ -313,13 +312,13 @@ std::optional<Judgement> Oracle::State::check_envelope(const Interaction& exchan
   if (protocol != nullptr && !protocol->starts_with("1.")) {
     return rejected("ENV-PROTVER-1", "__protVer " + escape(*protocol));
   }
-  const auto decoded = codec::decode_reply(reply.payload);
+  const auto& decoded = exchange.reply->decoded;
   if (!decoded) {
     return rejected(reply.payload.starts_with('-') ? "RESP-ERROR-FORM-1" : "ENV-RESPONSE-1",
                     "the reply is none: " + describe_reply(reply.payload));
   }
   answered.reply = *decoded;
-  if (decoded->kind == ReplyKind::kError) answered.error = codec::error_with_text(decoded->value);
+  answered.error = exchange.reply->error();
   if (const std::string* text = reply.property(codec::kTimestampProperty)) {
     answered.has_version = true;
     const auto version = hlc::parse(*text);
@@ -419,17 +418,16 @@ void Oracle::State::tell(Keyed& keyed, std::string_view key_name, const Pending&
   }
 }
 
-Asked Oracle::State::asked_of(const Interaction& exchanged, const codec::Command& command) const {
+Asked Oracle::State::asked_of(const Exchange& exchange, const codec::Command& command) const {
   Asked out{.command = command,
-            .timestamp = exchanged.request.property(codec::kTimestampProperty),
-            .token = exchanged.request.property(codec::kTokenProperty),
-            .open_form = open_form_of(command, exchanged.request.payload),
-            .sent = exchanged.sent.steady,
-            .received = exchanged.received.steady,
+            .timestamp = exchange.request.property(codec::kTimestampProperty),
+            .token = exchange.request.property(codec::kTokenProperty),
+            .open_form = open_form_of(command, exchange.request.payload),
+            .sent = exchange.sent,
+            .received = exchange.reply->time,
             .limited = options.limited};
-  const std::int64_t low = static_cast<std::int64_t>(exchanged.sent.wall_ms) + options.clock.low_ms;
-  const std::int64_t high =
-      static_cast<std::int64_t>(exchanged.received.wall_ms) + options.clock.high_ms;
+  const std::int64_t low = exchange.sent_ms + options.clock.low_ms;
+  const std::int64_t high = exchange.reply->wall_ms + options.clock.high_ms;
   out.store_nodes = &nodes;
   out.wall_low = static_cast<std::uint64_t>(std::max<std::int64_t>(low, 0));
   out.wall_high = static_cast<std::uint64_t>(std::max<std::int64_t>(high, 0));
@@ -508,10 +506,10 @@ void Oracle::State::tell_changes(Keyed& keyed, const Asked& asked, const Answere
         .rule = set ? "NTF-SEND-1" : "NTF-SEND-2"});
 }
 
-Judgement Oracle::State::judge_key(const Interaction& exchanged, const codec::Command& command,
+Judgement Oracle::State::judge_key(const Exchange& exchange, const codec::Command& command,
                                    const Answered& answered) {
   Keyed& keyed = key(command.key);
-  const Asked asked = asked_of(exchanged, command);
+  const Asked asked = asked_of(exchange, command);
   passed.clear();
   for (const KeyWorld& world : keyed.worlds) {
     pass_time(world, asked.sent, asked.received, options.expiry_slack, passed);
@@ -532,7 +530,7 @@ Judgement Oracle::State::judge_key(const Interaction& exchanged, const codec::Co
     if (fitting.wrong) return *fitting.wrong;
     return rejected(fitting.rule.empty() ? "ENV-RESPONSE-1" : fitting.rule,
                     fmt::format("{}; a right store answers {}",
-                                describe_reply(exchanged.reply->payload), fitting.expected));
+                                describe_reply(exchange.reply->payload()), fitting.expected));
   }
   tell_changes(keyed, asked, answered, fitting);
   if (answered.version) nodes.insert(answered.version->node);
@@ -650,17 +648,17 @@ std::optional<Judgement> Oracle::State::judge_expiry(Keyed& keyed, const Told& t
   return undecidable("NTF-EXPIRY-1", "perhaps the key has expired");
 }
 
-Judgement Oracle::State::judge_registration(const Interaction& exchanged,
+Judgement Oracle::State::judge_registration(std::string_view client_id, const Exchange& exchange,
                                             const codec::Command& command,
                                             const Answered& answered) {
   Keyed& keyed = key(command.key);
-  Observation& observed_by = observation(keyed, exchanged.client_id);
+  Observation& observed_by = observation(keyed, client_id);
   Registered& registered = observed_by.registered;
   const Registered before = registered;
   const ReplyKind kind = answered.reply.kind;
   const bool nothing = kind == ReplyKind::kCount && answered.reply.count == 0;
-  const std::string shown = describe_reply(exchanged.reply->payload);
-  const bool too_long = !codec::notification_topic(exchanged.client_id, command.key);
+  const std::string shown = describe_reply(exchange.reply->payload());
+  const bool too_long = !codec::notification_topic(client_id, command.key);
   // Of the reply that a right store gives. That it is no error where there is no key has a rule of
   // its own (NTF-ABSENT-1), how a success is told has the same one everywhere (NTF-RESPONSE-2).
   const auto rule_of = [&](ReplyKind right) {
@@ -679,7 +677,7 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
     if (pattern && !command.stop) {
       return undecidable("NTF-WILDCARD-OPEN-1", "the key looks like a pattern");
     }
-    if (may_be_refused_for_properties(exchanged.request)) {
+    if (may_be_refused_for_properties(exchange.request)) {
       return undecidable("HLC-REQUIRED-OPEN-1", "a property that is not needed may be an error");
     }
     if (command.stop || before == Registered::kNo) {
@@ -691,7 +689,7 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
   }
   if (!command.stop) {
     observed_by.repeated = before != Registered::kNo;
-    if (registered != Registered::kYes) observed_by.since = exchanged.received.steady;
+    if (registered != Registered::kYes) observed_by.since = exchange.reply->time;
     registered = Registered::kYes;
     if (kind == ReplyKind::kOk) return {};
     if (before != Registered::kNo) {
@@ -712,56 +710,56 @@ Judgement Oracle::State::judge_registration(const Interaction& exchanged,
   return rejected(rule_of(ReplyKind::kOk), shown + "; a right store answers +OK or :0");
 }
 
-Judgement Oracle::State::judge_malformed(const Interaction& exchanged, ErrorCode error,
+Judgement Oracle::State::judge_malformed(const Exchange& exchange, ErrorCode error,
                                          const Answered& answered) {
   if (answered.reply.kind != ReplyKind::kError) {
-    if (is_lenient(exchanged.request, error)) {
+    if (is_lenient(exchange.request, error)) {
       // It did what it took it for.
       for (auto& [key_name, keyed] : keys) forget(keyed);
       return undecidable("ERR-ARITY-OPEN-1", "perhaps it is a request to this store");
     }
     return rejected(requirement_of(error, RequestFacts{}),
-                    describe_reply(exchanged.reply->payload) + "; the request is none");
+                    describe_reply(exchange.reply->payload()) + "; the request is none");
   }
   if (answered.error == error) return {};
-  if (is_definite(exchanged.request, error)) {
+  if (is_definite(exchange.request, error)) {
     return rejected(requirement_of(error, RequestFacts{}),
                     fmt::format("{}; a right store answers with the error {}",
-                                describe_reply(exchanged.reply->payload), name(error)));
+                                describe_reply(exchange.reply->payload()), name(error)));
   }
   return undecidable("ERR-ORDER-OPEN-1", "which error it gets is open");
 }
 
-Judgement Oracle::State::judge(const Interaction& exchanged) {
-  const codec::Message& request = exchanged.request;
+Judgement Oracle::State::judge(std::string_view client_id, const Exchange& exchange) {
+  const codec::Message& request = exchange.request;
   const bool legal = request.qos == 1 && request.response_topic && request.correlation_data &&
                      !codec::response_topic_fault(*request.response_topic);
   const auto command =
       codec::parse_command(request.payload, codec::dialect(codec::DialectId::kDeployed));
-  if (!legal || exchanged.reply == nullptr) {
+  if (!legal || !exchange.reply) {
     if (command) {
       Keyed& keyed = key(command->key);
       if (command->verb != Verb::kGet && legal) forget(keyed);
     }
-    if (!legal && exchanged.reply == nullptr) return {};
+    if (!legal && !exchange.reply) return {};
     if (!legal) return undecidable("ENV-RESPONSE-TOPIC-5", "such a request has no effect");
     return rejected("ENV-RESPONSE-1", "no response came");
   }
   Answered answered;
   // A store that knows newer verbs may answer with a list. (Req: ERR-COMMAND-OPEN-2)
-  const bool is_list = exchanged.reply->payload.starts_with('*');
+  const bool is_list = exchange.reply->payload().starts_with('*');
   if (is_list && !command && command.error() == ErrorCode::kUnknownCommand &&
       !is_definite(request, ErrorCode::kUnknownCommand)) {
     return undecidable("ERR-COMMAND-OPEN-2", "perhaps the store knows this verb");
   }
-  if (auto wrong = check_envelope(exchanged, answered)) {
+  if (auto wrong = check_envelope(exchange, answered)) {
     if (command && command->verb != Verb::kGet) forget(key(command->key));
     return *wrong;
   }
-  if (!command) return judge_malformed(exchanged, command.error(), answered);
+  if (!command) return judge_malformed(exchange, command.error(), answered);
   Judgement out = command->verb == Verb::kKeynotify
-                      ? judge_registration(exchanged, *command, answered)
-                      : judge_key(exchanged, *command, answered);
+                      ? judge_registration(client_id, exchange, *command, answered)
+                      : judge_key(exchange, *command, answered);
   if (out.answer == Answer::kRejected) return out;
   if (auto wrong = check_form(command->verb, answered)) return *wrong;
   return out;
@@ -772,10 +770,12 @@ Oracle::Oracle(OracleOptions options) : state_(std::make_unique<State>()) {
 }
 Oracle::~Oracle() = default;
 
-Judgement Oracle::judge(const Interaction& exchanged) { return state_->judge(exchanged); }
+Judgement Oracle::judge(std::string_view client_id, const Exchange& exchange) {
+  return state_->judge(client_id, exchange);
+}
 
 Judgement Oracle::notified(std::string_view client_id, const codec::Message& message,
-                           const store::Instant& received) {
+                           microseconds received) {
   const auto target = codec::parse_notification_topic(message.topic);
   if (!target || target->client_id != client_id) {
     return rejected("NTF-TOPIC-1", "a message to the topic " + escape(message.topic));
@@ -799,7 +799,7 @@ Judgement Oracle::notified(std::string_view client_id, const codec::Message& mes
                   .set = set,
                   .value = told->value,
                   .version = *version,
-                  .at = received.steady};
+                  .at = received};
   Keyed& keyed = state_->key(target->key);
   Observation& observation = state_->observation(keyed, client_id);
   // A second one like the last, where the client has registered twice. (Req: NTF-REPEAT-OPEN-2)
@@ -811,7 +811,7 @@ Judgement Oracle::notified(std::string_view client_id, const codec::Message& mes
   return state_->judge_unexpected(keyed, what, observation.registered);
 }
 
-Judgement Oracle::missing(std::string_view client_id, const store::Instant& sent) {
+Judgement Oracle::missing(std::string_view client_id, microseconds sent) {
   // What has expired since, and nobody has asked for.
   for (auto& [key_name, keyed] : state_->keys) {
     const auto observed_by = keyed.observers.find(client_id);
@@ -822,11 +822,11 @@ Judgement Oracle::missing(std::string_view client_id, const store::Instant& sent
     if (keyed.worlds.size() != 1) continue;
     KeyWorld& world = keyed.worlds.front();
     if (!world.exists || world.expiry != KeyWorld::Expiry::kWindow ||
-        world.latest + state_->options.expiry_slack >= sent.steady) {
+        world.latest + state_->options.expiry_slack >= sent) {
       continue;
     }
     std::vector<KeyWorld> after;
-    pass_time(world, sent.steady, sent.steady, state_->options.expiry_slack, after);
+    pass_time(world, sent, sent, state_->options.expiry_slack, after);
     const microseconds gone_by = world.latest + state_->options.expiry_slack;
     const microseconds from = world.earliest;
     keyed.worlds = std::move(after);
@@ -840,7 +840,7 @@ Judgement Oracle::missing(std::string_view client_id, const store::Instant& sent
   if (expected == state_->pending.end()) return {};
   Judgement out;
   std::erase_if(expected->second, [&](const Pending& change) {
-    if (change.known_at > sent.steady || change.outlives) return false;
+    if (change.known_at > sent || change.outlives) return false;
     if (change.certain && out.answer == Answer::kAccepted) {
       out = rejected(change.rule,
                      fmt::format("the {} of {} was not told",
@@ -852,7 +852,7 @@ Judgement Oracle::missing(std::string_view client_id, const store::Instant& sent
   return out;
 }
 
-void Oracle::disconnected(std::string_view client_id, const store::Instant& at) {
+void Oracle::disconnected(std::string_view client_id, microseconds at) {
   state_->gone.emplace(client_id);
   // Perhaps these have expired by now, and it was about to be told.
   for (auto& [key_name, keyed] : state_->keys) {
@@ -862,8 +862,7 @@ void Oracle::disconnected(std::string_view client_id, const store::Instant& at) 
     }
     const bool expired =
         std::any_of(keyed.worlds.begin(), keyed.worlds.end(), [&](const KeyWorld& world) {
-          return world.exists && world.expiry != KeyWorld::Expiry::kNever &&
-                 world.earliest <= at.steady;
+          return world.exists && world.expiry != KeyWorld::Expiry::kNever && world.earliest <= at;
         });
     if (!expired) continue;
     state_->pending[std::string(client_id)].push_back({.key = key_name,

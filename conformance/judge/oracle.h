@@ -3,8 +3,7 @@
 // leave those that fit. When none fits, the store is wrong.
 //
 //   Oracle oracle({.clock = bounds, .starts_empty = true});
-//   Judgement judgement = oracle.judge({.client_id = "a", .request = request, .reply = &reply,
-//                                       .sent = sent, .received = received});
+//   Judgement judgement = oracle.judge("a", exchange);
 //   if (judgement.answer == Answer::kRejected) complain(judgement.requirement, judgement.because);
 //
 // Exchanges are given in an order in which the store may have handled them: for requests of which
@@ -12,8 +11,8 @@
 // reference_store/rules.h, which the Store applies too. What the article leaves open is right in
 // any way, but in one way only: what a store was seen to do there, it has to do again.
 //
-// All times are those of our clocks. Pure: time and randomness come in as arguments. Not thread
-// safe.
+// All times are those of our clocks, and those without a name of the steady one. Pure: time and
+// randomness come in as arguments. Not thread safe.
 #pragma once
 
 #include <chrono>
@@ -27,8 +26,8 @@
 #include <vector>
 
 #include "codec/message.h"
+#include "conformance/judge/exchange.h"
 #include "conformance/judge/store_clock.h"
-#include "reference_store/rules.h"
 
 namespace fencepost::judge {
 
@@ -56,15 +55,6 @@ struct OracleOptions {
   std::chrono::microseconds expiry_slack{250'000};
 };
 
-// A request and its reply.
-struct Interaction {
-  std::string_view client_id;
-  const codec::Message& request;
-  const codec::Message* reply = nullptr;  // null: none came, though there was time for it
-  store::Instant sent{};
-  store::Instant received{};  // the reply, or when waiting for it ended
-};
-
 class Oracle {
  public:
   explicit Oracle(OracleOptions options = {});
@@ -73,19 +63,20 @@ class Oracle {
   Oracle& operator=(const Oracle&) = delete;
 
   // Judges the reply, and follows it: after a rejected one nothing is known of the key any more.
-  Judgement judge(const Interaction& exchanged);
+  // Without a reply, none came, though there was time for it.
+  Judgement judge(std::string_view client_id, const Exchange& exchange);
 
   // A notification has come. It is judged against the changes that are known by now; one that comes
   // before the reply to the request that caused it has to be given after that exchange.
   Judgement notified(std::string_view client_id, const codec::Message& message,
-                     const store::Instant& received);
+                     std::chrono::microseconds received);
 
   // Notifications that should have reached the client before `sent`, when it sent a request whose
   // reply has come since: the first that is missing, or accepted. (Req: NTF-ORDER-1)
-  Judgement missing(std::string_view client_id, const store::Instant& sent);
+  Judgement missing(std::string_view client_id, std::chrono::microseconds sent);
 
   // The connection of a client has ended, and with it its registrations. (Req: LIFE-DISCONNECT-1)
-  void disconnected(std::string_view client_id, const store::Instant& at);
+  void disconnected(std::string_view client_id, std::chrono::microseconds at);
 
   // What was seen of what is open: requirement and outcome, e.g. {"VER-OPEN-4", "deleted version"}.
   [[nodiscard]] const std::map<std::string, std::string>& observed() const;

@@ -50,18 +50,12 @@ class Conversation {
     if (sets && answer == kOk) {
       reply.user_properties.emplace_back("__ts", stamp(now_ + milliseconds{1}, "store"));
     }
-    return oracle_.judge({.client_id = kClient,
-                          .request = request,
-                          .reply = &reply,
-                          .sent = at(now_),
-                          .received = at(now_ + milliseconds{1})});
+    Exchange exchange(std::move(request), now_, now_.count());
+    exchange.reply.emplace(std::move(reply), now_ + milliseconds{1}, now_.count() + 1);
+    return oracle_.judge(kClient, exchange);
   }
 
  private:
-  static store::Instant at(milliseconds time) {
-    return {.wall_ms = static_cast<std::uint64_t>(time.count()), .steady = time};
-  }
-
   milliseconds now_ = kBegin;
   Oracle oracle_{{.clock = {.low_ms = -1, .high_ms = 1}, .starts_empty = true, .limited = false}};
 };

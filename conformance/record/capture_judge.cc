@@ -15,10 +15,8 @@ using Kind = TimelineItem::Kind;
 
 constexpr std::size_t kShownBytesOfItem = 60;
 
-store::Instant instant(microseconds time) {
-  return {.wall_ms = static_cast<std::uint64_t>(
-              std::chrono::duration_cast<std::chrono::milliseconds>(time).count()),
-          .steady = time};
+std::int64_t wall_ms(microseconds time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
 class Judge {
@@ -31,22 +29,22 @@ class Judge {
   judge::Judgement judge(const TimelineItem& item) {
     switch (item.kind) {
       case Kind::kNotification:
-        return oracle_.notified(item.client_id, *item.message, instant(item.received));
+        return oracle_.notified(item.client_id, *item.message, item.received);
       case Kind::kDisconnection:
-        oracle_.disconnected(item.client_id, instant(std::max(item.sent, item.received)));
+        oracle_.disconnected(item.client_id, std::max(item.sent, item.received));
         return {};
       case Kind::kExchange:
         break;
     }
     judge::Judgement missing;
     if (capture_.sees_notifications && item.reply != nullptr && !item.overlaps) {
-      missing = oracle_.missing(item.client_id, instant(item.sent));
+      missing = oracle_.missing(item.client_id, item.sent);
     }
-    judge::Judgement out = oracle_.judge({.client_id = item.client_id,
-                                          .request = *item.message,
-                                          .reply = item.reply,
-                                          .sent = instant(item.sent),
-                                          .received = instant(item.received)});
+    judge::Exchange exchange(*item.message, item.sent, wall_ms(item.sent));
+    if (item.reply != nullptr) {
+      exchange.reply.emplace(*item.reply, item.received, wall_ms(item.received));
+    }
+    judge::Judgement out = oracle_.judge(item.client_id, exchange);
     // Without a reply the oracle knows no more of the key, and that is all that it was asked for.
     if (item.reply_unknown) return {};
     if (out.answer == judge::Answer::kRejected && item.overlaps) {

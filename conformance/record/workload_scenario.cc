@@ -21,7 +21,7 @@ constexpr judge::ClockBounds kOneClock{.low_ms = -1, .high_ms = 1};
 constexpr std::string_view kNeverExpected = "VER-OPEN-4";
 
 CapturedEvent event_of(const search::Packet& packet, microseconds start) {
-  const microseconds time = start + packet.at.steady;
+  const microseconds time = start + packet.at;
   if (packet.kind == search::Packet::Kind::kDisconnected) {
     return CapturedConnection{.client_id = packet.client_id, .time = time};
   }
@@ -39,11 +39,8 @@ Capture capture_of(const search::JudgedRun& run) {
                   .sees_replies = true,
                   .sees_notifications = true,
                   .clock = kOneClock};
-  if (run.packets.empty()) return capture;
-  const store::Instant& first = run.packets.front().at;
-  const microseconds start = milliseconds{first.wall_ms} - first.steady;
   for (const search::Packet& packet : run.packets)
-    capture.events.push_back(event_of(packet, start));
+    capture.events.push_back(event_of(packet, run.clocks_apart));
   return capture;
 }
 

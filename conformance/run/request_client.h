@@ -69,6 +69,10 @@ class RequestClient {
   // has ended.
   bool await(const judge::Exchange& exchange, endpoint::Duration timeout);
 
+  // The same for callers that judge envelopes themselves: what has only the topic or only the
+  // correlation data of the exchange is its reply, too, and no surprise.
+  bool await_loosely(judge::Exchange& exchange, endpoint::Duration timeout);
+
   // Takes events until `done` holds, the connection ends, or `timeout` is over. True when `done`
   // holds.
   bool pump_until(const std::function<bool()>& done, endpoint::Duration timeout);
@@ -93,10 +97,10 @@ class RequestClient {
 
  private:
   void record(endpoint::Duration time, Direction direction, const codec::Message& message);
-  void take(const endpoint::Event& event);
+  void take(endpoint::Event event);
   void take_refusal(const endpoint::PublishRefused& refused, endpoint::Duration time);
-  void take_message(const codec::Message& message, endpoint::Duration time);
-  void take_notification(const codec::Message& message, endpoint::Duration time);
+  void take_message(codec::Message message, endpoint::Duration time);
+  void take_notification(codec::Message message, endpoint::Duration time);
   [[nodiscard]] judge::Exchange* find_request(const codec::Message& message);
   [[nodiscard]] bool is_redelivery(const codec::Message& message) const;
   [[nodiscard]] std::int64_t wall_at(endpoint::Duration time) const;

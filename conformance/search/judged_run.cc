@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <variant>
@@ -10,9 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "codec/reply.h"
 #include "codec/topics.h"
+#include "conformance/judge/exchange.h"
 #include "conformance/run/clean_up.h"
+#include "conformance/run/request_client.h"
 #include "workload/rendering.h"
 
 namespace fencepost::search {
@@ -25,20 +25,6 @@ using workload::Operation;
 
 constexpr milliseconds kMaxExpiryToShorten{60'000};
 
-// A message and when it came.
-struct Arrived {
-  codec::Message message;
-  store::Instant at{};
-};
-
-struct Connection {
-  std::unique_ptr<endpoint::Client> client;
-  std::string id;
-  std::string response_topic;
-  std::deque<Arrived> notifications;
-  bool ended = false;
-};
-
 class Run {
  public:
   Run(endpoint::Session& session, const workload::Trace& trace, const JudgedRunOptions& options)
@@ -47,6 +33,8 @@ class Run {
         options_(options),
         oracle_(options.oracle),
         start_ms_(session.clock().wall_ms()) {
+    out_.clocks_apart = milliseconds{start_ms_} - session.clock().now();
+    for (auto& received : received_) received = std::make_shared<run::Received>();
     for (const std::string& key : workload::keys()) keys_.push_back(options.key_prefix + key);
   }
 
@@ -66,9 +54,7 @@ class Run {
   // There is nothing more to judge.
   [[nodiscard]] bool has_ended() const { return out_.rejection || out_.lost; }
 
-  [[nodiscard]] store::Instant now() {
-    return {.wall_ms = session_.clock().wall_ms(), .steady = session_.clock().now()};
-  }
+  [[nodiscard]] endpoint::Duration now() { return session_.clock().now(); }
 
   void step(const Operation& operation) {
     if (workload::is_request(operation.kind)) {
@@ -90,18 +76,18 @@ class Run {
   }
 
   void end(std::size_t client) {
-    std::unique_ptr<Connection>& connection = connections_.at(client);
+    std::unique_ptr<run::RequestClient>& connection = connections_.at(client);
     if (connection == nullptr) return;
     take_all();
-    connection->client->disconnect();
-    const store::Instant ended = now();
-    oracle_.disconnected(connection->id, ended);
-    keep(Packet::Kind::kDisconnected, connection->id, ended, {});
+    connection->raw().disconnect();
+    const endpoint::Duration ended = now();
+    oracle_.disconnected(connection->client_id(), ended);
+    keep(Packet::Kind::kDisconnected, connection->client_id(), ended, {});
     connection.reset();
   }
 
-  Connection* connect(std::size_t client) {
-    std::unique_ptr<Connection>& connection = connections_.at(client);
+  run::RequestClient* connect(std::size_t client) {
+    std::unique_ptr<run::RequestClient>& connection = connections_.at(client);
     if (connection != nullptr) return connection.get();
     const std::string id = fmt::format("{}{}", options_.client_id_prefix, client);
     auto connected = session_.connect({.client_id = id});
@@ -109,12 +95,10 @@ class Run {
       out_.lost = connected.error();
       return nullptr;
     }
-    auto made = std::make_unique<Connection>();
-    made->client = std::move(*connected);
-    made->id = id;
-    made->response_topic = codec::recommended_response_topic(id);
-    for (const std::string& filter : {made->response_topic, codec::notification_filter(id)}) {
-      if (const auto subscribed = made->client->subscribe(filter); !subscribed) {
+    auto made = std::make_unique<run::RequestClient>(
+        id, std::move(*connected), id, session_.clock(), std::nullopt, received_.at(client));
+    for (const std::string& filter : {made->response_topic(), codec::notification_filter(id)}) {
+      if (const auto subscribed = made->raw().subscribe(filter); !subscribed) {
         out_.lost = subscribed.error();
         return nullptr;
       }
@@ -126,45 +110,46 @@ class Run {
   // ---- A request
 
   void request(const Operation& operation) {
-    Connection* connection = connect(operation.client);
+    run::RequestClient* connection = connect(operation.client);
     if (connection == nullptr) return;
-    codec::Message message = message_of(operation, *connection);
-    const store::Instant sent = now();
-    if (const auto published = connection->client->publish(message); !published) {
-      out_.lost = published.error();
+    const auto sent = connection->send(message_of(operation, *connection));
+    if (!sent) {
+      out_.lost = sent.error();
       return;
     }
+    judge::Exchange& exchange = **sent;
     ++out_.requests;
-    const std::optional<Arrived> reply = receive_reply(*connection, message);
-    if (out_.lost) return;
+    // The oracle judges topic and correlation data.
+    connection->await_loosely(exchange, options_.timeout);
+    if (!exchange.is_over() && connection->disconnected()) {
+      out_.lost = endpoint::Error{.kind = endpoint::ErrorKind::kLost,
+                                  .text = "the connection of a client ended"};
+      return;
+    }
     // A registration changes no key: what is told before its reply is told by the rules before it,
     // and what comes after it is not looked at yet.
-    if (is_registration(message)) judge_queued(*connection);
-    const judge::Judgement judgement = oracle_.judge({.client_id = connection->id,
-                                                      .request = message,
-                                                      .reply = reply ? &reply->message : nullptr,
-                                                      .sent = sent,
-                                                      .received = reply ? reply->at : now()});
-    keep(Packet::Kind::kRequest, connection->id, sent, message);
-    if (reply) keep(Packet::Kind::kReceived, connection->id, reply->at, reply->message);
-    if (reply) learn(operation, message, reply->message);
-    take(judgement, message, reply);
+    if (exchange.verb == codec::Verb::kKeynotify) judge_queued(*connection);
+    const judge::Judgement judgement = oracle_.judge(connection->client_id(), exchange);
+    const codec::Message* reply = exchange.reply ? &exchange.reply->message : nullptr;
+    keep(Packet::Kind::kRequest, connection->client_id(), exchange.sent, exchange.request);
+    if (reply != nullptr) {
+      keep(Packet::Kind::kReceived, connection->client_id(), exchange.reply->time, *reply);
+      learn(operation, exchange);
+    }
+    take(judgement, exchange.request, reply);
     // The notifications that came before the reply, and those that should have.
     for (std::size_t client = 0; client < connections_.size(); ++client) hand_over(client);
-    if (!has_ended() && reply) take(oracle_.missing(connection->id, sent), message, reply);
+    if (has_ended() || reply == nullptr) return;
+    take(oracle_.missing(connection->client_id(), exchange.sent), exchange.request, reply);
   }
 
-  void keep(Packet::Kind kind, const std::string& client_id, const store::Instant& at,
+  void keep(Packet::Kind kind, const std::string& client_id, endpoint::Duration at,
             const codec::Message& message) {
     if (options_.keeps_packets) out_.packets.push_back({kind, client_id, at, message});
   }
 
-  static bool is_registration(const codec::Message& message) {
-    return codec::verb_of(message.payload) == codec::Verb::kKeynotify;
-  }
-
   void take(const judge::Judgement& judgement, const codec::Message& request,
-            const std::optional<Arrived>& reply) {
+            const codec::Message* reply) {
     if (judgement.answer == judge::Answer::kUndecidable) {
       ++out_.undecidable;
       out_.open.insert(judgement.requirement);
@@ -177,13 +162,13 @@ class Run {
     out_.rejection = Rejection{.operation = std::min(at_, trace_.size() - 1),
                                .judgement = judgement,
                                .request = request,
-                               .reply = reply ? std::optional(reply->message) : std::nullopt};
+                               .reply = reply != nullptr ? std::optional(*reply) : std::nullopt};
   }
 
-  codec::Message message_of(const Operation& operation, const Connection& connection) {
+  codec::Message message_of(const Operation& operation, const run::RequestClient& connection) {
     codec::Message out;
     out.topic = codec::kRequestTopic;
-    out.response_topic = connection.response_topic;
+    out.response_topic = connection.response_topic();
     out.correlation_data = fmt::format("{:016x}", ++correlation_);
     if (operation.kind == Kind::kRawPayload) {
       out.payload = with_own_key(operation.value);
@@ -233,21 +218,20 @@ class Run {
   }
 
   // What later timestamps relate to.
-  void learn(const Operation& operation, const codec::Message& request,
-             const codec::Message& reply) {
-    const std::string* offered = request.property(codec::kTokenProperty);
+  void learn(const Operation& operation, const judge::Exchange& exchange) {
+    const std::string* offered = exchange.request.property(codec::kTokenProperty);
     std::optional<hlc::Timestamp> token;
     if (offered != nullptr) {
       if (const auto parsed = hlc::parse(*offered)) token = *parsed;
     }
     const bool has_set =
-        codec::verb_of(request.payload) == codec::Verb::kSet && reply.payload == "+OK\r\n";
+        exchange.verb == codec::Verb::kSet && exchange.reply->is(codec::ReplyKind::kOk);
     if (token && has_set) {
       greatest_token_ = std::max(greatest_token_.value_or(*token), *token);
     }
     if (operation.kind != Kind::kSet || !has_set) return;
     const std::string& key = keys_.at(operation.key);
-    if (const std::string* text = reply.property(codec::kTimestampProperty)) {
+    if (const std::string* text = exchange.reply->message.property(codec::kTimestampProperty)) {
       if (const auto version = hlc::parse(*text)) versions_.insert_or_assign(key, *version);
     }
     if (token) tokens_.insert_or_assign(key, *token);
@@ -255,57 +239,45 @@ class Run {
 
   // ---- What arrives
 
-  std::optional<Arrived> receive_reply(Connection& connection, const codec::Message& request) {
-    const endpoint::Duration deadline = session_.clock().now() + options_.timeout;
-    while (true) {
-      const endpoint::Duration left = deadline - session_.clock().now();
-      if (left.count() <= 0) return std::nullopt;
-      auto event = connection.client->receive(left);
-      if (!event) return std::nullopt;
-      if (std::holds_alternative<endpoint::Disconnected>(event->what)) {
-        out_.lost = endpoint::Error{.kind = endpoint::ErrorKind::kLost,
-                                    .text = "the connection of a client ended"};
-        return std::nullopt;
-      }
-      auto* received = std::get_if<endpoint::MessageReceived>(&event->what);
-      if (received == nullptr) return std::nullopt;  // refused
-      Arrived arrived{std::move(received->message), now()};
-      if (arrived.message.topic == connection.response_topic ||
-          arrived.message.correlation_data == request.correlation_data) {
-        if (arrived.message.duplicate &&
-            arrived.message.correlation_data != request.correlation_data)
-          continue;
-        return arrived;
-      }
-      connection.notifications.push_back(std::move(arrived));
-    }
-  }
-
   void take_all() {
     for (std::size_t client = 0; client < connections_.size(); ++client) hand_over(client);
   }
 
   // Gives the oracle what has come for a client.
   void hand_over(std::size_t client) {
-    Connection* connection = connections_.at(client).get();
+    run::RequestClient* connection = connections_.at(client).get();
     if (connection == nullptr || has_ended()) return;
-    while (auto event = connection->client->receive(endpoint::Duration{0})) {
-      auto* received = std::get_if<endpoint::MessageReceived>(&event->what);
-      if (received == nullptr) break;
-      connection->notifications.push_back({std::move(received->message), now()});
-    }
+    connection->drain();
     judge_queued(*connection);
   }
 
-  // Gives the oracle what has come for a client, as far as it has been looked at.
-  void judge_queued(Connection& connection) {
-    while (!connection.notifications.empty() && !has_ended()) {
-      const Arrived arrived = std::move(connection.notifications.front());
-      connection.notifications.pop_front();
-      if (arrived.message.duplicate) continue;
-      keep(Packet::Kind::kReceived, connection.id, arrived.at, arrived.message);
-      take(oracle_.notified(connection.id, arrived.message, arrived.at), arrived.message, arrived);
+  // Gives the oracle what has come for a client, as far as it has been looked at, in its order.
+  void judge_queued(run::RequestClient& connection) {
+    auto& notifications = connection.notifications();
+    auto& surprises = connection.surprises();
+    while (!has_ended()) {
+      const bool is_surprise =
+          !surprises.empty() &&
+          (notifications.empty() || surprises.front().time < notifications.front().time);
+      if (is_surprise) {
+        // What names no message is a late refusal by the broker, of which the oracle knows nothing.
+        if (surprises.front().message) judge_unasked(connection, *surprises.front().message);
+        surprises.pop_front();
+      } else if (!notifications.empty()) {
+        judge_unasked(connection, notifications.front().message);
+        notifications.pop_front();
+      } else {
+        return;
+      }
     }
+  }
+
+  // The time is that of looking: a store whose clock has whole milliseconds may tell of an expiry
+  // up to one before it is over by ours.
+  void judge_unasked(const run::RequestClient& connection, const codec::Message& message) {
+    const endpoint::Duration time = now();
+    keep(Packet::Kind::kReceived, connection.client_id(), time, message);
+    take(oracle_.notified(connection.client_id(), message, time), message, &message);
   }
 
   // A last request of each client: no notification can hide behind its reply.
@@ -323,8 +295,8 @@ class Run {
   }
 
   void remove_what_was_written() {
-    for (std::unique_ptr<Connection>& connection : connections_) {
-      if (connection != nullptr) connection->client->disconnect();
+    for (std::unique_ptr<run::RequestClient>& connection : connections_) {
+      if (connection != nullptr) connection->raw().disconnect();
       connection.reset();
     }
     if (!options_.short_expiry || written_.empty()) return;  // a store that is thrown away
@@ -343,7 +315,9 @@ class Run {
   judge::Oracle oracle_;
   std::uint64_t start_ms_;
   std::vector<std::string> keys_;
-  std::array<std::unique_ptr<Connection>, workload::kClients> connections_{};
+  // What each client id has received, over all its connections.
+  std::array<std::shared_ptr<run::Received>, workload::kClients> received_{};
+  std::array<std::unique_ptr<run::RequestClient>, workload::kClients> connections_{};
   std::map<std::string, hlc::Timestamp> versions_;  // the last that a SET returned
   std::map<std::string, hlc::Timestamp> tokens_;    // the last that a SET offered and had taken
   std::optional<hlc::Timestamp> greatest_token_;    // of those, and of SETs that are payloads

@@ -50,7 +50,7 @@ struct Packet {
   enum class Kind { kRequest, kReceived, kDisconnected };
   Kind kind = Kind::kRequest;
   std::string client_id{};
-  store::Instant at{};
+  endpoint::Duration at{0};  // on the session's clock
   codec::Message message{};  // empty of kDisconnected
 };
 
@@ -62,7 +62,9 @@ struct JudgedRun {
   std::optional<endpoint::Error> lost{};
   bool stopped = false;                           // by options.stop, before its end
   std::map<std::string, std::string> observed{};  // what is open: see Oracle::observed()
-  std::set<std::string> open{};   // requirements because of which something is undecidable
+  std::set<std::string> open{};  // requirements because of which something is undecidable
+  // Our wall clock minus the session's, in the beginning.
+  std::chrono::microseconds clocks_apart{0};
   std::vector<Packet> packets{};  // in the order in which they were judged
 };
 
