@@ -15,6 +15,8 @@ struct KnownNames {
   std::set<std::string> timestamps;    // saved with ts: {save: ...}
   std::set<std::string> marks;         // set with mark: ...
   std::set<std::string> requirements;  // that the case cites
+  // Timestamps that an earlier request of the same pipeline saves.
+  std::set<std::string> unanswered{};
 };
 
 [[nodiscard]] std::optional<Expectation> load_expectation(YamlReader& reader, YamlNode node,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "conformance/scenario/axes.h"
+#include "conformance/scenario/clients_loader.h"
 #include "conformance/scenario/packet_fill.h"
 #include "conformance/scenario/recorded.h"
 #include "conformance/scenario/scenario_fields.h"

@@ -2,39 +2,23 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <set>
 #include <utility>
 
 #include "conformance/scenario/bytes_loader.h"
+#include "conformance/scenario/clients_loader.h"
 #include "conformance/scenario/expectation_loader.h"
+#include "conformance/scenario/request_loader.h"
 #include "conformance/scenario/scenario_fields.h"
-#include "conformance/scenario/timestamp_expression.h"
 
 namespace fencepost::scenario {
 namespace {
-
-constexpr std::string_view kNoneWord = "none";
-constexpr std::string_view kDefaultWord = "default";
 
 // Loads the steps of one case.
 class StepLoader {
  public:
   StepLoader(YamlReader& reader, Case& test_case) : reader_(reader), case_(test_case) {
     known_.requirements.insert(case_.requirements.begin(), case_.requirements.end());
-  }
-
-  void load_clients(YamlNode node) {
-    if (!node.is_defined()) {
-      case_.clients.push_back({.name = "a"});
-      return;
-    }
-    if (!node.is_map() || node.size() == 0) {
-      reader_.complain(node, "clients must map names to their options, e.g. {a: {}, b: {}}");
-      return;
-    }
-    if (!reader_.check_names(node, "clients")) return;
-    for (const auto& entry : node.entries()) load_client(entry.key.scalar(), entry.value);
   }
 
   void load_steps(YamlNode node) {
@@ -48,45 +32,6 @@ class StepLoader {
   }
 
  private:
-  void load_client(const std::string& name, YamlNode node) {
-    if (!reader_.check_map(node, "client", fields::kClient)) return;
-    ClientSpec spec{.name = name};
-    if (const auto role = node.member("role"); role.is_defined()) {
-      spec.role = reader_.text(role, "role").value_or("");
-    }
-    if (const auto id = node.member("same_id_as"); id.is_defined()) {
-      spec.same_id_as = client_name(id);
-    }
-    const auto flag = [&](const char* key, bool& value) {
-      const YamlNode member = node.member(key);
-      if (member.is_defined()) value = reader_.boolean(member, key).value_or(value);
-    };
-    flag("subscribes", spec.subscribes);
-    flag("observes", spec.observes);
-    flag("clean_start", spec.clean_start);
-    if (const auto expiry = node.member("session_expiry"); expiry.is_defined()) {
-      const auto seconds = reader_.integer(expiry, "session_expiry (seconds)", 0, 86'400);
-      spec.session_expiry_seconds = static_cast<std::uint32_t>(seconds.value_or(0));
-    }
-    case_.clients.push_back(std::move(spec));
-  }
-
-  ClientSpec* find_client(const std::string& name) {
-    const auto found = std::find_if(case_.clients.begin(), case_.clients.end(),
-                                    [&](const ClientSpec& spec) { return spec.name == name; });
-    return found == case_.clients.end() ? nullptr : &*found;
-  }
-
-  // The client named by `node`, or the case's first when there is no node.
-  std::string client_name(YamlNode node) {
-    if (!node.is_defined()) return case_.clients.empty() ? "" : case_.clients.front().name;
-    const auto name = reader_.text(node, "client");
-    if (name && find_client(*name) == nullptr) {
-      reader_.complain(node, "there is no client \"" + *name + "\"; declare it under clients");
-    }
-    return name.value_or("");
-  }
-
   // The key of the step that says what is done.
   std::optional<std::string> action_of(YamlNode node) {
     std::optional<std::string> action;
@@ -115,10 +60,8 @@ class StepLoader {
               .note = load_note(reader_, node)};
     const YamlNode body = node.member(*action);
     const YamlNode expect = node.member("expect");
-    static const std::set<std::string_view> requests = {"set",  "get",       "del",
-                                                        "vdel", "keynotify", "send"};
-    if (requests.contains(*action)) {
-      auto request = load_request(*action, body, expect);
+    if (is_request(*action)) {
+      auto request = requests_.load(*action, body, expect);
       if (!request) return std::nullopt;
       step.what = std::move(*request);
       return step;
@@ -139,249 +82,14 @@ class StepLoader {
     if (action == "fill_quota") return load_fill_quota(body, step);
     if (action == "write_many") return load_write_many(body, step);
     if (action == "restart") return load_restart(body, step);
-    const std::string client = client_name(body);
+    const std::string client = load_client_name(reader_, body, case_);
     if (action == "connect") {
       step.what = ConnectStep{client};
     } else {
       step.what = DisconnectStep{client, action == "drop"};
-      if (ClientSpec* spec = find_client(client); spec != nullptr && action == "drop") {
-        spec->drops = true;
-      }
+      if (action == "drop") make_dropping(case_, client);
     }
     return true;
-  }
-
-  // Has the request only those members that its verb can send? One that is not sent would be
-  // ignored.
-  bool check_sent_members(const std::string& action, YamlNode members) {
-    static const std::set<std::string_view> sent = {"key", "value", "options", "command",
-                                                    "payload"};
-    std::set<std::string_view> own = {"key", "options"};
-    if (action == "set" || action == "vdel") own.insert("value");
-    if (action == "send") own = {"command", "payload"};
-    for (const auto& entry : members.entries()) {
-      const std::string name = entry.key.scalar();
-      if (!sent.contains(name) || own.contains(name)) continue;
-      reader_.complain(entry.key, action + " takes no " + name + "; remove it");
-      return false;
-    }
-    return true;
-  }
-
-  // The payload of a request, from the members that its verb has. `get: k` is short for
-  // `get: {key: k}`.
-  std::optional<BytesSpec> load_payload(const std::string& action, YamlNode body) {
-    const YamlNode key = body.is_scalar() ? body : body.member("key");
-    const YamlNode value = body.member("value");
-    const YamlNode options = body.member("options");
-    if (!check_sent_members(action, body)) return std::nullopt;
-    if (action == "send") return load_sent_payload(body);
-    if (!key.is_defined()) {
-      reader_.complain(body, action + " needs the key \"key\"");
-      return std::nullopt;
-    }
-    const bool has_value = action == "set" || action == "vdel";
-    if (has_value && !value.is_defined()) {
-      reader_.complain(
-          body, action + " needs the key \"value\", e.g. " + action + ": {key: k, value: v}");
-      return std::nullopt;
-    }
-    std::string verb = action;
-    std::transform(verb.begin(), verb.end(), verb.begin(),
-                   [](char c) { return static_cast<char>(c - 'a' + 'A'); });
-    CommandBytes command{{BytesSpec{LiteralBytes{verb}}}};
-    auto key_bytes = load_key(reader_, key, "key");
-    if (!key_bytes) return std::nullopt;
-    command.arguments.push_back(std::move(*key_bytes));
-    if (has_value) {
-      auto value_bytes = load_bytes(reader_, value, "value");
-      if (!value_bytes) return std::nullopt;
-      command.arguments.push_back(std::move(*value_bytes));
-    }
-    if (options.is_defined()) {
-      for (std::string& option : reader_.texts(options, "options")) {
-        command.arguments.push_back({LiteralBytes{std::move(option)}});
-      }
-    }
-    return BytesSpec{std::move(command)};
-  }
-
-  std::optional<BytesSpec> load_sent_payload(YamlNode body) {
-    const YamlNode command = body.member("command");
-    const YamlNode payload = body.member("payload");
-    if (command.is_defined() == payload.is_defined()) {
-      reader_.complain(body, "send needs either command: [...] or payload: <bytes>");
-      return std::nullopt;
-    }
-    if (payload.is_defined()) return load_bytes(reader_, payload, "payload");
-    if (!command.is_list()) {
-      reader_.complain(command, "command must be a list of arguments, e.g. [\"GET\", {key: k}]");
-      return std::nullopt;
-    }
-    CommandBytes out;
-    for (const YamlNode item : command.items()) {
-      auto argument = load_bytes(reader_, item, "argument");
-      if (!argument) return std::nullopt;
-      out.arguments.push_back(std::move(*argument));
-    }
-    return BytesSpec{std::move(out)};
-  }
-
-  void load_mark(YamlNode node, RequestStep& request) {
-    const auto name = reader_.text(node, "mark");
-    if (!name) return;
-    if (!is_name(*name)) {
-      reader_.complain(node, "mark \"" + *name +
-                                 "\" must be letters, digits, _ and -, and begin with "
-                                 "a letter");
-    } else if (!known_.marks.insert(*name).second) {
-      reader_.complain(node, "an earlier step has mark: " + *name + "; choose another name");
-    }
-    request.mark = *name;
-  }
-
-  std::optional<RequestStep> load_request(const std::string& action, YamlNode body,
-                                          YamlNode expect) {
-    const bool is_short = body.is_scalar() && action != "send";
-    if (!is_short && !reader_.check_map(body, action, fields::kRequest)) return std::nullopt;
-    RequestStep request;
-    auto payload = load_payload(action, body);
-    if (!payload) return std::nullopt;
-    request.payload = std::move(*payload);
-    request.client = client_name(body.member("client"));
-    if (action == "set") {
-      request.timestamp = TimestampExpression{.base = "now"};
-      // The loader makes SET, key, value, options of it.
-      const auto& command = std::get<CommandBytes>(request.payload.what);
-      request.written_keys.push_back(command.arguments[1]);
-    }
-    load_timestamps(body, request);
-    load_envelope(body, request);
-    if (const auto writes = body.member("writes"); writes.is_defined()) {
-      for (std::string& name : reader_.texts(writes, "writes")) {
-        request.written_keys.push_back({KeyBytes{std::move(name), {}}});
-      }
-    }
-    if (const auto mark = body.member("mark"); mark.is_defined()) {
-      load_mark(mark, request);
-    }
-    if (action == "keynotify") {
-      if (ClientSpec* spec = find_client(request.client)) spec->observes = true;
-    }
-    if (expect.is_defined()) {
-      auto expectation = load_expectation(reader_, expect, known_);
-      if (!expectation) return std::nullopt;
-      request.expect = std::move(*expectation);
-      if (!sends_timestamp(request)) refuse_sent(request.expect.timestamp, expect);
-    }
-    return request;
-  }
-
-  static bool sends_timestamp(const RequestStep& request) {
-    return !std::holds_alternative<NoTimestamp>(request.timestamp) ||
-           std::any_of(request.user_properties.begin(), request.user_properties.end(),
-                       [](const auto& property) { return property.first == "__ts"; });
-  }
-
-  // Without a timestamp that was sent, `greater_than: [sent]` would hold of anything.
-  void refuse_sent(const std::optional<TimestampCheck>& check, YamlNode node) {
-    if (!check || std::find(check->greater_than.begin(), check->greater_than.end(), "sent") ==
-                      check->greater_than.end()) {
-      return;
-    }
-    reader_.complain(
-        node.member("ts").member("greater_than"),
-        "nothing is greater than sent here, as no request with a ts is being answered");
-  }
-
-  TimestampSpec load_timestamp(YamlNode node, std::string_view what) {
-    if (node.is_map()) {
-      if (!reader_.check_map(node, what, fields::kLiteralTimestamp, {"text"})) return NoTimestamp{};
-      return LiteralTimestamp{reader_.text(node.member("text"), "text").value_or("")};
-    }
-    const auto text = reader_.text(node, what);
-    if (!text || *text == kNoneWord) return NoTimestamp{};
-    auto expression = parse_timestamp_expression(*text);
-    if (!expression) {
-      reader_.complain(node, expression.error());
-      return NoTimestamp{};
-    }
-    if (unanswered_.contains(expression->base)) {
-      reader_.complain(node, "the pipeline sends this request before the reply with \"" +
-                                 expression->base + "\" is there; end the pipeline before it");
-    } else if (expression->base != "now" && expression->base != kSkewLimit &&
-               !known_.timestamps.contains(expression->base)) {
-      reader_.complain(node, "no earlier step saves a timestamp as \"" + expression->base +
-                                 "\"; add ts: {save: " + expression->base +
-                                 "} to the step that receives it");
-    }
-    return std::move(*expression);
-  }
-
-  void load_timestamps(YamlNode body, RequestStep& request) {
-    if (const auto ts = body.member("ts"); ts.is_defined()) {
-      request.timestamp = load_timestamp(ts, "ts");
-    }
-    if (const auto ft = body.member("ft"); ft.is_defined()) {
-      request.token = load_timestamp(ft, "ft");
-    }
-  }
-
-  // `default`, `none` or bytes.
-  void load_optional_bytes(YamlNode node, std::string_view what, std::optional<BytesSpec>& bytes,
-                           bool& none) {
-    if (!node.is_defined()) return;
-    if (node.is_scalar() && node.scalar() == kDefaultWord) return;
-    none = node.is_scalar() && node.scalar() == kNoneWord;
-    if (!none) bytes = load_bytes(reader_, node, what);
-  }
-
-  void load_envelope(YamlNode body, RequestStep& request) {
-    const auto integer = [&](const char* key, std::int64_t most) -> std::optional<std::int64_t> {
-      const YamlNode node = body.member(key);
-      return node.is_defined() ? reader_.integer(node, key, 0, most) : std::nullopt;
-    };
-    if (const auto qos = integer("qos", 2)) request.qos = static_cast<int>(*qos);
-    if (const auto format = integer("payload_format", 1)) {
-      request.payload_format = static_cast<std::uint8_t>(*format);
-    }
-    if (const auto expiry = integer("expiry", std::numeric_limits<std::uint32_t>::max())) {
-      request.expiry_seconds = static_cast<std::uint32_t>(*expiry);
-    }
-    if (const auto retain = body.member("retain"); retain.is_defined()) {
-      request.retain = reader_.boolean(retain, "retain").value_or(false);
-    }
-    if (const auto type = body.member("content_type"); type.is_defined()) {
-      request.content_type = reader_.text(type, "content_type");
-    }
-    bool no_topic = false;
-    const YamlNode topic = body.member("topic");
-    load_optional_bytes(topic, "topic", request.topic, no_topic);
-    if (no_topic)
-      reader_.complain(topic, "a request has a topic; {escaped: none} is the topic \"none\"");
-    load_optional_bytes(body.member("response_topic"), "response_topic", request.response_topic,
-                        request.no_response_topic);
-    load_optional_bytes(body.member("correlation"), "correlation", request.correlation,
-                        request.no_correlation);
-    load_user_properties(body.member("properties"), request);
-  }
-
-  void load_user_properties(YamlNode node, RequestStep& request) {
-    if (!node.is_defined()) return;
-    if (!node.is_list()) {
-      reader_.complain(node,
-                       "properties of a request must be a list of pairs, e.g. "
-                       "[[\"__srcId\", \"x\"]]");
-      return;
-    }
-    for (const YamlNode pair : node.items()) {
-      const std::vector<std::string> texts = reader_.texts(pair, "a user property");
-      if (texts.size() == 2 && pair.size() == 2) {
-        request.user_properties.emplace_back(texts[0], texts[1]);
-      } else if (pair.is_list() && texts.size() == pair.size()) {
-        reader_.complain(pair, "a user property is a pair [name, value]");
-      }
-    }
   }
 
   bool load_pipeline(YamlNode body, Step& step) {
@@ -393,7 +101,8 @@ class StepLoader {
     const std::set<std::string> answered = known_.timestamps;
     for (const YamlNode item : body.items()) {
       std::set_difference(known_.timestamps.begin(), known_.timestamps.end(), answered.begin(),
-                          answered.end(), std::inserter(unanswered_, unanswered_.end()));
+                          answered.end(),
+                          std::inserter(known_.unanswered, known_.unanswered.end()));
       auto loaded = load_step(item);
       if (!loaded) return false;
       auto* request = std::get_if<RequestStep>(&loaded->what);
@@ -403,7 +112,7 @@ class StepLoader {
       }
       pipeline.requests.push_back(std::move(*request));
     }
-    unanswered_.clear();
+    known_.unanswered.clear();
     step.what = std::move(pipeline);
     return true;
   }
@@ -413,7 +122,7 @@ class StepLoader {
       return false;
     }
     NotificationStep out;
-    out.client = client_name(body.member("client"));
+    out.client = load_client_name(reader_, body.member("client"), case_);
     auto key = load_key(reader_, body.member("key"), "key");
     if (!key) return false;
     out.key = std::move(*key);
@@ -425,13 +134,13 @@ class StepLoader {
       reader_.complain(operation, "operation must be set or delete, not \"" + *word + "\"");
       return false;
     }
-    if (ClientSpec* spec = find_client(out.client)) spec->observes = true;
+    make_observer(case_, out.client);
     if (const auto value = body.member("value"); value.is_defined()) {
       out.value = load_bytes(reader_, value, "value");
     }
     if (const auto ts = body.member("ts"); ts.is_defined()) {
       out.timestamp = load_timestamp_check(reader_, ts, known_);
-      refuse_sent(out.timestamp, body);
+      refuse_sent(reader_, out.timestamp, body);
     }
     if (const auto within = body.member("within"); within.is_defined()) {
       out.within = reader_.duration(within, "within").value_or(out.within);
@@ -452,17 +161,17 @@ class StepLoader {
   bool load_silence(YamlNode body, Step& step) {
     SilenceStep out;
     if (body.is_scalar()) {
-      out.client = out.writer = client_name(body);
+      out.client = out.writer = load_client_name(reader_, body, case_);
     } else {
       if (!reader_.check_map(body, "silence", fields::kSilence, {"client"})) return false;
-      out.client = client_name(body.member("client"));
+      out.client = load_client_name(reader_, body.member("client"), case_);
       const YamlNode writer = body.member("writer");
-      out.writer = writer.is_defined() ? client_name(writer) : out.client;
+      out.writer = writer.is_defined() ? load_client_name(reader_, writer, case_) : out.client;
       if (const auto cites = body.member("cites"); cites.is_defined()) {
         out.cites = load_citation(reader_, cites, known_);
       }
     }
-    if (ClientSpec* spec = find_client(out.client)) spec->observes = true;
+    make_observer(case_, out.client);
     step.what = std::move(out);
     return true;
   }
@@ -483,14 +192,15 @@ class StepLoader {
     if (!reader_.check_map(body, "subscribe", fields::kSubscribe, {"filter"})) return false;
     auto filter = load_bytes(reader_, body.member("filter"), "filter");
     if (!filter) return false;
-    step.what = SubscribeStep{client_name(body.member("client")), std::move(*filter)};
+    step.what =
+        SubscribeStep{load_client_name(reader_, body.member("client"), case_), std::move(*filter)};
     return true;
   }
 
   bool load_fill_quota(YamlNode body, Step& step) {
     if (!reader_.check_map(body, "fill_quota", fields::kFillQuota, {"key"})) return false;
     FillQuotaStep out;
-    out.client = client_name(body.member("client"));
+    out.client = load_client_name(reader_, body.member("client"), case_);
     out.key = reader_.text(body.member("key"), "key").value_or("");
     if (const auto cites = body.member("cites"); cites.is_defined()) {
       out.cites = load_citation(reader_, cites, known_);
@@ -503,7 +213,7 @@ class StepLoader {
     constexpr std::int64_t kMaxKeys = 100'000;
     if (!reader_.check_map(body, "write_many", fields::kWriteMany, {"key", "keys"})) return false;
     WriteManyStep out;
-    out.client = client_name(body.member("client"));
+    out.client = load_client_name(reader_, body.member("client"), case_);
     out.key = reader_.text(body.member("key"), "key").value_or("");
     const auto keys = reader_.integer(body.member("keys"), "keys", 1, kMaxKeys);
     if (!keys) return false;
@@ -527,8 +237,7 @@ class StepLoader {
   YamlReader& reader_;
   Case& case_;
   KnownNames known_;
-  std::set<std::string>
-      unanswered_;  // timestamps that an earlier request of the same pipeline saves
+  RequestLoader requests_{reader_, case_, known_};
 };
 
 }  // namespace
@@ -536,10 +245,6 @@ class StepLoader {
 std::string load_note(YamlReader& reader, YamlNode map) {
   const YamlNode note = map.member("note");
   return note.is_defined() ? reader.text(note, "note").value_or("") : "";
-}
-
-void load_clients(YamlReader& reader, YamlNode node, Case& test_case) {
-  StepLoader(reader, test_case).load_clients(node);
 }
 
 void load_steps(YamlReader& reader, YamlNode node, Case& test_case) {

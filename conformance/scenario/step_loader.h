@@ -1,4 +1,4 @@
-// Reads the clients and steps of a case. Private to the scenario loader.
+// Reads the steps of a case. Private to the scenario loader.
 #pragma once
 
 #include <string>
@@ -7,9 +7,6 @@
 #include "conformance/scenario/yaml_reader.h"
 
 namespace fencepost::scenario {
-
-// `node`: the case's `clients`, which may be undefined: then it has one client, "a".
-void load_clients(YamlReader& reader, YamlNode node, Case& test_case);
 
 // `node`: the case's `steps`. Its requirements and clients must have been read before.
 void load_steps(YamlReader& reader, YamlNode node, Case& test_case);

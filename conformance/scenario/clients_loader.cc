@@ -1,0 +1,76 @@
+#include "conformance/scenario/clients_loader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "conformance/scenario/scenario_fields.h"
+
+namespace fencepost::scenario {
+namespace {
+
+// An iterator of the list, const as that is.
+template <typename Clients>
+auto find_client(Clients& clients, const std::string& name) {
+  return std::find_if(clients.begin(), clients.end(),
+                      [&](const ClientSpec& spec) { return spec.name == name; });
+}
+
+void load_client(YamlReader& reader, const std::string& name, YamlNode node, Case& test_case) {
+  if (!reader.check_map(node, "client", fields::kClient)) return;
+  ClientSpec spec{.name = name};
+  if (const auto role = node.member("role"); role.is_defined()) {
+    spec.role = reader.text(role, "role").value_or("");
+  }
+  if (const auto id = node.member("same_id_as"); id.is_defined()) {
+    spec.same_id_as = load_client_name(reader, id, test_case);
+  }
+  const auto flag = [&](const char* key, bool& value) {
+    const YamlNode member = node.member(key);
+    if (member.is_defined()) value = reader.boolean(member, key).value_or(value);
+  };
+  flag("subscribes", spec.subscribes);
+  flag("observes", spec.observes);
+  flag("clean_start", spec.clean_start);
+  if (const auto expiry = node.member("session_expiry"); expiry.is_defined()) {
+    const auto seconds = reader.integer(expiry, "session_expiry (seconds)", 0, 86'400);
+    spec.session_expiry_seconds = static_cast<std::uint32_t>(seconds.value_or(0));
+  }
+  test_case.clients.push_back(std::move(spec));
+}
+
+}  // namespace
+
+void load_clients(YamlReader& reader, YamlNode node, Case& test_case) {
+  if (!node.is_defined()) {
+    test_case.clients.push_back({.name = "a"});
+    return;
+  }
+  if (!node.is_map() || node.size() == 0) {
+    reader.complain(node, "clients must map names to their options, e.g. {a: {}, b: {}}");
+    return;
+  }
+  if (!reader.check_names(node, "clients")) return;
+  for (const auto& entry : node.entries())
+    load_client(reader, entry.key.scalar(), entry.value, test_case);
+}
+
+std::string load_client_name(YamlReader& reader, YamlNode node, const Case& test_case) {
+  if (!node.is_defined()) return test_case.clients.empty() ? "" : test_case.clients.front().name;
+  const auto name = reader.text(node, "client");
+  if (name && find_client(test_case.clients, *name) == test_case.clients.end()) {
+    reader.complain(node, "there is no client \"" + *name + "\"; declare it under clients");
+  }
+  return name.value_or("");
+}
+
+void make_observer(Case& test_case, const std::string& client) {
+  const auto found = find_client(test_case.clients, client);
+  if (found != test_case.clients.end()) found->observes = true;
+}
+
+void make_dropping(Case& test_case, const std::string& client) {
+  const auto found = find_client(test_case.clients, client);
+  if (found != test_case.clients.end()) found->drops = true;
+}
+
+}  // namespace fencepost::scenario
