@@ -251,7 +251,9 @@ struct Oracle::State {
   Judgement judge(std::string_view client_id, const Exchange& exchange);
   static std::optional<Judgement> check_envelope(const Exchange& exchange, Answered& answered);
   std::optional<Judgement> check_form(Verb verb, const Answered& answered);
-  Judgement judge_malformed(const Exchange& exchange, ErrorCode error, const Answered& answered);
+  Judgement judge_malformed(std::string_view client_id, const Exchange& exchange, ErrorCode error,
+                            const Answered& answered);
+  void forget_what_may_have_changed(std::string_view client_id, std::string_view payload);
   Judgement judge_key(const Exchange& exchange, const codec::Command& command,
                       const Answered& answered);
   Judgement judge_registration(std::string_view client_id, const Exchange& exchange,
@@ -710,12 +712,27 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   return rejected(rule_of(ReplyKind::kOk), shown + "; a right store answers +OK or :0");
 }
 
-Judgement Oracle::State::judge_malformed(const Exchange& exchange, ErrorCode error,
-                                         const Answered& answered) {
+// A store has taken a payload that is no command to us, and did what it took it for.
+void Oracle::State::forget_what_may_have_changed(std::string_view client_id,
+                                                 std::string_view payload) {
+  const auto frame = codec::decode_command(payload);
+  if (frame && frame->count > 1) {
+    (void)key(frame->arguments[1]);  // not seen yet: it would pass for one that does not exist
+  } else {
+    options.starts_empty = false;  // no key is named: any may exist by now
+  }
+  for (auto& [key_name, keyed] : keys) {
+    forget(keyed);
+    // It may have been a KEYNOTIFY, or its STOP. (Req: NTF-STOP-OPEN-1)
+    observation(keyed, client_id).registered = Registered::kPerhaps;
+  }
+}
+
+Judgement Oracle::State::judge_malformed(std::string_view client_id, const Exchange& exchange,
+                                         ErrorCode error, const Answered& answered) {
   if (answered.reply.kind != ReplyKind::kError) {
     if (is_lenient(exchange.request, error)) {
-      // It did what it took it for.
-      for (auto& [key_name, keyed] : keys) forget(keyed);
+      forget_what_may_have_changed(client_id, exchange.request.payload);
       return undecidable("ERR-ARITY-OPEN-1", "perhaps it is a request to this store");
     }
     return rejected(requirement_of(error, RequestFacts{}),
@@ -748,15 +765,14 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
   Answered answered;
   // A store that knows newer verbs may answer with a list. (Req: ERR-COMMAND-OPEN-2)
   const bool is_list = exchange.reply->payload().starts_with('*');
-  if (is_list && !command && command.error() == ErrorCode::kUnknownCommand &&
-      !is_definite(request, ErrorCode::kUnknownCommand)) {
+  if (is_list && !command && !is_definite(request, command.error())) {
     return undecidable("ERR-COMMAND-OPEN-2", "perhaps the store knows this verb");
   }
   if (auto wrong = check_envelope(exchange, answered)) {
     if (command && command->verb != Verb::kGet) forget(key(command->key));
     return *wrong;
   }
-  if (!command) return judge_malformed(exchange, command.error(), answered);
+  if (!command) return judge_malformed(client_id, exchange, command.error(), answered);
   Judgement out = command->verb == Verb::kKeynotify
                       ? judge_registration(client_id, exchange, *command, answered)
                       : judge_key(exchange, *command, answered);

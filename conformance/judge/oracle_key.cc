@@ -93,9 +93,10 @@ Stamp read(const std::string* text, bool is_token, const Asked& asked) {
   if (const auto parsed = hlc::parse(*text)) out.value = *parsed;
   auto doubt = doubt_of_timestamp(*text, is_token);
   // Whether a client may use the node id of the store. (Req: HLC-PARSE-OPEN-1)
-  if (!doubt && out.value && !is_token && asked.store_nodes != nullptr &&
+  if (out.value && !is_token && asked.store_nodes != nullptr &&
       asked.store_nodes->contains(out.value->node)) {
-    doubt = OpenPointChoice{"HLC-PARSE-OPEN-1", "the node id of the store", {}};
+    if (!doubt) doubt = OpenPointChoice{"HLC-PARSE-OPEN-1", "the node id of the store", {}};
+    doubt->several = true;
   }
   if (!out.value && !doubt) {
     out.may_be_refused = true;
@@ -244,11 +245,12 @@ class Outcomes {
   // The key after a request that was refused by its condition or its value; a newer token may have
   // been kept. (Req: FT-OPEN-4)
   void also_with_newer_token(std::size_t branch, const Stamp& token) {
-    if (!token.value) return;
-    if (world_.token == Token::kHeld && *token.value <= world_.held) return;
+    if (!token.present || !token.may_be_taken) return;
+    if (token.value && world_.token == Token::kHeld && *token.value <= world_.held) return;
     Branch kept = out_[branch];
-    kept.next.token = world_.token == Token::kUnknown ? Token::kUnknown : Token::kHeld;
-    kept.next.held = *token.value;
+    const bool known = world_.token != Token::kUnknown && token.value;
+    kept.next.token = known ? Token::kHeld : Token::kUnknown;
+    kept.next.held = known ? *token.value : hlc::Timestamp{};
     const std::string_view point = asked_.command.verb == Verb::kSet ? "SET" : "VDEL";
     kept.choice = {"FT-OPEN-4", point, "a newer token is kept"};
     choose(out_[branch], {"FT-OPEN-4", point, "a newer token is not kept"});
@@ -322,7 +324,6 @@ void Outcomes::set() {
     Branch& kept = add({.kind = ReplyKind::kNotApplied});
     kept.version = VersionRule::kSame;
     if (doomed_) kept.choice = {"ERR-ORDER-OPEN-2", {}, "minus one"};
-    choose(kept, by_node_);
     also_with_newer_token(out_.size() - 1, token);
   }
   if (holds && !doomed_) apply_set(timestamp, token);
@@ -452,7 +453,6 @@ void Outcomes::remove() {
   if (differs) {
     Branch& kept = add({.kind = ReplyKind::kNotApplied});
     if (doomed_) kept.choice = {"FT-OPEN-3", "the value of VDEL", "looked at first"};
-    choose(kept, by_node_);
     also_with_newer_token(out_.size() - 1, token);
   }
   if (!doomed_ && (!differs || !world_.value)) {
@@ -496,6 +496,11 @@ void pass_time(const KeyWorld& world, microseconds sent, microseconds received, 
 }
 
 void branches_of(const KeyWorld& world, const Asked& asked, std::vector<Branch>& out) {
+  if (world.token == Token::kUnknown && asked.command.verb != Verb::kGet) {
+    KeyWorld without = world;  // perhaps it has none: an empty `__ft` may be none (FT-OPEN-7)
+    without.token = Token::kNone;
+    branches_of(without, asked, out);
+  }
   Outcomes outcomes(world, asked, out);
   switch (asked.command.verb) {
     case Verb::kGet:
@@ -537,7 +542,10 @@ std::optional<OpenPointChoice> doubt_of_timestamp(std::string_view text, bool is
   }
   add_doubts_of_node(text.substr(second + 1), is_token, doubts);
   if (doubts.empty()) return std::nullopt;
-  doubts.front().several = doubts.size() > 1;
+  // A store that refuses one odd node id, or one spelling of a number, may take the next: these
+  // rules leave open what is legal, not one question with one answer.
+  const bool one_question = doubts.size() == 1 && doubts.front().requirement == "HLC-PARSE-OPEN-2";
+  doubts.front().several = !one_question;
   return doubts.front();
 }
 

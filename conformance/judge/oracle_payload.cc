@@ -37,7 +37,9 @@ bool has_condition(const codec::CommandFrame& frame) {
 
 // May the bytes of a payload that is none to us be a request all the same? Other types, streams,
 // lengths with zeros and signs, bare line feeds, inline commands. (Req: RESP-*-OPEN-1)
-bool is_open_framing(std::string_view payload) {
+bool is_open_framing(std::string_view payload, const codec::DecodeError& error) {
+  // `$2\r\nk\r\n`: to a store that takes a bare LF, the CR belongs to the two bytes.
+  if (error.offset < payload.size() && payload[error.offset] == '\n') return true;
   for (const std::string_view verb : {"SET ", "GET ", "DEL ", "VDEL ", "KEYNOTIFY ", "HELLO"}) {
     if (payload.starts_with(verb)) return true;
   }
@@ -50,6 +52,10 @@ bool is_open_framing(std::string_view payload) {
     const bool header = before == '*' || before == '$';
     if (header && (c == '+' || c == '-' || c == ' ' || c == '?')) return true;
     if (header && c == '0' && i + 1 < payload.size() && payload[i + 1] != '\r') return true;
+    if (header &&
+        payload.substr(i, payload.find('\r', i) - i).find(' ') != std::string_view::npos) {
+      return true;  // `$3 `
+    }
     const bool begins_line = before == '\n';
     if (begins_line && std::string_view("+:_#,(=~%>|").find(c) != std::string_view::npos)
       return true;
@@ -62,6 +68,16 @@ bool has_other_fault(const codec::Message& request, bool is_set) {
   const std::string* timestamp = request.property(codec::kTimestampProperty);
   const std::string* token = request.property(codec::kTokenProperty);
   return token != nullptr || timestamp != nullptr || is_set;
+}
+
+// `PX 05`.
+bool has_leading_zero(const codec::CommandFrame& frame) {
+  const std::size_t count = std::min(frame.count, codec::CommandFrame::kStored);
+  for (std::size_t i = 4; i < count; ++i) {
+    const std::string_view number = frame.arguments[i];
+    if (frame.arguments[i - 1] == "PX" && number.size() > 1 && number[0] == '0') return true;
+  }
+  return false;
 }
 
 // May a store take these options, which we refuse, all the same? Whatever they mean, they are
@@ -92,8 +108,9 @@ OpenPointChoice open_form_of(const codec::Command& command, std::string_view pay
   if (!codec::parse_command(payload, codec::dialect(codec::DialectId::kDocumented))) {
     return {"SET-PX-OPEN-4", {}, {}};
   }
-  if (command.condition == codec::Condition::kAlways) return {};
   const auto frame = codec::decode_command(payload);
+  if (frame && has_leading_zero(*frame)) return {"SET-PX-OPEN-3", "leading zeros", {}, true};
+  if (command.condition == codec::Condition::kAlways) return {};
   const bool px_first = frame && frame->count > 3 && frame->arguments[3] == "PX";
   return px_first ? OpenPointChoice{"SET-OPTION-OPEN-3", {}, {}} : OpenPointChoice{};
 }
@@ -107,7 +124,7 @@ bool is_definite(const codec::Message& request, ErrorCode error) {
   const std::string_view payload = request.payload;
   const auto frame = codec::decode_command(payload);
   if (!frame) {
-    return !is_open_framing(payload) &&
+    return !is_open_framing(payload, frame.error()) &&
            frame.error().code != codec::DecodeErrorCode::kTrailingBytes &&
            frame.error().code != codec::DecodeErrorCode::kEmptyInput &&
            frame.error().code != codec::DecodeErrorCode::kNoElements;
@@ -134,7 +151,8 @@ bool is_lenient(const codec::Message& request, ErrorCode error) {
   const std::string_view payload = request.payload;
   const auto frame = codec::decode_command(payload);
   if (!frame) {
-    return is_open_framing(payload) || frame.error().code == codec::DecodeErrorCode::kTrailingBytes;
+    return is_open_framing(payload, frame.error()) ||
+           frame.error().code == codec::DecodeErrorCode::kTrailingBytes;
   }
   if (has_condition(*frame)) return true;
   if (error == ErrorCode::kSyntax && frame->arguments[0] == "SET") return may_be_options(*frame);

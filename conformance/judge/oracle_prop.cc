@@ -22,12 +22,15 @@
 #include "conformance/search/judged_run.h"
 #include "endpoint/in_process.h"
 #include "reference_store/faults/fault.h"
+#include "reference_store/variants/axes.h"
+#include "reference_store/variants/variant_store.h"
 #include "workload/trace_text.h"
 
 namespace fencepost::judge {
 namespace {
 
 constexpr std::size_t kTraces = 4'000;
+constexpr std::size_t kRightStores = 400;
 constexpr std::size_t kOperations = 40;  // of a trace
 constexpr std::uint64_t kSeed = 1;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
@@ -35,11 +38,17 @@ constexpr std::uint64_t kSeeds = 3;  // of which the median counts
 
 search::JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId dialect,
                                  const store::Fault* fault,
-                                 std::chrono::milliseconds clock_offset = {}) {
+                                 std::chrono::milliseconds clock_offset = {},
+                                 const store::Decisions* decisions = nullptr) {
   endpoint::InProcessOptions options{.service = {.dialect = dialect}};
   if (fault != nullptr) {
     options.make_store = [fault](const store::ServiceOptions& service) {
       return fault->make(service, 1);
+    };
+  }
+  if (decisions != nullptr) {
+    options.make_store = [decisions](const store::ServiceOptions& service) {
+      return std::make_unique<store::VariantStore>(service, *decisions);
     };
   }
   options.conditions.clock_offset = clock_offset;
@@ -57,10 +66,13 @@ search::JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId 
 std::string describe(const search::JudgedRun& run, const workload::Trace& trace) {
   if (!run.rejection) return {};
   const search::Rejection& rejection = *run.rejection;
-  return fmt::format("operation {}: {}: {}\n{} {}\n{}", rejection.operation,
+  std::string properties;
+  for (const auto& [key, value] : rejection.request.user_properties) {
+    properties += fmt::format(" {}={}", key, escape(value));
+  }
+  return fmt::format("operation {}: {}: {}\n{}{}\n{}", rejection.operation,
                      rejection.judgement.requirement, rejection.judgement.because,
-                     rejection.request.topic, escape(rejection.request.payload),
-                     workload::to_text(trace));
+                     escape(rejection.request.payload), properties, workload::to_text(trace));
 }
 
 void expect_accepted(const store::Fault* store, std::size_t traces) {
@@ -92,6 +104,25 @@ TEST(OracleProp, AcceptsWhatIsUnusualAndRight) {
     expect_accepted(&variant, kTraces / 40);
     if (HasFailure()) return;
   }
+}
+
+// Each decides the open points, and the order of its checks, in a way of its own. (Req: *-OPEN-*)
+TEST(OracleProp, AcceptsRightStoresThatDecideOtherwise) {
+  std::size_t requests = 0;
+  for (std::uint64_t seed = 1; seed <= kRightStores && !HasFailure(); ++seed) {
+    const codec::DialectId dialect = codec::kDialects[seed % 2];
+    const store::Decisions decisions =
+        store::random_decisions(seed, dialect == codec::DialectId::kDocumented);
+    for (std::uint64_t i = 0; i < kTraces / kRightStores; ++i) {
+      const std::uint64_t example = seed * 1'000 + i;
+      const workload::Trace trace = search::example_of(kSeed, example, kOperations);
+      const search::JudgedRun run = run_in_process(trace, dialect, nullptr, {}, &decisions);
+      requests += run.requests;
+      EXPECT_FALSE(run.rejection) << "right=" << seed << " example " << example << "\n"
+                                  << describe(run, trace) << store::to_text(decisions);
+    }
+  }
+  fmt::print("{} right stores, {} requests\n", kRightStores, requests);
 }
 
 // What a workload of commands on a few short keys cannot show, and why.

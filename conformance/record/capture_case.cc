@@ -32,7 +32,6 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using Kind = TimelineItem::Kind;
 
-constexpr std::size_t kShownBytes = 80;
 constexpr std::string_view kUnknownValue = "from before the recording";
 constexpr std::string_view kStartRequirement = "SET-OK-1";
 // Less is what requests take, and nothing that a store can be waited for.
@@ -101,7 +100,7 @@ class CaseBuilder {
     out_.comments = clients_.comments();
     for (const auto& [key, name] : names_) {
       if (key != name) {
-        out_.comments.push_back(fmt::format("key {}: {}", name, escape(key, kShownBytes)));
+        out_.comments.push_back(fmt::format("key {}: {}", name, escape(key, kMaxBytesInComment)));
       }
     }
     out_.comments.insert(out_.comments.end(), out_.notes.begin(), out_.notes.end());

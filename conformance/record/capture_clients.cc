@@ -9,8 +9,6 @@
 namespace fencepost::record {
 namespace {
 
-constexpr std::size_t kShownBytes = 80;
-
 // `a`, `b`, ... as long as there are letters, then c27, ...
 std::string client_name(std::size_t index) {
   constexpr std::string_view kLetters = "abcdefghijklmopqrstuvwxz";  // n and y mean no and yes
@@ -40,7 +38,7 @@ std::vector<scenario::ClientSpec> CaptureClients::specs() const {
 std::vector<std::string> CaptureClients::comments() const {
   std::vector<std::string> out;
   for (const std::string& id : order_) {
-    out.push_back(fmt::format("client {}: {}{}", names_.at(id), escape(id, kShownBytes),
+    out.push_back(fmt::format("client {}: {}{}", names_.at(id), escape(id, kMaxBytesInComment),
                               derived_.contains(id) ? " (derived from its response topic)" : ""));
   }
   return out;
@@ -48,7 +46,7 @@ std::vector<std::string> CaptureClients::comments() const {
 
 std::string CaptureClients::ids() const {
   std::vector<std::string> out;
-  for (const std::string& id : order_) out.push_back(escape(id, kShownBytes));
+  for (const std::string& id : order_) out.push_back(escape(id, kMaxBytesInComment));
   return fmt::format("{}", fmt::join(out, ", "));
 }
 

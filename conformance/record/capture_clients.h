@@ -1,6 +1,7 @@
 // The clients of a case, and who they were in the capture. Not thread safe.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -10,6 +11,9 @@
 #include "conformance/scenario/scenario.h"
 
 namespace fencepost::record {
+
+// Of a client id or a key in a comment; the rest is cut.
+constexpr std::size_t kMaxBytesInComment = 80;
 
 class CaptureClients {
  public:
