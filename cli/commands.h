@@ -9,7 +9,8 @@
 
 #include "conformance/baseline/run_baseline.h"
 #include "conformance/report/report_files.h"
-#include "conformance/run/suite.h"
+#include "conformance/run/exit_code.h"
+#include "conformance/run/selection.h"
 #include "conformance/scenario/library.h"
 
 namespace fencepost::cli {

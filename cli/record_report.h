@@ -8,7 +8,7 @@
 
 #include "conformance/record/capture.h"
 #include "conformance/record/capture_scenario.h"
-#include "conformance/run/suite.h"
+#include "conformance/run/exit_code.h"
 
 namespace fencepost::cli {
 

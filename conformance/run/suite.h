@@ -1,4 +1,4 @@
-// A run of many cases: selection, concurrency, verdict of the whole.
+// A run of many cases: concurrency, verdict of the whole.
 #pragma once
 
 #include <atomic>
@@ -11,25 +11,14 @@
 #include <vector>
 
 #include "conformance/run/case_runner.h"
+#include "conformance/run/exit_code.h"
 #include "conformance/run/preflight.h"
+#include "conformance/run/selection.h"
 #include "conformance/scenario/requirement.h"
 #include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::run {
-
-// Which cases to run. Empty lists select everything.
-struct Selection {
-  std::vector<std::string> run{};           // globs of case ids; any may match
-  std::vector<std::string> skip{};          // globs; none may match
-  std::vector<std::string> tags{};          // any may match
-  std::vector<std::string> requirements{};  // any may be cited
-  std::size_t shard = 1;                    // of `shards`, by a hash of the id
-  std::size_t shards = 1;
-};
-[[nodiscard]] bool selects(const Selection& selection, const scenario::Case& test_case);
-[[nodiscard]] std::vector<const scenario::Case*> select(const std::vector<scenario::Case>& cases,
-                                                        const Selection& selection);
 
 struct SuiteOptions {
   RunSettings settings{};
@@ -46,18 +35,6 @@ struct SuiteOptions {
 
 // Takes over what the preflight has found out about the endpoint: its clock and its speed.
 void apply_preflight(const PreflightReport& report, SuiteOptions& options);
-
-// Exit codes of the command line contract, in order of precedence.
-enum class ExitCode {
-  kConformant = 0,
-  kFailed = 1,
-  kUsage = 2,
-  kUnreachable = 3,
-  kInconclusive = 4,
-  kNothingSelected = 5,
-  kInternal = 70,
-  kInterrupted = 130,
-};
 
 struct Summary {
   std::size_t passed = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -32,18 +33,18 @@ Library load_library(const std::vector<SourceFile>& files, std::vector<LoadError
   return library;
 }
 
-Result<SourceFile, std::string> read_file(const std::filesystem::path& path) {
+Result<SourceFile, std::string> read_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream content;
   content << stream.rdbuf();
   if (!stream) {
-    return fail("cannot read " + path.string() + ": " +
+    return fail("cannot read " + path + ": " +
                 std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
   }
-  return SourceFile{path.string(), content.str()};
+  return SourceFile{path, content.str()};
 }
 
-Result<std::vector<SourceFile>, std::string> read_files(const std::filesystem::path& path) {
+Result<std::vector<SourceFile>, std::string> read_files(const std::string& path) {
   std::error_code failed;
   std::vector<std::filesystem::path> paths;
   if (std::filesystem::is_directory(path, failed)) {
@@ -52,11 +53,11 @@ Result<std::vector<SourceFile>, std::string> read_files(const std::filesystem::p
     }
     std::sort(paths.begin(), paths.end());
   } else {
-    paths.push_back(path);
+    paths.emplace_back(path);
   }
   std::vector<SourceFile> files;
   for (const std::filesystem::path& entry : paths) {
-    auto file = read_file(entry);
+    auto file = read_file(entry.string());
     if (!file) return fail(file.error());
     files.push_back(std::move(*file));
   }

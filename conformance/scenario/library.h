@@ -1,7 +1,6 @@
 // The scenarios and requirements: those built into the program, or a folder of one's own.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -30,10 +29,9 @@ struct Library {
 
 // The YAML files at `path`: itself, or those below it when it is a folder. The error says which
 // cannot be read.
-[[nodiscard]] Result<std::vector<SourceFile>, std::string> read_files(
-    const std::filesystem::path& path);
+[[nodiscard]] Result<std::vector<SourceFile>, std::string> read_files(const std::string& path);
 
 // The content of one file.
-[[nodiscard]] Result<SourceFile, std::string> read_file(const std::filesystem::path& path);
+[[nodiscard]] Result<SourceFile, std::string> read_file(const std::string& path);
 
 }  // namespace fencepost::scenario
