@@ -151,8 +151,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
   if (!ready) {
     const NotReady& error = ready.error();
-    complain(error.reason);
-    if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
+    complain(error);
     return not_begun(options, plan, error.reason, error.code);
   }
   plan.context.preflight = *ready;

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -187,8 +186,7 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   run::SuiteOptions& suite = run.suite;
   const auto ready = prepare(endpoint, descriptor, run.options.jobs, suite);
   if (!ready) {
-    complain(ready.error().reason);
-    if (!ready.error().hint.empty()) fmt::print(stderr, "           {}\n", ready.error().hint);
+    complain(ready.error());
     return ready.error().code;
   }
   const endpoint::Capabilities& offers = endpoint.capabilities();
@@ -227,41 +225,29 @@ run::ExitCode explore(const ExploreOptions& options) {
   for (const std::string& path : options.replay) {
     if (!read_workloads(path, saved)) return run::ExitCode::kUsage;
   }
-  const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
-  if (!descriptor) return run::ExitCode::kUsage;
-  const auto profile = options.profile.empty()
-                           ? std::optional(descriptor->profile.value_or(codec::Profile::kAuto))
-                           : codec::profile_named(options.profile);
-  if (!profile) {
-    complain("--profile " + options.profile + " is not one of auto, documented, deployed");
-    return run::ExitCode::kUsage;
-  }
+  const auto basis = prepare_run(options);
+  if (!basis) return run::ExitCode::kUsage;
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
-  std::random_device device;
-  const std::uint64_t seed = options.seed.value_or(device());
   ExploreRun run{.options = options,
                  .catalogue = library->catalogue,
                  .context = {.endpoint = {},
-                             .profile = *profile,
-                             .seed = seed,
+                             .profile = basis->settings.profile,
+                             .seed = basis->settings.seed,
                              .command = {},
                              .started = utc_now()},
                  .explore = {.run_id = random_run_id(),
-                             .seed = seed,
+                             .seed = basis->settings.seed,
                              .first_example = options.example.value_or(1),
                              .max_examples = options.example ? 1 : options.max_examples,
                              .max_time = *time,
                              .max_operations = options.max_operations,
                              .stop_after = options.stop_after},
-                 .suite = {.settings = {.profile = *profile,
-                                        .run_id = random_run_id(),
-                                        .seed = seed,
-                                        .timeout_scale = options.timeout_scale}}};
+                 .suite = {.settings = basis->settings}};
   stop_on_signals();
-  const auto target = open_judged_by(*profile, *descriptor);
+  const auto target = open_judged_by(basis->settings.profile, basis->descriptor);
   if (!target) return exit_code(target.error());
-  return run_on(*target->endpoint, *descriptor, saved, run);
+  return run_on(*target->endpoint, basis->descriptor, saved, run);
 }
 
 }  // namespace fencepost::cli

@@ -1,5 +1,4 @@
 #include <map>
-#include <random>
 #include <set>
 #include <utility>
 
@@ -124,8 +123,7 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   session.context.endpoint = endpoint.url();
   const auto ready = prepare(endpoint, descriptor, session.options.jobs, session.suite);
   if (!ready) {
-    complain(ready.error().reason);
-    if (!ready.error().hint.empty()) fmt::print(stderr, "           {}\n", ready.error().hint);
+    complain(ready.error());
     return not_begun(session, ready.error().reason, ready.error().code);
   }
   session.context.preflight = *ready;
@@ -147,16 +145,6 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   return write_reports(session) ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
-std::optional<codec::Profile> profile_of(const ReplayOptions& options,
-                                         const target::Descriptor& descriptor) {
-  if (options.profile.empty()) return descriptor.profile.value_or(codec::Profile::kAuto);
-  const auto profile = codec::profile_named(options.profile);
-  if (!profile) {
-    complain("--profile " + options.profile + " is not one of auto, documented, deployed");
-  }
-  return profile;
-}
-
 bool can_write(const ReplayOptions& options) {
   for (const std::string& path : {options.json, options.junit}) {
     if (path.empty()) continue;
@@ -171,20 +159,17 @@ bool can_write(const ReplayOptions& options) {
 }  // namespace
 
 run::ExitCode replay(const ReplayOptions& options) {
-  const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
-  if (!descriptor) return run::ExitCode::kUsage;
-  const auto profile = profile_of(options, *descriptor);
-  if (!profile || !can_write(options)) return run::ExitCode::kUsage;
-  std::random_device device;
-  const std::uint64_t seed = options.seed.value_or(device());
-  const auto url = endpoint::parse_url(descriptor->url);
+  const auto basis = prepare_run(options);
+  if (!basis || !can_write(options)) return run::ExitCode::kUsage;
+  const run::RunSettings& settings = basis->settings;
+  const auto url = endpoint::parse_url(basis->descriptor.url);
   ReplaySession session{.options = options,
                         .saved = {},
                         .context = {.endpoint = url ? url->display() : "unknown",
-                                    .profile = *profile,
-                                    .seed = seed,
+                                    .profile = settings.profile,
+                                    .seed = settings.seed,
                                     .strict = true,
-                                    .command = command_line(options, *profile),
+                                    .command = command_line(options, settings.profile),
                                     .started = utc_now()}};
   session.run.runs = options.runs;
   session.saved = load_saved_cases(options.paths, session.run.load_errors);
@@ -197,17 +182,14 @@ run::ExitCode replay(const ReplayOptions& options) {
                      broken ? run::ExitCode::kUsage : run::ExitCode::kNothingSelected);
   }
   session.suite.strict = true;
-  session.suite.settings = {.profile = *profile,
-                            .run_id = random_run_id(),
-                            .seed = seed,
-                            .timeout_scale = options.timeout_scale};
+  session.suite.settings = settings;
   stop_on_signals();
-  const auto target = open_judged_by(*profile, *descriptor);
+  const auto target = open_judged_by(settings.profile, basis->descriptor);
   if (!target) {
     const run::ExitCode code = exit_code(target.error());
     return code == run::ExitCode::kUsage ? code : not_begun(session, target.error().text, code);
   }
-  return run_on(*target->endpoint, *descriptor, session);
+  return run_on(*target->endpoint, basis->descriptor, session);
 }
 
 }  // namespace fencepost::cli

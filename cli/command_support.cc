@@ -114,6 +114,29 @@ Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
   return all_running(std::max(1U, std::thread::hardware_concurrency()));
 }
 
+std::optional<RunBasis> prepare_run(const RunFlags& flags) {
+  auto descriptor = read_descriptor({flags.endpoint, flags.descriptor});
+  if (!descriptor) return std::nullopt;
+  const auto profile = flags.profile.empty()
+                           ? std::optional(descriptor->profile.value_or(codec::Profile::kAuto))
+                           : codec::profile_named(flags.profile);
+  if (!profile) {
+    complain("--profile " + flags.profile + " is not one of auto, documented, deployed");
+    return std::nullopt;
+  }
+  std::random_device device;
+  return RunBasis{.descriptor = *std::move(descriptor),
+                  .settings = {.profile = *profile,
+                               .run_id = random_run_id(),
+                               .seed = flags.seed.value_or(device()),
+                               .timeout_scale = flags.timeout_scale}};
+}
+
+void complain(const NotReady& error) {
+  complain(error.reason);
+  if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
+}
+
 Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
                                                const target::Descriptor& descriptor,
                                                std::size_t jobs, run::SuiteOptions& suite) {

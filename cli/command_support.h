@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/commands.h"
 #include "conformance/run/preflight.h"
 #include "conformance/run/suite.h"
 #include "conformance/target/descriptor.h"
@@ -51,12 +52,22 @@ inline constexpr Concurrency kReferenceAtOnce{.jobs = 256, .running = 16};
 [[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
                                       endpoint::Duration round_trip);
 
+// What the flags of a command say, read and completed from the descriptor.
+struct RunBasis {
+  target::Descriptor descriptor{};
+  run::RunSettings settings{};  // profile, seed, an id of the run, the factor of time limits
+};
+// Complains and returns nothing where they cannot be meant.
+[[nodiscard]] std::optional<RunBasis> prepare_run(const RunFlags& flags);
+
 // Why a run cannot begin.
 struct NotReady {
   std::string reason;
   std::string hint;  // what to do; may be empty
   run::ExitCode code = run::ExitCode::kUnreachable;
 };
+
+void complain(const NotReady& error);
 
 // The questions before a run; what they tell goes into `suite`, whose settings name the run and the
 // factor of time limits. `jobs`: what the user asks for, or 0.
