@@ -37,7 +37,7 @@ GIVEN = {
     "conformance/judge/exchange.h": "codec::Message request; codec::Message message; endpoint::Event event;"
                                     "std::int64_t wall_ms, received_ms; struct { std::chrono::microseconds now(); } clock;",
     "conformance/judge/oracle.h": "ClockBounds bounds; codec::Message request; codec::Message reply;"
-                                  "std::uint64_t sent, received;",
+                                  "std::chrono::microseconds sent, received; std::int64_t sent_ms, received_ms;",
     "conformance/judge/store_clock.h": "ClockBounds bounds; std::int64_t timestamp_ms, sent_ms, received_ms;",
     "conformance/record/capture_log.h": "std::string line;",
     "conformance/record/capture_scenario.h": "Capture capture; std::string path;",

@@ -3,6 +3,8 @@
 // leave those that fit. When none fits, the store is wrong.
 //
 //   Oracle oracle({.clock = bounds, .starts_empty = true});
+//   Exchange exchange(request, sent, sent_ms);
+//   exchange.reply.emplace(reply, received, received_ms);
 //   Judgement judgement = oracle.judge("a", exchange);
 //   if (judgement.answer == Answer::kRejected) complain(judgement.requirement, judgement.because);
 //
