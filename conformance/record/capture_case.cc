@@ -113,11 +113,12 @@ class CaseBuilder {
 
   scenario::Case whole() {
     if (versions_.uses_start()) add_start();
-    scenario::Case out{.id = std::string(kRecordArea) + ".case",
-                       .area = std::string(kRecordArea),
-                       .title = options_.title,
-                       .requirements = requirements_,
-                       .divergences = divergences_};
+    scenario::Case out;
+    out.id = std::string(kRecordArea) + ".case";
+    out.area = kRecordArea;
+    out.title = options_.title;
+    out.requirements = requirements_;
+    out.divergences = divergences_;
     if (needs_transport_) out.requires_ = {"transport"};
     out.clients = clients_.specs();
     out.steps = std::move(steps_);
