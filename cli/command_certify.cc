@@ -43,6 +43,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
       certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
   if (!options.scenarios.empty()) out += " --scenarios " + text::shell_word(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
+  if (options.wording != "auto") out += " --wording " + options.wording;
   if (options.strict) out += " --strict";
   if (!options.baseline.file.empty())
     out += " --baseline " + text::shell_word(options.baseline.file);
@@ -88,6 +89,14 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     complain("--profile " + options.profile + " is not one of auto, documented, deployed");
     return std::nullopt;
   }
+  if (options.wording.empty()) {
+    options.wording = name(descriptor->wording.value_or(scenario::Wording::kAuto));
+  }
+  const auto wording = scenario::wording_named(options.wording);
+  if (!wording) {
+    complain("--wording " + options.wording + " is not one of auto, preview, ga");
+    return std::nullopt;
+  }
   if (!parse_shard(options.shard, options.selection)) {
     complain("--shard " + options.shard +
              " must look like 2/5, the first number between 1 and the second");
@@ -115,12 +124,14 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   std::random_device device;
   const std::uint64_t seed = options.seed.value_or(device());
   plan.suite.settings = {.profile = *profile,
+                         .wording = *wording,
                          .run_id = random_run_id(),
                          .seed = seed,
                          .timeout_scale = options.timeout_scale};
   plan.suite.strict = options.strict;
   plan.context = {.endpoint = shown_url(plan.descriptor.url),
                   .profile = *profile,
+                  .wording = *wording,
                   .seed = seed,
                   .strict = options.strict,
                   .command = command_line(options, seed),

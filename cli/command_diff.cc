@@ -89,6 +89,7 @@ CertifyOptions run_options(const DiffOptions& options, const Side& side, const S
   const report::ReportContext& context = other.report->context;
   run.strict = run.strict || context.strict;
   if (options.profile.empty()) run.profile = name(context.profile);
+  run.wording = name(context.wording);
   if (!run.seed) run.seed = context.seed;
   if (selects_all(run.selection)) run.selection = context.selection;
   return run;

@@ -12,6 +12,7 @@
 #include "conformance/matrix/matrix_formats.h"
 #include "conformance/report/console.h"
 #include "conformance/run/capability.h"
+#include "conformance/scenario/binding.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/moves_clock.h"
 #include "conformance/text/printable.h"
@@ -149,29 +150,40 @@ void explain_fault(const store::Fault& fault) {
       fault.name, fault.name);
 }
 
+run::ExitCode list_requirements(const scenario::Catalogue& catalogue, const ListOptions& options) {
+  const auto profile = codec::profile_named(options.profile);
+  const auto bases =
+      bases_of(profile.value_or(codec::Profile::kAuto),
+               scenario::wording_named(options.wording).value_or(scenario::Wording::kAuto));
+  ordered_json out = ordered_json::array();
+  for (const scenario::Requirement& requirement : catalogue.all()) {
+    const std::string_view demanded = profile ? demand(requirement, bases) : "";
+    if (options.json) {
+      out.push_back(matrix::requirement_json(requirement));
+      if (profile) out.back()["demand"] = demanded;
+    } else {
+      fmt::print("{:<24} {:<7} {:<7} {}{}\n", requirement.id, name(requirement.level),
+                 requirement.binds, profile ? fmt::format("{:<8} ", demanded) : "",
+                 requirement.text);
+    }
+  }
+  if (options.json) fmt::print("{}\n", out.dump(1));
+  return run::ExitCode::kConformant;
+}
+
 run::ExitCode list(const ListOptions& options) {
   if (options.what == "capabilities") return list_capabilities(options.json);
   if (options.what == "faults") return list_faults(options.json);
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   if (options.what == "axes") return list_axes(library->catalogue, options.json);
+  if (options.what == "requirements") return list_requirements(library->catalogue, options);
   ordered_json out = ordered_json::array();
-  if (options.what == "requirements") {
-    for (const scenario::Requirement& requirement : library->catalogue.all()) {
-      if (options.json) {
-        out.push_back(matrix::requirement_json(requirement));
-      } else {
-        fmt::print("{:<24} {:<7} {:<7} {}\n", requirement.id, name(requirement.level),
-                   requirement.binds, requirement.text);
-      }
-    }
-  } else {
-    for (const scenario::Case& test_case : library->cases) {
-      if (options.json) {
-        out.push_back(to_json(test_case, library->catalogue));
-      } else {
-        fmt::print("{:<52} {}\n", test_case.id, test_case.title);
-      }
+  for (const scenario::Case& test_case : library->cases) {
+    if (options.json) {
+      out.push_back(to_json(test_case, library->catalogue));
+    } else {
+      fmt::print("{:<52} {}\n", test_case.id, test_case.title);
     }
   }
   if (options.json) fmt::print("{}\n", out.dump(1));

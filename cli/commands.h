@@ -30,6 +30,7 @@ struct RunFlags {
 
 struct CertifyOptions : RunFlags {
   std::string scenarios{};  // a folder instead of the built-in cases
+  std::string wording{};    // empty: the descriptor's, or auto
   bool strict = false;
   run::Selection selection{};
   std::string shard{};  // K/N
@@ -141,6 +142,8 @@ struct RecordOptions {
 struct ListOptions {
   std::string what = "cases";  // or requirements, or capabilities
   std::string scenarios{};
+  std::string profile{};  // of requirements: what it demands; empty: what they say
+  std::string wording = "auto";
   bool json = false;
 };
 [[nodiscard]] run::ExitCode list(const ListOptions& options);

@@ -79,11 +79,15 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
            "first two may have options: "
            "embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms",
        .descriptor = "YAML file that describes the endpoint: url, tls, roles, capabilities",
-       .profile = "auto (default), documented (what the article prints) or deployed (what client "
-                  "SDKs require)",
+       .profile = "deployed (what client SDKs require), documented (what the article prints: rules "
+                  "that only the deployed service shows warn) or auto (default: documented for a "
+                  "store that speaks nothing but its dialect, else deployed)",
        .jobs = "Cases at once (default: 64 over MQTT, fewer under a small quota; embedded, 16 and "
                "those that wait for time to pass; in process, one a core)",
        .trace = "Print all packets of a failed case, not just the last ones; --transcripts all"});
+  command->add_option("--wording", options.wording,
+                      "The generation of the article: ga, preview, or auto (default: ga; for a "
+                      "store of the documented dialect preview where no notification has a __ts)");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
   add_selection(*command, options.selection);
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
@@ -324,6 +328,15 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
           "cases (default), requirements, capabilities, the wrong stores of selftest: faults, or "
           "what right stores decide: axes")
       ->check(CLI::IsMember({"cases", "requirements", "capabilities", "faults", "axes"}));
+  list_command
+      ->add_option("--profile", list_options.profile,
+                   "Of requirements: what this profile demands of a store: binds, warns, depends "
+                   "on what the store turns out to be, or open")
+      ->check(CLI::IsMember({"auto", "deployed", "documented"}));
+  list_command
+      ->add_option("--wording", list_options.wording, "With --profile: auto (default), preview, ga")
+      ->check(CLI::IsMember({"auto", "preview", "ga"}))
+      ->needs("--profile");
   list_command->add_flag("--json", list_options.json, "As JSON");
   list_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
   list_command->callback([&] { action = [&] { return list(list_options); }; });

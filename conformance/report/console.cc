@@ -107,9 +107,12 @@ void Console::begin(const ReportContext& context, const scenario::Catalogue& cat
   catalogue_ = &catalogue;
   strict_ = context.strict;
   if (options_.quiet || options_.progress_only) return;
-  line(fmt::format("{} {}  endpoint {}  profile {}  {} cases, {} at once  seed {}",
+  const std::string wording = context.wording == scenario::Wording::kAuto
+                                  ? ""
+                                  : fmt::format(" ({} wording)", name(context.wording));
+  line(fmt::format("{} {}  endpoint {}  profile {}{}  {} cases, {} at once  seed {}",
                    paint_(kBold, "fencepost certify"), suite_version(), context.endpoint,
-                   name(context.profile), cases, jobs, context.seed));
+                   name(context.profile), wording, cases, jobs, context.seed));
   line(fmt::format(
       "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
       "{})",
@@ -145,9 +148,11 @@ void Console::end(const run::SuiteResult& result, const scenario::Catalogue& cat
   if (options_.progress_only) return;
   if (!options_.quiet) print_tree(result, catalogue, context.strict);
   for (const run::CaseResult& entry : result.cases) {
-    if (needs_words(entry)) failure(entry, catalogue, context);
+    if (needs_words(entry) && !entry.waived) failure(entry, catalogue, context);
   }
-  print_summary(result, context);
+  print_waived(result, catalogue);
+  print_summary(result, catalogue, context);
+  print_verdict(result);
 }
 
 void Console::print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
@@ -213,7 +218,29 @@ void Console::failure(const run::CaseResult& result, const scenario::Catalogue& 
   line("  reproduce " + reproduce_command(context, test_case));
 }
 
-void Console::print_summary(const run::SuiteResult& result, const ReportContext& context) {
+// Of the rules that do not bind this store: what it does otherwise, each with its first case.
+void Console::print_waived(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
+  std::map<std::string, std::vector<const run::CaseResult*>> rules;
+  for (const run::CaseResult& entry : result.cases) {
+    if (entry.waived) rules[entry.requirement].push_back(&entry);
+  }
+  for (const auto& [id, cases] : rules) {
+    const run::CaseResult& first = *cases.front();
+    const scenario::Requirement* requirement = catalogue.find(id);
+    line("");
+    line(fmt::format("{} {}  does not bind this store; {} case{} see{} it do otherwise",
+                     paint_(kYellow, "WARNING"), paint_(kBold, id), cases.size(),
+                     cases.size() == 1 ? "" : "s", cases.size() == 1 ? "s" : ""));
+    if (requirement != nullptr) line("  rule      " + requirement->text);
+    line(
+        fmt::format("  first     {}, step {}: {}", first.test_case->id, first.step, first.message));
+    if (!first.expected.empty()) line("  expected  " + paint_(kGreen, first.expected));
+    if (!first.actual.empty()) line("  actual    " + paint_(kYellow, first.actual));
+  }
+}
+
+void Console::print_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                            const ReportContext& context) {
   const run::Summary& summary = result.summary;
   line("");
   std::string counts = fmt::format("{} cases: {} passed", result.cases.size(), summary.passed);
@@ -238,11 +265,11 @@ void Console::print_summary(const run::SuiteResult& result, const ReportContext&
   const std::string forms = describe_forms(result);
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));
+  line(basis_text(result, catalogue));
   for (const std::string& note : result.baseline_notes) line("baseline: " + note);
   if (!result.baseline_complaints.empty()) line(paint_(kRed, "the baseline is out of date:"));
   for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);
   if (!context.stopped_because.empty()) line(paint_(kRed, context.stopped_because));
-  print_verdict(result);
 }
 
 void Console::print_verdict(const run::SuiteResult& result) {

@@ -42,7 +42,9 @@ class Console {
   void clear_line();
   void print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                   bool strict);
-  void print_summary(const run::SuiteResult& result, const ReportContext& context);
+  void print_waived(const run::SuiteResult& result, const scenario::Catalogue& catalogue);
+  void print_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                     const ReportContext& context);
   void print_verdict(const run::SuiteResult& result);
   void line(const std::string& text);
 

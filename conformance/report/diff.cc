@@ -173,6 +173,7 @@ std::vector<std::string> conditions(const ReportContext& a, const ReportContext&
     if (one != other) out.push_back(fmt::format("{} {} in A, {} in B", what, one, other));
   };
   add("profile", std::string(name(a.profile)), std::string(name(b.profile)));
+  add("wording", std::string(name(a.wording)), std::string(name(b.wording)));
   add("--strict", a.strict ? "on" : "off", b.strict ? "on" : "off");
   add("seed", std::to_string(a.seed), std::to_string(b.seed));
   return out;

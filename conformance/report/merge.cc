@@ -31,6 +31,8 @@ const Trait kTraits[] = {
     {"the endpoint", [](const ReportContext& context) { return context.endpoint; }},
     {"the profile",
      [](const ReportContext& context) { return std::string(name(context.profile)); }},
+    {"the wording",
+     [](const ReportContext& context) { return std::string(name(context.wording)); }},
     {"--strict",
      [](const ReportContext& context) { return std::string(context.strict ? "on" : "off"); }},
     {"the selection", [](const ReportContext& context) { return options_text(context.selection); }},
@@ -145,6 +147,11 @@ class Merger {
       preflight.clock_bounds = own.preflight.clock_bounds;
       preflight.clock_source = own.preflight.clock_source;
     }
+    // Of shards that were judged by different ones, the strictest: each case knows what was waived.
+    const bool deployed = report.result.basis.dialect == codec::DialectId::kDeployed;
+    const bool ga = report.result.basis.wording == scenario::Wording::kGa;
+    if (first || deployed) result.basis.dialect = report.result.basis.dialect;
+    if (first || ga) result.basis.wording = report.result.basis.wording;
     result.duration = std::max(result.duration, report.result.duration);
     result.longest_wait = std::max(result.longest_wait, report.result.longest_wait);
     result.interrupted = result.interrupted || report.result.interrupted;

@@ -1,6 +1,15 @@
 #include "conformance/report/report.h"
 
+#include <fmt/format.h>
+
 namespace fencepost::report {
+
+std::string basis_text(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
+  const bool deployed = result.basis.dialect == codec::DialectId::kDeployed;
+  return fmt::format("judged by {} ({} wording): {} rules bind",
+                     deployed ? "the article and the deployed service" : "the article alone",
+                     name(result.basis.wording), binding_rules(catalogue, result.basis));
+}
 
 std::string reproduce_command(const ReportContext& context, const scenario::Case& test_case) {
   const auto own = context.commands.find(test_case.id);

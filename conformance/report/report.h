@@ -41,6 +41,7 @@ enum class Transcripts {
 struct ReportContext {
   std::string endpoint;  // URL without password
   codec::Profile profile = codec::Profile::kAuto;
+  scenario::Wording wording = scenario::Wording::kAuto;  // as asked for
   std::uint64_t seed = 0;
   bool strict = false;
   std::string command;  // how the suite was called, e.g. `fencepost certify --endpoint embedded`
@@ -62,6 +63,10 @@ struct ReportContext {
 
 // Does the report have the messages of this case?
 [[nodiscard]] bool has_transcript(const run::CaseResult& result, const ReportContext& context);
+
+// What the store was judged by, and how many rules that is.
+[[nodiscard]] std::string basis_text(const run::SuiteResult& result,
+                                     const scenario::Catalogue& catalogue);
 
 // The command that runs one case again.
 [[nodiscard]] std::string reproduce_command(const ReportContext& context,

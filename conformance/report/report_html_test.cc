@@ -376,7 +376,8 @@ TEST(HtmlReport, HoldsTheReportTheRulesAndTheLinesOfEachCase) {
   ASSERT_THAT(data["requirements"], SizeIs(catalogue().all().size()));
   EXPECT_EQ(data["requirements"][2], json::parse(R"({
     "id": "R-SHOULD-1", "level": "should", "binds": "store", "text": "A recommendation.",
-    "section": "S", "source": "article", "documents": ["ga"], "dialects": {}, "observe": "o",
+    "section": "S", "source": "article", "documents": ["ga", "preview"],
+    "dialects": {}, "observe": "o",
     "untestable": "", "open": false, "outcomes": []})"));
 }
 

@@ -105,6 +105,7 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
   if (result.verdict != run::Verdict::kPassed && !result.requirement.empty()) {
     ordered_json failure;
     failure["requirement"] = result.requirement;
+    if (result.waived) failure["binds"] = false;
     failure["step"] = result.step;
     failure["line"] = result.position.line;
     failure["expected"] = result.expected;
@@ -182,6 +183,10 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   out["suite_version"] = suite_version();
   out["endpoint"] = context.endpoint;
   out["profile"] = name(context.profile);
+  out["wording"] = name(context.wording);
+  out["judged_by"] = {{"dialect", codec::dialect(result.basis.dialect).name},
+                      {"wording", name(result.basis.wording)},
+                      {"binding_rules", binding_rules(catalogue, result.basis)}};
   out["dialect_observed"] = observed_dialect(result);
   out["forms_observed"] = to_json(result.forms);
   out["open_points_observed"] = to_json(result.open_points);

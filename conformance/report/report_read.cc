@@ -70,6 +70,7 @@ run::Verdict read_verdict(const JsonMembers& entry) {
 
 void read_failure(const JsonMembers& failure, run::CaseResult& out) {
   out.requirement = failure.text("requirement");
+  out.waived = failure.has("binds") && !failure.flag("binds");
   out.expected = failure.text("expected");
   out.actual = failure.text("actual");
   out.signature = failure.text_if_there("signature");
@@ -160,12 +161,24 @@ Transcripts read_transcripts(const JsonMembers& root) {
   return transcripts.value_or(Transcripts::kAll);
 }
 
+scenario::Basis read_basis(const JsonMembers& judged_by) {
+  const auto dialect = codec::dialect_named(judged_by.text("dialect"));
+  if (!dialect) judged_by.wrong("dialect", "documented or deployed");
+  const auto wording = scenario::wording_named(judged_by.text("wording"));
+  if (!wording || wording == scenario::Wording::kAuto) judged_by.wrong("wording", "preview or ga");
+  return {.dialect = dialect.value_or(codec::DialectId::kDeployed),
+          .wording = wording.value_or(scenario::Wording::kGa)};
+}
+
 ReportContext read_context(const JsonMembers& root) {
   ReportContext out;
   out.endpoint = root.text("endpoint");
   const auto profile = codec::profile_named(root.text("profile"));
   if (!profile) root.wrong("profile", "auto, documented or deployed");
   out.profile = profile.value_or(codec::Profile::kAuto);
+  const auto wording = scenario::wording_named(root.text("wording"));
+  if (!wording) root.wrong("wording", "auto, preview or ga");
+  out.wording = wording.value_or(scenario::Wording::kAuto);
   out.seed = root.integer<std::uint64_t>("seed");
   out.strict = root.flag("strict");
   out.transcripts = read_transcripts(root);
@@ -291,6 +304,7 @@ class ReportReader {
 
   void read_result(const JsonMembers& root, Report& report) {
     run::SuiteResult& result = report.result;
+    result.basis = read_basis(root.object("judged_by"));
     result.duration = root.duration("duration_ms");
     result.endpoint_lost = root.flag_if_there("endpoint_lost");
     result.lost_message = root.text_if_there("lost_message");

@@ -297,7 +297,9 @@ TEST(JsonReport, SaysHowTheRunWas) {
   EXPECT_EQ(out, json::parse(R"({
     "suite_version": ")" + std::string(suite_version()) +
                              R"(", "endpoint": "mqtt://host:1883",
-    "profile": "auto", "dialect_observed": "deployed",
+    "profile": "auto", "wording": "auto",
+    "judged_by": {"dialect": "deployed", "wording": "ga", "binding_rules": 2},
+    "dialect_observed": "deployed",
     "forms_observed": {"set-not-applied": ["deployed"]},
     "open_points_observed": {"R-MAY-1": ["a", "b"]},
     "seed": 7, "strict": false,

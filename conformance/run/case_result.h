@@ -27,6 +27,17 @@ struct Attempt {
   std::chrono::microseconds duration{0};
 };
 
+// A difference that breaks a rule of which is not yet known whether it binds this store; the case
+// went on as if nothing had been expected there.
+struct Deviation {
+  std::string requirement;
+  std::string message;
+  std::string expected;
+  std::string actual;
+  std::size_t step = 0;  // from 1
+  scenario::Position position{};
+};
+
 struct CaseResult {
   const scenario::Case* test_case = nullptr;
   Verdict verdict = Verdict::kNotRun;
@@ -38,7 +49,9 @@ struct CaseResult {
   std::string signature{};  // of a failure, to know it again: conformance/run/signature.h
   std::string baseline{};   // what the baseline says of this case, when it does: reason and ticket
   bool unexpected_pass = false;  // failed, because the baseline says that it fails and it does not
-  std::size_t step = 0;          // from 1; 0 when no step is to blame
+  // Of a failure: the rule does not bind a store that is judged as this one is. A warning.
+  bool waived = false;
+  std::size_t step = 0;  // from 1; 0 when no step is to blame
   scenario::Position position{};
   std::chrono::microseconds duration{0};  // wall time
   std::vector<TranscriptEntry> transcript{};
@@ -46,6 +59,9 @@ struct CaseResult {
   std::vector<judge::SeenForm> forms{};
   std::vector<std::pair<std::string, std::string>> open_points{};  // requirement id, outcome seen
   std::optional<Attempt> first_attempt{};                          // when this is the second
+  std::vector<Deviation> deviations{};      // in the order in which they were seen
+  std::size_t notifications = 0;            // that were awaited and came
+  std::size_t versioned_notifications = 0;  // of these, with a `__ts`
   // Of a lost case alone: what it comes to, and what is still to be removed, if the endpoint turns
   // out to be alive.
   Doubt doubt = Doubt::kNone;

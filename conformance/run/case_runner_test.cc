@@ -224,7 +224,7 @@ TEST(CaseRunnerWrongReply, FailsTheStepThatShowsIt) {
        {delayed(Verb::kGet, 5s), no_one},
        {delayed(Verb::kGet, 3000ms), "passed"},
        {always("+OK\r\n"),
-        "failed 1 R-MUST-1: the message carries no version | a user property __ts | none"},
+        "failed 1 VER-SET-1: the message carries no version | a user property __ts | none"},
        {always("-ERR x\r\n"),
         R"(failed 1 R-MUST-1: the reply is not the expected one | +OK\r\n | -ERR x\r\n)"},
        {wrong_reply(Verb::kGet, payload("$3\r\ntwo\r\n")), not_one + R"($3\r\ntwo\r\n)"},
@@ -249,15 +249,15 @@ TEST(CaseRunnerWrongReply, FailsWrongVersions) {
     return told(wrong_reply(verb, std::move(change)), test_case);
   };
   EXPECT_EQ(wrong(Verb::kGet, drop_version),
-            "failed 2 R-MUST-2: the message carries no version | a user property __ts | none");
+            "failed 2 VER-GET-1: the message carries no version | a user property __ts | none");
   EXPECT_THAT(wrong(Verb::kSet, version("nonsense")),
-              StartsWith("failed 1 R-MUST-1: the version is not a legal timestamp: "));
+              StartsWith("failed 1 HLC-FORMAT-1: the version is not a legal timestamp: "));
   EXPECT_THAT(
       wrong(Verb::kSet, version("1:0:StateStore")),
-      StartsWith("failed 1 R-MUST-1: the version is not greater than the request's timestamp "
+      StartsWith("failed 1 VER-SET-2: the version is not greater than the request's timestamp "
                  "| __ts greater than 001767225600000:00000:fp-run-"));
   EXPECT_EQ(wrong(Verb::kGet, version("1:0:StateStore")),
-            "failed 2 R-MUST-2: the version is not the one saved as v1 | __ts equal to "
+            "failed 2 VER-GET-2: the version is not the one saved as v1 | __ts equal to "
             "001767225600000:00001:StateStore | __ts = 1:0:StateStore");
 }
 
@@ -285,23 +285,25 @@ TEST(CaseRunnerWrongReply, ComparesVersionsWithSavedOnesAsNumbers) {
 
 TEST(CaseRunnerWrongReply, FailsAVersionWhereNoneMayBe) {
   const auto add = [](Message& message) { message.user_properties.emplace_back("__ts", "1:0:s"); };
-  check_wrong(case_of({.steps = "- get: k\n  expect: {reply: missing, ts: absent}"}),
-              {{wrong_reply(Verb::kGet, add),
-                "failed 1 R-MUST-1: the message carries a version and must not | no user property "
-                "__ts | __ts = 1:0:s"}});
+  check_wrong(
+      case_of({.steps = "- get: k\n  expect: {reply: missing, ts: absent}"}),
+      {{wrong_reply(Verb::kGet, add),
+        "failed 1 VER-MISS-1: the message carries a version and must not | no user property "
+        "__ts | __ts = 1:0:s"}});
 }
 
 TEST(CaseRunnerWrongReply, FailsWrongProperties) {
   const auto status = [](Message& m) { set_property(m, "__stat", "500"); };
   const auto no_status = [](Message& m) { drop_property(m, "__stat"); };
   const std::string failed = "failed 1 R-MUST-1: the ";
+  const std::string of_status = "failed 1 ENV-STATUS-1: the ";
   const std::string other = " is not the expected one | ";
   const std::string expect = "- get: k\n  expect: {reply: missing, ";
   check_wrong(case_of({.steps = expect + "properties: {__stat: \"200\"}, payload_format: 0}"}),
               {{wrong_reply(Verb::kGet, no_status),
-                failed + "user property __stat" + other + "__stat = \"200\" | absent"},
+                of_status + "user property __stat" + other + "__stat = \"200\" | absent"},
                {wrong_reply(Verb::kGet, status),
-                failed + "user property __stat" + other + "__stat = \"200\" | __stat = \"500\""},
+                of_status + "user property __stat" + other + "__stat = \"200\" | __stat = \"500\""},
                {wrong_reply(Verb::kGet, [](Message& m) { m.payload_format = 1; }),
                 failed + "payload format indicator" + other + "0 | 1"}});
   const scenario::Case typed = case_of({.steps = expect + "content_type: text/plain}"});
@@ -574,7 +576,7 @@ TEST(CaseRunnerNotification, FailsTheStepThatWaitsForAWrongOne) {
        {wrong_notification(payload(*unescape(deleted))), other + deleted + R"( for key "@k")"},
        {wrong_notification(payload("+OK\r\n")), other + R"(+OK\r\n for key "@k")"},
        {wrong_notification(drop_version),
-        failed + "the message carries no version | a user property __ts | none"},
+        "failed 3 NTF-VERSION-1: the message carries no version | a user property __ts | none"},
        {wrong_notification([](Message& m) { m.qos = 0; }),
         failed + "the notification has another QoS | QoS 1 | QoS 0"},
        // NTF-QOS-OPEN-1

@@ -1,6 +1,7 @@
 #include "conformance/run/case_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,6 +75,26 @@ std::uint64_t CaseState::store_wall_ms() const {
 
 std::string CaseState::bytes_of(const scenario::BytesSpec& spec) const {
   return judge::resolve(spec, key_prefix, fillings);
+}
+
+MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
+                               judge::MismatchFacts facts) {
+  // A step cites the rule of its reply; what else is wrong with the message may break another one.
+  facts.kind = problem.kind;
+  const bool failed = problem.verdict == Verdict::kFailed;
+  if (failed && problem.cites.empty()) problem.cites = std::string(judge::rule_of(facts));
+  if (problem.cites.empty()) problem.cites = cites;
+  if (!failed) return problem;
+  const bool may_not_bind =
+      settings.unsettled != nullptr && settings.unsettled->contains(problem.cites);
+  if (!may_not_bind || !judge::leaves_case_sound(problem.kind)) return problem;
+  result.deviations.push_back({.requirement = std::move(problem.cites),
+                               .message = std::move(problem.message),
+                               .expected = std::move(problem.expected),
+                               .actual = std::move(problem.actual),
+                               .step = result.step,
+                               .position = result.position});
+  return std::nullopt;
 }
 
 void CaseState::note_open_point(const scenario::RequestStep& step,

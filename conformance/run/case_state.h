@@ -14,6 +14,7 @@
 #include "conformance/judge/store_clock.h"
 #include "conformance/run/case_clients.h"
 #include "conformance/run/case_result.h"
+#include "conformance/run/change_log.h"
 #include "conformance/run/key_log.h"
 #include "conformance/run/message_checks.h"
 #include "conformance/run/run_settings.h"
@@ -48,6 +49,10 @@ struct CaseState {
   // An estimate, never negative.
   [[nodiscard]] std::uint64_t store_wall_ms() const;
   [[nodiscard]] std::string bytes_of(const scenario::BytesSpec& spec) const;
+  // Charges a difference to the rule that it breaks: what the facts tell, else `cites`. Nothing
+  // when that rule may not bind this store and the case can go on: then it is kept as a deviation.
+  [[nodiscard]] MaybeProblem charge(Problem problem, const std::string& cites,
+                                    judge::MismatchFacts facts);
   void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome);
 
   const scenario::Case& test_case;
@@ -60,6 +65,7 @@ struct CaseState {
   CaseResult result;
   CaseClients clients;
   KeyLog keys;
+  ChangeLog changes;  // where anybody observes
   judge::StoreClock store_clock;
   std::mt19937_64 random;
   SavedTimestamps saved;

@@ -31,7 +31,8 @@ MaybeProblem compare(const scenario::TimestampCheck& check, const codec::Message
     return Problem{.message = "the version is not the one saved as " + *check.equals,
                    .expected = "__ts equal to " +
                                (found == saved.end() ? hlc::format(*wanted) : found->second.text),
-                   .actual = shown(text)};
+                   .actual = shown(text),
+                   .kind = judge::Mismatch::kVersionOther};
   }
   for (const std::string& name : check.greater_than) {
     const auto other = named_timestamp(name, request, saved);
@@ -41,11 +42,12 @@ MaybeProblem compare(const scenario::TimestampCheck& check, const codec::Message
           .message = "the request's own timestamp is not legal: nothing can be compared with it"};
     }
     if (!other || seen > *other) continue;
-    return Problem{.message = name == "sent"
-                                  ? "the version is not greater than the request's timestamp"
+    return Problem{
+        .message = name == "sent" ? "the version is not greater than the request's timestamp"
                                   : "the version is not greater than the one saved as " + name,
-                   .expected = "__ts greater than " + hlc::format(*other),
-                   .actual = shown(text)};
+        .expected = "__ts greater than " + hlc::format(*other),
+        .actual = shown(text),
+        .kind = name == "sent" ? judge::Mismatch::kVersionNotGreater : judge::Mismatch::kOther};
   }
   return std::nullopt;
 }
@@ -63,13 +65,15 @@ MaybeProblem check_cited_rule(const std::string& cites, const codec::Message& me
       *message.content_type != codec::kContentType) {
     return Problem{.message = "the response has another content type",
                    .expected = std::string(codec::kContentType) + ", or none",
-                   .actual = "\"" + escape(*message.content_type) + "\""};
+                   .actual = "\"" + escape(*message.content_type) + "\"",
+                   .kind = judge::Mismatch::kProperty};
   }
   const std::string* version = message.property("__protVer");
   if (cites == kProtocolVersionRule && version != nullptr && !is_supported_version(*version)) {
     return Problem{.message = "the response has an unknown protocol version",
                    .expected = "__protVer of major version 1, e.g. 1.0, or none",
-                   .actual = "__protVer = \"" + escape(*version) + "\""};
+                   .actual = "__protVer = \"" + escape(*version) + "\"",
+                   .kind = judge::Mismatch::kProperty};
   }
   return std::nullopt;
 }
@@ -85,19 +89,22 @@ MaybeProblem check_timestamp(const std::optional<scenario::TimestampCheck>& chec
     if (text == nullptr) return std::nullopt;
     return Problem{.message = "the message carries a version and must not",
                    .expected = "no user property __ts",
-                   .actual = shown(*text)};
+                   .actual = shown(*text),
+                   .kind = judge::Mismatch::kVersionUnasked};
   }
   if (text == nullptr) {
     return Problem{.message = "the message carries no version",
                    .expected = "a user property __ts",
-                   .actual = "none"};
+                   .actual = "none",
+                   .kind = judge::Mismatch::kVersionMissing};
   }
   const auto parsed = hlc::parse(*text);
   if (!parsed) {
     return Problem{.message = "the version is not a legal timestamp: " +
                               std::string(hlc::describe(parsed.error())),
                    .expected = "wallClock:counter:nodeId",
-                   .actual = shown(*text)};
+                   .actual = shown(*text),
+                   .kind = judge::Mismatch::kVersionForm};
   }
   if (auto problem = compare(*check, request, *parsed, *text, saved)) return problem;
   if (check->save) saved[*check->save] = {*parsed, *text};
@@ -110,17 +117,21 @@ MaybeProblem check_properties(const scenario::Expectation& expect, const codec::
     if (seen != nullptr && *seen == wanted) continue;
     return Problem{.message = "the user property " + name + " is not the expected one",
                    .expected = name + " = \"" + escape(wanted) + "\"",
-                   .actual = seen == nullptr ? "absent" : name + " = \"" + escape(*seen) + "\""};
+                   .actual = seen == nullptr ? "absent" : name + " = \"" + escape(*seen) + "\"",
+                   .kind = name == codec::kStatusProperty ? judge::Mismatch::kStatus
+                                                          : judge::Mismatch::kProperty};
   }
   if (expect.content_type && message.content_type != expect.content_type) {
     return Problem{.message = "the content type is not the expected one",
                    .expected = *expect.content_type,
-                   .actual = message.content_type ? escape(*message.content_type) : "absent"};
+                   .actual = message.content_type ? escape(*message.content_type) : "absent",
+                   .kind = judge::Mismatch::kProperty};
   }
   if (expect.payload_format && message.payload_format.value_or(0) != *expect.payload_format) {
     return Problem{.message = "the payload format indicator is not the expected one",
                    .expected = std::to_string(*expect.payload_format),
-                   .actual = std::to_string(int{message.payload_format.value_or(0)})};
+                   .actual = std::to_string(int{message.payload_format.value_or(0)}),
+                   .kind = judge::Mismatch::kProperty};
   }
   return check_cited_rule(expect.cites, message);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,10 +11,12 @@
 
 #include "base/bytes.h"
 #include "codec/notification.h"
+#include "codec/resp3.h"
 #include "conformance/run/message_checks.h"
 #include "conformance/run/reply_judge.h"
 #include "conformance/run/request_steps.h"
 #include "conformance/run/silence.h"
+#include "hlc/hlc.h"
 
 namespace fencepost::run {
 namespace {
@@ -43,16 +46,24 @@ std::string describe_notification(const scenario::NotificationStep& step, const 
                      escape(state.bytes_of(step.key), kMaxShownKey));
 }
 
+// `NOTIFY SET` and nothing else, as the article has it where KEYNOTIFY had no option GET.
+bool lacks_value(const codec::Message& message) {
+  return message.payload == codec::encode_command({"NOTIFY", "SET"});
+}
+
 MaybeProblem judge_payload(const scenario::NotificationStep& step, const Notified& notified,
                            const std::string& expected, CaseState& state) {
   Problem other{.message = "the notification is not the expected one",
                 .expected = expected,
-                .actual = shown(notified)};
+                .actual = shown(notified),
+                .kind = judge::Mismatch::kNotification};
   const auto decoded = codec::decode_notification(notified.message.payload);
-  if (notified.key != state.bytes_of(step.key) || !decoded ||
-      decoded->operation != step.operation) {
+  if (notified.key != state.bytes_of(step.key)) return other;
+  if (step.operation == codec::Operation::kSet && lacks_value(notified.message)) {
+    other.kind = judge::Mismatch::kValueMissing;
     return other;
   }
+  if (!decoded || decoded->operation != step.operation) return other;
   if (step.value && decoded->value != state.bytes_of(*step.value)) return other;
   if (!decoded->form) return std::nullopt;
   const judge::SeenForm form{codec::Divergence::kDeleteOperation, *decoded->form};
@@ -74,16 +85,67 @@ MaybeProblem judge_flags(const scenario::NotificationStep& step, const codec::Me
   return std::nullopt;
 }
 
-MaybeProblem judge_notification(const scenario::NotificationStep& step, const Notified& notified,
-                                const std::string& expected, CaseState& state) {
-  MaybeProblem problem = judge_payload(step, notified, expected, state);
-  if (!problem) problem = judge_flags(step, notified.message);
-  if (!problem) {
-    problem = check_properties(scenario::Expectation{.content_type = step.content_type},
-                               notified.message);
+// A notification that is awaited, and what is known of the change that it is to tell of.
+struct Awaited {
+  const scenario::NotificationStep& step;
+  RequestClient& observer;
+  std::string expected;  // for people
+  judge::Cause cause = judge::Cause::kUnknown;
+
+  [[nodiscard]] std::deque<Notified>& queue() const { return observer.notifications(); }
+  [[nodiscard]] MaybeProblem charge(MaybeProblem problem, CaseState& state) const {
+    if (!problem) return std::nullopt;
+    return state.charge(std::move(*problem), step.cites,
+                        {.operation = step.operation, .cause = cause});
   }
-  if (!problem) problem = check_timestamp(step.timestamp, {}, notified.message, state.saved);
-  return problem;
+};
+
+// Does the message tell of a later change than the one that is awaited?
+bool tells_of_another(const Awaited& awaited, const Notified& notified, CaseState& state) {
+  const bool no_value = lacks_value(notified.message);
+  const auto decoded = codec::decode_notification(notified.message.payload);
+  if (!decoded && !no_value) return false;
+  ChangeLog::Told told{.observer = awaited.observer.client_id(), .key = notified.key};
+  if (!no_value) told.operation = decoded->operation;
+  if (!no_value && told.operation == codec::Operation::kSet) {
+    told.value = std::string(decoded->value);
+  }
+  return state.changes.has(told, state.clock.now());
+}
+
+MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
+  const std::string actual = awaited.queue().empty()
+                                 ? fmt::format("nothing within {} ms", within.count() / 1000)
+                                 : "the next one: " + shown(awaited.queue().front());
+  return awaited.charge(Problem{.message = "no notification",
+                                .expected = awaited.expected,
+                                .actual = actual,
+                                .kind = judge::Mismatch::kNotificationMissing},
+                        state);
+}
+
+// There must be one in the queue, of which it is taken.
+MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
+  const scenario::NotificationStep& step = awaited.step;
+  MaybeProblem payload = judge_payload(step, awaited.queue().front(), awaited.expected, state);
+  const bool may_be_left_out =
+      awaited.cause == judge::Cause::kOwnChange || awaited.cause == judge::Cause::kExpiry;
+  if (payload && payload->kind == judge::Mismatch::kNotification && may_be_left_out &&
+      tells_of_another(awaited, awaited.queue().front(), state)) {
+    return missing(awaited, {}, state);
+  }
+  const Notified notified = std::move(awaited.queue().front());
+  awaited.queue().pop_front();
+  ++state.result.notifications;
+  if (notified.message.property(codec::kTimestampProperty) != nullptr) {
+    ++state.result.versioned_notifications;
+  }
+  if (auto problem = awaited.charge(std::move(payload), state)) return problem;
+  if (auto problem = awaited.charge(judge_flags(step, notified.message), state)) return problem;
+  auto property =
+      check_properties(scenario::Expectation{.content_type = step.content_type}, notified.message);
+  if (auto problem = awaited.charge(std::move(property), state)) return problem;
+  return awaited.charge(check_timestamp(step.timestamp, {}, notified.message, state.saved), state);
 }
 
 // What the observer received first must be the notification of the fence.
@@ -95,7 +157,8 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
     return Problem{.message = "the fence notification did not arrive",
                    .expected = "a notification for the fence key and nothing before it",
                    .actual = "nothing",
-                   .cites = step.cites};
+                   .cites = step.cites,
+                   .kind = judge::Mismatch::kNotificationMissing};
   }
   const Notified first = std::move(queue.front());
   queue.pop_front();
@@ -113,57 +176,118 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   if (!found) return found.error();
   RequestClient& observer = **found;
   std::deque<Notified>& queue = observer.notifications();
-  endpoint::Duration within = state.scaled(step.within);
-  // Req: NTF-EXPIRY-1. Of an expiry the store tells when it notices it.
-  if (step.within.count() > 0) {
-    within +=
-        std::max(std::chrono::milliseconds{0}, state.settings.expiry_tolerance - kExpiryTolerance);
-  }
-  observer.pump_until([&] { return !queue.empty(); }, within);
-  const std::string expected = describe_notification(step, state);
+  const auto arrived = [&] { return !queue.empty(); };
   // Where it must be there already, it is the order of messages that is judged, not time.
-  const bool awaited = within > endpoint::Duration{0};
-  const auto known = [&] { return !queue.empty() || !observer.surprises().empty(); };
-  if (awaited && !known() && !observer.disconnected() &&
+  const bool in_order = step.within.count() == 0;
+  const bool late = in_order && !arrived();
+  // One that comes late is another fault than one that never comes.
+  endpoint::Duration within =
+      state.scaled(in_order ? scenario::NotificationStep{}.within : step.within);
+  // Req: NTF-EXPIRY-1. Of an expiry the store tells when it notices it.
+  within +=
+      std::max(std::chrono::milliseconds{0}, state.settings.expiry_tolerance - kExpiryTolerance);
+  observer.pump_until(arrived, within);
+  Awaited awaited{
+      .step = step, .observer = observer, .expected = describe_notification(step, state)};
+  const auto known = [&] { return arrived() || !observer.surprises().empty(); };
+  if (!in_order && !known() && !observer.disconnected() &&
       explain_silence(observer, known, std::nullopt, state) == Silence::kStore) {
-    return nobody_answers("no notification", expected, state);
+    return nobody_answers("no notification", awaited.expected, state);
   }
+  ChangeLog::Told told{.observer = observer.client_id(),
+                       .key = state.bytes_of(step.key),
+                       .operation = step.operation};
+  if (step.value) told.value = state.bytes_of(*step.value);
+  awaited.cause = state.changes.take(told, state.clock.now());
   if (queue.empty()) {
     if (observer.disconnected()) return unexpected_disconnect(observer);
     if (!observer.surprises().empty()) return state.clients.check_surprises();
-    return Problem{.message = "no notification",
-                   .expected = expected,
-                   .actual = fmt::format("nothing within {} ms", within.count() / 1000),
-                   .cites = step.cites};
+    return missing(awaited, in_order ? endpoint::Duration{0} : within, state);
   }
-  const Notified notified = std::move(queue.front());
-  queue.pop_front();
-  MaybeProblem problem = judge_notification(step, notified, expected, state);
-  if (problem && problem->cites.empty()) problem->cites = step.cites;
-  return problem;
+  if (late) {
+    auto problem = awaited.charge(Problem{.message = "no notification",
+                                          .expected = awaited.expected,
+                                          .actual = "nothing within 0 ms; it came later",
+                                          .kind = judge::Mismatch::kNotificationLate},
+                                  state);
+    if (problem) return problem;
+  }
+  return judge_first(awaited, state);
 }
+
+namespace {
+
+// Sets a key.
+using WriteFence = std::function<MaybeProblem(const std::string& key)>;
+
+// That nothing came before the notification of a key that is written now.
+MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& observer,
+                           const WriteFence& write, CaseState& state) {
+  const std::string fence = state.key_prefix + fmt::format("fence-{}", ++state.fences);
+  if (auto problem = run_command(observer, {"KEYNOTIFY", fence}, state)) return problem;
+  state.keys.add(fence);
+  if (auto problem = write(fence)) return problem;
+  const auto arrived = [&] {
+    return !observer.notifications().empty() || !observer.surprises().empty();
+  };
+  const bool in_time = observer.pump_until(arrived, state.reply_timeout());
+  if (!in_time && !observer.disconnected() &&
+      explain_silence(observer, arrived, std::nullopt, state) == Silence::kStore) {
+    return nobody_answers("the fence notification did not arrive",
+                          "a notification for the fence key and nothing before it", state);
+  }
+  if (auto problem = state.clients.check_surprises()) return problem;
+  if (auto problem = judge_fence(step, observer, fence)) return problem;
+  return run_command(observer, {"KEYNOTIFY", fence, "STOP"}, state);
+}
+
+// By a client that has nothing to do with the case.
+MaybeProblem write_as_witness(const std::string& key, CaseState& state) {
+  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.witnesses));
+  auto connection = state.session.connect({.client_id = id});
+  if (!connection) return lost(connection.error());
+  RequestClient witness("witness", std::move(*connection), id, state.clock,
+                        Recording{state.result.transcript, state.start});
+  if (auto done = witness.raw().subscribe(witness.response_topic()); !done) {
+    return lost(done.error());
+  }
+  codec::Message message = witness.request({"SET", key, "fence"});
+  // Req: HLC-REQUIRED-1
+  message.user_properties.emplace_back(codec::kTimestampProperty,
+                                       hlc::format({state.store_wall_ms(), 0, id}));
+  const auto sent = witness.send(std::move(message));
+  if (!sent) return lost(sent.error());
+  if (witness.await(**sent, state.reply_timeout()) && (*sent)->reply &&
+      (*sent)->reply->is(codec::ReplyKind::kOk)) {
+    return std::nullopt;
+  }
+  return Problem{.verdict = Verdict::kInconclusive,
+                 .message = "a client of our own could not write the key that proves a silence"};
+}
+
+}  // namespace
 
 MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   auto observer = state.clients.get(step.client);
   if (!observer) return observer.error();
   auto writer = state.clients.get(step.writer);
   if (!writer) return writer.error();
-  const std::string fence = state.key_prefix + fmt::format("fence-{}", ++state.fences);
-  if (auto problem = run_command(**observer, {"KEYNOTIFY", fence}, state)) return problem;
-  state.keys.add(fence);
-  if (auto problem = run_command(**writer, {"SET", fence, "fence"}, state)) return problem;
-  const auto arrived = [&of = **observer] {
-    return !of.notifications().empty() || !of.surprises().empty();
-  };
-  const bool in_time = (*observer)->pump_until(arrived, state.reply_timeout());
-  if (!in_time && !(*observer)->disconnected() &&
-      explain_silence(**observer, arrived, std::nullopt, state) == Silence::kStore) {
-    return nobody_answers("the fence notification did not arrive",
-                          "a notification for the fence key and nothing before it", state);
-  }
-  if (auto problem = state.clients.check_surprises()) return problem;
-  if (auto problem = judge_fence(step, **observer, fence)) return problem;
-  return run_command(**observer, {"KEYNOTIFY", fence, "STOP"}, state);
+  auto problem = prove_silence(
+      step, **observer,
+      [&](const std::string& key) {
+        return run_command(**writer, {"SET", key, "fence"}, state);
+      },
+      state);
+  const bool own = step.client == step.writer;
+  if (!problem || !own || problem->kind != judge::Mismatch::kNotificationMissing) return problem;
+  problem->cites.clear();
+  problem = state.charge(std::move(*problem), step.cites,
+                         {.operation = codec::Operation::kSet, .cause = judge::Cause::kOwnChange});
+  if (problem) return problem;
+  // Req: NTF-SELF-1. It need not be told of its own fence: then one of another has to do.
+  return prove_silence(
+      step, **observer, [&](const std::string& key) { return write_as_witness(key, state); },
+      state);
 }
 
 }  // namespace fencepost::run

@@ -1,5 +1,6 @@
 #include "conformance/run/reply_judge.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,7 +65,8 @@ Problem unmatched_reply(const scenario::Expectation& expect, const judge::Exchan
   judge::ReplyContext context = context_of(exchange, state);
   Problem problem{.message = "the reply is not the expected one",
                   .expected = describe(expect.outcomes, context),
-                  .actual = describe(*exchange.reply)};
+                  .actual = describe(*exchange.reply),
+                  .kind = judge::Mismatch::kReply};
   context.profile = codec::Profile::kAuto;
   const auto match = judge::match_reply(expect.outcomes, *exchange.reply, context);
   if (match && match->form) blame_dialect(*match->form, "reply", state, problem);
@@ -99,6 +101,35 @@ MaybeProblem judge_payload(const scenario::RequestStep& step, const judge::Excha
   return std::nullopt;
 }
 
+// The key of a request that was to be carried out and is refused, and not for what has a name of
+// its own. Req: KEY-BINARY-1, LIMIT-KEY-1
+std::optional<std::string_view> refused_key(const scenario::Expectation& expect,
+                                            const judge::Exchange& exchange) {
+  const auto carried_out = [](const scenario::Outcome& outcome) {
+    return std::holds_alternative<scenario::PlainReply>(outcome.what) ||
+           std::holds_alternative<scenario::ValueReply>(outcome.what) ||
+           std::holds_alternative<scenario::CountReply>(outcome.what);
+  };
+  const bool wanted = std::all_of(expect.outcomes.begin(), expect.outcomes.end(), carried_out);
+  const auto error = exchange.reply->error();
+  if (!wanted || !exchange.reply->is(ReplyKind::kError) ||
+      (error && error != codec::ErrorCode::kSyntax)) {
+    return std::nullopt;
+  }
+  const auto command =
+      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  return command ? std::optional(command->key) : std::nullopt;
+}
+
+judge::MismatchFacts facts_of(const scenario::Expectation& expect,
+                              const judge::Exchange& exchange) {
+  const judge::ReceivedReply& reply = *exchange.reply;
+  judge::MismatchFacts out{.verb = exchange.verb};
+  if (reply.decoded) out.reply = reply.decoded->kind;
+  out.refused_key = refused_key(expect, exchange);
+  return out;
+}
+
 }  // namespace
 
 MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
@@ -107,16 +138,20 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
   if (!step.mark.empty()) state.marks[step.mark].replied = reply.time;
   MaybeProblem late = check_window(step.expect, reply.time, state);
   if (late && !shows_key(reply)) return late;
-  MaybeProblem problem = judge_payload(step, exchange, state);
+  const auto charged = [&](MaybeProblem problem) -> MaybeProblem {
+    if (!problem) return std::nullopt;
+    if (late) return late;
+    return state.charge(std::move(*problem), step.expect.cites, facts_of(step.expect, exchange));
+  };
+  if (auto problem = charged(judge_payload(step, exchange, state))) return problem;
   // Of an open point's outcomes, a refusal carries no version.
   const bool refusal = step.expect.open && reply.payload().starts_with('-');
-  if (!problem && !refusal) {
-    problem = check_timestamp(step.expect.timestamp, exchange.request, reply.message, state.saved);
+  if (!refusal) {
+    auto problem = charged(
+        check_timestamp(step.expect.timestamp, exchange.request, reply.message, state.saved));
+    if (problem) return problem;
   }
-  if (!problem) problem = check_properties(step.expect, reply.message);
-  if (problem && late) return late;
-  if (problem && problem->cites.empty()) problem->cites = step.expect.cites;
-  return problem;
+  return charged(check_properties(step.expect, reply.message));
 }
 
 std::string expected_text(const scenario::RequestStep& step, const judge::Exchange& exchange,

@@ -63,7 +63,11 @@ Result<std::optional<std::string>, Problem> timestamp_text(const scenario::Times
   for (const auto& [name, timestamp] : state.saved) values[name] = timestamp.value;
   const auto value =
       scenario::evaluate(expression, base_wall_ms(expression, state), from.client_id(), values);
-  if (!value) return fail(Problem{.verdict = Verdict::kInconclusive, .message = value.error()});
+  if (!value) {
+    return fail(Problem{.verdict = Verdict::kInconclusive,
+                        .message = value.error(),
+                        .kind = judge::Mismatch::kNothingSaved});
+  }
   return std::optional(hlc::format(*value));
 }
 

@@ -4,13 +4,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "codec/dialect.h"
 #include "conformance/judge/store_clock.h"
 #include "conformance/run/path_times.h"
 #include "conformance/run/run_slots.h"
+#include "conformance/scenario/binding.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::run {
@@ -22,6 +25,10 @@ inline constexpr std::chrono::milliseconds kExpiryTolerance{300};
 
 struct RunSettings {
   codec::Profile profile = codec::Profile::kAuto;
+  scenario::Wording wording = scenario::Wording::kAuto;
+  // Ids of the rules that do not bind every store that this one may turn out to be: a case goes on
+  // when one is broken. Null: there are none. Must outlive the run.
+  const std::set<std::string, std::less<>>* unsettled = nullptr;
   std::string run_id;                                            // in every key and client id
   std::string key_prefix = endpoint::Capabilities{}.key_prefix;  // of every key
   std::uint64_t seed = 0;                                        // of everything random

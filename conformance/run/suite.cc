@@ -25,14 +25,19 @@ constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
 class SuiteRun {
  public:
   SuiteRun(endpoint::Endpoint& endpoint, const std::vector<const scenario::Case*>& cases,
-           const SuiteOptions& options, const std::atomic<bool>& stop, const Progress& progress)
+           const scenario::Catalogue& catalogue, const SuiteOptions& options,
+           const std::atomic<bool>& stop, const Progress& progress)
       : endpoint_(endpoint),
+        catalogue_(catalogue),
         options_(options),
         stop_(stop),
         progress_(progress),
         path_(options.round_trip_tail),
         slots_(options.running > 0 ? options.running : options.jobs),
-        settings_(options.settings) {
+        settings_(options.settings),
+        bases_(scenario::bases_of(settings_.profile, settings_.wording)),
+        unsettled_(scenario::unsettled(catalogue, bases_)) {
+    settings_.unsettled = &unsettled_;
     settings_.slots = &slots_;
     settings_.path = &path_;
     for (const scenario::Case* test_case : cases) {
@@ -44,6 +49,7 @@ class SuiteRun {
   SuiteResult run() {
     skip_unsupported();
     run_cases();
+    settle_all();
     result_.interrupted = stop_;
     result_.duration = std::chrono::duration_cast<std::chrono::microseconds>(
         std::chrono::steady_clock::now() - started_);
@@ -51,6 +57,12 @@ class SuiteRun {
   }
 
  private:
+  // What the store is, is known when all cases have run.
+  void settle_all() {
+    result_.basis = basis_of(result_, settings_.profile, settings_.wording);
+    for (CaseResult& entry : result_.cases) settle(entry, catalogue_, result_.basis);
+  }
+
   void skip_unsupported() {
     const endpoint::Capabilities& offered =
         options_.offered ? *options_.offered : endpoint_.capabilities();
@@ -193,6 +205,7 @@ class SuiteRun {
         slot.doubt == Doubt::kSilence && has_answered_) {
       again.verdict = Verdict::kFailed;
     }
+    if (again.deviations.empty()) again.deviations = std::move(slot.deviations);
     again.first_attempt = Attempt{.verdict = slot.verdict,
                                   .message = std::move(slot.message),
                                   .expected = std::move(slot.expected),
@@ -255,15 +268,28 @@ class SuiteRun {
   }
 
   // With the lock held, or before the threads start.
-  void finish(const CaseResult& result) { progress_(result, ++done_, result_.cases.size()); }
+  void finish(const CaseResult& result) {
+    ++done_;
+    if (result.deviations.empty() && result.verdict != Verdict::kFailed) {
+      progress_(result, done_, result_.cases.size());
+      return;
+    }
+    // Strictly: what the store is, is not known yet.
+    CaseResult so_far = result;
+    settle(so_far, catalogue_, bases_.front());
+    progress_(so_far, done_, result_.cases.size());
+  }
 
   endpoint::Endpoint& endpoint_;
+  const scenario::Catalogue& catalogue_;
   const SuiteOptions& options_;
   const std::atomic<bool>& stop_;
   const Progress& progress_;
   PathTimes path_;
   RunSlots slots_;
   RunSettings settings_;
+  const std::vector<scenario::Basis> bases_;
+  const std::set<std::string, std::less<>> unsettled_;
   std::set<const scenario::Case*> skipped_;
   std::atomic<bool> lost_{false};
   std::atomic<bool> has_answered_{false};  // when asked after a case in which nobody was answered
@@ -387,6 +413,7 @@ void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
 
 bool is_warning(const CaseResult& result, const scenario::Catalogue& catalogue, bool strict) {
   if (result.unexpected_pass) return false;  // it is the baseline that is wrong, at any level
+  if (result.waived) return true;
   const scenario::Requirement* requirement = catalogue.find(result.requirement);
   const scenario::Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
@@ -396,7 +423,7 @@ bool is_warning(const CaseResult& result, const scenario::Catalogue& catalogue, 
 SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const scenario::Case*>& cases,
                       const scenario::Catalogue& catalogue, const SuiteOptions& options,
                       const std::atomic<bool>& stop, const Progress& progress) {
-  SuiteResult result = SuiteRun(endpoint, cases, options, stop, progress).run();
+  SuiteResult result = SuiteRun(endpoint, cases, catalogue, options, stop, progress).run();
   summarize(result, catalogue, options.strict);
   return result;
 }
@@ -410,6 +437,55 @@ void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool s
     if (against) entry.signature = signature(entry);
   }
   count(result, catalogue, strict);
+}
+
+scenario::Basis basis_of(const SuiteResult& result, codec::Profile profile,
+                         scenario::Wording wording) {
+  bool documented = false;
+  bool deployed = false;
+  scenario::Observed observed;
+  for (const CaseResult& entry : result.cases) {
+    for (const auto& [divergence, form] : entry.forms) {
+      (form == codec::DialectId::kDocumented ? documented : deployed) = true;
+    }
+    observed.notified = observed.notified || entry.notifications > 0;
+    observed.notified_with_version =
+        observed.notified_with_version || entry.versioned_notifications > 0;
+  }
+  observed.documented_only = documented && !deployed;
+  return scenario::basis_of(profile, wording, observed);
+}
+
+void settle(CaseResult& result, const scenario::Catalogue& catalogue,
+            const scenario::Basis& basis) {
+  const auto bound = [&](const std::string& id) {
+    const scenario::Requirement* requirement = catalogue.find(id);
+    return requirement == nullptr || binds(*requirement, basis);
+  };
+  const auto fail_by = [&](const Deviation& deviation) {
+    result.verdict = Verdict::kFailed;
+    result.requirement = deviation.requirement;
+    result.message = deviation.message;
+    result.expected = deviation.expected;
+    result.actual = deviation.actual;
+    result.step = deviation.step;
+    result.position = deviation.position;
+  };
+  if (result.verdict == Verdict::kPassed || result.verdict == Verdict::kFailed ||
+      result.verdict == Verdict::kInconclusive) {
+    const auto first = std::find_if(result.deviations.begin(), result.deviations.end(),
+                                    [&](const Deviation& each) { return bound(each.requirement); });
+    if (first != result.deviations.end()) {
+      fail_by(*first);
+    } else if (result.verdict == Verdict::kPassed && !result.deviations.empty()) {
+      fail_by(result.deviations.front());
+    }
+  }
+  // Cases of others may have a catalogue of others.
+  if (result.verdict == Verdict::kFailed && catalogue.find(result.requirement) == nullptr) {
+    result.requirement = result.test_case->requirements.front();
+  }
+  result.waived = result.verdict == Verdict::kFailed && !bound(result.requirement);
 }
 
 std::string observed_dialect(const SuiteResult& result) {

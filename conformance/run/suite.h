@@ -14,6 +14,7 @@
 #include "conformance/run/exit_code.h"
 #include "conformance/run/preflight.h"
 #include "conformance/run/selection.h"
+#include "conformance/scenario/binding.h"
 #include "conformance/scenario/requirement.h"
 #include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
@@ -47,6 +48,7 @@ struct Summary {
 };
 
 struct SuiteResult {
+  scenario::Basis basis{};        // what the store was judged by
   std::vector<CaseResult> cases;  // in the order of the files
   Summary summary;
   std::map<codec::Divergence, std::set<codec::DialectId>> forms;  // seen
@@ -80,6 +82,14 @@ using Progress = std::function<void(const CaseResult&, std::size_t done, std::si
 // what an earlier call said of the forms is taken back first.
 void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool strict);
 
+// What the store turned out to be, of what the profile and the wording leave open.
+[[nodiscard]] scenario::Basis basis_of(const SuiteResult& result, codec::Profile profile,
+                                       scenario::Wording wording);
+
+// Judges the case by this basis: of its deviations the first that breaks a rule which binds is its
+// failure; a rule that does not bind is waived. Done by run_suite, once.
+void settle(CaseResult& result, const scenario::Catalogue& catalogue, const scenario::Basis& basis);
+
 // "deployed", "documented", "mixed" or "unknown".
 [[nodiscard]] std::string observed_dialect(const SuiteResult& result);
 
@@ -92,7 +102,8 @@ void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool s
 [[nodiscard]] endpoint::Duration percentile(const std::vector<endpoint::Duration>& sorted,
                                             double percent);
 
-// Does a failure of this case count as a warning only? A pass that the baseline does not expect
+// Does a failure of this case count as a warning only: a rule that does not bind this store, or one
+// of level "should" unless `strict`? A pass that the baseline does not expect
 // never does.
 [[nodiscard]] bool is_warning(const CaseResult& result, const scenario::Catalogue& catalogue,
                               bool strict);

@@ -628,6 +628,106 @@ TEST(SuiteDialect, CallsDifferentDialectsInDifferentPlacesMixedAndFailsNothing) 
   EXPECT_EQ(observed_dialect(result), "mixed");
 }
 
+// --- what binds ----------------------------------------------------------------------------------
+
+// Rules of both kinds, by ids that differences are charged to.
+const scenario::Catalogue& rules_of_both() {
+  static const scenario::Catalogue rules = [] {
+    std::vector<scenario::LoadError> errors;
+    const std::string end = "binds: store, section: S, observe: o, text: A rule., ";
+    return scenario::Catalogue::load({"requirements.yaml",
+                                      "requirements:\n"
+                                      "- {id: R-MUST-1, level: must, " +
+                                          end +
+                                          "documents: [ga, preview], source: article}\n"
+                                          "- {id: VER-MISS-1, level: must, " +
+                                          end + "documents: [], source: deployed}\n"},
+                                     errors);
+  }();
+  return rules;
+}
+
+// A store that answers a refused SET like this, and a GET of a missing key with a version.
+Behaviour with_version_of_a_miss(const std::string& not_applied) {
+  return [not_applied](const Published& request) {
+    const bool get = verb_of(request) == Verb::kGet;
+    Effect answer = reply(request, get ? "$-1\r\n" : not_applied);
+    if (get) {
+      std::get<endpoint::MessageReceived>(answer.what)
+          .message.user_properties.emplace_back("__ts", "001700000000000:00000:S");
+    }
+    return Effects{answer};
+  };
+}
+
+std::vector<scenario::Case> miss_and_refusal(const std::string& more_steps = "") {
+  std::vector<scenario::Case> cases = refusals(1);
+  cases.push_back(
+      case_of({.id = "miss",
+               .requirements = "R-MUST-1",
+               .steps = "- get: k\n  expect: {reply: missing, ts: absent}\n" + more_steps}));
+  return cases;
+}
+
+SuiteResult run_by(codec::Profile profile, const std::string& not_applied,
+                   const std::vector<scenario::Case>& cases) {
+  FakeEndpoint endpoint({.behaviour = with_version_of_a_miss(not_applied)});
+  return run_suite(endpoint, pointers(cases), rules_of_both(), {.settings = settings(profile)},
+                   kNeverStop, kIgnored);
+}
+
+TEST(SuiteBinding, FailsByTheRuleOfTheDeployedServiceWhereThatIsJudgedBy) {
+  const std::vector<scenario::Case> cases = miss_and_refusal();
+  const SuiteResult result = run_by(codec::Profile::kDeployed, ":-1\r\n", cases);
+  EXPECT_THAT(verdicts(result), ElementsAre("nx-0 passed", "miss failed"));
+  EXPECT_EQ(result.cases[1].requirement, "VER-MISS-1");
+  EXPECT_FALSE(result.cases[1].waived);
+  EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+}
+
+TEST(SuiteBinding, WarnsByItWhereTheArticleAloneIsJudgedBy) {
+  const std::vector<scenario::Case> cases = miss_and_refusal();
+  const SuiteResult result = run_by(codec::Profile::kDocumented, "-1\r\n", cases);
+  EXPECT_EQ(counts(result.summary),
+            "1 passed, 0 failed, 1 warnings, 0 skipped, 0 inconclusive, 0 not run");
+  EXPECT_EQ(result.cases[1].requirement, "VER-MISS-1");
+  EXPECT_TRUE(result.cases[1].waived);
+  EXPECT_EQ(result.cases[1].step, 1U);
+  EXPECT_EQ(exit_code(result), ExitCode::kConformant);
+}
+
+// A warning hides no failure: the case goes on.
+TEST(SuiteBinding, FailsByWhatComesLaterAndBinds) {
+  const std::vector<scenario::Case> cases =
+      miss_and_refusal("- get: k\n  expect: {reply: {value: \"v\"}}\n");
+  const SuiteResult result = run_by(codec::Profile::kDocumented, "-1\r\n", cases);
+  EXPECT_THAT(verdicts(result), ElementsAre("nx-0 passed", "miss failed"));
+  EXPECT_EQ(result.cases[1].requirement, "R-MUST-1");
+  EXPECT_EQ(result.cases[1].step, 2U);
+  EXPECT_EQ(result.summary.failed, 1U);
+}
+
+TEST(SuiteBinding, FollowsWhatTheStoreTurnsOutToBe) {
+  const std::vector<scenario::Case> cases = miss_and_refusal();
+  const SuiteResult documented = run_by(codec::Profile::kAuto, "-1\r\n", cases);
+  EXPECT_EQ(documented.basis.dialect, DialectId::kDocumented);
+  EXPECT_EQ(documented.summary.warnings, 1U);
+  const SuiteResult deployed = run_by(codec::Profile::kAuto, ":-1\r\n", cases);
+  EXPECT_EQ(deployed.basis.dialect, DialectId::kDeployed);
+  EXPECT_EQ(deployed.summary.failed, 1U);
+}
+
+// In the deployed dialect the difference that came first is the failure, as if the case had ended
+// there.
+TEST(SuiteBinding, BlamesTheFirstDifferenceThatBinds) {
+  const std::vector<scenario::Case> cases =
+      miss_and_refusal("- get: k\n  expect: {reply: {value: \"v\"}}\n");
+  const SuiteResult result = run_by(codec::Profile::kAuto, ":-1\r\n", cases);
+  EXPECT_EQ(result.cases[1].requirement, "VER-MISS-1");
+  EXPECT_EQ(result.cases[1].step, 1U);
+  EXPECT_EQ(result.cases[1].position.line, kFirstStepLine);
+}
+
 TEST(SuiteReport, CollectsOpenPointsOfAllCases) {
   std::vector<scenario::Case> cases;
   for (const std::string id : {"one", "two"}) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "conformance/judge/mismatch.h"
+
 namespace fencepost::run {
 
 enum class Verdict {
@@ -33,6 +35,7 @@ struct Problem {
   std::string expected{};
   std::string actual{};
   std::string cites{};  // requirement id; the case's first when empty
+  judge::Mismatch kind = judge::Mismatch::kOther;
 };
 using MaybeProblem = std::optional<Problem>;
 

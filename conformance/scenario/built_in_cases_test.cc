@@ -212,7 +212,7 @@ std::vector<Row> version_rows() {
   return {
       {"version.assign.node-id-is-not-the-clients", "copies the node id", "VER-NODE-1",
        node_id_of_the_client()},
-      {"version.read.however-it-is-spelled", "no timestamp", "VER-OPEN-3",
+      {"version.read.however-it-is-spelled", "no timestamp", "HLC-FORMAT-1",
        every_reply(
            [](Message& message) { set_property(message, codec::kTimestampProperty, "12:30"); })},
       {"version.read.version-of-a-deletion", "DEL names an older one", "VER-OPEN-4",
@@ -251,7 +251,7 @@ std::vector<Row> notification_rows() {
            set_property(message, codec::kTimestampProperty, kOldVersion);
          }
        })},
-      {"notify.deliver.own-notification-and-response", "none", "NTF-ORDER-OPEN-1",
+      {"notify.deliver.own-notification-and-response", "none", "NTF-SELF-1",
        without_notifications()},
       {"lifecycle.registrations.nothing-is-queued-for-a-session", "queues", "LIFE-OPEN-3",
        queueing_for_sessions()},

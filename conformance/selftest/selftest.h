@@ -63,7 +63,10 @@ struct SubjectResult {
   std::vector<const scenario::Case*> passes{};  // kNull: the cases that it passes
   std::vector<const scenario::Case*>
       killers{};  // failed, and cite a requirement that the fault breaks
-  std::vector<const scenario::Case*> bystanders{};    // failed, and cite none of them
+  std::vector<const scenario::Case*> bystanders{};  // failed, and cite none of them
+  // Failed by a rule that does not bind a store of this dialect, which is a warning.
+  std::vector<const scenario::Case*> warned{};
+  bool owes = true;  // a fault: do all rules that it breaks bind such a store?
   std::vector<const scenario::Case*> inconclusive{};  // decided nothing
   std::vector<const scenario::Case*> skipped{};
   std::chrono::microseconds duration{0};
@@ -71,9 +74,11 @@ struct SubjectResult {
   const scenario::Case* first_killer = nullptr;  // that one; null when there is none
 
   // Did the suite say the right thing? The correct store: nothing failed, nothing is inconclusive.
-  // A benign one: nothing failed. A fault: a case that cites a broken requirement failed. A null
-  // store: no case passed.
+  // A benign one: nothing failed. A fault: a case that cites a broken requirement failed or, where
+  // not all of these bind such a store, was warned of. A null store: no case passed.
   [[nodiscard]] bool as_it_should_be() const;
+  // A fault that is caught as a warning alone.
+  [[nodiscard]] bool only_warned() const;
 };
 
 // A wrong expectation that did not turn red.

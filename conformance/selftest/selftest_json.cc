@@ -181,7 +181,8 @@ class Document {
   // Was it run with those cases alone that cite what it breaks?
   [[nodiscard]] bool only_citing(const SubjectResult& subject) const {
     const std::size_t ran = subject.passed + subject.killers.size() + subject.bystanders.size() +
-                            subject.inconclusive.size() + subject.skipped.size();
+                            subject.warned.size() + subject.inconclusive.size() +
+                            subject.skipped.size();
     return subject.error.empty() && ran < result_.cases.size();
   }
   [[nodiscard]] Reason reason(const SubjectResult& survivor) const;
@@ -209,6 +210,8 @@ ordered_json Document::run(const SubjectResult& subject) const {
   out["passed"] = subject.passed;
   out["killers"] = places(subject.killers);
   out["bystanders"] = places(subject.bystanders);
+  out["warned"] = places(subject.warned);
+  if (!subject.owes) out["owes"] = false;
   out["inconclusive"] = places(subject.inconclusive);
   out["skipped"] = places(subject.skipped);
   if (!subject.passes.empty()) out["passes"] = places(subject.passes);

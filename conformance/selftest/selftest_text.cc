@@ -122,6 +122,12 @@ std::string selftest_text(const SelftestResult& result) {
                                 result.references.size());
   out += describe_wrong(result.references);
   out += score_line("faults", score.at("faults"), "caught by a case that cites what they break");
+  const auto warned = std::count_if(result.faults.begin(), result.faults.end(),
+                                    [](const SubjectResult& one) { return one.only_warned(); });
+  if (warned > 0) {
+    out += fmt::format("{:<12} {:>6} of them as a warning: the rule does not bind that dialect\n",
+                       "", warned);
+  }
   if (number(score.at("concurrency_faults"), "total") > 0) {
     out += score_line("concurrency", score.at("concurrency_faults"),
                       "caught, of those that show when requests meet");

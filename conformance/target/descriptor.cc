@@ -42,6 +42,7 @@ class DescriptorLoader {
     root_ = *root;
     load_url(root_.member("url"));
     with("profile", [this](scenario::YamlNode node) { load_profile(node); });
+    with("wording", [this](scenario::YamlNode node) { load_wording(node); });
     with("timeout", [this](scenario::YamlNode node) {
       if (const auto timeout = reader_.duration(node, "timeout")) out_.mqtt.timeout = *timeout;
     });
@@ -100,6 +101,15 @@ class DescriptorLoader {
     out_.profile = codec::profile_named(*word);
     if (!out_.profile) {
       reader_.complain(node, "profile must be auto, documented or deployed, not \"" + *word + "\"");
+    }
+  }
+
+  void load_wording(scenario::YamlNode node) {
+    const auto word = reader_.text(node, "wording");
+    if (!word) return;
+    out_.wording = scenario::wording_named(*word);
+    if (!out_.wording) {
+      reader_.complain(node, "wording must be auto, preview or ga, not \"" + *word + "\"");
     }
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/judge/judge.h"
+#include "conformance/scenario/binding.h"
 #include "conformance/scenario/scenario_loader.h"
 #include "conformance/target/hook.h"
 #include "endpoint/mqtt.h"
@@ -23,6 +24,7 @@ struct Descriptor {
   // TLS files, credentials, capabilities; host and port come from the URL.
   endpoint::MqttOptions mqtt{};
   std::optional<codec::Profile> profile{};  // that it is to be judged by
+  std::optional<scenario::Wording> wording{};
   // How far the store's clock may be from this machine's; more is an error of the set-up.
   std::optional<std::chrono::milliseconds> clock_tolerance{};
   // How long after its time a key may still be seen, and how long after the end of a connection its

@@ -9,10 +9,19 @@ namespace fencepost::target::descriptor_fields {
 
 using namespace std::string_view_literals;
 
-inline constexpr std::array kDescriptor = {
-    "url"sv,   "profile"sv,    "timeout"sv,          "tls"sv,
-    "roles"sv, "key_prefix"sv, "capabilities"sv,     "clock_tolerance"sv,
-    "hooks"sv, "note"sv,       "expiry_tolerance"sv, "disconnect_settling"sv};
+inline constexpr std::array kDescriptor = {"url"sv,
+                                           "profile"sv,
+                                           "wording"sv,
+                                           "timeout"sv,
+                                           "tls"sv,
+                                           "roles"sv,
+                                           "key_prefix"sv,
+                                           "capabilities"sv,
+                                           "clock_tolerance"sv,
+                                           "hooks"sv,
+                                           "note"sv,
+                                           "expiry_tolerance"sv,
+                                           "disconnect_settling"sv};
 inline constexpr std::array kTls = {"ca"sv, "certificate"sv, "key"sv};
 inline constexpr std::array kRole = {"user"sv, "password"sv, "password_env"sv, "certificate"sv,
                                      "key"sv};

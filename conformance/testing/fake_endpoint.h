@@ -452,13 +452,13 @@ inline void drop_property(Message& message, std::string_view name) {
 
 inline const std::string kCatalogueText = R"(requirements:
 - {id: R-MUST-1, level: must, text: The first rule.,
-   binds: store, section: S, documents: [ga], source: article, observe: o}
+   binds: store, section: S, documents: [ga, preview], source: article, observe: o}
 - {id: R-MUST-2, level: must, text: The second rule.,
-   binds: store, section: S, documents: [ga], source: article, observe: o}
+   binds: store, section: S, documents: [ga, preview], source: article, observe: o}
 - {id: R-SHOULD-1, level: should, text: A recommendation.,
-   binds: store, section: S, documents: [ga], source: article, observe: o}
+   binds: store, section: S, documents: [ga, preview], source: article, observe: o}
 - {id: R-MAY-1, level: may, text: A permission.,
-   binds: store, section: S, documents: [ga], source: article, observe: o}
+   binds: store, section: S, documents: [ga, preview], source: article, observe: o}
 )";
 
 inline scenario::Catalogue catalogue() {

@@ -11,7 +11,7 @@ const std::vector<Fault>& faults() {
     std::vector<Fault> out;
     for (const auto part : {codec_faults, set_faults, expiry_faults, delete_faults, version_faults,
                             fencing_faults, notification_faults, envelope_faults, limit_faults,
-                            concurrency_faults, benign_variants, null_stores}) {
+                            concurrency_faults, benign_variants, article_stores, null_stores}) {
       std::vector<Fault> more = part();
       std::move(more.begin(), more.end(), std::back_inserter(out));
     }
@@ -34,6 +34,11 @@ const Fault* find_fault(std::string_view name) {
 std::string_view name(FaultKind kind) {
   constexpr std::array kNames = {"fault", "benign", "null"};
   return kNames.at(static_cast<std::size_t>(kind));
+}
+
+std::string_view name(RightBy right_by) {
+  constexpr std::array kNames = {"all", "article", "preview"};
+  return kNames.at(static_cast<std::size_t>(right_by));
 }
 
 std::string_view name(FaultNeeds needs) {

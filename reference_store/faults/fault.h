@@ -35,6 +35,13 @@ enum class FaultNeeds {
   kConcurrency,  // concurrent requests and a check of their whole history
 };
 
+// Of a benign store: by which documents it is right.
+enum class RightBy {
+  kAll,
+  kArticle,  // by the article alone: it lacks what only the deployed service shows
+  kPreview,  // by the preview of the article alone
+};
+
 using MakeHandler =
     std::function<std::unique_ptr<Handler>(const ServiceOptions& options, std::uint64_t seed)>;
 
@@ -45,6 +52,7 @@ struct Fault {
   std::vector<std::string_view> requirements{};  // that it breaks; kFault: at least one
   FaultNeeds needs = FaultNeeds::kNothing;
   FaultKind kind = FaultKind::kFault;
+  RightBy right_by = RightBy::kAll;
   MakeHandler make{};  // `seed` decides whatever is random in it
 };
 
@@ -54,8 +62,10 @@ struct Fault {
 // By id ("S01"), name ("nx-overwrites") or both ("S01-nx-overwrites"); null when there is none.
 [[nodiscard]] const Fault* find_fault(std::string_view name);
 
-// "fault", "benign" or "null"; "nothing", "transport", "direct", "meeting" or "concurrency".
+// "fault", "benign" or "null"; "all", "article" or "preview"; "nothing", "transport", "direct",
+// "meeting" or "concurrency".
 [[nodiscard]] std::string_view name(FaultKind kind);
+[[nodiscard]] std::string_view name(RightBy right_by);
 [[nodiscard]] std::string_view name(FaultNeeds needs);
 
 // The parts of the catalogue; faults() puts them together.
@@ -70,6 +80,7 @@ struct Fault {
 [[nodiscard]] std::vector<Fault> limit_faults();
 [[nodiscard]] std::vector<Fault> concurrency_faults();
 [[nodiscard]] std::vector<Fault> benign_variants();
+[[nodiscard]] std::vector<Fault> article_stores();
 [[nodiscard]] std::vector<Fault> null_stores();
 
 }  // namespace fencepost::store

@@ -198,6 +198,12 @@ void without_value(Delivery& delivery) {
   delivery.message.payload = "*2\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n";
 }
 
+void value_without_its_word(Delivery& delivery) {
+  if (!tells_of(delivery, codec::Operation::kSet)) return;
+  const auto told = codec::decode_notification(delivery.message.payload);
+  if (told) delivery.message.payload = codec::encode_command({"NOTIFY", "SET", told->value});
+}
+
 // Expiry is told as a SET of nothing.
 class ExpiryIsToldAsASet final : public Decorator {
  public:
@@ -449,8 +455,13 @@ std::vector<Fault> notification_faults() {
       {.id = "N24",
        .name = "set-without-value",
        .text = "the notification of a SET carries no VALUE",
-       .requirements = {"NTF-VALUE-3", "NTF-SET-1"},
+       .requirements = {"NTF-VALUE-3"},
        .make = with_notification(without_value)},
+      {.id = "N27",
+       .name = "value-without-its-word",
+       .text = "the notification of a SET carries the value without the word VALUE before it",
+       .requirements = {"NTF-SET-1"},
+       .make = with_notification(value_without_its_word)},
       {.id = "N25",
        .name = "expiry-is-told-as-a-set",
        .text = "an expiry is told as a SET of no bytes",

@@ -1,0 +1,59 @@
+// Which rule a difference breaks, where the difference itself tells: a response without `__stat`
+// breaks ENV-STATUS-1 whatever its case is about. What stands in no row is told by the case alone.
+//
+//   rule_of({.kind = Mismatch::kVersionUnasked, .verb = Verb::kGet, .reply = ReplyKind::kMissing})
+//     ->  VER-MISS-1
+//
+// Pure and thread safe. What a whole reply stands for is in attribution.h.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "codec/command.h"
+#include "codec/notification.h"
+#include "codec/reply.h"
+
+namespace fencepost::judge {
+
+// What differs from what was expected.
+enum class Mismatch {
+  kOther,
+  kReply,                // the payload of a response
+  kStatus,               // the user property `__stat`
+  kProperty,             // another property of a message
+  kVersionMissing,       // no `__ts`
+  kVersionUnasked,       // a `__ts` where none may be
+  kVersionForm,          // a `__ts` that is no timestamp
+  kVersionOther,         // not the version that it should be
+  kVersionNotGreater,    // than the request's
+  kValueMissing,         // a notification of a SET without VALUE
+  kNotification,         // another payload, key or operation
+  kNotificationMissing,  // none
+  kNotificationLate,     // after the response to a later request
+  kNothingSaved,         // what a request is to be made of did not come
+};
+
+// What made the change that a notification tells of, as far as it is known.
+enum class Cause { kUnknown, kOwnChange, kOthersChange, kExpiry };
+
+struct MismatchFacts {
+  Mismatch kind = Mismatch::kOther;
+  // Of the request and its response.
+  std::optional<codec::Verb> verb{};
+  std::optional<codec::ReplyKind> reply{};
+  // Of the notification that was expected.
+  std::optional<codec::Operation> operation{};
+  Cause cause = Cause::kUnknown;
+  // kReply: the key of a request that was refused, and has nothing else that could be.
+  std::optional<std::string_view> refused_key{};
+};
+
+// An id of scenarios/requirements.yaml; empty where the difference alone does not tell.
+[[nodiscard]] std::string_view rule_of(const MismatchFacts& facts);
+
+// Does what comes later in a case mean the same after such a difference? After another reply than
+// the expected one the store is in a state that the case knows nothing of.
+[[nodiscard]] bool leaves_case_sound(Mismatch kind);
+
+}  // namespace fencepost::judge

@@ -1,0 +1,57 @@
+#include "conformance/run/change_log.h"
+
+#include <algorithm>
+
+#include "codec/command.h"
+
+namespace fencepost::run {
+
+void ChangeLog::note(const judge::Exchange& exchange, const std::string& client_id) {
+  if (!exchange.reply || !exchange.reply->decoded) return;
+  const codec::DecodedReply& reply = *exchange.reply->decoded;
+  const bool set = exchange.verb == codec::Verb::kSet && reply.kind == codec::ReplyKind::kOk;
+  const bool removed =
+      (exchange.verb == codec::Verb::kDel || exchange.verb == codec::Verb::kVdel) &&
+      reply.kind == codec::ReplyKind::kCount && reply.count > 0;
+  if (!set && !removed) return;
+  const auto command =
+      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  if (!command) return;
+  const std::string key(command->key);
+  // Req: SET-PX-3. What was to expire later than this request came no longer does.
+  std::erase_if(changes_, [&](const Change& change) {
+    return change.writer.empty() && change.key == key && change.from > exchange.reply->time;
+  });
+  changes_.push_back({.key = key,
+                      .operation = set ? codec::Operation::kSet : codec::Operation::kDelete,
+                      .value = std::string(set ? command->value : std::string_view()),
+                      .writer = client_id});
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
+  if (!set || !command->expires_after || *command->expires_after > kLongest) return;
+  changes_.push_back({.key = key,
+                      .operation = codec::Operation::kDelete,
+                      .value = {},
+                      .writer = {},
+                      .from = exchange.sent + *command->expires_after});
+}
+
+bool ChangeLog::fits(const Change& change, const Told& told, endpoint::Duration now) {
+  return change.key == told.key && change.operation == told.operation && change.from <= now &&
+         !change.told.contains(told.observer) && (!told.value || change.value == *told.value);
+}
+
+judge::Cause ChangeLog::take(const Told& told, endpoint::Duration now) {
+  const auto found = std::find_if(changes_.begin(), changes_.end(),
+                                  [&](const Change& change) { return fits(change, told, now); });
+  if (found == changes_.end()) return judge::Cause::kUnknown;
+  found->told.insert(told.observer);
+  if (found->writer.empty()) return judge::Cause::kExpiry;
+  return found->writer == told.observer ? judge::Cause::kOwnChange : judge::Cause::kOthersChange;
+}
+
+bool ChangeLog::has(const Told& told, endpoint::Duration now) const {
+  return std::any_of(changes_.begin(), changes_.end(),
+                     [&](const Change& change) { return fits(change, told, now); });
+}
+
+}  // namespace fencepost::run
