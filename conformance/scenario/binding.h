@@ -3,8 +3,8 @@
 // article owes nothing of the latter, and one of the preview wording nothing that only the GA
 // wording asks for.
 //
-//   const Basis article{.dialect = codec::DialectId::kDocumented, .wording = Wording::kGa};
-//   binds(*catalogue.find("ENV-STATUS-1"), article)  ->  false: the article knows no __stat
+//   binds(requirement_of_status, {DialectId::kDocumented, Wording::kGa})
+//     ->  false: the article knows no __stat
 //
 // Pure and thread safe.
 #pragma once
