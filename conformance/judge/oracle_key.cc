@@ -217,7 +217,8 @@ class Outcomes {
   bool fence(const Stamp& token) {
     if (world_.token == Token::kNone) return true;
     if (world_.token == Token::kUnknown) {
-      refuse(token.present ? ErrorCode::kTokenLower : ErrorCode::kTokenRequired);
+      if (token.present) refuse(ErrorCode::kTokenLower);
+      if (!token.value) refuse(ErrorCode::kTokenRequired);  // an empty one is perhaps none
       return true;
     }
     if (!token.present) {
@@ -252,8 +253,11 @@ class Outcomes {
     kept.next.token = known ? Token::kHeld : Token::kUnknown;
     kept.next.held = known ? *token.value : hlc::Timestamp{};
     const std::string_view point = asked_.command.verb == Verb::kSet ? "SET" : "VDEL";
-    kept.choice = {"FT-OPEN-4", point, "a newer token is kept"};
-    choose(out_[branch], {"FT-OPEN-4", point, "a newer token is not kept"});
+    // One that the store may refuse is perhaps not kept for that reason, which says nothing of
+    // others.
+    const bool doubtful = token.may_be_refused;
+    kept.choice = {"FT-OPEN-4", point, "a newer token is kept", doubtful};
+    choose(out_[branch], {"FT-OPEN-4", point, "a newer token is not kept", doubtful});
     out_.push_back(std::move(kept));
   }
 
