@@ -3,22 +3,12 @@
 usage: explore_test.py BUILD_BIN_DIR [unittest arguments]
 """
 
-import pathlib
 import random
 import re
 import signal
-import socket
-import subprocess
-import sys
-import tempfile
-import threading
-import time
-import unittest
 
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
-FENCEPOST = BIN / "fencepost"
-# What a run may take at most before a test calls it hung. No test measures speed.
-HANG = 300
+import harness
+from harness import HANG, NOBODY, connections_to, run, wait_until
 
 # Of every area that random requests can show.
 FAULTS = ["C05", "C09", "C13", "C15", "C20", "S01", "S04", "S08", "S11", "S17", "X02", "X09", "X14", "D01", "D06", "H10", "H14",
@@ -39,91 +29,26 @@ cases:
 """
 
 
-def run(*arguments, **options):
-    return subprocess.run([FENCEPOST, *arguments], capture_output=True, text=True, timeout=HANG, check=False, **options)
-
-
-class CuttingProxy:
-    """Passes connections on to a broker, and cuts every third after some bytes. The first ones, which look at the endpoint,
-    are left alone; a workload needs few more bytes than are passed, so that a slow machine sees a cut as well."""
+class CuttingProxy(harness.Proxy):
+    """Cuts every third connection after some bytes. The first ones, which look at the endpoint, are left alone; a workload
+    needs few more bytes than are passed, so that a slow machine sees a cut as well."""
 
     def __init__(self, port, seed):
-        self.target = port
         self.random = random.Random(seed)
+        self.left = {}  # of a connection that will be cut: bytes until then, in each direction
         self.cut = 0
-        self.accepted = 0
-        self.listener = socket.socket()
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind(("127.0.0.1", 0))
-        self.listener.listen(64)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(port)
 
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            try:
-                broker = socket.create_connection(("127.0.0.1", self.target))
-            except OSError:
-                client.close()
-                continue
-            self.accepted += 1
-            is_cut = self.accepted > 6 and self.accepted % 3 == 0
-            allowed = self.random.randrange(300, 1_500) if is_cut else None
-            threading.Thread(target=self.relay, args=(client, broker, allowed), daemon=True).start()
-
-    def relay(self, client, broker, allowed):
-        with client, broker:
-            back = threading.Thread(target=self.pump, args=(broker, client, allowed), daemon=True)
-            back.start()
-            self.pump(client, broker, allowed)
-            back.join()
-
-    def pump(self, source, sink, allowed):
-        passed = 0
-        try:
-            while data := source.recv(4096):
-                passed += len(data)
-                if allowed is not None and passed > allowed:
-                    self.cut += 1
-                    break
-                sink.sendall(data)
-        except OSError:
-            pass
-        for end in (source, sink):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def close(self):
-        self.listener.close()
+    def passes(self, number, up, data):
+        if number <= 6 or number % 3 != 0:
+            return True
+        left = self.left.setdefault((number, up), self.random.randrange(300, 1_500))
+        self.left[number, up] = left - len(data)
+        self.cut += left < len(data)
+        return left >= len(data)
 
 
-class Explore(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def serve(self, *arguments):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = str(probe.getsockname()[1])
-        server = subprocess.Popen([FENCEPOST, "serve", "--port", port, *arguments], stdout=subprocess.PIPE, text=True)
-        self.addCleanup(server.wait, HANG)
-        self.addCleanup(server.stdout.close)
-        self.addCleanup(server.send_signal, signal.SIGTERM)
-        self.server = server
-        for line in server.stdout:
-            found = re.search(r"mqtt://127\.0\.0\.1:(\d+)", line)
-            if found:
-                return int(found[1])
-        self.fail("serve has not said its port")
-
+class Explore(harness.FolderTest):
     def test_no_rule_is_broken_by_a_right_store(self):
         for endpoint in ("inproc:", "embedded"):
             for profile in ("deployed", "documented"):
@@ -194,8 +119,7 @@ class Explore(unittest.TestCase):
         # Both commands that it prints work as they are.
         for name in ("replay", "again"):
             command = re.search(rf"^  {name} +(.*)$", done.stdout, re.MULTILINE)[1]
-            shown = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=HANG, check=False,
-                                   cwd=self.folder)
+            shown = harness.run_command("sh", "-c", command, cwd=self.folder)
             self.assertEqual(shown.returncode, 1, shown.stdout + shown.stderr)
             self.assertIn(f"REJECTED  {rule}", shown.stdout)
         again = run("explore", "--endpoint", wrong, "--replay", save)
@@ -218,7 +142,7 @@ class Explore(unittest.TestCase):
         self.assertNotIn(f"REJECTED  {rules[0]}:", third.stdout)
 
     def test_files_to_replay_that_cannot_be_read(self):
-        (self.folder / "wrong.trace").write_text("# a comment\nc0 SET\n", encoding="utf-8")
+        self.write("wrong.trace", "# a comment\nc0 SET\n")
         wrong = run("explore", "--endpoint", "inproc:", "--replay", "wrong.trace", cwd=self.folder)
         self.assertEqual(wrong.returncode, 2, wrong.stdout)
         self.assertIn("wrong.trace: line 2: expected a key", wrong.stderr)
@@ -231,7 +155,7 @@ class Explore(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_connections_that_end_break_no_rule(self):
-        proxy = CuttingProxy(self.serve(), 1)
+        proxy = CuttingProxy(self.serve().port, 1)
         self.addCleanup(proxy.close)
         done = run("explore", "--endpoint", f"mqtt://127.0.0.1:{proxy.port}", "--max-time", "8s", "--seed", "4", "-j", "4",
                    cwd=self.folder)
@@ -240,38 +164,34 @@ class Explore(unittest.TestCase):
         self.assertNotIn("REJECTED", done.stdout)
 
     def test_no_key_stays_behind(self):
-        url = f"mqtt://user:secret@127.0.0.1:{self.serve('--quota', '400')}"
+        server = self.serve("--quota", "400")
+        url = server.url_of("user", "secret")
         done = run("explore", "--endpoint", url, "--max-time", "3s", "--seed", "5", "-j", "8", cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertNotIn("secret", done.stdout + done.stderr)
-        interrupted = subprocess.Popen([FENCEPOST, "explore", "--endpoint", url, "--max-time", "5m", "--seed", "6", "-j", "8"],
-                                       stdout=subprocess.PIPE, text=True, cwd=self.folder)
+        interrupted = self.start_program("explore", "--endpoint", url, "--max-time", "5m", "--seed", "6", "-j", "8",
+                                         cwd=self.folder)
         self.assertIn("explore", interrupted.stdout.readline())
-        time.sleep(1)  # any moment will do
-        interrupted.send_signal(signal.SIGINT)
-        out, _ = interrupted.communicate(timeout=HANG)
-        self.assertEqual(interrupted.returncode, 130, out)
-        (self.folder / "room.yaml").write_text(ALL_ROOM, encoding="utf-8")
-        (self.folder / "endpoint.yaml").write_text(f"url: {url}\ncapabilities:\n  quota: 400\n", encoding="utf-8")
+        # Several workloads are under way: each has a connection of its own.
+        wait_until(lambda: connections_to(server.port) >= 4)
+        code, out = self.stop(interrupted, signal.SIGINT)
+        self.assertEqual(code, 130, out)
+        self.write("room.yaml", ALL_ROOM)
+        self.write("endpoint.yaml", f"url: {url}\ncapabilities:\n  quota: 400\n")
         room = run("certify", "--descriptor", "endpoint.yaml", "--scenarios", "room.yaml", cwd=self.folder)
         self.assertEqual(room.returncode, 0, room.stdout + room.stderr)
 
     def test_an_endpoint_that_is_lost(self):
-        port = self.serve()
-        url = f"mqtt://127.0.0.1:{port}"
-        exploring = subprocess.Popen([FENCEPOST, "explore", "--endpoint", url, "--max-time", "1h", "-j", "4"],
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        server = self.serve()
+        exploring = self.start_program("explore", "--endpoint", server.url, "--max-time", "1h", "-j", "4", cwd=self.folder)
         self.assertIn("explore", exploring.stdout.readline())
-        self.server.terminate()
+        server.process.terminate()
         out, complaint = exploring.communicate(timeout=HANG)
         self.assertEqual(exploring.returncode, 3, out + complaint)
         self.assertIn("lost", complaint)
 
     def test_an_endpoint_that_is_not_there(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        done = run("explore", "--endpoint", f"mqtt://127.0.0.1:{port}", "--max-time", "5s")
+        done = run("explore", "--endpoint", NOBODY, "--max-time", "5s")
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
 
     def test_usage(self):
@@ -279,14 +199,12 @@ class Explore(unittest.TestCase):
         self.assertEqual(run("explore", "--profile", "other").returncode, 2)
 
     def test_interrupted(self):
-        running = subprocess.Popen([FENCEPOST, "explore", "--endpoint", "inproc:", "--max-time", "5m"],
-                                   stdout=subprocess.PIPE, text=True)
+        running = self.start_program("explore", "--endpoint", "inproc:", "--max-time", "5m")
         running.stdout.readline()
-        running.send_signal(signal.SIGINT)
-        out, _ = running.communicate(timeout=HANG)
-        self.assertEqual(running.returncode, 130, out)
+        code, out = self.stop(running, signal.SIGINT)
+        self.assertEqual(code, 130, out)
         self.assertIn("interrupted", out)
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], "-v", *sys.argv[1:]])
+    harness.main()

@@ -19,6 +19,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -116,6 +117,66 @@ def free_port():
 def listening(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def connections_to(port):
+    """How many TCP connections to this port of the loopback are established."""
+    lines = pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    rows = [line.split() for line in lines]
+    return sum(row[2] == f"0100007F:{port:04X}" and row[3] == "01" for row in rows)
+
+
+class Proxy:
+    """Passes TCP connections on to a port of the loopback, until `close`. Subclasses see, and may end, what passes."""
+
+    def __init__(self, to_port):
+        self.to_port = to_port
+        self.accepted = 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def passes(self, number, up, data):
+        """`data` came on connection `number` (from 1), from the client when `up`; empty: its end. False cuts it."""
+        del number, up, data
+        return True
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self.to_port))
+            except OSError:
+                client.close()
+                continue
+            self.accepted += 1
+            threading.Thread(target=self.relay, args=(self.accepted, client, server), daemon=True).start()
+
+    def relay(self, number, client, server):
+        with client, server:
+            back = threading.Thread(target=self.pump, args=(number, False, server, client), daemon=True)
+            back.start()
+            self.pump(number, True, client, server)
+            back.join()
+
+    def pump(self, number, up, source, sink):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                if not self.passes(number, up, data):
+                    # Both directions end, as in a network that breaks.
+                    source.shutdown(socket.SHUT_RDWR)
+                    break
+                sink.sendall(data)
+            else:
+                self.passes(number, up, b"")
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def close(self):
+        self.listener.close()
 
 
 def children_of(pid):

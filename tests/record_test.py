@@ -12,12 +12,11 @@ import signal
 import socket
 import struct
 import subprocess
-import threading
 import time
 import unittest
 
 import harness
-from harness import HANG, free_port, must, run
+from harness import HANG, free_port, must, run, wait_until
 
 REQUEST_TOPIC = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
 NOTIFICATIONS = "clients/statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8"
@@ -132,44 +131,27 @@ def session(port):
         assert request(port, "writer-2", "SET", "guarded", "x", ft=token)[1] == "+OK"
         assert request(port, "writer-1", "SET", "guarded", "y")[1].startswith("-ERR a fencing token is required")
         assert request(port, "writer-2", "SET", "short", "lived", "PX", "300")[1] == "+OK"
-        time.sleep(0.6)
+        time.sleep(0.6)  # what is recorded is that time passes, and the key with it
         assert request(port, "writer-2", "GET", "short", ts=False)[1] == "$-1"
         assert request(port, "writer-1", "DEL", "colour", ts=False)[1] == ":1"
         observer.wait_for_publish()
         assert request(port, "writer-1", "GET", "colour", ts=False)[1] == "$-1"
 
 
-class Relay:
-    """A TCP proxy that keeps what passes, for a packet capture where no interface may be captured."""
+class Relay(harness.Proxy):
+    """Keeps what passes, for a packet capture where no interface may be captured."""
 
     def __init__(self, to_port):
-        self.to_port = to_port
         self.chunks = []  # connection, from client?, time, bytes
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        super().__init__(to_port)
 
-    def accept(self):
-        number = 0
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            broker = socket.create_connection(("127.0.0.1", self.to_port))
-            number += 1
-            for source, sink, up in ((client, broker, True), (broker, client, False)):
-                threading.Thread(target=self.pump, args=(number, source, sink, up), daemon=True).start()
+    def passes(self, number, up, data):
+        self.chunks.append((number, up, time.time(), data))
+        return True
 
-    def pump(self, number, source, sink, up):
-        try:
-            while data := source.recv(65536):
-                self.chunks.append((number, up, time.time(), data))
-                sink.sendall(data)
-            self.chunks.append((number, up, time.time(), b""))  # the end
-            sink.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
+    def has_ended(self):
+        """Have all connections ended, in both directions?"""
+        return sum(not data for _, _, _, data in list(self.chunks)) == 2 * self.accepted
 
     def write_pcap(self, path, port):
         """Classic pcap with packets made up around the bytes: Ethernet, IPv4, TCP."""
@@ -284,9 +266,9 @@ class Record(harness.FolderTest):
 
     def test_packets_are_read_with_tshark(self):
         relay = Relay(self.serve().port)
-        self.addCleanup(relay.listener.close)
+        self.addCleanup(relay.close)
         session(relay.port)
-        time.sleep(0.3)
+        wait_until(relay.has_ended)
         pcap = self.folder / "packets.pcap"
         relay.write_pcap(pcap, 1883)
         done = run("record", "--pcap", pcap, "--out", self.out)
@@ -299,9 +281,9 @@ class Record(harness.FolderTest):
         capturing = self.start("dumpcap", "-q", "-i", "lo", "-f", f"tcp port {port}", "-w", pcap, stderr=subprocess.PIPE)
         if not any(line.startswith("File:") for line in capturing.stderr):
             self.skipTest("this user may not capture packets")
-        time.sleep(0.5)
         session(port)
-        time.sleep(0.5)
+        # The last request: its GET, and the reply that there is no such key, in the connection that ended last.
+        wait_until(lambda: pcap.read_bytes().count(b"$-1\r\n") == 2)
         self.stop(capturing, signal.SIGINT)
         done = run("record", "--pcap", pcap, "--port", port, "--out", self.out)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -7,11 +7,10 @@ import json
 import os
 import re
 import signal
-import time
 import xml.etree.ElementTree
 
 import harness
-from harness import FENCEPOST, HANG, free_port, run, run_command
+from harness import FENCEPOST, HANG, connections_to, free_port, run, run_command, wait_until
 
 # RECORDED is a line of its own, or gives way to some.
 NX = """# A comment of mine.
@@ -269,7 +268,7 @@ class LiveBroker(Folder):
     def test_lost_broker(self):
         self.write("get.yaml", GET.replace("      - get", "      - wait: 3s\n      - get"))
         replaying = self.start_long("get.yaml")
-        time.sleep(0.5)
+        wait_until(lambda: connections_to(self.server.port) > 0)
         self.server.process.terminate()
         output, complaint = replaying.communicate(timeout=HANG)
         self.assertEqual(replaying.returncode, 3, output + complaint)

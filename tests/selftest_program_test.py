@@ -133,6 +133,11 @@ class SelftestJsonTest(unittest.TestCase):
         self.assertEqual(scores["null_stores"], score(self.document["null_stores"]))
         canaries = scores["canaries"]
         self.assertEqual(canaries["planted"] - canaries["red"], len(self.document["canary_survivors"]))
+
+    def test_the_readme_has_the_number_of_wrong_expectations(self):
+        said = re.search(r"more than ([\d,]+) expectations made wrong", (harness.ROOT / "README.md").read_text("utf-8"))
+        count = int(said.group(1).replace(",", ""))
+        self.assertTrue(count <= self.document["score"]["canaries"]["planted"] <= count * 1.1, said.group(0))
         for letters, area in self.document["areas"].items():
             own = [fault for fault in faults if fault["id"].rstrip("0123456789") == letters]
             self.assertEqual(area["total"], len(own))
