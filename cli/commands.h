@@ -1,5 +1,12 @@
 // The commands of the program, one function each: options in, exit code out. main.cc only parses
 // the command line.
+//
+// Each prints its results to standard output and complaints to standard error, and returns what the
+// process exits with: run::ExitCode::kUsage when an option, descriptor or file cannot be used (then
+// nothing was sent), kUnreachable when the endpoint cannot be reached or was lost, kInternal when
+// something of our own failed, such as a report that cannot be written. What else a command returns
+// is said below. One command a process: those that talk to an endpoint catch SIGINT and SIGTERM,
+// end early, write what they have, and, but for `serve` and `record`, return kInterrupted.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +48,9 @@ struct CertifyOptions : RunFlags {
   std::string* document = nullptr;  // receives what the JSON report says, too
   bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
 };
+// Runs the selected cases against one endpoint. kConformant, kFailed, kInconclusive or
+// kNothingSelected, as run::exit_code() says. The reports are written on failure and interruption,
+// too.
 [[nodiscard]] run::ExitCode certify(CertifyOptions options);
 
 struct MergeOptions {
@@ -50,6 +60,8 @@ struct MergeOptions {
   bool trace = false;
   bool quiet = false;
 };
+// Makes one report of those of the shards of a run, and returns what the run would have returned in
+// one piece. kUsage when the reports are not of one run.
 [[nodiscard]] run::ExitCode merge(const MergeOptions& options);
 
 struct ExploreOptions : RunFlags {
@@ -63,7 +75,8 @@ struct ExploreOptions : RunFlags {
   std::vector<std::string> replay{};  // saved workloads, or folders of them: nothing else is run
   std::string save = "explore-findings";  // a folder, made when there is something to save
 };
-// Random workloads, judged by the oracle. See explore.h.
+// Random workloads, judged by the oracle. kFailed when a rule is broken; the counter-examples are in
+// `save` then. kInconclusive when a rejection was seen once and never again. See explore.h.
 [[nodiscard]] run::ExitCode explore(const ExploreOptions& options);
 
 struct ReplayOptions : RunFlags {
@@ -73,7 +86,9 @@ struct ReplayOptions : RunFlags {
   std::string json{};                // files
   std::string junit{};
 };
-// Runs saved cases again: is what they have recorded still so? See replay.h.
+// Runs saved cases again: is what they have recorded still so? kConformant when all pass or are
+// fixed, kFailed, kInconclusive, or kNothingSelected when there is no case to judge by. Files change
+// with `heal` only. See replay.h.
 [[nodiscard]] run::ExitCode replay(const ReplayOptions& options);
 
 // Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
@@ -92,6 +107,8 @@ struct DiffOptions {
   bool quiet = false;  // the last line only
   std::string program = "fencepost";
 };
+// What two endpoints, or two runs, do differently. kConformant when they behave alike, kFailed when
+// they differ, kInconclusive when some cases could not be compared, kNothingSelected when none was.
 [[nodiscard]] run::ExitCode diff(const DiffOptions& options);
 
 struct ProbeOptions {
@@ -104,6 +121,9 @@ struct ProbeOptions {
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
 };
+// Finds out what an endpoint can do and writes a descriptor of it: to `out`, or to standard output,
+// with the summary on standard error. kConformant, whatever was found; an interrupted probe writes
+// nothing.
 [[nodiscard]] run::ExitCode probe(const ProbeOptions& options);
 
 struct ServeOptions {
@@ -123,6 +143,9 @@ struct ServeOptions {
   bool open_routing = false;
   bool verbose = false;
 };
+// Runs a broker with a store until SIGINT or SIGTERM, then returns kConformant; with `record`,
+// kFailed when a request got an answer that no right store gives. kUnreachable when the broker ends
+// by itself.
 [[nodiscard]] run::ExitCode serve(const ServeOptions& options);
 
 // Exactly one of endpoint or descriptor, pcap, and from says what is recorded.
@@ -136,16 +159,19 @@ struct RecordOptions {
   std::uint16_t port = 1883;             // of the broker, in the packet capture
   std::string from{};                    // the log of `serve --record`
 };
-// Makes scenarios of what other clients ask a store. See capture_scenario.h.
+// Makes scenarios of what other clients ask a store. kConformant when a right store may answer like
+// that, kFailed when some answers are none of a right store; the file is written in both cases, and
+// when the endpoint is lost. See capture_scenario.h.
 [[nodiscard]] run::ExitCode record(const RecordOptions& options);
 
 struct ListOptions {
-  std::string what = "cases";  // or requirements, or capabilities
+  std::string what = "cases";  // or requirements, capabilities, faults or axes
   std::string scenarios{};
   std::string profile{};  // of requirements: what it demands; empty: what they say
   std::string wording = "auto";
   bool json = false;
 };
+// Prints cases, requirements, capabilities, faults or axes, in the order of their files.
 [[nodiscard]] run::ExitCode list(const ListOptions& options);
 
 struct MatrixOptions {
@@ -156,11 +182,14 @@ struct MatrixOptions {
   std::string markdown{};
   bool full = false;  // every requirement with its cases
 };
+// Which case checks which requirement. kFailed when a MUST that can be tested has no case.
 [[nodiscard]] run::ExitCode matrix(const MatrixOptions& options);
 
+// All about a requirement, a case or a fault with this id; kUsage when there is none.
 [[nodiscard]] run::ExitCode explain(const std::string& id, const std::string& scenarios);
 
-// Checks scenario files; without paths those built in.
+// Checks scenario files; without paths those built in. kUsage when one has an error: each is printed
+// with its file and line.
 [[nodiscard]] run::ExitCode lint(const std::vector<std::string>& paths);
 
 struct SelftestOptions {
@@ -172,10 +201,12 @@ struct SelftestOptions {
   std::size_t right = 0;                // random right stores to certify instead, in each profile
   std::vector<std::string> profiles{};  // that they are judged by; empty: all
 };
-// Are the cases able to fail? See selftest.h.
+// Are the cases able to fail? kFailed when a fault survives, a right store fails, or an expectation
+// is checked by nothing. See selftest.h.
 [[nodiscard]] run::ExitCode selftest(const SelftestOptions& command);
 
-// The library that `scenarios` names (empty: the built-in one). Complaints go to standard error.
+// The library that `scenarios` names (empty: the built-in one); std::nullopt when it has errors,
+// which were printed to standard error.
 [[nodiscard]] std::optional<scenario::Library> open_library(const std::string& scenarios);
 
 }  // namespace fencepost::cli

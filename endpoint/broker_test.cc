@@ -32,6 +32,7 @@
 
 #include "codec/resp3.h"
 #include "codec/topics.h"
+#include "conformance/testing/temporary_folder.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
@@ -162,26 +163,6 @@ struct World {
   std::unique_ptr<BrokerProcess> broker;
   std::unique_ptr<Endpoint> endpoint;
   std::unique_ptr<Session> session;
-};
-
-// A directory that goes with this object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = std::filesystem::temp_directory_path() / "fencepost-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
 };
 
 struct CommandResult {
@@ -819,7 +800,7 @@ class Certificates {
              ".key -addext basicConstraints=critical,CA:FALSE -addext " + extension);
   }
 
-  TemporaryDirectory directory_;
+  test::TemporaryFolder directory_;
 };
 
 // A broker with a TLS listener, and an endpoint that trusts its authority.
@@ -891,7 +872,7 @@ TEST(BrokerTls, NamesAFileThatCannotBeRead) {
 }
 
 TEST(BrokerPassword, LetsInWhoKnowsItAndNobodyElse) {
-  const TemporaryDirectory directory;
+  const test::TemporaryFolder directory;
   const std::string file = directory.path() / "passwords";
   const std::string long_password = repeated('p', 200);
   must_run("mosquitto_passwd -b -c " + file + " ann secret");

@@ -24,6 +24,7 @@
 
 namespace fencepost::endpoint {
 
+// All times and time-outs at this seam are microseconds.
 using Duration = std::chrono::microseconds;
 
 enum class ErrorKind {
@@ -79,7 +80,8 @@ class Client {
   // another QoS than 1, which was asked for.
   [[nodiscard]] virtual Result<void, Error> subscribe(const std::string& filter) = 0;
 
-  // Hands the message over; what the broker says of it arrives through receive().
+  // Hands the message over; what the broker says of it arrives through receive(). kLost after the
+  // connection has ended, kInvalid for what no MQTT 5 packet can carry.
   [[nodiscard]] virtual Result<void, Error> publish(const codec::Message& message) = 0;
 
   // The next event, in order of arrival; nothing when none came within `timeout` of the session's

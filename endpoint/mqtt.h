@@ -40,6 +40,9 @@ struct MqttOptions {
   Duration restart_timeout = std::chrono::seconds{60};  // until it answers, once that is done
 };
 
+// Never null, and nothing is sent: a broker that cannot be reached, credentials that it refuses and
+// TLS files that cannot be read are errors of Session::connect(). The endpoint and its sessions may
+// be used by several threads; it must outlive its sessions, and they their clients.
 [[nodiscard]] std::unique_ptr<Endpoint> make_mqtt_endpoint(MqttOptions options);
 
 }  // namespace fencepost::endpoint

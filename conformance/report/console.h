@@ -22,14 +22,19 @@ struct ConsoleOptions {
 // Colour and live progress when `stream` is a terminal and NO_COLOR is not set.
 [[nodiscard]] ConsoleOptions console_options(std::FILE* stream);
 
+// Prints one run: begin(), progress() for each case that is done, end(). Not thread safe, so that
+// progress() is called as run::run_suite() calls it: one call at a time. An error of the stream is
+// ignored, as there is nowhere to report it.
 class Console {
  public:
+  // `stream` is not closed, and must outlive the object.
   Console(std::FILE* stream, ConsoleOptions options)
       : stream_(stream), options_(options), paint_(options.colour) {}
 
   // `catalogue` must outlive the calls of progress(): it tells failures from warnings.
   void begin(const ReportContext& context, const scenario::Catalogue& catalogue, std::size_t cases,
              std::size_t jobs);
+  // Counts the failure, if it is one, and writes the live line again.
   void progress(const run::CaseResult& result, std::size_t done, std::size_t total);
   // What certify says of one case that failed or is inconclusive.
   void failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/report/report_sample.h"
+#include "conformance/testing/temporary_folder.h"
 
 namespace fencepost::report {
 namespace {
@@ -220,24 +221,10 @@ TEST(StepSummary, FitsAndSaysWhatDoesNot) {
 
 class GithubFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "fencepost-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
   [[nodiscard]] std::string path(const std::string& name) const {
-    return (folder_ / name).string();
+    return (folder_.path() / name).string();
   }
-  [[nodiscard]] std::string content(const std::string& name) const {
-    std::ifstream stream(path(name));
-    std::ostringstream out;
-    out << stream.rdbuf();
-    return out.str();
-  }
+  [[nodiscard]] std::string content(const std::string& name) const { return folder_.read(name); }
   [[nodiscard]] Github github() const {
     return on({{"GITHUB_STEP_SUMMARY", path("summary")}, {"GITHUB_OUTPUT", path("output")}});
   }
@@ -246,7 +233,7 @@ class GithubFiles : public testing::Test {
   }
 
  private:
-  std::filesystem::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(GithubFiles, GetTheSummaryAndTheOutputsBehindWhatTheyHave) {

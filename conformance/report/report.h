@@ -68,13 +68,20 @@ struct ReportContext {
 [[nodiscard]] std::string basis_text(const run::SuiteResult& result,
                                      const scenario::Catalogue& catalogue);
 
-// The command that runs one case again.
+// The command that runs one case again as it ran here, with its seed; its words are quoted for the
+// shell.
 [[nodiscard]] std::string reproduce_command(const ReportContext& context,
                                             const scenario::Case& test_case);
 
+// The reports below are valid UTF-8: bytes of a peer are escaped. They have the cases in the order of
+// the result, and are the same for the same arguments but for the durations that these hold. Pure;
+// `result` must still point to its cases.
+
+// As docs/report.schema.json says.
 [[nodiscard]] std::string to_json(const run::SuiteResult& result,
                                   const scenario::Catalogue& catalogue,
                                   const ReportContext& context);
+// As docs/junit.xsd says: a case is a test case, an area a test suite. Long texts are cut.
 [[nodiscard]] std::string to_junit(const run::SuiteResult& result,
                                    const scenario::Catalogue& catalogue,
                                    const ReportContext& context);

@@ -19,8 +19,9 @@ struct WrittenKeys {
   [[nodiscard]] bool empty() const { return keys.empty(); }
 };
 
-// Sends a DEL for each key from a connection of its own and waits for the replies. Failures are of
-// no interest: there is nothing that could be done about them.
+// Sends a DEL for each key from a connection of its own and waits for the replies, at most
+// `written.timeout`. Failures are ignored: a key that stays has the prefix of its run, by which its
+// owner can find it. Blocks; as thread safe as the session.
 void remove_keys(endpoint::Session& session, const WrittenKeys& written);
 
 }  // namespace fencepost::run

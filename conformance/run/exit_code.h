@@ -3,7 +3,7 @@
 
 namespace fencepost::run {
 
-// Exit codes of the command line contract, in order of precedence.
+// Exit codes of the command line contract; exit_code() in suite.h says which of several counts.
 enum class ExitCode {
   kConformant = 0,
   kFailed = 1,

@@ -20,7 +20,9 @@ struct Selection {
   std::size_t shard = 1;                    // of `shards`, by a hash of the id
   std::size_t shards = 1;
 };
+// Does the selection have this case?
 [[nodiscard]] bool selects(const Selection& selection, const scenario::Case& test_case);
+// Those that it has, in their order; pointers into `cases`.
 [[nodiscard]] std::vector<const scenario::Case*> select(const std::vector<scenario::Case>& cases,
                                                         const Selection& selection);
 

@@ -65,11 +65,15 @@ struct SuiteResult {
   std::vector<std::string> baseline_notes;
 };
 
-// Is called after each case, one at a time: the result, and how many are done of how many.
+// Is called after each case: the result, and how many are done of how many. On any of the threads
+// that run cases, with a lock held: never two calls at once, and a slow one delays the run.
 using Progress = std::function<void(const CaseResult&, std::size_t done, std::size_t total)>;
 
-// Runs the cases. `stop` ends the run early: what has not begun is "not run". Whatever happens, the
-// result tells what was finished.
+// Runs the cases, on threads of its own, and returns when all have ended. `stop` may be set by any
+// thread or signal handler and ends the run early: what has not begun is "not run", a case that runs
+// goes on to its end. Whatever happens, the result says what was finished. `cases` must outlive it.
+// A case with `requires` that the endpoint does not offer is skipped, not run. Cases that are
+// `exclusive` run alone, and those that move the store's clock (tag moves-clock) last.
 [[nodiscard]] SuiteResult run_suite(endpoint::Endpoint& endpoint,
                                     const std::vector<const scenario::Case*>& cases,
                                     const scenario::Catalogue& catalogue,
@@ -96,6 +100,9 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue, const scen
 // "set-not-applied deployed, ...": the forms that were seen.
 [[nodiscard]] std::string describe_forms(const SuiteResult& result);
 
+// The first of these that holds: kFailed (a failure, or the baseline is out of date), kUnreachable
+// (the endpoint was lost), kInterrupted, kNothingSelected (every case was skipped), kInconclusive,
+// kConformant.
 [[nodiscard]] ExitCode exit_code(const SuiteResult& result);
 
 // The value below which `percent` of the sorted values lie; zero for none.

@@ -24,11 +24,14 @@ struct TranscriptEntry {
 inline constexpr std::size_t kMaxTranscriptPayload = 2048;
 
 // One line about a payload: a command, a reply or a notification when it is one, else its bytes.
+// Escaped, and cut where it is long: for people, not to be parsed.
 [[nodiscard]] std::string summarize(const codec::Message& message);
 
-// `   12.345 ms  a  > SET "k" "v"   __ts=...`: one line for the console.
+// `   12.345 ms  a  > SET "k" "v"   __ts=...`: one line for the console, without its line feed.
 [[nodiscard]] std::string to_line(const TranscriptEntry& entry);
 
+// An entry of a message, summarized; its payload is cut to kMaxTranscriptPayload bytes, and
+// `payload_bytes` says how many there were. `time` is counted from the begin of the case.
 [[nodiscard]] TranscriptEntry make_entry(endpoint::Duration time, const std::string& client,
                                          Direction direction, const codec::Message& message);
 

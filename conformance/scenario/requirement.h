@@ -14,6 +14,7 @@
 namespace fencepost::scenario {
 
 enum class Level { kMust, kShould, kMay };
+// "must", "should" or "may".
 [[nodiscard]] std::string_view name(Level level);
 
 struct Requirement {
@@ -48,13 +49,13 @@ class Catalogue {
   // requirement or a note that says why it has none.
   [[nodiscard]] static Catalogue load(const SourceFile& file, std::vector<LoadError>& errors);
 
-  // Null when there is no such requirement.
+  // Null when there is no such requirement; else valid as long as the catalogue lives unchanged.
   [[nodiscard]] const Requirement* find(std::string_view id) const;
   [[nodiscard]] const std::vector<Requirement>& all() const { return requirements_; }
   [[nodiscard]] std::set<std::string> ids() const;
   [[nodiscard]] const std::vector<Section>& sections() const { return sections_; }
 
-  // The strictest level among the requirements of a case.
+  // The strictest level among the requirements of a case; kMay when none of them is known.
   [[nodiscard]] Level level_of(const Case& test_case) const;
 
  private:

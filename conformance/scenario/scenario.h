@@ -1,4 +1,10 @@
-// A scenario case, as it is run: what scenarios/FORMAT.md describes, loaded and checked. Data only.
+// A scenario case, as it is run: what scenarios/FORMAT.md describes, loaded and checked. Data only:
+// values without pointers, which threads may share as long as nobody changes them.
+//
+// What the loader has checked, and code that runs a Case may take for granted: ids are unique in a
+// library; each name in `requirements` exists; each client that a step names is one of `clients`;
+// a mark or a saved timestamp is made by an earlier step than the first that uses it. Whoever builds
+// a Case without the loader (record, canary, tests) keeps the same rules.
 #pragma once
 
 #include <chrono>
@@ -58,7 +64,7 @@ struct BytesSpec {
 
 // `now + 61s`, `v1`, `v1 - 1ms`, `v1 counter + 1`, `v1 node "B"`.
 struct TimestampExpression {
-  std::string base;  // "now", or a name saved earlier
+  std::string base;  // "now", "skew-limit", or a name saved earlier
   std::int64_t offset_ms = 0;
   std::int64_t counter_offset = 0;
   std::optional<std::uint64_t> counter{};  // replaces the base's
@@ -113,6 +119,8 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
+// What the `__ts` of a reply or notification must be. At most one of `absent` and `present`; the
+// others imply that it is present.
 struct TimestampCheck {
   bool absent = false;
   bool present = false;
@@ -143,6 +151,8 @@ struct Expectation {
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };
 
+// A PUBLISH to the store, and what must come back. `no_response_topic` and `no_correlation` leave
+// the property out; the value beside each is not set then.
 struct RequestStep {
   std::string client;
   BytesSpec payload;
@@ -192,6 +202,7 @@ struct SilenceStep {
   friend bool operator==(const SilenceStep&, const SilenceStep&) = default;
 };
 
+// Exactly one of the two.
 struct WaitStep {
   std::optional<std::chrono::milliseconds> duration{};
   std::optional<TimePoint> until{};
@@ -287,7 +298,7 @@ struct Case {
   std::string title;
   std::vector<std::string> requirements;
   std::set<codec::Divergence> divergences;  // declared
-  std::vector<std::string> requires_;       // capabilities
+  std::vector<std::string> requires_;       // capabilities (`requires` is a keyword): capability.h
   std::vector<std::string> tags;
   bool exclusive = false;  // runs while no other case does
   std::vector<ClientSpec> clients;

@@ -16,44 +16,19 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/check.h"
 #include "conformance/target/contradiction.h"
 #include "conformance/target/descriptor_fields.h"
 #include "conformance/target/hook.h"
+#include "conformance/testing/temporary_folder.h"
 
 namespace fencepost::target {
 namespace {
 
 using namespace std::chrono_literals;
+using test::TemporaryFolder;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-
-// A folder of its own that goes with it.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "fencepost-XXXXXX").string();
-    FENCEPOST_CHECK(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::string& name, const std::string& content) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 // All complaints about a descriptor, one a line; empty when it was taken.
 std::string complaints(const std::string& content, const std::string& file = "d.yaml") {
@@ -74,7 +49,7 @@ Descriptor loaded(const std::string& content, const std::filesystem::path& folde
 }
 
 TEST(Descriptor, SaysEverythingThatAUrlCannot) {
-  const Folder folder;
+  const TemporaryFolder folder;
   for (const std::string name : {"ca.pem", "tls/client.pem", "tls/client.key", "r.pem", "r.key"}) {
     folder.write(name, "");
   }
@@ -138,7 +113,7 @@ TEST(Descriptor, NeedsNoMoreThanAUrl) {
 }
 
 TEST(Descriptor, TakesAbsolutePathsAsTheyAre) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string ca = folder.write("ca.pem", "").string();
   EXPECT_EQ(complaints("url: mqtts://h\ntls: {ca: " + ca + "}", "elsewhere/d.yaml"), "");
 }
@@ -338,7 +313,7 @@ std::string outcome(const Hook& hook) {
 }
 
 TEST(Hook, RunsACommandWhereItIsTold) {
-  const Folder folder;
+  const TemporaryFolder folder;
   EXPECT_EQ(outcome({.command = "echo said > file && test \"$PWD\" = " + folder.path().string(),
                      .directory = folder.path()}),
             "done");
@@ -378,7 +353,7 @@ pid_t pid_in(const std::filesystem::path& path) {
 }
 
 TEST(Hook, EndsWithItsTimeTogetherWithWhatItHasStarted) {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string command = "sleep 1000 & echo $! > pid; echo begun; wait";
   EXPECT_EQ(outcome({.command = command, .directory = folder.path(), .timeout = 500ms}),
             "the hook did not end within 500 ms and was killed; it wrote:\nbegun");
@@ -391,7 +366,7 @@ TEST(Hook, EndsWithItsTimeTogetherWithWhatItHasStarted) {
 
 // A broker that it starts in the background is none of the time that it takes, and stays.
 TEST(Hook, LeavesWhatItStartsInTheBackground) {
-  const Folder folder;
+  const TemporaryFolder folder;
   EXPECT_EQ(outcome({.command = "sleep 1000 & echo $! > pid", .directory = folder.path()}), "done");
   const pid_t pid = pid_in(folder.path() / "pid");
   ASSERT_GT(pid, 1);

@@ -1,7 +1,6 @@
 #include "conformance/target/target.h"
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "conformance/run/case_runner.h"
 #include "conformance/scenario/library.h"
 #include "conformance/testing/fake_endpoint.h"
+#include "conformance/testing/temporary_folder.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::target {
@@ -19,37 +19,12 @@ namespace {
 using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::DialectId;
+using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-// A folder of its own that goes with it.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "fencepost-XXXXXX").string();
-    FENCEPOST_CHECK(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::string& name, const std::string& content) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << content;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 // --- endpoints ---------------------------------------------------------------------------------
 
@@ -170,7 +145,8 @@ TEST(Target, KeepsTheRestrictedRoleToItsKeys) {
 
 // --- libraries ---------------------------------------------------------------------------------
 
-std::vector<std::string> names_in(const std::filesystem::path& path, const Folder& folder) {
+std::vector<std::string> names_in(const std::filesystem::path& path,
+                                  const TemporaryFolder& folder) {
   const auto files = scenario::read_files(path);
   if (!files) return {files.error()};
   std::vector<std::string> out;
@@ -182,7 +158,7 @@ std::vector<std::string> names_in(const std::filesystem::path& path, const Folde
 }
 
 TEST(Library, ReadsAFileOrTheYamlFilesOfAFolder) {
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("b/two.yaml", "2");
   folder.write("a/one.yaml", std::string("\0\r\n", 3));
   folder.write("c.yaml", "");
