@@ -69,7 +69,7 @@ struct NotReady {
 
 void complain(const NotReady& error);
 
-// The questions before a run; what they tell goes into `suite`, whose settings name the run and the
+// The questions before a run; their results go into `suite`, whose settings name the run and the
 // factor of time limits. `jobs`: what the user asks for, or 0.
 [[nodiscard]] Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
                                                              const target::Descriptor& descriptor,
@@ -87,7 +87,8 @@ void stop_on_signals();
 // "2026-01-01T00:00:00Z"
 [[nodiscard]] std::string utc_now();
 
-// Eight random hexadecimal digits, which tell the keys and clients of one run from those of others.
+// Eight random hexadecimal digits, which distinguish the keys and clients of one run from those of
+// others.
 [[nodiscard]] std::string random_run_id();
 
 }  // namespace fencepost::cli

@@ -75,8 +75,8 @@ struct ExploreOptions : RunFlags {
   std::vector<std::string> replay{};  // saved workloads, or folders of them: nothing else is run
   std::string save = "explore-findings";  // a folder, made when there is something to save
 };
-// Random workloads, judged by the oracle. kFailed when a rule is broken; the counter-examples are in
-// `save` then. kInconclusive when a rejection was seen once and never again. See explore.h.
+// Random workloads, judged by the oracle. kFailed when a rule is broken; the counter-examples are
+// in `save` then. kInconclusive when a rejection was seen once and never again. See explore.h.
 [[nodiscard]] run::ExitCode explore(const ExploreOptions& options);
 
 struct ReplayOptions : RunFlags {
@@ -87,8 +87,8 @@ struct ReplayOptions : RunFlags {
   std::string junit{};
 };
 // Runs saved cases again: is what they have recorded still so? kConformant when all pass or are
-// fixed, kFailed, kInconclusive, or kNothingSelected when there is no case to judge by. Files change
-// with `heal` only. See replay.h.
+// fixed, kFailed, kInconclusive, or kNothingSelected when there is no case to judge by. Files
+// change with `heal` only. See replay.h.
 [[nodiscard]] run::ExitCode replay(const ReplayOptions& options);
 
 // Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
@@ -139,7 +139,7 @@ struct ServeOptions {
   std::string right{};     // decisions of another right store
   std::string null{};      // the same of a store that does nothing
   std::uint64_t seed = 1;  // of whatever is random in it
-  std::string record{};    // a scenario file: what clients ask and are told
+  std::string record{};    // a scenario file of the requests of clients and their replies
   bool open_routing = false;
   bool verbose = false;
 };
@@ -188,8 +188,8 @@ struct MatrixOptions {
 // All about a requirement, a case or a fault with this id; kUsage when there is none.
 [[nodiscard]] run::ExitCode explain(const std::string& id, const std::string& scenarios);
 
-// Checks scenario files; without paths those built in. kUsage when one has an error: each is printed
-// with its file and line.
+// Checks scenario files; without paths those built in. kUsage when one has an error: each is
+// printed with its file and line.
 [[nodiscard]] run::ExitCode lint(const std::vector<std::string>& paths);
 
 struct SelftestOptions {

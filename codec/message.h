@@ -23,7 +23,7 @@ struct Message {
   std::string payload{};
   int qos = 1;
   bool retain = false;
-  bool duplicate = false;  // MQTT's DUP flag: perhaps delivered before
+  bool duplicate = false;  // MQTT's DUP flag: may have been delivered before
   std::optional<std::string> response_topic{};
   std::optional<std::string> correlation_data{};  // binary; empty is not absent
   std::optional<std::string> content_type{};

@@ -1,4 +1,4 @@
-// A second decoder of the same grammar, for tests only: short, slow, and written without a look at
+// A second decoder of the same grammar, for tests only: short, slow, and written without reading
 // the first one. Two readings of one grammar that agree on every input are better evidence than one
 // reading that agrees with its own author.
 //

@@ -61,9 +61,9 @@ struct DecodeError {
 [[nodiscard]] std::string describe(const DecodeError& error);
 
 // A decoded command. The first kStored arguments are kept; more are checked and counted. No command
-// of the protocol has more than six arguments, so whoever needs the seventh only needs to know that
-// there is one. Clearing and copying the frame is a good part of the cost of a short command: keep
-// it no larger than that.
+// of the protocol has more than six arguments, so a caller that needs the seventh only needs to
+// know that there is one. Clearing and copying the frame is a good part of the cost of a short
+// command: keep it no larger than that.
 struct CommandFrame {
   static constexpr std::size_t kStored = 6;
 

@@ -22,7 +22,7 @@
 
 namespace fencepost::endpoint {
 
-// A second listener, with TLS, beside the plain one.
+// A second listener, with TLS, in addition to the plain one.
 struct TlsListener {
   std::filesystem::path certificate;
   std::filesystem::path key;
@@ -49,7 +49,7 @@ struct BrokerOptions {
   std::uint64_t seed = 1;              // of whatever is random in the wrong one
   std::string right{};   // decisions of another right store; empty: the reference store
   std::string record{};  // the plugin appends all traffic to this file
-  // Whoever subscribes sees requests and notifications, and observers have to.
+  // Every subscriber sees requests and notifications, and observers have to subscribe.
   bool open_routing = false;
   std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};

@@ -1,5 +1,5 @@
-// What the endpoints that we start ourselves can be told to be like, so that suites and clients can
-// be tried against a store that is slow, or whose clock is not ours.
+// What the endpoints that we start ourselves can be configured to imitate, so that suites and
+// clients can be tried against a store that is slow, or whose clock is not ours.
 #pragma once
 
 #include <chrono>

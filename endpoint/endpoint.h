@@ -131,7 +131,7 @@ struct Capabilities {
   bool has_isolated_broker = false;    // open_isolated_session() is on a broker of its own
   bool ephemeral = false;              // it and its keys are gone when the run ends
   bool exact_clock = false;            // the store reads the very clock of the sessions
-  std::vector<std::string> roles{};    // credentials beside the default ones, e.g. "restricted"
+  std::vector<std::string> roles{};    // credentials besides the default ones, e.g. "restricted"
   std::optional<std::uint32_t> max_packet_size{};  // bytes that a PUBLISH may have, when known
   bool restart = false;                            // its broker can be restarted
   std::string key_prefix = "fencepost";            // what all keys of the suite begin with

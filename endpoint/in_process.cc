@@ -190,7 +190,7 @@ void InProcessSession::send(std::string_view caller, std::vector<store::Delivery
 void InProcessSession::deliver(const std::vector<store::Delivery>& deliveries) {
   for (const store::Delivery& delivery : deliveries) {
     if (delivery.client_id.empty()) {
-      route(delivery.message);  // a response goes to its topic, whoever subscribes to that
+      route(delivery.message);  // a response goes to all subscribers of its topic
     } else if (const auto to = connected_.find(delivery.client_id); to != connected_.end()) {
       to->second->push(MessageReceived{delivery.message});
     }

@@ -10,7 +10,8 @@
 
 namespace fencepost::endpoint {
 
-// No packet is larger: 5 bytes of header, and what can be told in 4 of them. (MQTT 5, 1.5.5)
+// No packet is larger: 5 bytes of header, and the largest length that 4 of them can encode. (MQTT
+// 5, 1.5.5)
 inline constexpr std::size_t kMaxPacketSize = 268'435'460;
 
 // The bytes of the whole packet with the properties that `message` has, and no others: fixed

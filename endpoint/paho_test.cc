@@ -1,4 +1,4 @@
-// The client library at work: the delays that it has of its own are gone, and clients on many
+// The client library in use: the delays that it has of its own are gone, and clients on many
 // threads do not get in each other's way.
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// An endpoint that sends no more than so many messages a second, whoever sends them.
+// An endpoint that sends no more than so many messages a second, over all its clients.
 #pragma once
 
 #include <memory>

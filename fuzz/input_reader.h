@@ -1,5 +1,5 @@
-// Takes the bytes of a fuzz input apart, front to back. What is missing at the end reads as zero or
-// as nothing, so every input means something.
+// Splits the bytes of a fuzz input into values, front to back. What is missing at the end reads as
+// zero or as nothing, so every input means something.
 //
 //   InputReader in(data, size);
 //   const codec::Verb verb = in.pick(codec::kVerbs);

@@ -109,7 +109,7 @@ std::optional<std::string> StoreDriver::run(const workload::Trace& trace) {
     step(operation);
     if (difference_) return difference_;
   }
-  // What the trace has left behind: values, and whoever observes them.
+  // What the trace has left behind: values and observers.
   for (std::uint8_t key = 0; key < workload::kKeys; ++key) {
     step({.kind = Kind::kGet, .key = key});
     step({.kind = Kind::kSet,

@@ -504,7 +504,7 @@ TEST(HlcUpdate, FollowsTheHourTableWithoutDriftLimit) {
 }
 
 // Some clocks ignore a timestamp that bears their own name. A store must not: each change of a key
-// needs a version greater than every one before, whoever made the request.
+// needs a version greater than every one before, for any client.
 TEST(HlcUpdate, AdvancesOnATimestampOfItsOwnNode) {
   Clock clock = clock_at(kNow, 4);
   EXPECT_EQ(clock.update({kNow, 4, "local"}, kNow), (Timestamp{kNow, 5, "local"}));

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// A glob that matches `name` and nothing else: whoever may choose a client id must not choose a
+// A glob that matches `name` and nothing else: a user who may choose a client id must not choose a
 // pattern with it.
 std::string literal_glob(std::string_view name) {
   std::string glob;

@@ -77,7 +77,7 @@ TEST(Rule, ThatAsksForAUserNameGrantsNothingToAClientWithoutOne) {
   EXPECT_TRUE(authorization.allows(kCaller, Access::kRead, "users/u/x"));
 }
 
-// Whoever may choose a client id must not choose a pattern with it.
+// A user who may choose a client id must not choose a pattern with it.
 TEST(Rule, TakesTheNamesOfTheCallerLiterally) {
   const auto authorization =
       with_rule({.keys = {"clients/{principal.clientId}/*", "users/{principal.username}/*"}});

@@ -30,7 +30,7 @@ struct ServiceOptions {
 
 // A message that the store sends.
 struct Delivery {
-  // The session that receives it, subscribed or not (notifications). Empty: whoever subscribed to
+  // The session that receives it, subscribed or not (notifications). Empty: all that subscribed to
   // the topic (responses).
   std::string client_id;
   codec::Message message;

@@ -38,9 +38,9 @@ struct StoreOptions {
 
 struct Request {
   const codec::Command& command;
-  const std::string* timestamp = nullptr;  // text of `__ts`, null when absent; only SET looks at it
+  const std::string* timestamp = nullptr;  // text of `__ts`, null when absent; only SET reads it
   const std::string* token =
-      nullptr;  // text of `__ft`, null when absent; SET, DEL and VDEL look at it
+      nullptr;  // text of `__ft`, null when absent; SET, DEL and VDEL read it
 };
 
 struct Outcome {

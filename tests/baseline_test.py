@@ -1,4 +1,4 @@
-"""Baselines of known failures, as their users meet them: exit codes, messages, reports, the file made anew.
+"""Baselines of known failures, as their users meet them: exit codes, messages, reports, the file rewritten.
 
     baseline_test.py BUILD_BIN_DIR [unittest arguments]
 
@@ -293,7 +293,7 @@ class BaselineTest(harness.FolderTest):
             self.assertEqual(len(complaints), cases)
             self.assertTrue(all(" passes: remove the entry" in complaint for complaint in complaints), complaints)
 
-    # --- made anew
+    # --- rewritten
 
     def test_a_baseline_is_made_and_wants_reasons(self):
         (self.folder / "cases" / "odd.yaml").unlink()

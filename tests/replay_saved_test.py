@@ -39,7 +39,7 @@ cases:
       - get: k
         expect: {reply: {value: one}}
 """
-# Its key is nobody's, so that it stays: whoever comes second fails.
+# Its key is nobody's, so that it stays: the second run fails.
 FIRST = """area: saved
 cases:
   - id: saved.first

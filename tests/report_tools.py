@@ -44,7 +44,7 @@ def registry_complaint():
 
 
 def install(folder):
-    """Beside its place first, so that the folder is whole or not there, whoever else is at it."""
+    """Beside its place first, so that the folder is whole or not there, even if another process does the same."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as beside:
         fresh = pathlib.Path(beside) / "tools"

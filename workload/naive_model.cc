@@ -224,7 +224,7 @@ void NaiveModel::write(const Step& step, const Wanted& wanted, Entry* entry) {
     entry = &entries_.back();
     entry->key = std::string(wanted.key);
   }
-  // Made anew, as an assignment looks at addresses: the same trace must take the same branches.
+  // A new one, as an assignment compares addresses: the same trace must take the same branches.
   entry->value = std::string(wanted.value);
   entry->version = next_version(step.timestamp.timestamp, step.now.wall_ms);
   entry->origin = step.index;

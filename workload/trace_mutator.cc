@@ -120,7 +120,7 @@ std::string_view some_argument(Random& random) {
   return random.pick(kArguments);
 }
 
-// A request as a payload, perhaps with an argument too many, too few, or another one.
+// A request as a payload, sometimes with an argument too many, too few, or another one.
 Operation as_payload(const Operation& operation, Random& random) {
   const std::string payload = codec::encode(command_of(operation, keys()[operation.key]));
   const auto frame = codec::decode_command(payload);

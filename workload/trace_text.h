@@ -1,4 +1,4 @@
-// Traces as text, a line an operation: for seeds written by hand, and for people who look at a
+// Traces as text, a line an operation: for seeds written by hand, and for people who read a
 // finding.
 //
 //   c0 SET k1 "v" NX PX 50 ts=now+60000/3#2p ft=token@k0-1

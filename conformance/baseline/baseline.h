@@ -77,7 +77,7 @@ enum class Finding {
   kUnexpectedPass,  // passed, and the entry says that it does not
   kOtherSignature,  // failed in another way
   kNotAccepted,     // failed, and the entry of a flaky case does not name that
-  kUndecided,       // skipped, lost, not run or inconclusive: tells nothing
+  kUndecided,       // skipped, lost, not run or inconclusive
 };
 [[nodiscard]] Finding judge(const BaselineEntry& entry, const run::CaseResult& result);
 

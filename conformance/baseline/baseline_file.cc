@@ -395,10 +395,10 @@ Baseline empty_baseline(const std::string& file) {
 
 void check_overlaps(const Baseline& baseline, const std::vector<scenario::Case>& cases,
                     std::vector<scenario::LoadError>& errors) {
-  std::set<std::pair<const BaselineEntry*, const BaselineEntry*>> told;
+  std::set<std::pair<const BaselineEntry*, const BaselineEntry*>> reported;
   const auto complain = [&](const BaselineEntry& first, const BaselineEntry& second,
                             const std::string& id) {
-    if (!told.emplace(&first, &second).second) return;
+    if (!reported.emplace(&first, &second).second) return;
     errors.push_back({second.position,
                       fmt::format("{} is in {} here, and in {} at {} already: keep one of the two",
                                   id, name(second.list), name(first.list), place(first))});

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 constexpr const char* kSteps = "- get: k\n  expect: missing\n";
 const std::string kSignature = "R-MUST-1: wrong | got 2";
 
-struct Told {
+struct SampleCase {
   std::string id;
   run::Verdict verdict = run::Verdict::kPassed;
   std::string requirement = "R-MUST-1";
@@ -28,15 +28,16 @@ struct Told {
 };
 
 struct Sample {
-  explicit Sample(const std::vector<Told>& all) {
+  explicit Sample(const std::vector<SampleCase>& all) {
     cases.reserve(all.size());
-    for (const Told& told : all) {
-      cases.push_back(case_of({.id = told.id, .requirements = told.requirement, .steps = kSteps}));
-      run::CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
-      if (told.verdict == run::Verdict::kFailed) {
-        entry.requirement = told.requirement;
+    for (const SampleCase& sample : all) {
+      cases.push_back(
+          case_of({.id = sample.id, .requirements = sample.requirement, .steps = kSteps}));
+      run::CaseResult entry{.test_case = &cases.back(), .verdict = sample.verdict};
+      if (sample.verdict == run::Verdict::kFailed) {
+        entry.requirement = sample.requirement;
         entry.message = "wrong";
-        entry.actual = told.actual;
+        entry.actual = sample.actual;
       }
       result.cases.push_back(std::move(entry));
     }
@@ -61,9 +62,9 @@ struct Fixed {
   std::vector<std::string> changes;
 };
 
-Fixed fixed(const std::string& text, const std::vector<Told>& told, bool strict = false,
+Fixed fixed(const std::string& text, const std::vector<SampleCase>& sample, bool strict = false,
             const std::string& name = "known.yaml") {
-  const Sample run(told);
+  const Sample run(sample);
   const auto out = fix_baseline(loaded(text, name), run.result, catalogue(), strict);
   FENCEPOST_CHECK(out.has_value());
   return {to_text(out->baseline), out->changes};
@@ -97,11 +98,11 @@ TEST(BaselineFix, AddsFailuresWithoutAReason) {
 }
 
 TEST(BaselineFix, AddsWarningsOnlyWhereTheyFailTheRun) {
-  const std::vector<Told> told = {{"odd", run::Verdict::kFailed, "R-SHOULD-1"}};
-  EXPECT_THAT(fixed("version: 1\n", told).changes, IsEmpty());
-  EXPECT_THAT(fixed("version: 1\n", told, true).changes, ElementsAre(HasSubstr("added odd")));
+  const std::vector<SampleCase> sample = {{"odd", run::Verdict::kFailed, "R-SHOULD-1"}};
+  EXPECT_THAT(fixed("version: 1\n", sample).changes, IsEmpty());
+  EXPECT_THAT(fixed("version: 1\n", sample, true).changes, ElementsAre(HasSubstr("added odd")));
   // One that is there already stays.
-  EXPECT_THAT(fixed("version: 1\nfail: [{case: odd, reason: r}]\n", told).changes, IsEmpty());
+  EXPECT_THAT(fixed("version: 1\nfail: [{case: odd, reason: r}]\n", sample).changes, IsEmpty());
 }
 
 TEST(BaselineFix, RemovesWhatPassesAndWhatDoesNotExist) {

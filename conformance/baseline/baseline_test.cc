@@ -29,7 +29,7 @@ Date day(int number) {
   return {kToday.year(), kToday.month(), std::chrono::day{static_cast<unsigned>(number)}};
 }
 
-struct Told {
+struct SampleCase {
   std::string id;
   run::Verdict verdict = run::Verdict::kPassed;
   std::string requirement = "R-MUST-1";
@@ -38,16 +38,18 @@ struct Told {
 
 // A run, and the cases that its results point to.
 struct Sample {
-  explicit Sample(const std::vector<Told>& all) {
+  explicit Sample(const std::vector<SampleCase>& all) {
     cases.reserve(all.size());
-    for (const Told& told : all) {
-      cases.push_back(case_of({.id = told.id, .requirements = told.requirement, .steps = kSteps}));
-      run::CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
-      if (told.verdict == run::Verdict::kFailed || told.verdict == run::Verdict::kInconclusive) {
-        entry.requirement = told.requirement;
+    for (const SampleCase& sample : all) {
+      cases.push_back(
+          case_of({.id = sample.id, .requirements = sample.requirement, .steps = kSteps}));
+      run::CaseResult entry{.test_case = &cases.back(), .verdict = sample.verdict};
+      if (sample.verdict == run::Verdict::kFailed ||
+          sample.verdict == run::Verdict::kInconclusive) {
+        entry.requirement = sample.requirement;
         entry.message = "wrong";
         entry.expected = "1";
-        entry.actual = told.actual;
+        entry.actual = sample.actual;
         entry.step = 1;
       }
       result.cases.push_back(std::move(entry));
@@ -81,8 +83,8 @@ BaselineEntry skips(const std::string& cases) {
 }
 
 // What the program does after a run.
-run::SuiteResult applied(const std::vector<Told>& told, const std::vector<BaselineEntry>& entries,
-                         bool whole_suite = true) {
+run::SuiteResult applied(const std::vector<SampleCase>& sample,
+                         const std::vector<BaselineEntry>& entries, bool whole_suite = true) {
   static std::deque<Sample> kept;  // results point to the cases of their sample
   kept.emplace_back(told);
   run::SuiteResult result = kept.back().result;
@@ -267,8 +269,8 @@ TEST(Baseline, ComplainsOfAnExpiredEntryWhateverBecameOfItsCase) {
 
 // --- globs --------------------------------------------------------------------------------------
 
-std::vector<Told> many(std::size_t count, run::Verdict verdict) {
-  std::vector<Told> out;
+std::vector<SampleCase> many(std::size_t count, run::Verdict verdict) {
+  std::vector<SampleCase> out;
   for (std::size_t i = 0; i < count; ++i) out.push_back({"x." + std::to_string(i), verdict});
   return out;
 }
@@ -342,7 +344,8 @@ TEST(Baseline, NeitherConfirmsNorComplainsWithoutAVerdict) {
 
 TEST(Baseline, NamesTenEntriesAtMostInANote) {
   std::vector<BaselineEntry> entries;
-  for (const Told& told : many(12, run::Verdict::kNotRun)) entries.push_back(fails(told.id));
+  for (const SampleCase& sample : many(12, run::Verdict::kNotRun))
+    entries.push_back(fails(sample.id));
   EXPECT_THAT(applied(many(12, run::Verdict::kNotRun), entries).baseline_notes,
               ElementsAre(testing::EndsWith("known.yaml:19 (x.9) and 2 more")));
 }

@@ -14,12 +14,12 @@ namespace fencepost::baseline {
 
 struct BaselineOptions {
   std::string file{};  // empty: none
-  bool fix = false;    // write it anew, from what the run shows
+  bool fix = false;    // rewrite it from what the run shows
 };
 
 class RunBaseline {
  public:
-  // Reads the file. The error is what to tell the user, a line for each complaint: the file cannot
+  // Reads the file. The error is for people, a line for each complaint: the file cannot
   // be read, says what cannot be meant, or is to be fixed by a run of a part of the suite.
   [[nodiscard]] static Result<RunBaseline, std::string> open(const BaselineOptions& options,
                                                              const run::Selection& selection,
@@ -33,7 +33,7 @@ class RunBaseline {
   // Is this failure of a case one that the baseline knows?
   [[nodiscard]] bool expects(const run::CaseResult& result) const;
 
-  // Puts what was skipped among the results of `selected`, writes the file anew if asked to, judges
+  // Puts what was skipped among the results of `selected`, rewrites the file if asked to, judges
   // the results by it and makes the summary again.
   void settle(const std::vector<const scenario::Case*>& selected,
               const scenario::Catalogue& catalogue, bool strict, run::SuiteResult& result);

@@ -1,6 +1,6 @@
 // Which requirement a reply stands for: what a store that answers like this follows, and what it
-// breaks if it should have answered like this and has not. One table for whoever has to name a
-// rule: the oracle that judges traffic, and what writes cases from traffic.
+// breaks if it should have answered like this and has not. One table for all code that has to name
+// a rule: the oracle that judges traffic, and what writes cases from traffic.
 //
 //   requirement_of({.verb = Verb::kSet, .condition = Condition::kIfAbsent},
 //                  {.expired = true}, {.kind = ReplyKind::kOk})  ->  SET-NX-3

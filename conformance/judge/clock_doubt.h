@@ -12,7 +12,7 @@
 
 namespace fencepost::judge {
 
-// Takes the version that the reply carries, if any, for what it tells of the store's clock. There
+// Takes the version that the reply carries, if any, for what it shows of the store's clock. There
 // must be a reply.
 void note_version(const Exchange& exchange, StoreClock& clock);
 

@@ -13,8 +13,9 @@ namespace fencepost::judge {
 
 // How the bounds were obtained, and so what they rest on.
 enum class ClockSource {
-  kVersions,      // versions that went along with our clock: readings of the store's
-  kRefusals,      // versions were ahead of the store's clock; what it refuses as too far ahead told
+  kVersions,  // versions that went along with our clock: readings of the store's
+  kRefusals,  // versions were ahead of the store's clock; measured by what it refuses as too far
+              // ahead
   kVersionBound,  // the store refuses other timestamps than it should, or is too slow: only that a
                   // version is not behind its clock
   kAssumed,       // nothing: what the article asks for

@@ -30,7 +30,7 @@ Estimated estimated(const test::ClockStore& store) {
 }
 
 // `source offset [low, high]`
-std::string told(const ClockEstimate& estimate) {
+std::string as_text(const ClockEstimate& estimate) {
   return std::string(name(estimate.source)) + " " + std::to_string(estimate.offset_ms) + " [" +
          std::to_string(estimate.bounds.low_ms) + ", " + std::to_string(estimate.bounds.high_ms) +
          "]";
@@ -48,7 +48,7 @@ TEST(ClockEstimate, TakesTwoVersionsOfAQuietStore) {
                        {-24h * 30, "versions -2592000000 [-2592000001, -2591999999]"}};
   for (const Row& row : table) {
     const Estimated result = estimated({.offset = row.offset});
-    EXPECT_EQ(told(result.estimate), row.result);
+    EXPECT_EQ(as_text(result.estimate), row.result);
     EXPECT_EQ(result.offers, 0);
     EXPECT_LE(result.moved_ms, 0);
   }
@@ -56,11 +56,11 @@ TEST(ClockEstimate, TakesTwoVersionsOfAQuietStore) {
 
 // Nobody can tell on which way the time was spent.
 TEST(ClockEstimate, IsAsCertainAsARoundTripIsShort) {
-  EXPECT_EQ(told(estimated({.way_there = 0ms, .way_back = 200ms}).estimate),
+  EXPECT_EQ(as_text(estimated({.way_there = 0ms, .way_back = 200ms}).estimate),
             "versions 0 [-201, 1]");
-  EXPECT_EQ(told(estimated({.way_there = 200ms, .way_back = 0ms}).estimate),
+  EXPECT_EQ(as_text(estimated({.way_there = 200ms, .way_back = 0ms}).estimate),
             "versions 0 [-1, 201]");
-  EXPECT_EQ(told(estimated({.offset = 30s, .way_there = 0ms, .way_back = 200ms}).estimate),
+  EXPECT_EQ(as_text(estimated({.offset = 30s, .way_there = 0ms, .way_back = 200ms}).estimate),
             "versions 29900 [29799, 30001]");
 }
 
@@ -69,7 +69,7 @@ TEST(ClockEstimate, AsksForRefusalsWhereVersionsAreAheadOfTheClock) {
     for (const auto ahead : {100ms, 30'000ms, 59'999ms, 60'000ms, 600'000ms}) {
       const Estimated result = estimated({.offset = offset, .moved_ahead = ahead});
       EXPECT_EQ(result.estimate.source, ClockSource::kRefusals);
-      EXPECT_TRUE(test::holds(result.estimate.bounds, offset)) << told(result.estimate);
+      EXPECT_TRUE(test::holds(result.estimate.bounds, offset)) << as_text(result.estimate);
       EXPECT_LE(result.estimate.bounds.high_ms - result.estimate.bounds.low_ms, 6);
       EXPECT_LE(result.offers, 30);
       // Nothing was moved on their behalf: the versions stand where they stood.
@@ -81,7 +81,7 @@ TEST(ClockEstimate, AsksForRefusalsWhereVersionsAreAheadOfTheClock) {
 // So little that the clock catches up between two looks at the versions.
 TEST(ClockEstimate, WaitsForAClockThatIsAboutToCatchUp) {
   const Estimated result = estimated({.moved_ahead = 30ms});
-  EXPECT_EQ(told(result.estimate), "versions 0 [-1, 1]");
+  EXPECT_EQ(as_text(result.estimate), "versions 0 [-1, 1]");
   EXPECT_EQ(result.offers, 0);
 }
 
@@ -102,10 +102,10 @@ TEST(ClockEstimate, TrustsNoVersionWhoseCounterSaysThatItIsNoReading) {
 // The limit of refusals may be wrong, as long as the versions tell the time.
 TEST(ClockEstimate, DoesNotDependOnTheRuleThatCasesCheck) {
   for (const auto limit : {0ms, 30'000ms, 59'000ms, 61'000ms, 600'000ms}) {
-    EXPECT_EQ(told(estimated({.offset = 30s, .limit = limit}).estimate),
+    EXPECT_EQ(as_text(estimated({.offset = 30s, .limit = limit}).estimate),
               "versions 30000 [29999, 30001]");
   }
-  EXPECT_EQ(told(estimated({.offset = 30s, .limit = std::nullopt}).estimate),
+  EXPECT_EQ(as_text(estimated({.offset = 30s, .limit = std::nullopt}).estimate),
             "versions 30000 [29999, 30001]");
 }
 
@@ -128,16 +128,16 @@ TEST(ClockEstimate, BoundsOnOneSideAStoreWhoseLimitIsProvedWrong) {
   const ClockEstimate estimate =
       estimated({.offset = 5s, .moved_ahead = 10s, .limit = 90'000ms}).estimate;
   EXPECT_EQ(estimate.source, ClockSource::kVersionBound);
-  EXPECT_TRUE(test::holds(estimate.bounds, 5s)) << told(estimate);
+  EXPECT_TRUE(test::holds(estimate.bounds, 5s)) << as_text(estimate);
 }
 
 TEST(ClockEstimate, AssumesWhatTheArticleAsksForWhereNothingTells) {
-  EXPECT_EQ(told(estimated({.readings = 0}).estimate), "assumed 0 [-60000, 60000]");
+  EXPECT_EQ(as_text(estimated({.readings = 0}).estimate), "assumed 0 [-60000, 60000]");
 }
 
 TEST(ClockEstimate, KeepsWhatOneVersionTells) {
   const ClockEstimate estimate = estimated({.offset = -10min, .readings = 1}).estimate;
-  EXPECT_TRUE(test::holds(estimate.bounds, -10min)) << told(estimate);
+  EXPECT_TRUE(test::holds(estimate.bounds, -10min)) << as_text(estimate);
   EXPECT_EQ(estimate.bounds.high_ms, -599'999);
 }
 
@@ -145,8 +145,8 @@ TEST(ClockEstimate, AllowsForAClockThatShowsWholeSeconds) {
   for (const auto offset : {0ms, 250ms, 999ms, -30'400ms}) {
     const ClockEstimate estimate = estimated({.offset = offset, .unit = 1s}).estimate;
     // It is behind itself by up to a second.
-    EXPECT_TRUE(test::holds(estimate.bounds, offset)) << told(estimate);
-    EXPECT_TRUE(test::holds(estimate.bounds, offset - 999ms)) << told(estimate);
+    EXPECT_TRUE(test::holds(estimate.bounds, offset)) << as_text(estimate);
+    EXPECT_TRUE(test::holds(estimate.bounds, offset - 999ms)) << as_text(estimate);
   }
 }
 
@@ -154,7 +154,7 @@ TEST(ClockEstimate, EndsInTimeHoweverSlowTheStore) {
   for (const auto way : {1ms, 100ms, 1000ms, 5000ms}) {
     const Estimated result = estimated({.way_there = way, .way_back = way, .moved_ahead = 30s});
     EXPECT_LE(result.took, 3s + 4 * way);
-    EXPECT_TRUE(test::holds(result.estimate.bounds, 0ms)) << told(result.estimate);
+    EXPECT_TRUE(test::holds(result.estimate.bounds, 0ms)) << as_text(result.estimate);
   }
 }
 

@@ -1,6 +1,6 @@
 // What can be said of the clock of a store from outside. The clock itself never shows: there are
 // only requests that were sent and answered at times of our own clock, versions, and refusals of
-// timestamps that are "more than one minute ahead". docs/decisions/0007-clock-offset.md tells why
+// timestamps that are "more than one minute ahead". docs/decisions/0007-clock-offset.md says why
 // each conclusion holds. Pure.
 //
 //   StoreClock clock(bounds);

@@ -43,7 +43,7 @@ struct RunFindings {
 [[nodiscard]] Result<RunFindings, std::string> read_findings(std::string_view report);
 
 // What a run says of one requirement. A failure counts for the requirement that it is charged to;
-// for the others of its case it is "cut-short", as the case ended before it could tell.
+// for the others of its case it is "cut-short", as the case ended before it was checked.
 struct RowFinding {
   // The first of these that any of its cases has: failed, warning, expected-failure, inconclusive,
   // lost, not-run, passed, cut-short, skipped.

@@ -16,8 +16,7 @@ namespace fencepost::matrix {
 // All that the catalogue says of a requirement, and where.
 [[nodiscard]] nlohmann::ordered_json requirement_json(const scenario::Requirement& requirement);
 
-// As docs/matrix.schema.json says; members come in the order of the schema, requirements and cases in
-// that of their files.
+// As docs/matrix.schema.json says. Requirements and cases are in the order of their files.
 [[nodiscard]] nlohmann::ordered_json matrix_document(const Matrix& matrix);
 // The same as text.
 [[nodiscard]] std::string matrix_json(const Matrix& matrix);

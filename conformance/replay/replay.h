@@ -52,7 +52,7 @@ struct Replay {
   run::CaseResult result{};
 };
 
-// Is this the failure that the file tells of? By its signature, or by its requirement where no
+// Is this the failure that the file has recorded? By its signature, or by its requirement where no
 // signature is recorded.
 [[nodiscard]] bool is_as_recorded(const scenario::Recorded& recorded,
                                   const run::CaseResult& failure);

@@ -31,7 +31,7 @@ class Console {
   Console(std::FILE* stream, ConsoleOptions options)
       : stream_(stream), options_(options), paint_(options.colour) {}
 
-  // `catalogue` must outlive the calls of progress(): it tells failures from warnings.
+  // `catalogue` must outlive the calls of progress(): it distinguishes failures from warnings.
   void begin(const ReportContext& context, const scenario::Catalogue& catalogue, std::size_t cases,
              std::size_t jobs);
   // Counts the failure, if it is one, and writes the live line again.

@@ -82,17 +82,17 @@ std::string printed(const std::vector<CaseText>& texts, const Shown& shown = {})
   FakeEndpoint endpoint({.behaviour = reference_store()});
   const Paper paper;
   Console console(paper.file(), shown.options);
-  ReportContext told = context(shown.strict);
-  told.stopped_because = shown.stopped_because;
+  ReportContext sample = context(shown.strict);
+  sample.stopped_because = shown.stopped_because;
   const scenario::Catalogue rules = catalogue();
-  console.begin(told, rules, cases.size(), 1);
+  console.begin(sample, rules, cases.size(), 1);
   const std::atomic<bool> stop{false};
   const run::SuiteResult result = run::run_suite(
       endpoint, pointers, catalogue(), {.settings = settings(), .strict = shown.strict}, stop,
       [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
         console.progress(entry, done, total);
       });
-  console.end(result, catalogue(), told);
+  console.end(result, catalogue(), sample);
   return shortened(paper.text());
 }
 

@@ -34,7 +34,7 @@ struct LatencyPair {
   endpoint::Duration a{0};
   endpoint::Duration b{0};
 
-  // How many times as long B takes; 0 when nobody can tell.
+  // How many times as long B takes; 0 when it is not known.
   [[nodiscard]] double ratio() const;
 };
 
@@ -52,7 +52,7 @@ struct Comparison {
   std::size_t compared = 0;             // cases that both runs decided
   std::size_t skipped = 0;              // cases that both runs skipped
   bool endpoint_lost = false;           // in one of the runs
-  // What differs from run to run anyway: for people to look at.
+  // What differs from run to run anyway: for people to judge.
   LatencyPair latency;   // median round trip in the cases that were compared
   LatencyPair unloaded;  // median round trip before the runs
 

@@ -33,7 +33,7 @@ scenario::Library sample_library() {
 }
 
 // What became of a case.
-struct Told {
+struct SampleCase {
   std::string id;
   run::Verdict verdict = run::Verdict::kPassed;
   std::string requirement = "R-MUST-1";
@@ -48,23 +48,23 @@ struct Told {
 
 class Diff : public testing::Test {
  protected:
-  Report report(const std::vector<Told>& all) {
+  Report report(const std::vector<SampleCase>& all) {
     Report out{.file = "r.json", .result = {}, .context = {}};
     out.context.endpoint = "mqtt://host:1883";
     out.context.started = "2026-01-01T00:00:00Z";
-    for (const Told& told : all) {
-      run::CaseResult entry{.test_case = find(told.id), .verdict = told.verdict};
+    for (const SampleCase& sample : all) {
+      run::CaseResult entry{.test_case = find(sample.id), .verdict = sample.verdict};
       entry.position = entry.test_case->position;
-      entry.forms = told.forms;
-      entry.open_points = told.open_points;
-      entry.round_trips = told.round_trips;
-      entry.unexpected_pass = told.unexpected_pass;
-      if (told.verdict != run::Verdict::kPassed) {
-        entry.requirement = told.requirement;
-        entry.message = told.message;
+      entry.forms = sample.forms;
+      entry.open_points = sample.open_points;
+      entry.round_trips = sample.round_trips;
+      entry.unexpected_pass = sample.unexpected_pass;
+      if (sample.verdict != run::Verdict::kPassed) {
+        entry.requirement = sample.requirement;
+        entry.message = sample.message;
         entry.expected = "$-1\\r\\n";
-        entry.actual = told.actual;
-        entry.step = told.step;
+        entry.actual = sample.actual;
+        entry.step = sample.step;
         entry.position = entry.test_case->steps[0].position;
       }
       out.result.cases.push_back(std::move(entry));
@@ -73,7 +73,7 @@ class Diff : public testing::Test {
     return out;
   }
 
-  Comparison compared(const std::vector<Told>& a, const std::vector<Told>& b) {
+  Comparison compared(const std::vector<SampleCase>& a, const std::vector<SampleCase>& b) {
     a_ = report(a);
     b_ = report(b);
     return compare(a_, b_, library_.catalogue);
@@ -153,8 +153,8 @@ TEST_F(Diff, LooksThroughBaselines) {
 }
 
 TEST_F(Diff, FindsCasesThatFailInAnotherWay) {
-  const Told same{.id = "a", .verdict = run::Verdict::kFailed};
-  const std::pair<std::string, Told> table[] = {
+  const SampleCase same{.id = "a", .verdict = run::Verdict::kFailed};
+  const std::pair<std::string, SampleCase> table[] = {
       {"another rule", {.id = "a", .verdict = run::Verdict::kFailed, .requirement = "R-MUST-2"}},
       {"another step", {.id = "a", .verdict = run::Verdict::kFailed, .step = 0}},
       {"another reason", {.id = "a", .verdict = run::Verdict::kFailed, .message = "no response"}},
@@ -224,7 +224,7 @@ TEST_F(Diff, NamesCasesThatOnlyOneOfThemHas) {
 }
 
 TEST_F(Diff, HasTheExitCodesOfTheContract) {
-  const Told failed{.id = "a", .verdict = run::Verdict::kFailed};
+  const SampleCase failed{.id = "a", .verdict = run::Verdict::kFailed};
   Comparison found = compared({{.id = "a"}}, {failed});
   found.endpoint_lost = true;
   EXPECT_EQ(exit_code(found), run::ExitCode::kFailed);

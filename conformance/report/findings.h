@@ -1,4 +1,4 @@
-// What a run has to tell beyond its passes: each case that somebody should look at, and why. The
+// What a run found beyond its passes: each case that needs attention, and why. The
 // reports that are lists of problems (JUnit, SARIF, GitHub's annotations) agree because they all
 // begin here. Pure.
 #pragma once

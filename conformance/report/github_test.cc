@@ -51,11 +51,11 @@ std::vector<std::string> annotations(const Sample& run, const Github& github = o
 }
 
 Sample failures(std::size_t count, run::Verdict verdict = run::Verdict::kFailed) {
-  std::vector<Told> told;
+  std::vector<SampleCase> sample;
   for (std::size_t i = 0; i < count; ++i) {
-    told.push_back({.id = fmt::format("c{}", i), .verdict = verdict, .message = "wrong"});
+    sample.push_back({.id = fmt::format("c{}", i), .verdict = verdict, .message = "wrong"});
   }
-  Sample run(told);
+  Sample run(sample);
   run::summarize(run.result, test::catalogue(), false);
   return run;
 }

@@ -73,9 +73,8 @@ struct ReportContext {
 [[nodiscard]] std::string reproduce_command(const ReportContext& context,
                                             const scenario::Case& test_case);
 
-// The reports below are valid UTF-8: bytes of a peer are escaped. They have the cases in the order of
-// the result, and are the same for the same arguments but for the durations that these hold. Pure;
-// `result` must still point to its cases.
+// The reports below are valid UTF-8: bytes of a peer are escaped. The cases are in the order of
+// the result. Pure: the same arguments make the same text. The cases of `result` must still exist.
 
 // As docs/report.schema.json says.
 [[nodiscard]] std::string to_json(const run::SuiteResult& result,

@@ -80,7 +80,7 @@ TEST(Badge, LeavesOutWhatNoClientCanCheck) {
    source: article, untestable: nobody sees it}
 )"},
                                 errors);
-  const Sample run(std::vector<Told>{{.id = "a", .requirements = "R-MUST-1, R-MUST-2"}});
+  const Sample run(std::vector<SampleCase>{{.id = "a", .requirements = "R-MUST-1, R-MUST-2"}});
   const json out = json::parse(to_badge(run.result, catalogue, sample_context()));
   EXPECT_EQ(out.at("message"), "1/1 MUST");
 }

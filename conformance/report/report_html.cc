@@ -261,7 +261,7 @@ std::string seconds(std::chrono::microseconds time) {
 
 std::string dialect_text(const run::SuiteResult& result) {
   std::string out = observed_dialect(result);
-  if (out == "unknown") out += " (no reply told)";
+  if (out == "unknown") out += " (no reply shows it)";
   return out;
 }
 

@@ -266,7 +266,7 @@ TEST(HtmlReport, SaysHowTheRunWas) {
   EXPECT_THAT(page, HasSubstr("18446744073709551615"));
   EXPECT_THAT(page, HasSubstr("2026-01-01T00:00:00Z"));
   EXPECT_THAT(page, HasSubstr(suite_version()));
-  EXPECT_THAT(page, HasSubstr("unknown (no reply told)"));
+  EXPECT_THAT(page, HasSubstr("unknown (no reply shows it)"));
   EXPECT_THAT(page, Not(HasSubstr("class=\"alert\"")));
 }
 

@@ -172,14 +172,14 @@ TEST(Junit, HasTranscriptsOnlyOfWhatSomebodyMustLookAt) {
 
 TEST(Junit, StaysBelowTheSizeThatGitLabTakes) {
   constexpr std::size_t kCases = 60;
-  std::vector<Told> told;
+  std::vector<SampleCase> sample;
   for (std::size_t i = 0; i < kCases; ++i) {
-    told.push_back({.id = fmt::format("c{}", i),
-                    .verdict = run::Verdict::kFailed,
-                    .message = std::string(50'000, '&'),
-                    .actual = std::string(50'000, '<')});
+    sample.push_back({.id = fmt::format("c{}", i),
+                      .verdict = run::Verdict::kFailed,
+                      .message = std::string(50'000, '&'),
+                      .actual = std::string(50'000, '<')});
   }
-  Sample run(told);
+  Sample run(sample);
   for (run::CaseResult& entry : run.result.cases) {
     for (int i = 0; i < 1'000; ++i) {
       entry.transcript.push_back({.client = "a",

@@ -31,7 +31,7 @@ inline ReportContext sample_context(bool strict = false) {
 }
 
 // A case and what became of it.
-struct Told {
+struct SampleCase {
   std::string id;
   run::Verdict verdict = run::Verdict::kPassed;
   std::string area = "set";
@@ -44,29 +44,29 @@ struct Told {
 
 // A run, and the cases that its results point to.
 struct Sample {
-  explicit Sample(const std::vector<Told>& all) {
+  explicit Sample(const std::vector<SampleCase>& all) {
     using namespace std::chrono_literals;
     cases.reserve(all.size());
-    for (const Told& told : all) {
-      cases.push_back(test::case_of({.id = told.id,
-                                     .area = told.area,
-                                     .requirements = told.requirements,
+    for (const SampleCase& sample : all) {
+      cases.push_back(test::case_of({.id = sample.id,
+                                     .area = sample.area,
+                                     .requirements = sample.requirements,
                                      .steps = "- get: k\n  expect: missing\n"}));
-      run::CaseResult entry{.test_case = &cases.back(), .verdict = told.verdict};
+      run::CaseResult entry{.test_case = &cases.back(), .verdict = sample.verdict};
       entry.position = cases.back().position;
-      entry.message = told.message;
-      entry.baseline = told.baseline;
-      entry.unexpected_pass = told.unexpected_pass;
+      entry.message = sample.message;
+      entry.baseline = sample.baseline;
+      entry.unexpected_pass = sample.unexpected_pass;
       entry.duration = 1500us;
-      const bool blames = told.verdict == run::Verdict::kFailed ||
-                          told.verdict == run::Verdict::kInconclusive ||
-                          told.verdict == run::Verdict::kExpectedFailure;
-      if (blames && !told.unexpected_pass) {
+      const bool blames = sample.verdict == run::Verdict::kFailed ||
+                          sample.verdict == run::Verdict::kInconclusive ||
+                          sample.verdict == run::Verdict::kExpectedFailure;
+      if (blames && !sample.unexpected_pass) {
         entry.requirement = cases.back().requirements.front();
         entry.step = 1;
         entry.position = cases.back().steps[0].position;
         entry.expected = "$-1\\r\\n";
-        entry.actual = told.actual;
+        entry.actual = sample.actual;
       }
       result.cases.push_back(std::move(entry));
     }
@@ -139,17 +139,17 @@ inline std::string every_byte() {
 inline Sample any_bytes() {
   using namespace std::chrono_literals;
   const std::string bytes = every_byte();
-  std::vector<Told> told;
+  std::vector<SampleCase> sample;
   for (const run::Verdict verdict :
        {run::Verdict::kPassed, run::Verdict::kFailed, run::Verdict::kExpectedFailure,
         run::Verdict::kInconclusive, run::Verdict::kSkipped, run::Verdict::kLost}) {
-    told.push_back({.id = std::string(name(verdict)),
-                    .verdict = verdict,
-                    .message = bytes,
-                    .actual = bytes,
-                    .baseline = bytes});
+    sample.push_back({.id = std::string(name(verdict)),
+                      .verdict = verdict,
+                      .message = bytes,
+                      .actual = bytes,
+                      .baseline = bytes});
   }
-  Sample run(told);
+  Sample run(sample);
   for (scenario::Case& test_case : run.cases) test_case.title = bytes;
   for (run::CaseResult& entry : run.result.cases) {
     entry.expected = bytes;

@@ -28,7 +28,7 @@ json run_of(const Sample& run, const ReportContext& context = sample_context()) 
 }
 
 // `case: ruleId kind level`, of each result.
-std::vector<std::string> told(const json& run) {
+std::vector<std::string> as_text(const json& run) {
   std::vector<std::string> out;
   for (const json& result : run.at("results")) {
     out.push_back(fmt::format("{}: {} {} {}", result.at("properties").at("case").get<std::string>(),
@@ -40,20 +40,20 @@ std::vector<std::string> told(const json& run) {
 }
 
 TEST(Sarif, HasAResultForEachProblemAndNoneForAPass) {
-  EXPECT_THAT(told(run_of(every_verdict())),
+  EXPECT_THAT(as_text(run_of(every_verdict())),
               ElementsAre("bad: R-MUST-1 fail error", "warns: R-SHOULD-1 fail warning",
                           "late: R-MUST-1 open none"));
 }
 
 TEST(Sarif, MakesErrorsOfWarningsInAStrictRun) {
-  EXPECT_THAT(told(run_of(every_verdict(), sample_context(true))),
+  EXPECT_THAT(as_text(run_of(every_verdict(), sample_context(true))),
               ElementsAre("bad: R-MUST-1 fail error", "warns: R-SHOULD-1 fail error",
                           "late: R-MUST-1 open none"));
 }
 
 TEST(Sarif, SuppressesAnExpectedFailureAndNothingElse) {
   const json run = run_of(with_baseline());
-  EXPECT_THAT(told(run),
+  EXPECT_THAT(as_text(run),
               ElementsAre("known: R-MUST-1 fail error", "mended: R-SHOULD-1 fail error"));
   EXPECT_EQ(run.at("results").at(0).at("suppressions"),
             json::parse(R"([{"kind": "external", "status": "accepted",
@@ -73,8 +73,8 @@ TEST(Sarif, KeepsTheLevelThatAnExpectedFailureWouldHave) {
                      .verdict = run::Verdict::kExpectedFailure,
                      .requirements = "R-SHOULD-1",
                      .baseline = "later"}});
-  EXPECT_THAT(told(run_of(run)), ElementsAre("a: R-SHOULD-1 fail warning"));
-  EXPECT_THAT(told(run_of(run, sample_context(true))), ElementsAre("a: R-SHOULD-1 fail error"));
+  EXPECT_THAT(as_text(run_of(run)), ElementsAre("a: R-SHOULD-1 fail warning"));
+  EXPECT_THAT(as_text(run_of(run, sample_context(true))), ElementsAre("a: R-SHOULD-1 fail error"));
 }
 
 TEST(Sarif, HasARuleForEachRequirementThatTheRunCouldBreak) {

@@ -27,7 +27,8 @@ namespace fencepost::run {
 
 class CaseClients {
  public:
-  // `tag` tells this case from the others of the run. All references must outlive the object.
+  // `tag` distinguishes this case from the others of the run. All references must outlive the
+  // object.
   CaseClients(const scenario::Case& test_case, endpoint::Session& session,
               const RunSettings& settings, std::string tag,
               std::vector<TranscriptEntry>& transcript);
@@ -35,7 +36,7 @@ class CaseClients {
   // The client of that name, connected when it is not yet.
   [[nodiscard]] Result<RequestClient*, Problem> get(const std::string& name);
 
-  // Connects it, anew when it is connected already.
+  // Connects it; a connection that it has ends first.
   [[nodiscard]] MaybeProblem connect(const std::string& name);
 
   // Ends its connection: with a DISCONNECT packet, or as a broken network does. Returns when the

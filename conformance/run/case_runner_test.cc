@@ -124,7 +124,7 @@ TEST(CaseRunnerReference, PassesEveryKindOfStepAndExpectation) {
     for (const Good& good : kGood) {
       SCOPED_TRACE(good.name + ", " + std::string(codec::dialect(dialect).name));
       const scenario::Case test_case = case_of({.more = good.more, .steps = good.steps});
-      EXPECT_EQ(told(run_on(*endpoint, test_case, given)), "passed");
+      EXPECT_EQ(outcome_text(run_on(*endpoint, test_case, given)), "passed");
     }
   }
 }
@@ -166,7 +166,7 @@ TEST(CaseRunnerReference, SeesAMessageOnATopicThatAStepSubscribedTo) {
   expect: none
 - {get: k, expect: missing}
 )"});
-  EXPECT_THAT(told(run_on(*reference_endpoint(), test_case)),
+  EXPECT_THAT(outcome_text(run_on(*reference_endpoint(), test_case)),
               testing::AllOf(StartsWith("failed 3 R-MUST-1: client b received a message"),
                              HasSubstr("topic x/y")));
 }
@@ -193,12 +193,13 @@ constexpr const char* kSetAndGet = R"(
 
 struct Wrong {
   Behaviour behaviour;
-  std::string verdict;  // as told() tells it
+  std::string verdict;  // as outcome_text() tells it
 };
 
 void check_wrong(const scenario::Case& test_case, const std::vector<Wrong>& table) {
-  EXPECT_EQ(told(reference_store(), test_case), "passed");
-  for (const Wrong& wrong : table) EXPECT_EQ(told(wrong.behaviour, test_case), wrong.verdict);
+  EXPECT_EQ(outcome_text(reference_store(), test_case), "passed");
+  for (const Wrong& wrong : table)
+    EXPECT_EQ(outcome_text(wrong.behaviour, test_case), wrong.verdict);
 }
 
 std::function<void(Message&)> payload(std::string bytes) {
@@ -233,7 +234,7 @@ TEST(CaseRunnerWrongReply, FailsTheStepThatShowsIt) {
 
 TEST(CaseRunnerWrongReply, FailsAnEchoWithTheBytesThatItSent) {
   EXPECT_THAT(
-      told(echo(), case_of({.steps = kSetAndGet})),
+      outcome_text(echo(), case_of({.steps = kSetAndGet})),
       StartsWith(R"(failed 1 R-MUST-1: the reply is not the expected one | +OK\r\n | *3\r\n)"));
 }
 
@@ -246,7 +247,7 @@ TEST(CaseRunnerWrongReply, NamesThePlaceOfTheStep) {
 TEST(CaseRunnerWrongReply, FailsWrongVersions) {
   const scenario::Case test_case = case_of({.steps = kSetAndGet});
   const auto wrong = [&](Verb verb, std::function<void(Message&)> change) {
-    return told(wrong_reply(verb, std::move(change)), test_case);
+    return outcome_text(wrong_reply(verb, std::move(change)), test_case);
   };
   EXPECT_EQ(wrong(Verb::kGet, drop_version),
             "failed 2 VER-GET-1: the message carries no version | a user property __ts | none");
@@ -268,12 +269,12 @@ TEST(CaseRunnerWrongReply, ComparesVersionsWithSavedOnesAsNumbers) {
 )"});
   const auto versions = [&](const std::string& first, const std::string& second) {
     std::string next = first;
-    return told(wrong_reply(Verb::kSet,
-                            [&](Message& message) {
-                              set_property(message, "__ts", next);
-                              next = second;
-                            }),
-                test_case);
+    return outcome_text(wrong_reply(Verb::kSet,
+                                    [&](Message& message) {
+                                      set_property(message, "__ts", next);
+                                      next = second;
+                                    }),
+                        test_case);
   };
   EXPECT_EQ(versions("9:0:s", "00010:0:s"), "passed");
   EXPECT_EQ(versions("9:9:s", "9:10:s"), "passed");
@@ -308,7 +309,7 @@ TEST(CaseRunnerWrongReply, FailsWrongProperties) {
                 failed + "payload format indicator" + other + "0 | 1"}});
   const scenario::Case typed = case_of({.steps = expect + "content_type: text/plain}"});
   const auto type = [&](std::optional<std::string> text) {
-    return told(wrong_reply(Verb::kGet, [&](Message& m) { m.content_type = text; }), typed);
+    return outcome_text(wrong_reply(Verb::kGet, [&](Message& m) { m.content_type = text; }), typed);
   };
   EXPECT_EQ(type("text/plain"), "passed");
   EXPECT_EQ(type("x\n"), failed + "content type" + other + R"(text/plain | x\n)");
@@ -319,7 +320,7 @@ TEST(CaseRunnerWrongReply, FailsAReplyThatIsNotWellFormedWhenAnyOtherWouldDo) {
   const scenario::Case test_case =
       case_of({.steps = "- get: k\n- del: k\n  expect: {reply: {count: 0}}"});
   check_wrong(test_case, {{answering(Verb::kGet, "-ERR x\r\n"), "passed"}});
-  EXPECT_THAT(told(answering(Verb::kGet, "?"), test_case),
+  EXPECT_THAT(outcome_text(answering(Verb::kGet, "?"), test_case),
               testing::AllOf(StartsWith("failed 1 R-MUST-1: the reply is not well formed: "),
                              HasSubstr(" | a reply of the protocol | ? (")));
 }
@@ -331,7 +332,7 @@ TEST(CaseRunnerWrongReply, FailsMisdirectedReplies) {
       "requests, and notifications of observed keys | a ";
   const std::string own = nobody + "message on the topic clients/fp-run-";
   const auto wrong = [&](std::function<void(Message&)> change) {
-    return told(wrong_reply(Verb::kGet, std::move(change)), test_case);
+    return outcome_text(wrong_reply(Verb::kGet, std::move(change)), test_case);
   };
   EXPECT_THAT(wrong([](Message& m) { m.correlation_data = "x\xff"; }),
               testing::AllOf(StartsWith(own), HasSubstr(R"( with correlation data "x\xff" )")));
@@ -355,7 +356,7 @@ TEST(CaseRunnerWrongReply, FailsASecondReplyWheneverItComes) {
           effects.push_back(reply(request, "+OK\r\n"));
           effects.back().after = delay;
         });
-    EXPECT_THAT(told(twice, test_case),
+    EXPECT_THAT(outcome_text(twice, test_case),
                 testing::AllOf(StartsWith("failed 2 R-MUST-1: client a received a message"),
                                HasSubstr(R"(answers no open request: +OK\r\n)")));
   }
@@ -371,10 +372,10 @@ TEST(CaseRunnerWrongReply, ForgivesARedeliveryThatIsMarkedAsOne) {
   };
   const scenario::Case test_case =
       case_of({.steps = "- {set: {key: k, value: \"v\"}, expect: ok}\n"});
-  EXPECT_EQ(told(again([](Message& m) { m.duplicate = true; }), test_case), "passed");
-  EXPECT_THAT(told(again([](Message&) {}), test_case), StartsWith("failed 1 "));
+  EXPECT_EQ(outcome_text(again([](Message& m) { m.duplicate = true; }), test_case), "passed");
+  EXPECT_THAT(outcome_text(again([](Message&) {}), test_case), StartsWith("failed 1 "));
   const auto other = [](Message& m) { m.payload = ":1\r\n", m.duplicate = true; };
-  EXPECT_THAT(told(again(other), test_case), StartsWith("failed 1 "));
+  EXPECT_THAT(outcome_text(again(other), test_case), StartsWith("failed 1 "));
   check_wrong(test_case,
               {{wrong_reply(Verb::kSet, [](Message& m) { m.duplicate = true; }), "passed"}});
 }
@@ -403,7 +404,7 @@ TEST(CaseRunnerNoReply, TellsAReplyFromSilenceFromALoss) {
 
 TEST(CaseRunnerNoReply, FailsAReplyThatComesAfterTheProbeWasAnswered) {
   const scenario::Case test_case = case_of({.steps = std::string(kUnanswered) + "- wait: 1s\n"});
-  EXPECT_THAT(told(answering(Verb::kSet, "+OK\r\n", 100ms), test_case),
+  EXPECT_THAT(outcome_text(answering(Verb::kSet, "+OK\r\n", 100ms), test_case),
               StartsWith("failed 3 R-MUST-1: client a received a message that nobody asked for"));
 }
 
@@ -437,7 +438,7 @@ TEST(CaseRunnerDisconnection, AcceptsOneWithoutReasonAndOneThatComesLate) {
         answer.after = 10ms;
         return {answer};
       };
-      EXPECT_EQ(told(kicks, case_of({.steps = kDisconnected})), "passed");
+      EXPECT_EQ(outcome_text(kicks, case_of({.steps = kDisconnected})), "passed");
     }
   }
 }
@@ -470,7 +471,7 @@ TEST(CaseRunnerLoss, LosesTheCaseWhenAnObserverIsThrownOutWhileItWaits) {
 - {keynotify: {client: b, key: k}, expect: ok}
 - {set: {key: k, value: "v"}, expect: ok}
 )" + last});
-    EXPECT_THAT(told(kicks, test_case), StartsWith("lost 3 R-MUST-1: "));
+    EXPECT_THAT(outcome_text(kicks, test_case), StartsWith("lost 3 R-MUST-1: "));
   }
 }
 
@@ -482,7 +483,7 @@ TEST(CaseRunnerLoss, LosesTheCaseWhenAnIdleClientIsThrownOut) {
       });
   const scenario::Case test_case =
       case_of({.steps = "- set: {key: k, value: \"v\"}\n  expect: ok\n- wait: 1s"});
-  EXPECT_EQ(told(kicks, test_case),
+  EXPECT_EQ(outcome_text(kicks, test_case),
             "lost 2 R-MUST-1: the connection of client a ended unexpectedly |  | DISCONNECT with "
             "reason code 0x82");
 }
@@ -493,8 +494,8 @@ TEST(CaseRunnerLoss, LetsACaseTakeOverAnOldSession) {
 - {get: {client: a, key: k}, expect: missing}
 - {get: {client: b, key: k}, expect: missing}
 )"});
-  EXPECT_EQ(told(run_on(*reference_endpoint(), test_case)), "passed");
-  EXPECT_EQ(told(reference_store(), test_case), "passed");
+  EXPECT_EQ(outcome_text(run_on(*reference_endpoint(), test_case)), "passed");
+  EXPECT_EQ(outcome_text(reference_store(), test_case), "passed");
 }
 
 TEST(CaseRunnerLoss, TellsAnEndpointThatIsGoneFromAHarnessThatFails) {
@@ -508,7 +509,7 @@ TEST(CaseRunnerLoss, TellsAnEndpointThatIsGoneFromAHarnessThatFails) {
     FakeEndpoint unconnected({.behaviour = reference_store(), .on_connect = refuse});
     FakeEndpoint unsubscribed({.behaviour = reference_store(), .on_subscribe = refuse});
     for (FakeEndpoint* endpoint : {&unconnected, &unsubscribed}) {
-      EXPECT_EQ(told(run_on(*endpoint, case_of({.steps = kSetAndGet}))),
+      EXPECT_EQ(outcome_text(run_on(*endpoint, case_of({.steps = kSetAndGet}))),
                 verdict + " 1 R-MUST-1: why");
     }
   }
@@ -522,8 +523,8 @@ TEST(CaseRunnerWindow, ScalesItsTimeLimits) {
   const scenario::Case test_case = case_of({.steps = kSetAndGet});
   // A later request is answered at once: then the first has a second more, twice as long as it has
   // its three seconds.
-  EXPECT_EQ(told(delayed(Verb::kGet, 7999ms), test_case, slow), "passed");
-  EXPECT_THAT(told(delayed(Verb::kGet, 8001ms), test_case, slow),
+  EXPECT_EQ(outcome_text(delayed(Verb::kGet, 7999ms), test_case, slow), "passed");
+  EXPECT_THAT(outcome_text(delayed(Verb::kGet, 8001ms), test_case, slow),
               HasSubstr("nothing within 6000 ms"));
 }
 
@@ -536,7 +537,7 @@ TEST(CaseRunnerWindow, WaitsOnTheClockOfTheSession) {
 - wait: 300ms
 - get: k
 )"});
-  EXPECT_EQ(told(run_on(endpoint, test_case)), "passed");
+  EXPECT_EQ(outcome_text(run_on(endpoint, test_case)), "passed");
   const auto published = endpoint.published();
   ASSERT_GE(published.size(), 3U);
   EXPECT_EQ((published[1].now - published[0].now) / 1ms, 2000);
@@ -586,7 +587,7 @@ TEST(CaseRunnerNotification, FailsTheStepThatWaitsForAWrongOne) {
 TEST(CaseRunnerNotification, FailsAWrongTopic) {
   const std::string nobody = "failed 3 R-MUST-1: client b received a message that nobody asked for";
   const auto topic = [](std::function<void(std::string&)> change) {
-    return told(wrong_notification([&](Message& m) { change(m.topic); }), observed());
+    return outcome_text(wrong_notification([&](Message& m) { change(m.topic); }), observed());
   };
   EXPECT_THAT(topic([](std::string& t) { t.back() = 'b'; }), StartsWith(nobody));  // lower case
   EXPECT_THAT(topic([](std::string& t) { t += "/x"; }), StartsWith(nobody));
@@ -601,7 +602,7 @@ TEST(CaseRunnerNotification, FailsAWrongTopic) {
 TEST(CaseRunnerNotification, ComparesItsContentType) {
   const scenario::Case typed = observed("value: \"v\", content_type: text/plain");
   const auto type = [&](const std::string& text) {
-    return told(wrong_notification([&](Message& m) { m.content_type = text; }), typed);
+    return outcome_text(wrong_notification([&](Message& m) { m.content_type = text; }), typed);
   };
   EXPECT_EQ(type("text/plain"), "passed");
   EXPECT_EQ(type("text/html"),
@@ -614,10 +615,10 @@ TEST(CaseRunnerNotification, WaitsAsLongAsTheStepSays) {
       if (verb_of(request) == Verb::kSet) effects.front().after = delay;
     });
   };
-  EXPECT_EQ(told(late(200ms), observed("value: \"v\", within: 200ms")), "passed");
+  EXPECT_EQ(outcome_text(late(200ms), observed("value: \"v\", within: 200ms")), "passed");
   // What comes in the second after a later request was answered was on its way.
-  EXPECT_EQ(told(late(1'199ms), observed("value: \"v\", within: 200ms")), "passed");
-  EXPECT_THAT(told(late(1'201ms), observed("value: \"v\", within: 200ms")),
+  EXPECT_EQ(outcome_text(late(1'199ms), observed("value: \"v\", within: 200ms")), "passed");
+  EXPECT_THAT(outcome_text(late(1'201ms), observed("value: \"v\", within: 200ms")),
               HasSubstr("nothing within 200 ms"));
 }
 
@@ -633,17 +634,17 @@ TEST(CaseRunnerNotification, JudgesTheFormOfADeletionByTheProfile) {
   const std::string deployed = R"(*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n for key "@k")";
   for (const DialectId spoken : codec::kDialects) {
     const CaseResult result = run_on(reference_store({.dialect = spoken}), test_case);
-    EXPECT_EQ(told(result), "passed");
+    EXPECT_EQ(outcome_text(result), "passed");
     EXPECT_THAT(result.forms, ElementsAre(Pair(codec::Divergence::kDeleteOperation, spoken)));
   }
-  EXPECT_EQ(told(reference_store({.dialect = DialectId::kDocumented}), test_case,
-                 settings(codec::Profile::kDeployed)),
+  EXPECT_EQ(outcome_text(reference_store({.dialect = DialectId::kDocumented}), test_case,
+                         settings(codec::Profile::kDeployed)),
             "failed 5 NTF-DEL-1: the notification has the form of the documented dialect, and this "
             "run judges by the deployed one | " +
                 deployed + " | " + documented);
   EXPECT_EQ(
-      told(reference_store({.dialect = DialectId::kDeployed}), test_case,
-           settings(codec::Profile::kDocumented)),
+      outcome_text(reference_store({.dialect = DialectId::kDeployed}), test_case,
+                   settings(codec::Profile::kDocumented)),
       "failed 5 NTF-DEL-1: the notification has the form of the deployed dialect, and this run "
       "judges by the documented one | " +
           documented + " | " + deployed);
@@ -680,8 +681,9 @@ TEST(CaseRunnerLeftover, FailsANotificationThatNoStepTakes) {
       R"(notification | <SET>$1\r\nx\r\n for key "@k")";
   const Behaviour at_once = with_spurious({.verb = Verb::kKeynotify});
   const Behaviour later = with_spurious({.verb = Verb::kKeynotify, .after = 500ms});
-  EXPECT_EQ(told(at_once, case_of({.more = kTwoClients, .steps = steps})), "failed 1" + leftover);
-  EXPECT_EQ(told(later, case_of({.more = kTwoClients, .steps = steps + "- wait: 1s"})),
+  EXPECT_EQ(outcome_text(at_once, case_of({.more = kTwoClients, .steps = steps})),
+            "failed 1" + leftover);
+  EXPECT_EQ(outcome_text(later, case_of({.more = kTwoClients, .steps = steps + "- wait: 1s"})),
             "failed 2" + leftover);
 }
 
@@ -691,7 +693,7 @@ TEST(CaseRunnerLeftover, FailsANotificationThatADisconnectingClientHasNotTaken) 
 - {keynotify: {client: b, key: k}, expect: ok}
 - )" + how + ": b\n"});
     EXPECT_THAT(
-        told(with_spurious({.verb = Verb::kKeynotify}), test_case),
+        outcome_text(with_spurious({.verb = Verb::kKeynotify}), test_case),
         StartsWith("failed 2 R-MUST-1: client b received a notification that the case does not "
                    "expect"));
   }
@@ -719,7 +721,7 @@ TEST(CaseRunnerPipeline, MatchesRepliesByCorrelationDataInAnyOrder) {
            for (Effect& effect : effects) effect.after = std::chrono::milliseconds(delays[at % 3]);
            ++at;
          })});
-    EXPECT_EQ(told(run_on(endpoint, case_of({.steps = kPipeline}))), "passed");
+    EXPECT_EQ(outcome_text(run_on(endpoint, case_of({.steps = kPipeline}))), "passed");
     const auto published = endpoint.published();  // nothing is waited for in between
     EXPECT_EQ(published.at(2).now - published.at(0).now, 2 * kTimeOfOneRequest);
   }
@@ -732,14 +734,14 @@ TEST(CaseRunnerPipeline, FailsRepliesWithEachOthersCorrelationData) {
         if (verb_of(request) == Verb::kSet) first = *message.correlation_data;
         if (verb_of(request) == Verb::kGet) message.correlation_data = first;
       });
-  EXPECT_THAT(told(swapped, case_of({.steps = kPipeline})),
+  EXPECT_THAT(outcome_text(swapped, case_of({.steps = kPipeline})),
               StartsWith("failed 1 R-MUST-1: client a received a message that nobody asked for"));
   const Behaviour wrong =
       on_reply(reference_store(), [](const Published& request, Message& message) {
         if (request.message.payload.ends_with("other\r\n")) message.payload = "+OK\r\n";
       });
   EXPECT_EQ(
-      told(wrong, case_of({.steps = kPipeline})),
+      outcome_text(wrong, case_of({.steps = kPipeline})),
       R"(failed 1 R-MUST-2: the reply is not the expected one | $-1\r\n (no such key) | +OK\r\n)");
 }
 
@@ -752,7 +754,7 @@ TEST(CaseRunnerPipeline, KeepsClientsApartThatUseTheSameCorrelationData) {
     expect: missing
 )"});
   FakeEndpoint endpoint({.behaviour = reference_store()});
-  EXPECT_EQ(told(run_on(endpoint, test_case)), "passed");
+  EXPECT_EQ(outcome_text(run_on(endpoint, test_case)), "passed");
   EXPECT_EQ(endpoint.published().at(0).message.correlation_data, "same");
   EXPECT_EQ(endpoint.published().at(1).message.correlation_data, "same");
   const Behaviour crossed =
@@ -761,12 +763,12 @@ TEST(CaseRunnerPipeline, KeepsClientsApartThatUseTheSameCorrelationData) {
         other.back() = other.back() == 'a' ? 'b' : 'a';
         for (Effect& effect : effects) effect.to = other;
       });
-  EXPECT_THAT(told(crossed, test_case), StartsWith("failed 1 R-MUST-1: "));
+  EXPECT_THAT(outcome_text(crossed, test_case), StartsWith("failed 1 R-MUST-1: "));
 }
 
 TEST(CaseRunnerToken, SendsASavedTimestampBackUnmodified) {
   FakeEndpoint endpoint({.behaviour = wrong_reply(Verb::kSet, version("01767225600000:7:Node"))});
-  EXPECT_EQ(told(run_on(endpoint, case_of({.steps = R"(
+  EXPECT_EQ(outcome_text(run_on(endpoint, case_of({.steps = R"(
 - {set: {key: k, value: "one"}, expect: {reply: ok, ts: {save: v1}}}
 - {set: {key: k, value: "two", ft: v1, ts: v1 counter + 1}, expect: ok}
 )"}))),
@@ -792,16 +794,16 @@ scenario::Case leaving(const std::string& last = "", const std::string& token = 
 
 TEST(CaseRunnerCleanUp, RemovesEveryKeyWhateverTheVerdict) {
   const auto keys = std::make_shared<std::size_t>(99);
-  EXPECT_EQ(told(reference_store({}, keys), leaving()), "passed");
+  EXPECT_EQ(outcome_text(reference_store({}, keys), leaving()), "passed");
   EXPECT_EQ(*keys, 0U);
-  EXPECT_THAT(told(reference_store({}, keys), leaving("- get: plain\n  expect: missing\n")),
+  EXPECT_THAT(outcome_text(reference_store({}, keys), leaving("- get: plain\n  expect: missing\n")),
               StartsWith("failed 5 "));
   EXPECT_EQ(*keys, 0U);
 }
 
 TEST(CaseRunnerCleanUp, RemovesAKeyWhoseTokenIsAsNewAsIsLegal) {
   const auto keys = std::make_shared<std::size_t>(99);
-  EXPECT_EQ(told(reference_store({}, keys), leaving("", "now + 60s")), "passed");
+  EXPECT_EQ(outcome_text(reference_store({}, keys), leaving("", "now + 60s")), "passed");
   EXPECT_EQ(*keys, 0U);
 }
 
@@ -818,7 +820,7 @@ TEST(CaseRunnerCleanUp, NeverChangesTheVerdict) {
         to_cleaner(
             [](const Published& request) { return Effects{reply(request, "-ERR x\r\n")}; })}) {
     const CaseResult result = run_on(behaviour, leaving());
-    EXPECT_EQ(told(result), "passed");
+    EXPECT_EQ(outcome_text(result), "passed");
     for (const TranscriptEntry& entry : result.transcript) EXPECT_NE(entry.client, "cleaner");
   }
   using MaybeError = std::optional<endpoint::Error>;
@@ -827,7 +829,7 @@ TEST(CaseRunnerCleanUp, NeverChangesTheVerdict) {
          if (!options.client_id.ends_with("cleaner")) return std::nullopt;
          return endpoint::Error{endpoint::ErrorKind::kLost, "no"};
        }});
-  EXPECT_EQ(told(run_on(closed, leaving())), "passed");
+  EXPECT_EQ(outcome_text(run_on(closed, leaving())), "passed");
 }
 
 TEST(CaseRunnerIsolation, UsesKeysAndClientIdsOfItsOwn) {
@@ -840,7 +842,7 @@ TEST(CaseRunnerIsolation, UsesKeysAndClientIdsOfItsOwn) {
       given.run_id = run_id;
       const scenario::Case test_case =
           case_of({.id = case_id, .steps = "- get: k\n  expect: missing\n"});
-      EXPECT_EQ(told(run_on(endpoint, test_case, given)), "passed");
+      EXPECT_EQ(outcome_text(run_on(endpoint, test_case, given)), "passed");
       ids.insert(endpoint.connected().at(0).client_id);
       payloads.insert(endpoint.published().at(0).message.payload);
       EXPECT_THAT(*ids.rbegin(), HasSubstr("fp-"));
@@ -858,7 +860,7 @@ TEST(CaseRunnerIsolation, RepeatsItsBytesWithItsSeedAndOnlyThen) {
     RunSettings given = settings();
     given.seed = seed;
     const scenario::Case test_case = case_of({.steps = "- get: k\n  expect: missing\n"});
-    EXPECT_EQ(told(run_on(endpoint, test_case, given)), "passed");
+    EXPECT_EQ(outcome_text(run_on(endpoint, test_case, given)), "passed");
     return *endpoint.published().at(0).message.correlation_data;
   };
   EXPECT_THAT(correlation(1), SizeIs(16));
@@ -879,7 +881,7 @@ clients:
 - drop: b
 - {get: {client: c, key: k}, expect: missing}
 )"});
-  EXPECT_EQ(told(run_on(endpoint, test_case)), "passed");
+  EXPECT_EQ(outcome_text(run_on(endpoint, test_case)), "passed");
   const auto connected = endpoint.connected();
   ASSERT_THAT(connected, SizeIs(3));
   EXPECT_EQ(connected[0].role, "restricted");
@@ -906,7 +908,7 @@ TEST(CaseRunnerOpenPoint, RecordsWhichOutcomeItSaw) {
   const auto seen = [&](const Behaviour& behaviour) {
     const CaseResult result = run_on(behaviour, test_case);
     return result.open_points.size() == 1 ? result.open_points[0]
-                                          : std::pair(told(result), std::string());
+                                          : std::pair(outcome_text(result), std::string());
   };
   EXPECT_THAT(seen(reference_store()), Pair("R-MUST-2", "ignored"));
   EXPECT_THAT(seen(answering(Verb::kSet, "-ERR x\r\n")), Pair("R-MUST-2", "refused"));
@@ -921,13 +923,14 @@ TEST(CaseRunnerQuota, FailsAStoreThatTakesMoreThanItHolds) {
   given.quota = 70;  // more than is in flight at once
   const scenario::Case test_case = case_of({.steps = "- fill_quota: {key: q, cites: R-MUST-2}\n"});
   const auto keys = std::make_shared<std::size_t>(99);
-  EXPECT_EQ(told(reference_store({.store = {.quota = 70}}, keys), test_case, given), "passed");
+  EXPECT_EQ(outcome_text(reference_store({.store = {.quota = 70}}, keys), test_case, given),
+            "passed");
   EXPECT_EQ(*keys, 0U);
-  EXPECT_EQ(told(reference_store({}, keys), test_case, given),
+  EXPECT_EQ(outcome_text(reference_store({}, keys), test_case, given),
             "failed 1 R-MUST-2: 71 new keys were stored, more than the quota allows | "
             R"(-ERR the quota has been exceeded\r\n | +OK\r\n each time)");
   EXPECT_EQ(*keys, 0U);
-  EXPECT_THAT(told(always("-ERR syntax error\r\n"), test_case, given),
+  EXPECT_THAT(outcome_text(always("-ERR syntax error\r\n"), test_case, given),
               StartsWith("failed 1 R-MUST-2: the reply is not the expected one"));
 }
 

@@ -32,20 +32,20 @@ const std::string kTooLate =
 
 TEST(CaseRunnerWindow, FailsNothingWithAReplyThatComesTooLate) {
   const scenario::Case test_case = windowed("t1 + 900ms");
-  EXPECT_EQ(told(reference_store(), test_case), "passed");
-  EXPECT_EQ(told(answering(Verb::kGet, "$-1\r\n", 950ms), test_case),
+  EXPECT_EQ(outcome_text(reference_store(), test_case), "passed");
+  EXPECT_EQ(outcome_text(answering(Verb::kGet, "$-1\r\n", 950ms), test_case),
             "inconclusive 2 R-MUST-1: " + kTooLate);
-  EXPECT_EQ(told(answering(Verb::kGet, "$1\r\nw\r\n", 950ms), test_case),
+  EXPECT_EQ(outcome_text(answering(Verb::kGet, "$1\r\nw\r\n", 950ms), test_case),
             "inconclusive 2 R-MUST-1: " + kTooLate);
-  EXPECT_EQ(told(silent_on(Verb::kGet), test_case),
+  EXPECT_EQ(outcome_text(silent_on(Verb::kGet), test_case),
             R"(failed 2 R-MUST-1: no response | $1\r\nv\r\n | nothing within 3000 ms)");
-  EXPECT_THAT(told(answering(Verb::kGet, "$-1\r\n", 800ms), test_case),
+  EXPECT_THAT(outcome_text(answering(Verb::kGet, "$-1\r\n", 800ms), test_case),
               StartsWith("failed 2 R-MUST-1: the reply is not the expected one"));
 }
 
 // What was there when the late reply was made was there before.
 TEST(CaseRunnerWindow, TakesALateReplyThatShowsTheKey) {
-  EXPECT_EQ(told(delayed(Verb::kGet, 950ms), windowed("t1 + 900ms")), "passed");
+  EXPECT_EQ(outcome_text(delayed(Verb::kGet, 950ms), windowed("t1 + 900ms")), "passed");
   const std::string table[] = {
       "set: {key: k, value: \"w\", options: [NX]}\n  expect: {reply: not-applied, before: t1 + "
       "1ms}",
@@ -61,7 +61,7 @@ TEST(CaseRunnerWindow, TakesALateReplyThatShowsTheKey) {
     const scenario::Case test_case =
         case_of({.more = "divergence: [" + divergence + "]",
                  .steps = "- {set: {key: k, value: \"v\", mark: t1}, expect: ok}\n- " + step});
-    EXPECT_EQ(told(slow, test_case), "passed") << step;
+    EXPECT_EQ(outcome_text(slow, test_case), "passed") << step;
   }
 }
 
@@ -76,7 +76,7 @@ TEST(CaseRunnerWindow, DecidesNothingWithALateReplyThatAnExpiryCouldHaveBroughtA
         "get: {key: other, mark: t1}\n  expect: {reply: missing, before: t1 + 1ms}",
         "del: {key: other, mark: t1}\n  expect: {reply: {count: 0}, before: t1 + 1ms}"}) {
     const scenario::Case test_case = case_of({.steps = "- " + step + "\n"});
-    EXPECT_EQ(told(slow, test_case), "inconclusive 1 R-MUST-1: " + kTooLate) << step;
+    EXPECT_EQ(outcome_text(slow, test_case), "inconclusive 1 R-MUST-1: " + kTooLate) << step;
   }
 }
 
@@ -86,8 +86,8 @@ TEST(CaseRunnerWindow, CountsFromTheReplyWhenTheCaseSaysSo) {
     if (verb_of(request) == Verb::kGet) effects = {reply(request, "$-1\r\n")};
     for (Effect& effect : effects) effect.after = 500ms;
   });
-  EXPECT_THAT(told(slow, windowed("t1 + 900ms")), StartsWith("inconclusive 2 "));
-  EXPECT_THAT(told(slow, windowed("t1.reply + 900ms")), StartsWith("failed 2 "));
+  EXPECT_THAT(outcome_text(slow, windowed("t1 + 900ms")), StartsWith("inconclusive 2 "));
+  EXPECT_THAT(outcome_text(slow, windowed("t1.reply + 900ms")), StartsWith("failed 2 "));
 }
 
 // --- clocks that differ ------------------------------------------------------------------------
@@ -98,7 +98,7 @@ TEST(CaseRunnerToken, EstimatesTheClockOfTheStore) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
   const scenario::Case test_case =
       case_of({.steps = "- set: {key: k, value: \"one\"}\n  expect: ok\n"});
-  EXPECT_EQ(told(run_on(endpoint, test_case, behind)), "passed");
+  EXPECT_EQ(outcome_text(run_on(endpoint, test_case, behind)), "passed");
   const auto sent = hlc::parse(*endpoint.published().at(0).message.property("__ts"));
   ASSERT_TRUE(sent);
   EXPECT_EQ(sent->wall_ms, kEpochMs - 1500);
@@ -142,7 +142,7 @@ constexpr std::chrono::milliseconds kOffsets[] = {0ms, 30s, -10min};
 TEST(CaseRunnerClock, GoesToTheLimitOfEveryRightStore) {
   for (const auto offset : kOffsets) {
     for (const scenario::Case& test_case : {within(), beyond(), token_within(), token_beyond()}) {
-      EXPECT_EQ(told(clocked(offset), test_case, measured(offset)), "passed");
+      EXPECT_EQ(outcome_text(clocked(offset), test_case, measured(offset)), "passed");
     }
   }
 }
@@ -168,29 +168,29 @@ TEST(CaseRunnerClock, FailsALimitThatIsWrongByLittle) {
     const Behaviour small = limited(offset, 59'800ms);
     const Behaviour large = limited(offset, 60'300ms);
     for (const scenario::Case& test_case : {within(), token_within()}) {
-      EXPECT_THAT(told(small, test_case, measured(offset)),
+      EXPECT_THAT(outcome_text(small, test_case, measured(offset)),
                   StartsWith("failed 1 R-MUST-1: the reply is not the expected one"));
-      EXPECT_EQ(told(large, test_case, measured(offset)), "passed");
+      EXPECT_EQ(outcome_text(large, test_case, measured(offset)), "passed");
     }
     for (const scenario::Case& test_case : {beyond(), token_beyond()}) {
-      EXPECT_EQ(told(small, test_case, measured(offset)), "passed");
-      EXPECT_THAT(told(large, test_case, measured(offset)),
+      EXPECT_EQ(outcome_text(small, test_case, measured(offset)), "passed");
+      EXPECT_THAT(outcome_text(large, test_case, measured(offset)),
                   StartsWith("failed 1 R-MUST-1: the reply is not the expected one"));
     }
   }
 }
 
 TEST(CaseRunnerClock, DecidesNothingThatDependsOnAClockThatIsNotKnown) {
-  EXPECT_THAT(told(clocked(-30s), setting("ts: now + 50s", "ok"), unmeasured()),
+  EXPECT_THAT(outcome_text(clocked(-30s), setting("ts: now + 50s", "ok"), unmeasured()),
               StartsWith("inconclusive 1 R-MUST-1: whether a timestamp 50000 ms ahead of our clock "
                          "may be refused depends on the store's clock, of which no more is known "
                          "than that it is ahead of ours by between -60000 ms and 60000 ms | +OK"));
-  EXPECT_THAT(told(clocked(30s), setting("ts: now + 70s", kTooFar), unmeasured()),
+  EXPECT_THAT(outcome_text(clocked(30s), setting("ts: now + 70s", kTooFar), unmeasured()),
               StartsWith("inconclusive 1 R-MUST-1: whether a timestamp 70000 ms ahead of our clock "
                          "may be accepted depends"));
-  EXPECT_THAT(told(clocked(-30s), setting("ft: now + 50s", "ok"), unmeasured()),
+  EXPECT_THAT(outcome_text(clocked(-30s), setting("ft: now + 50s", "ok"), unmeasured()),
               StartsWith("inconclusive 1 "));
-  EXPECT_THAT(told(clocked(30s), setting("ft: now + 70s", kTokenTooFar), unmeasured()),
+  EXPECT_THAT(outcome_text(clocked(30s), setting("ft: now + 70s", kTokenTooFar), unmeasured()),
               StartsWith("inconclusive 1 "));
 }
 
@@ -199,23 +199,28 @@ TEST(CaseRunnerClock, FailsWhatIsWrongWhateverTheClock) {
       "-ERR the request timestamp is too far in the future; ensure that the "
       "client and broker system clocks are synchronized\r\n";
   const Behaviour refuses = answering(Verb::kSet, error);
-  EXPECT_THAT(told(refuses, setting("ts: now", "ok"), unmeasured()), StartsWith("failed 1 "));
-  EXPECT_THAT(told(refuses, setting("ts: now - 1s", "ok"), unmeasured()), StartsWith("failed 1 "));
-  EXPECT_THAT(told(refuses, setting("ts: none", "ok"), unmeasured()), StartsWith("failed 1 "));
-  EXPECT_THAT(told(refuses, setting("ts: {text: x}", "ok"), unmeasured()), StartsWith("failed 1 "));
-  EXPECT_THAT(told(refuses, setting("ft: now + 70s", kTokenTooFar), unmeasured()),
+  EXPECT_THAT(outcome_text(refuses, setting("ts: now", "ok"), unmeasured()),
               StartsWith("failed 1 "));
-  EXPECT_THAT(told(always("+OK\r\n"), setting("ts: now + 121s", kTooFar), unmeasured()),
+  EXPECT_THAT(outcome_text(refuses, setting("ts: now - 1s", "ok"), unmeasured()),
               StartsWith("failed 1 "));
-  EXPECT_THAT(
-      told(always("-ERR syntax error\r\n"), setting("ts: now + 70s", kTooFar), unmeasured()),
-      StartsWith("failed 1 "));
-  EXPECT_THAT(told(always("?"), setting("ts: now + 70s", kTooFar), unmeasured()),
+  EXPECT_THAT(outcome_text(refuses, setting("ts: none", "ok"), unmeasured()),
+              StartsWith("failed 1 "));
+  EXPECT_THAT(outcome_text(refuses, setting("ts: {text: x}", "ok"), unmeasured()),
+              StartsWith("failed 1 "));
+  EXPECT_THAT(outcome_text(refuses, setting("ft: now + 70s", kTokenTooFar), unmeasured()),
+              StartsWith("failed 1 "));
+  EXPECT_THAT(outcome_text(always("+OK\r\n"), setting("ts: now + 121s", kTooFar), unmeasured()),
+              StartsWith("failed 1 "));
+  EXPECT_THAT(outcome_text(always("-ERR syntax error\r\n"), setting("ts: now + 70s", kTooFar),
+                           unmeasured()),
+              StartsWith("failed 1 "));
+  EXPECT_THAT(outcome_text(always("?"), setting("ts: now + 70s", kTooFar), unmeasured()),
               StartsWith("failed 1 "));
   // Where the request may also be carried out, a third reply is wrong.
-  EXPECT_THAT(told(always(":7\r\n"), setting("ts: now + 60s", "{any_of: [ok, " + kTooFar + "]}"),
+  EXPECT_THAT(
+      outcome_text(always(":7\r\n"), setting("ts: now + 60s", "{any_of: [ok, " + kTooFar + "]}"),
                    unmeasured()),
-              StartsWith("failed 1 "));
+      StartsWith("failed 1 "));
 }
 
 scenario::Case beyond_version(const std::string& distance) {
@@ -237,13 +242,14 @@ TEST(CaseRunnerClock, LearnsFromVersions) {
     return right(without);
   };
   const RunSettings rough = roughly(-10min);
-  EXPECT_THAT(told(takes_all, beyond_version("65s"), rough), StartsWith("failed 2 "));
-  EXPECT_THAT(told(takes_all, beyond_version("60001ms"), rough), StartsWith("inconclusive 2 "));
+  EXPECT_THAT(outcome_text(takes_all, beyond_version("65s"), rough), StartsWith("failed 2 "));
+  EXPECT_THAT(outcome_text(takes_all, beyond_version("60001ms"), rough),
+              StartsWith("inconclusive 2 "));
   const Behaviour slowly = changed(takes_all, [](const Published&, Effects& effects) {
     for (Effect& effect : effects) effect.after = 2900ms;
   });
-  EXPECT_THAT(told(slowly, beyond_version("65s"), rough), StartsWith("inconclusive 2 "));
-  EXPECT_EQ(told(clocked(-10min), beyond_version("65s"), rough), "passed");
+  EXPECT_THAT(outcome_text(slowly, beyond_version("65s"), rough), StartsWith("inconclusive 2 "));
+  EXPECT_EQ(outcome_text(clocked(-10min), beyond_version("65s"), rough), "passed");
 }
 
 // A version too far ahead for the store itself is no matter of clocks.
@@ -259,8 +265,8 @@ TEST(CaseRunnerClock, FailsAStoreThatRefusesItsOwnVersions) {
 - set: {key: guard, value: "x", ft: v1}
   expect: ok
 )"});
-  EXPECT_THAT(told(runs_ahead, test_case), StartsWith("failed 2 "));
-  EXPECT_THAT(told(runs_ahead, test_case, unmeasured()), StartsWith("failed 2 "));
+  EXPECT_THAT(outcome_text(runs_ahead, test_case), StartsWith("failed 2 "));
+  EXPECT_THAT(outcome_text(runs_ahead, test_case, unmeasured()), StartsWith("failed 2 "));
 }
 
 TEST(CaseRunnerClock, RemovesKeysWithATokenThatTheStoreTakes) {
@@ -272,7 +278,7 @@ TEST(CaseRunnerClock, RemovesKeysWithATokenThatTheStoreTakes) {
       there.wall_ms += static_cast<std::uint64_t>(offset.count());
       return right(there);
     };
-    EXPECT_EQ(told(behaviour, token_within(), measured(offset)), "passed");
+    EXPECT_EQ(outcome_text(behaviour, token_within(), measured(offset)), "passed");
     EXPECT_EQ(*keys, 0U);
   }
 }

@@ -59,7 +59,7 @@ struct CaseState {
   endpoint::Session& session;
   endpoint::Clock& clock;
   const RunSettings& settings;
-  const std::string tag;           // tells this case from the others of the run
+  const std::string tag;           // unique among the cases of the run
   const std::string key_prefix;    // of every key of the case
   const endpoint::Duration start;  // of the case, on the session's clock
   CaseResult result;

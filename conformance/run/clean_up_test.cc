@@ -92,7 +92,7 @@ TEST(CleanUpAfterLoss, KeepsTheVerdictWhenItFails) {
   EXPECT_THAT(cleaners(endpoint), testing::SizeIs(2));
 }
 
-// Whoever is gone is not asked: that would only take time.
+// A lost endpoint is not asked: that would only take time.
 TEST(CleanUpAfterLoss, AsksNobodyWhenTheEndpointIsGone) {
   const auto keys = std::make_shared<std::size_t>(99);
   FakeEndpoint endpoint({.behaviour = throwing_out(keys), .on_reach = [] {
@@ -107,7 +107,8 @@ TEST(CleanUpAfterLoss, AsksNobodyWhenTheEndpointIsGone) {
 
 TEST(CleanUp, ConnectsNobodyWhenThereIsNothingToRemove) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
-  EXPECT_EQ(told(run_on(endpoint, case_of({.steps = "- get: k\n  expect: missing\n"}))), "passed");
+  EXPECT_EQ(outcome_text(run_on(endpoint, case_of({.steps = "- get: k\n  expect: missing\n"}))),
+            "passed");
   EXPECT_THAT(cleaners(endpoint), IsEmpty());
 }
 

@@ -198,7 +198,7 @@ TEST(RunFilling, SendsPacketsOfTheSizesAskedForAndKnowsTheBytesAgain) {
 - get: {key: {exact: {join: [{key: x}, {filled: 1}]}}}
   expect: {reply: {value: v}}
 )"});
-  EXPECT_EQ(told(run_on(endpoint, test_case)), "passed");
+  EXPECT_EQ(outcome_text(run_on(endpoint, test_case)), "passed");
   EXPECT_THAT(packet_sizes(endpoint), ElementsAre(kLimit, kLimit - 7, kLimit + 1));
 }
 
@@ -216,7 +216,7 @@ TEST(RunFilling, ComparesAllOfTheBytes) {
 - get: k
   expect: {reply: {value: {filled: 0}}}
 )"});
-  EXPECT_THAT(told(run_on(endpoint, test_case)),
+  EXPECT_THAT(outcome_text(run_on(endpoint, test_case)),
               HasSubstr("failed 2 R-MUST-1: the reply is not the expected one"));
 }
 
@@ -232,7 +232,7 @@ TEST(RunFilling, TakesTheLastBytesOfThatNumber) {
 - get: k
   expect: {reply: {value: {filled: 0}}}
 )"});
-  EXPECT_THAT(told(run_on(endpoint, test_case)), HasSubstr("failed 4 R-MUST-1"));
+  EXPECT_THAT(outcome_text(run_on(endpoint, test_case)), HasSubstr("failed 4 R-MUST-1"));
 }
 
 TEST(RunFilling, RemovesTheKeyThatItHasFilled) {
@@ -242,7 +242,7 @@ TEST(RunFilling, RemovesTheKeyThatItHasFilled) {
 - set: {key: {exact: {join: [{key: k}, {fill_packet: 0}]}}, value: v}
   expect: ok
 )"});
-  EXPECT_EQ(told(run_on(endpoint, test_case)), "passed");
+  EXPECT_EQ(outcome_text(run_on(endpoint, test_case)), "passed");
   EXPECT_EQ(*keys, 0U);
 }
 
@@ -250,7 +250,7 @@ TEST(RunFilling, ProvesNothingWithoutALimit) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
   const scenario::Case test_case = case_of(
       {.more = kFilling, .steps = "- {set: {key: k, value: {fill_packet: 0}}, expect: ok}"});
-  EXPECT_EQ(told(run_on(endpoint, test_case)),
+  EXPECT_EQ(outcome_text(run_on(endpoint, test_case)),
             "inconclusive 1 R-MUST-1: the broker names no limit for packets");
   EXPECT_THAT(endpoint.published(), IsEmpty());
 }
@@ -263,12 +263,12 @@ TEST(RunFilling, SkipsACaseThatSendsMoreThanTheBrokerTakes) {
   expect: ok
 )"});
   FakeEndpoint small({.behaviour = reference_store(), .packet_limit = kLimit});
-  EXPECT_THAT(told(run_on(small, test_case)),
+  EXPECT_THAT(outcome_text(run_on(small, test_case)),
               testing::MatchesRegex("skipped 2 R-MUST-1: this case sends a packet of 22[0-9]+ "
                                     "bytes, and the endpoint takes at most 2000"));
   EXPECT_THAT(small.published(), SizeIs(1));
   FakeEndpoint large({.behaviour = reference_store(), .packet_limit = 2 * kLimit});
-  EXPECT_EQ(told(run_on(large, test_case)), "passed");
+  EXPECT_EQ(outcome_text(run_on(large, test_case)), "passed");
 }
 
 // --- restarts
@@ -290,7 +290,7 @@ std::optional<endpoint::Error> fine() { return std::nullopt; }
 
 TEST(RunRestart, ConnectsEachClientAgainAtItsNextStep) {
   FakeEndpoint endpoint({.behaviour = reference_store(), .on_restart = fine});
-  EXPECT_EQ(told(run_on(endpoint, restarting())), "passed");
+  EXPECT_EQ(outcome_text(run_on(endpoint, restarting())), "passed");
   std::vector<std::string> connected;
   for (const auto& options : endpoint.connected()) {
     connected.push_back(options.client_id.substr(options.client_id.rfind('-')));
@@ -301,7 +301,7 @@ TEST(RunRestart, ConnectsEachClientAgainAtItsNextStep) {
 TEST(RunRestart, WantsTheConnectionsToEnd) {
   FakeEndpoint endpoint(
       {.behaviour = reference_store(), .on_restart = fine, .survives_restarts = true});
-  EXPECT_EQ(told(run_on(endpoint, restarting())),
+  EXPECT_EQ(outcome_text(run_on(endpoint, restarting())),
             "inconclusive 3 R-MUST-1: the broker was restarted, and the connection of client a did "
             "not end");
 }
@@ -310,9 +310,10 @@ TEST(RunRestart, SaysNothingOfTheStoreWhenTheHookFails) {
   FakeEndpoint endpoint({.behaviour = reference_store(), .on_restart = [] {
                            return endpoint::Error{ErrorKind::kInternal, "the hook said no"};
                          }});
-  EXPECT_EQ(told(run_on(endpoint, restarting())), "inconclusive 3 R-MUST-1: the hook said no");
+  EXPECT_EQ(outcome_text(run_on(endpoint, restarting())),
+            "inconclusive 3 R-MUST-1: the hook said no");
   FakeEndpoint unable({.behaviour = reference_store()});
-  EXPECT_THAT(told(run_on(unable, restarting())),
+  EXPECT_THAT(outcome_text(run_on(unable, restarting())),
               EndsWith("inconclusive 3 R-MUST-1: this endpoint cannot be restarted"));
 }
 
@@ -327,7 +328,7 @@ TEST(RunRestart, LosesABrokerThatDoesNotComeBack) {
 TEST(RunRestart, OverlooksNoNotification) {
   FakeEndpoint endpoint(
       {.behaviour = with_spurious({.verb = codec::Verb::kSet}), .on_restart = fine});
-  EXPECT_THAT(told(run_on(endpoint, restarting(R"(
+  EXPECT_THAT(outcome_text(run_on(endpoint, restarting(R"(
 - connect: b
 - set: {key: k, value: v}
   expect: ok
@@ -451,7 +452,7 @@ const scenario::Case& writing_many() {
 TEST(CaseRunnerManyKeys, PassesAStoreThatKeepsAll) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
   const CaseResult result = run_on(endpoint, writing_many());
-  EXPECT_EQ(told(result), "passed");
+  EXPECT_EQ(outcome_text(result), "passed");
   // 64 of each kind, connected, and two notes for the others of each.
   EXPECT_EQ(result.transcript.size(), 2 * (2 * 64 + 2) + 1U);
 }
@@ -463,13 +464,13 @@ TEST(CaseRunnerManyKeys, FailsAStoreThatLosesOne) {
                       request.message.payload.ends_with("/m-149\r\n");
     return lost ? Effects{reply(request, "$-1\r\n")} : right(request);
   }});
-  EXPECT_THAT(told(run_on(endpoint, writing_many())),
+  EXPECT_THAT(outcome_text(run_on(endpoint, writing_many())),
               testing::StartsWith("failed 1 R-MUST-1: the reply is not the expected one"));
 }
 
 TEST(CaseRunnerManyKeys, CannotTellOfAStoreWithoutRoom) {
   FakeEndpoint endpoint({.behaviour = reference_store({.store = {.quota = 149}})});
-  EXPECT_EQ(told(run_on(endpoint, writing_many())),
+  EXPECT_EQ(outcome_text(run_on(endpoint, writing_many())),
             "inconclusive 1 R-MUST-1: the store has no room for 150 keys: it refused one of the "
             "first 150 because of its quota");
 }

@@ -1,4 +1,4 @@
-// Checks of a received message that look at its properties: versions, user properties, content
+// Checks of the properties of a received message: versions, user properties, content
 // type. Pure.
 #pragma once
 

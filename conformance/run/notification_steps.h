@@ -1,4 +1,4 @@
-// Steps that look at what an observer is told: a notification, or silence.
+// Steps that check what an observer receives: a notification, or nothing.
 #pragma once
 
 #include "conformance/run/case_state.h"

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 // `no broker: text`, with the hint after a bar; `fine` when all is well.
-std::string told(FakeEndpoint& endpoint) {
+std::string outcome_text(FakeEndpoint& endpoint) {
   const auto report = preflight(endpoint, "run");
   if (report) return "fine";
   const PreflightError& error = report.error();
@@ -29,9 +29,9 @@ std::string told(FakeEndpoint& endpoint) {
   return out + ": " + error.text + (error.hint.empty() ? "" : " | " + error.hint);
 }
 
-std::string told(Behaviour behaviour) {
+std::string outcome_text(Behaviour behaviour) {
   FakeEndpoint endpoint({.behaviour = std::move(behaviour)});
-  return told(endpoint);
+  return outcome_text(endpoint);
 }
 
 PreflightReport report_of(Behaviour behaviour) {
@@ -47,14 +47,14 @@ TEST(Preflight, IsContentWithTheReferenceStore) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->clock_offset_ms, 0);
   EXPECT_EQ(report->round_trip_p50, kTimeOfOneRequest);
-  EXPECT_EQ(told(reference_store()), "fine");
+  EXPECT_EQ(outcome_text(reference_store()), "fine");
 }
 
 TEST(Preflight, FindsNoBroker) {
   FakeEndpoint unreachable({.behaviour = reference_store(), .on_reach = [] {
                               return endpoint::Error{ErrorKind::kUnreachable, "refused"};
                             }});
-  EXPECT_EQ(told(unreachable),
+  EXPECT_EQ(outcome_text(unreachable),
             "no broker: refused | is the broker running, and are host and port right?");
   EXPECT_THAT(unreachable.connected(), SizeIs(0));
   const endpoint::Error tls{ErrorKind::kUnreachable, "handshake"};
@@ -62,16 +62,17 @@ TEST(Preflight, FindsNoBroker) {
   FakeEndpoint no_client(
       {.behaviour = reference_store(), .on_connect = [&](const auto&) { return tls; }});
   for (FakeEndpoint* endpoint : {&no_session, &no_client}) {
-    EXPECT_EQ(told(*endpoint),
+    EXPECT_EQ(outcome_text(*endpoint),
               "no broker: handshake | is the broker running, and are host, port and TLS settings "
               "right?");
   }
 }
 
 TEST(Preflight, FindsNoStore) {
-  EXPECT_THAT(told(Behaviour{}), HasSubstr("no store: the broker accepted a GET on the request "
-                                           "topic, and no response came within 3 s | "));
-  EXPECT_THAT(told(Behaviour{}), HasSubstr("fencepost serve"));
+  EXPECT_THAT(outcome_text(Behaviour{}),
+              HasSubstr("no store: the broker accepted a GET on the request "
+                        "topic, and no response came within 3 s | "));
+  EXPECT_THAT(outcome_text(Behaviour{}), HasSubstr("fencepost serve"));
 }
 
 TEST(Preflight, GivesUpInLessThanFiveSeconds) {
@@ -89,31 +90,32 @@ TEST(Preflight, FindsThatItIsNotAllowed) {
   FakeEndpoint no_subscription(
       {.behaviour = reference_store(), .on_subscribe = [&](const auto&) { return denied; }});
   for (FakeEndpoint* endpoint : {&no_client, &no_subscription}) {
-    EXPECT_THAT(told(*endpoint), HasSubstr("not allowed: denied | give credentials"));
+    EXPECT_THAT(outcome_text(*endpoint), HasSubstr("not allowed: denied | give credentials"));
   }
-  EXPECT_THAT(told(refusing(Verb::kGet, 0x87)),
+  EXPECT_THAT(outcome_text(refusing(Verb::kGet, 0x87)),
               HasSubstr("not allowed: the broker refused a PUBLISH to the request topic with 0x87 "
                         "| give credentials"));
   EXPECT_THAT(
-      told(answering(Verb::kGet, "-ERR not authorized\r\n")),
+      outcome_text(answering(Verb::kGet, "-ERR not authorized\r\n")),
       HasSubstr(R"(not allowed: the store answered a GET with: -ERR not authorized\r\n | )"));
   EXPECT_THAT(
-      told(answering(Verb::kSet, "-ERR not authorized\r\n")),
+      outcome_text(answering(Verb::kSet, "-ERR not authorized\r\n")),
       HasSubstr(R"(not allowed: the store answered a SET with: -ERR not authorized\r\n | )"));
 }
 
 TEST(Preflight, SaysThatTheConnectionEnded) {
   for (const Verb verb : {Verb::kGet, Verb::kSet}) {
-    EXPECT_EQ(told(kicking(verb, {0x82})), "no broker: the broker closed the connection");
+    EXPECT_EQ(outcome_text(kicking(verb, {0x82})), "no broker: the broker closed the connection");
   }
 }
 
 TEST(Preflight, LeavesOddRepliesToTheCases) {
-  EXPECT_EQ(told(always("?")), "fine");
-  EXPECT_EQ(told(echo()), "fine");
-  EXPECT_EQ(told(answering(Verb::kSet, "-ERR syntax error\r\n")), "fine");
-  EXPECT_EQ(told(wrong_reply(Verb::kSet, [](Message& m) { drop_property(m, "__ts"); })), "fine");
-  EXPECT_EQ(told(wrong_reply(Verb::kSet, [](Message& m) { set_property(m, "__ts", "?"); })),
+  EXPECT_EQ(outcome_text(always("?")), "fine");
+  EXPECT_EQ(outcome_text(echo()), "fine");
+  EXPECT_EQ(outcome_text(answering(Verb::kSet, "-ERR syntax error\r\n")), "fine");
+  EXPECT_EQ(outcome_text(wrong_reply(Verb::kSet, [](Message& m) { drop_property(m, "__ts"); })),
+            "fine");
+  EXPECT_EQ(outcome_text(wrong_reply(Verb::kSet, [](Message& m) { set_property(m, "__ts", "?"); })),
             "fine");
 }
 
@@ -124,9 +126,9 @@ TEST(Preflight, TakesOnlyResponsesToItsOwnRequests) {
         std::get<endpoint::MessageReceived>(stray.what).message.correlation_data = "stray";
         effects.insert(effects.begin(), stray);
       });
-  EXPECT_EQ(told(noisy), "fine");
-  EXPECT_THAT(told(on_reply(reference_store(),
-                            [](const auto&, Message& m) { m.correlation_data = "other"; })),
+  EXPECT_EQ(outcome_text(noisy), "fine");
+  EXPECT_THAT(outcome_text(on_reply(reference_store(),
+                                    [](const auto&, Message& m) { m.correlation_data = "other"; })),
               HasSubstr("no store: "));
 }
 
@@ -140,7 +142,7 @@ TEST(Preflight, UsesAClientAndAKeyOfItsRunAndRemovesTheKey) {
       });
   for (const Behaviour& behaviour : {reference_store({}, keys), versionless}) {
     FakeEndpoint endpoint({.behaviour = behaviour});
-    EXPECT_EQ(told(endpoint), "fine");
+    EXPECT_EQ(outcome_text(endpoint), "fine");
     EXPECT_EQ(*keys, 0U);
     ASSERT_THAT(endpoint.connected(), SizeIs(1));
     EXPECT_EQ(endpoint.connected()[0].client_id, "fp-run-preflight");
@@ -214,7 +216,7 @@ TEST(PreflightClock, TakesASlowNetworkForNoDifference) {
 
 TEST(PreflightClock, AsksWithATimestampThatSaysNothing) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
-  EXPECT_EQ(told(endpoint), "fine");
+  EXPECT_EQ(outcome_text(endpoint), "fine");
   for (const Published& request : endpoint.published()) {
     if (verb_of(request) != Verb::kSet) continue;
     const auto sent = hlc::parse(*request.message.property("__ts"));
@@ -231,7 +233,7 @@ TEST(PreflightClock, IsMeasuredWhenVersionsAreAheadOfIt) {
     known.clock_offset_ms = offset.count();
     const scenario::Case ahead =
         case_of({.steps = "- set: {key: k, value: \"v\", ts: now + 55003ms}\n  expect: ok"});
-    EXPECT_EQ(test::told(run_on(endpoint, ahead, known)), "passed");
+    EXPECT_EQ(test::outcome_text(run_on(endpoint, ahead, known)), "passed");
     std::size_t before = endpoint.published().size();
     const auto report = preflight(endpoint, "run");
     ASSERT_TRUE(report);
@@ -265,7 +267,7 @@ TEST(PreflightClock, GoesOnWithoutAnAnswerToATimestampAhead) {
   FakeEndpoint endpoint({.behaviour = kicks});
   const scenario::Case ahead =
       case_of({.steps = "- set: {key: k, value: \"v\", ts: now + 55003ms}\n  expect: ok"});
-  EXPECT_EQ(test::told(run_on(endpoint, ahead)), "passed");
+  EXPECT_EQ(test::outcome_text(run_on(endpoint, ahead)), "passed");
   const auto report = preflight(endpoint, "run");
   ASSERT_TRUE(report);
   EXPECT_EQ(report->clock_source, judge::ClockSource::kVersionBound);

@@ -18,7 +18,7 @@ namespace fencepost::run {
 
 // Sends all requests without waiting in between, then judges their replies in the same order, and
 // hands each exchange that is as expected to `seen`. The first problem ends it. Expectations of
-// silence end without a reply: `seen` must not look at one then.
+// silence end without a reply: `seen` must not read one then.
 [[nodiscard]] MaybeProblem run_requests(
     const std::vector<scenario::RequestStep>& steps, CaseState& state,
     const std::function<void(const judge::Exchange&)>& seen = [](const judge::Exchange&) {});

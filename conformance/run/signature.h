@@ -1,4 +1,4 @@
-// What tells one failure of a case from another, the same in every run: for lists of known
+// What distinguishes one failure of a case from another, the same in every run: for lists of known
 // failures.
 //
 //   SET-NX-2: the reply is not the expected one | want $3\r\none\r\n | got $3\r\ntwo\r\n

@@ -34,7 +34,9 @@ const std::string kTold = R"(
 - silence: {client: b, writer: a}
 )";
 
-scenario::Case told_case() { return case_of({.more = "clients: {a: {}, b: {}}", .steps = kTold}); }
+scenario::Case notified_case() {
+  return case_of({.more = "clients: {a: {}, b: {}}", .steps = kTold});
+}
 
 // The right store, which says nothing from `begin` to `end` and then all that it has to say.
 Behaviour standing_still(Duration begin, Duration end) {
@@ -55,9 +57,10 @@ Behaviour falling_silent(std::size_t after, std::function<bool(const Published&)
 const std::function<bool(const Published&)> kAll = [](const Published&) { return true; };
 
 TEST(SlowStore, PassesWhenItStandsStillForFourSecondsAtAnyTime) {
-  for (const scenario::Case& test_case : {case_of({.steps = kWriteAndRead}), told_case()}) {
+  for (const scenario::Case& test_case : {case_of({.steps = kWriteAndRead}), notified_case()}) {
     for (Duration begin = 0us; begin < 200us; begin += kTimeOfOneRequest) {
-      EXPECT_EQ(told(standing_still(begin, begin + 4s), test_case), "passed") << begin.count();
+      EXPECT_EQ(outcome_text(standing_still(begin, begin + 4s), test_case), "passed")
+          << begin.count();
     }
   }
 }
@@ -67,34 +70,36 @@ TEST(SlowStore, PassesWhenEveryAnswerTakesAlmostAsLongAsItIsWaitedFor) {
     const Behaviour slow = changed(reference_store(), [=](const Published&, Effects& effects) {
       for (Effect& effect : effects) effect.after = delay;
     });
-    EXPECT_EQ(told(slow, case_of({.steps = kWriteAndRead})), "passed");
-    EXPECT_EQ(told(slow, told_case()), "passed");
+    EXPECT_EQ(outcome_text(slow, case_of({.steps = kWriteAndRead})), "passed");
+    EXPECT_EQ(outcome_text(slow, notified_case()), "passed");
   }
 }
 
 TEST(SlowStore, FailsAStoreThatLeavesOneReplyOut) {
   for (const Verb verb : {Verb::kSet, Verb::kGet}) {
-    EXPECT_THAT(told(silent_on(verb), case_of({.steps = kWriteAndRead})),
+    EXPECT_THAT(outcome_text(silent_on(verb), case_of({.steps = kWriteAndRead})),
                 HasSubstr(" R-MUST-1: no response | "));
-    EXPECT_THAT(told(silent_on(verb), case_of({.steps = kWriteAndRead})), StartsWith("failed "));
+    EXPECT_THAT(outcome_text(silent_on(verb), case_of({.steps = kWriteAndRead})),
+                StartsWith("failed "));
   }
 }
 
 TEST(SlowStore, FailsAStoreThatNoLongerAnswersOneClient) {
   const Behaviour deaf =
       falling_silent(1, [](const Published& request) { return request.client_id.ends_with("-a"); });
-  EXPECT_THAT(told(deaf, case_of({.steps = kWriteAndRead})),
+  EXPECT_THAT(outcome_text(deaf, case_of({.steps = kWriteAndRead})),
               StartsWith("failed 2 R-MUST-1: no response"));
 }
 
 TEST(SlowStore, FailsAStoreThatLeavesANotificationOut) {
-  const Behaviour untold = changed(reference_store(), [](const Published&, Effects& effects) {
+  const Behaviour unnotified = changed(reference_store(), [](const Published&, Effects& effects) {
     std::erase_if(effects, [](const Effect& effect) {
       const auto* received = std::get_if<endpoint::MessageReceived>(&effect.what);
       return received != nullptr && is_notification(received->message);
     });
   });
-  EXPECT_THAT(told(untold, told_case()), StartsWith("failed 3 R-MUST-1: no notification | "));
+  EXPECT_THAT(outcome_text(unnotified, notified_case()),
+              StartsWith("failed 3 R-MUST-1: no notification | "));
 }
 
 TEST(SlowStore, DecidesNothingWhileNobodyIsAnswered) {
@@ -229,22 +234,22 @@ TEST(Tolerance, LetsAKeyExpireAsLateAsTheDescriptorSays) {
   const scenario::Case test_case = case_of({.steps = kExpires});
   RunSettings patient = settings();
   patient.expiry_tolerance = 1s;
-  EXPECT_EQ(told(expiring_late(250ms), test_case), "passed");
-  EXPECT_THAT(told(expiring_late(900ms), test_case), StartsWith("failed 3 "));
-  EXPECT_EQ(told(expiring_late(900ms), test_case, patient), "passed");
-  EXPECT_THAT(told(expiring_late(1'100ms), test_case, patient), StartsWith("failed 3 "));
+  EXPECT_EQ(outcome_text(expiring_late(250ms), test_case), "passed");
+  EXPECT_THAT(outcome_text(expiring_late(900ms), test_case), StartsWith("failed 3 "));
+  EXPECT_EQ(outcome_text(expiring_late(900ms), test_case, patient), "passed");
+  EXPECT_THAT(outcome_text(expiring_late(1'100ms), test_case, patient), StartsWith("failed 3 "));
 }
 
 // A wait that ends before the key may expire is no longer than the case says.
 TEST(Tolerance, DoesNotLengthenOtherWaits) {
   RunSettings patient = settings();
   patient.expiry_tolerance = 10s;
-  EXPECT_EQ(told(reference_store(), case_of({.steps = R"(
+  EXPECT_EQ(outcome_text(reference_store(), case_of({.steps = R"(
 - {set: {key: k, value: "v", options: [PX, "2000"], mark: t1}, expect: ok}
 - wait: {until: t1.reply + 500ms}
 - {get: k, expect: {reply: {value: "v"}, before: t1 + 1900ms}}
 )"}),
-                 patient),
+                         patient),
             "passed");
 }
 

@@ -70,10 +70,10 @@ struct SuiteResult {
 using Progress = std::function<void(const CaseResult&, std::size_t done, std::size_t total)>;
 
 // Runs the cases, on threads of its own, and returns when all have ended. `stop` may be set by any
-// thread or signal handler and ends the run early: what has not begun is "not run", a case that runs
-// goes on to its end. Whatever happens, the result says what was finished. `cases` must outlive it.
-// A case with `requires` that the endpoint does not offer is skipped, not run. Cases that are
-// `exclusive` run alone, and those that move the store's clock (tag moves-clock) last.
+// thread or signal handler and ends the run early: what has not begun is "not run", a case that
+// runs goes on to its end. Whatever happens, the result says what was finished. `cases` must
+// outlive it. A case with `requires` that the endpoint does not offer is skipped, not run. Cases
+// that are `exclusive` run alone, and those that move the store's clock (tag moves-clock) last.
 [[nodiscard]] SuiteResult run_suite(endpoint::Endpoint& endpoint,
                                     const std::vector<const scenario::Case*>& cases,
                                     const scenario::Catalogue& catalogue,
@@ -82,7 +82,7 @@ using Progress = std::function<void(const CaseResult&, std::size_t done, std::si
 
 // Fills in what follows from the cases: forms, open points, round trips, the signatures of failures
 // and the summary; an endpoint that mixes the forms of a divergence fails the first case that saw
-// it. Done by run_suite; to be repeated by whoever changes the verdicts or puts results together:
+// it. Done by run_suite; callers that change verdicts or merge results do it again:
 // what an earlier call said of the forms is taken back first.
 void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool strict);
 

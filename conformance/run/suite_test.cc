@@ -571,7 +571,7 @@ TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
   EXPECT_EQ(witness.position.line, witness.test_case->position.line);
 }
 
-// Whoever changes the verdicts afterwards has them summarized again.
+// Callers that change verdicts summarize again.
 TEST(SuiteDialect, BlamesOneCaseHoweverOftenItIsSummarized) {
   const std::vector<scenario::Case> cases = refusals(3);
   int sets = 0;
@@ -593,13 +593,13 @@ TEST(SuiteDialect, TakesTheBlameBackWhenTheFormsAreNotMixed) {
   const std::vector<scenario::Case> cases = refusals(2);
   SuiteResult result = run(always(":-1\r\n"), cases);
   const CaseResult right = result.cases[0];
-  ASSERT_EQ(told(right), "passed");
+  ASSERT_EQ(outcome_text(right), "passed");
   result.cases[0].forms = {{codec::Divergence::kSetNotApplied, DialectId::kDocumented}};
   summarize(result, catalogue(), false);
   EXPECT_EQ(result.cases[0].verdict, Verdict::kFailed);
   result.cases[0].forms = right.forms;
   summarize(result, catalogue(), false);
-  EXPECT_EQ(told(result.cases[0]), "passed");
+  EXPECT_EQ(outcome_text(result.cases[0]), "passed");
   EXPECT_EQ(result.cases[0].message, "");
   EXPECT_EQ(result.cases[0].requirement, "");
 }

@@ -3,8 +3,8 @@
 //
 // What the loader has checked, and code that runs a Case may take for granted: ids are unique in a
 // library; each name in `requirements` exists; each client that a step names is one of `clients`;
-// a mark or a saved timestamp is made by an earlier step than the first that uses it. Whoever builds
-// a Case without the loader (record, canary, tests) keeps the same rules.
+// a mark or a saved timestamp is made by an earlier step than the first that uses it. Whoever
+// builds a Case without the loader (record, canary, tests) keeps the same rules.
 #pragma once
 
 #include <chrono>
@@ -152,7 +152,7 @@ struct Expectation {
 };
 
 // A PUBLISH to the store, and what must come back. `no_response_topic` and `no_correlation` leave
-// the property out; the value beside each is not set then.
+// the property out; the member before it is not set then.
 struct RequestStep {
   std::string client;
   BytesSpec payload;
@@ -217,7 +217,7 @@ struct DisconnectStep {
   bool drop = false;
   friend bool operator==(const DisconnectStep&, const DisconnectStep&) = default;
 };
-// Subscribes to any topic, e.g. to look for retained messages.
+// Subscribes to any topic, e.g. to see retained messages.
 struct SubscribeStep {
   std::string client;
   BytesSpec filter;
@@ -274,7 +274,7 @@ struct AxisBinding {
   friend bool operator==(const AxisBinding&, const AxisBinding&) = default;
 };
 
-// Where a case comes from, and how it failed there, if it did: whoever runs it again can then say
+// Where a case comes from, and how it failed there, if it did, so that `replay` can say
 // whether it still does.
 struct Recorded {
   std::string by;          // explore, record or hand

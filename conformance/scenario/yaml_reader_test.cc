@@ -308,7 +308,7 @@ TEST_F(YamlReaderTest, RefusesWhatMeansMoreThanItShows) {
   }
 }
 
-// Whoever follows an alias into the node that it stands in never comes back.
+// Following an alias into the node that contains it would never end.
 TEST_F(YamlReaderTest, RefusesAliasesOfTheirOwnAncestors) {
   EXPECT_FALSE(reader_.parse("a: &x {join: [*x]}\n"));
   EXPECT_THAT(complaints(),

@@ -100,11 +100,11 @@ struct SelftestResult {
   std::chrono::microseconds duration{0};
   bool interrupted = false;
 
-  // Everything as it should be, apart from what is excusable.
+  // Everything as it should be, except for what is excusable.
   [[nodiscard]] bool proved() const;
 };
 
-// Is told what was finished: how many of how many, and what it was.
+// Called with what was finished: how many of how many, and what it was.
 using SelftestProgress =
     std::function<void(std::size_t done, std::size_t total, const std::string& what)>;
 

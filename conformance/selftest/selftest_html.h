@@ -1,5 +1,5 @@
 // The result of a selftest as one page of HTML that loads nothing: the scores, what survived and
-// why, the kill matrix to look at, and every fault with the cases that catch it.
+// why, the kill matrix, and every fault with the cases that catch it.
 #pragma once
 
 #include <cstdint>

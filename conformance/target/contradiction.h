@@ -1,4 +1,4 @@
-// What a descriptor says of its endpoint, beside what the preflight has seen. Pure.
+// What a descriptor says of its endpoint, compared with what the preflight has seen. Pure.
 #pragma once
 
 #include <string>

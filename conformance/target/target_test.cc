@@ -75,7 +75,7 @@ std::string refusal(const std::string& url, DialectId dialect) {
   expect: not-applied
 )"});
   const run::CaseResult result = run_on(*target->endpoint, test_case);
-  EXPECT_EQ(told(result), "passed");
+  EXPECT_EQ(outcome_text(result), "passed");
   return std::string(codec::dialect(result.forms.at(0).second).name);
 }
 
@@ -109,9 +109,9 @@ TEST(Target, TakesTheKeyPrefixOfTheDescriptor) {
   expect: ok
 )"});
   run::RunSettings below = settings();
-  EXPECT_THAT(told(run_on(*target->endpoint, test_case, below)), HasSubstr("failed"));
+  EXPECT_THAT(outcome_text(run_on(*target->endpoint, test_case, below)), HasSubstr("failed"));
   below.key_prefix = "team/f";
-  EXPECT_EQ(told(run_on(*target->endpoint, test_case, below)), "passed");
+  EXPECT_EQ(outcome_text(run_on(*target->endpoint, test_case, below)), "passed");
 }
 
 TEST(Target, KeepsTheRestrictedRoleToItsKeys) {
@@ -140,7 +140,7 @@ TEST(Target, KeepsTheRestrictedRoleToItsKeys) {
 - set: {client: a, key: read-only/k, value: "v"}
   expect: ok
 )"});
-  EXPECT_EQ(told(run_on(*target->endpoint, test_case)), "passed");
+  EXPECT_EQ(outcome_text(run_on(*target->endpoint, test_case)), "passed");
 }
 
 // --- libraries ---------------------------------------------------------------------------------

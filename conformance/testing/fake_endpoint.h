@@ -300,7 +300,7 @@ inline Behaviour echo() {
   return [](const Published& request) { return Effects{reply(request, request.message.payload)}; };
 }
 
-// The right store. `keys`, when given, is told how many keys it holds after each request.
+// The right store. `keys`, when given, is set to the number of keys after each request.
 inline Behaviour reference_store(store::ServiceOptions options = {},
                                  std::shared_ptr<std::size_t> keys = nullptr) {
   struct State {
@@ -542,7 +542,7 @@ inline std::string shortened(std::string text) {
 }
 
 // `passed`, or `<verdict> <step> <requirement>: <message> | <expected> | <actual>`.
-inline std::string told(const run::CaseResult& result) {
+inline std::string outcome_text(const run::CaseResult& result) {
   if (result.verdict == run::Verdict::kPassed) return "passed";
   std::string out = fmt::format("{} {} {}: {}", name(result.verdict), result.step,
                                 result.requirement, result.message);
@@ -552,9 +552,9 @@ inline std::string told(const run::CaseResult& result) {
   return shortened(out);
 }
 
-inline std::string told(const Behaviour& behaviour, const scenario::Case& test_case,
-                        const run::RunSettings& given = settings()) {
-  return told(run_on(behaviour, test_case, given));
+inline std::string outcome_text(const Behaviour& behaviour, const scenario::Case& test_case,
+                                const run::RunSettings& given = settings()) {
+  return outcome_text(run_on(behaviour, test_case, given));
 }
 
 }  // namespace fencepost::test

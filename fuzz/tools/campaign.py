@@ -178,7 +178,7 @@ class Campaign:
         if committed is None:
             content = libfuzzer.minimise(state.program, state.target.arguments(), path, failure, self.root,
                                          self.options.minimise_time, state.part(f"scratch/{path.parent.name}"), self.stop)
-            if self.stop.is_set():  # perhaps cut short: the next campaign does it again
+            if self.stop.is_set():  # may be cut short: the next campaign does it again
                 return
             committed = state.target.corpus / "regressions" / failure.name(content)
             write_whole(committed, content)
@@ -368,7 +368,7 @@ def size_of(paths):
 
 
 def distil(state):
-    """Makes corpus/TARGET/distilled anew: what covers more than seeds and regressions do, of it and of the campaign. Where
+    """Rewrites corpus/TARGET/distilled: what covers more than seeds and regressions do, of it and of the campaign. Where
     that is too much for a repository, only what reaches more edges; how often an edge is passed counts no longer."""
     distilled = state.target.corpus / "distilled"
     before = size_of(state.target.inputs(["distilled"]))

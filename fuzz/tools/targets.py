@@ -1,4 +1,4 @@
-"""The fuzz targets: which there are, their limits and dictionaries, their inputs. Whoever runs or packs them asks here."""
+"""The fuzz targets: which there are, their limits and dictionaries, their inputs, for what runs and packs them."""
 
 import configparser
 import pathlib

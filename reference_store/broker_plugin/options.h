@@ -28,7 +28,7 @@ struct Options {
   std::optional<store::Decisions> right{};  // or this right one
   std::uint64_t seed = 1;                   // of whatever is random in it
   std::string record{};                     // append all traffic to this file; empty: do not
-  // Requests and notifications are routed like any message: whoever subscribes sees them, and
+  // Requests and notifications are routed like any message: every subscriber sees them, and
   // observers have to.
   bool open_routing = false;
 };

@@ -15,7 +15,7 @@
 //   plugin_opt_fault S01                   # a store that is wrong: see reference_store/faults
 //   plugin_opt_seed 1                      # of whatever is random in it
 //   plugin_opt_record /path/x.log          # append all traffic to this file: see traffic_log.h
-//   plugin_opt_routing open                # whoever subscribes sees requests and notifications,
+//   plugin_opt_routing open                # every subscriber sees requests and notifications,
 //                                          # and observers have to subscribe
 //
 // The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All

@@ -20,8 +20,8 @@ class WakeTimer {
   WakeTimer(const WakeTimer&) = delete;
   WakeTimer& operator=(const WakeTimer&) = delete;
 
-  // From `due` on (steady clock) the thread is woken every millisecond until armed anew; never when
-  // `due` is empty. Repeating covers a signal that lands outside epoll_wait. Does nothing when
+  // From `due` on (steady clock) the thread is woken every millisecond until armed again; never
+  // when `due` is empty. Repeating covers a signal that lands outside epoll_wait. Does nothing when
   // `due` is what it was.
   void arm(std::optional<std::chrono::microseconds> due, std::chrono::microseconds now);
 

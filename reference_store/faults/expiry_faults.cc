@@ -183,7 +183,7 @@ class InheritsTheOldExpiry final : public Remembering {
   }
 };
 
-// X10: a GET starts the time anew.
+// X10: a GET restarts the time.
 class GetExtendsTheExpiry final : public Decorator {
  public:
   using Decorator::Decorator;

@@ -173,7 +173,7 @@ class RefusedTimestampMovesTheClock final : public Decorator {
   }
 };
 
-// H17: a key that was deleted and set again begins anew, below the version that it had.
+// H17: a key that was deleted and set again begins again, below the version that it had.
 class VersionBeginsAnewAfterDel final : public Decorator {
  public:
   using Decorator::Decorator;

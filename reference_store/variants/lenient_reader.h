@@ -1,4 +1,4 @@
-// Reads the bytes of a request as a store with these decisions does: what RESP3 has beside arrays
+// Reads the bytes of a request as a store with these decisions does: what RESP3 has besides arrays
 // of bulk strings is taken or refused as the axes say. Pure.
 #pragma once
 

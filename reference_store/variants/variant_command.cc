@@ -352,7 +352,7 @@ bool node_is_taken(std::string_view node, bool is_token, std::string_view own_no
   if (node.find(':') != std::string_view::npos && !decisions.is<"node-with-colon", "taken">()) {
     return false;
   }
-  // A version is a token, whoever made it. (Req: LOCK-TOKEN-2)
+  // A version is a token, from whichever client it came. (Req: LOCK-TOKEN-2)
   if (is_token && node == own_node) return true;
   if (node.size() > kLongNode && decisions.is<"node-long", "malformed">()) return false;
   const bool plain =

@@ -1,4 +1,4 @@
-// Included by the sources that ci/mutate has rewritten: which of their mutants is at work.
+// Included by the sources that ci/mutate has rewritten: which of their mutants is active.
 //
 // FENCEPOST_MUTANT=n chooses mutant n. With FENCEPOST_MUTANT_LOG=path, the numbers of all mutants
 // that the program comes by are appended to that file when it ends.

@@ -1,4 +1,4 @@
-"""Runs what tests a module with one mutant after the other at work, and notes who was the first to see it."""
+"""Runs what tests a module with one mutant after the other active, and notes who was the first to see it."""
 
 import os
 import resource

@@ -195,7 +195,7 @@ def brace_role(tokens, at):
 
 
 def role_after_parameters(tokens, at):
-    """Of a brace that follows `(...)`, perhaps with `const`, `noexcept`, `-> T` and the like between: whose body it is."""
+    """Of a brace that follows `(...)`, with or without `const`, `noexcept`, `-> T` and the like between: whose body it is."""
     i = at - 1
     while i >= 0 and tokens[i].text in ("const", "noexcept", "override", "final", "mutable", "&", "&&"):
         i -= 1
