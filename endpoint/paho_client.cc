@@ -137,6 +137,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       const mqtt::connect_response response = token->get_connect_response();
       const auto announced =
           read<std::uint32_t>(response.get_properties(), Code::MAXIMUM_PACKET_SIZE);
+      // A broker that states no limit (MQTT 5, 3.2.2.3.6) leaves that of the descriptor.
       if (announced) packet_limit_ = announced;
       return {};
     } catch (const mqtt::exception& error) {
@@ -161,6 +162,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       }
       const mqtt::subscribe_response response = token->get_subscribe_response();
       for (const mqtt::ReasonCode code : response.get_reason_codes()) {
+        // A broker may grant less QoS than was asked for (MQTT 5, 3.9.3); messages could then be
+        // lost, and what does not arrive would prove nothing.
         if (static_cast<int>(code) != kSubscriptionQos) {
           return fail(refused_subscription(filter, static_cast<int>(code)));
         }
@@ -212,6 +215,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     closing_ = true;
     connected_ = false;
     if (!connection_) return;
+    // Not close(): Paho has a descriptor of this socket, too, which would keep the connection.
     shutdown(connection_->descriptor(), SHUT_RDWR);
     connection_.reset();
     // Paho's receive thread must have dealt with it before the number of the descriptor is used

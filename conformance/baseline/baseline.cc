@@ -67,6 +67,8 @@ class BaselineApplier {
       if (matches(entry, result.test_case->id)) matching.push_back(&result);
     }
     if (matching.empty()) {
+      // An entry for a case that does not exist any more would hide nothing and stay for ever.
+      // Where only some cases were selected, it may be of one of the others.
       if (run_.whole_suite) {
         complain(entry, fmt::format("{} matches no case: remove the entry, or correct the id",
                                     entry.cases));
@@ -80,6 +82,8 @@ class BaselineApplier {
     if (entry.list == BaselineList::kSkip || out_of_date || too_many) return;
     std::set<Finding> findings;
     for (run::CaseResult* result : matching) findings.insert(apply(entry, *result));
+    // A glob is undecided, or not needed, only if all its cases are: one that failed as expected
+    // justifies the entry.
     if (findings == std::set{Finding::kUndecided}) undecided_.push_back(&entry);
     if (findings == std::set{Finding::kPassed}) not_needed_.push_back(&entry);
   }
@@ -98,6 +102,8 @@ class BaselineApplier {
     return true;
   }
 
+  // A glob also covers cases that are added later. Its limit keeps it from hiding a store that has
+  // become much worse.
   bool check_max(const BaselineEntry& entry, const std::vector<run::CaseResult*>& matching) {
     if (!is_glob(entry)) return false;
     const auto needing = static_cast<std::size_t>(std::count_if(
@@ -129,6 +135,8 @@ class BaselineApplier {
       case Finding::kUnexpectedPass:
         refuse_pass(entry, result);
         break;
+      // The case is known to fail, but not like this: a second fault must not hide behind the
+      // first.
       case Finding::kOtherSignature:
         result.signature = signature(result);  // before the message changes
         result.message += fmt::format(

@@ -26,7 +26,9 @@ using codec::ReplyKind;
 using codec::Verb;
 using std::chrono::microseconds;
 
-// More states of one key than this are not told apart any longer.
+// Each open point, and each expiry that may have come, can double the states of a key, so their
+// number needs a bound. Beyond it the oracle forgets the key: it then accepts more than it should,
+// but never rejects a right store.
 constexpr std::size_t kMostWorlds = 24;
 constexpr std::uint64_t kMinuteMs = 60'000;
 constexpr std::uint64_t kSecondMs = 1'000;  // perhaps the resolution of a limit (HLC-SKEW-OPEN-1)
@@ -310,6 +312,7 @@ std::optional<Judgement> Oracle::State::check_envelope(const Exchange& exchange,
   if (reply.content_type && *reply.content_type != codec::kContentType) {
     return rejected("ENV-CONTENT-TYPE-1", "content type " + escape(*reply.content_type));
   }
+  // It may be absent, and the minor version is free. (Req: ENV-PROTVER-1)
   const std::string* protocol = reply.property("__protVer");
   if (protocol != nullptr && !protocol->starts_with("1.")) {
     return rejected("ENV-PROTVER-1", "__protVer " + escape(*protocol));
@@ -392,6 +395,7 @@ std::optional<Judgement> Oracle::State::check_version(const Branch& branch, cons
     if (sent && sent->node == version.node && !nodes.contains(version.node) && !nodes.empty()) {
       return rejected("VER-NODE-1", "the version has the client's node id: " + shown());
     }
+    // The store's clock is only known to be at least `wall_low`. (Req: HLC-SKEW-4)
     // HLC updates: the wall clock is the greatest of three.
     if (sent && version.wall_ms < std::max(sent->wall_ms, asked.wall_low)) {
       return rejected("HLC-SKEW-4", "the version is behind the store's clock: " + shown());
@@ -414,6 +418,7 @@ void Oracle::State::tell(Keyed& keyed, std::string_view key_name, const Pending&
     if (observation.registered == Registered::kNo) continue;
     Pending& expected = pending[client].emplace_back(change);
     expected.key = std::string(key_name);
+    // A registration that began while the change was under way may have come before or after it.
     const bool all_the_time =
         observation.registered == Registered::kYes && observation.since <= change.from;
     if (!all_the_time) expected.certain = false;
@@ -495,6 +500,8 @@ void Oracle::State::tell_changes(Keyed& keyed, const Asked& asked, const Answere
   }
   if (fitting.change == Change::kNone) return;
   const bool set = fitting.change == Change::kSet;
+  // A notification is due for sure only if every state that is left has changed, and the value is
+  // another: whether a SET of the same value is notified is open. (Req: NTF-SEND-OPEN-1)
   const bool all_changed = std::all_of(next.begin(), next.end(), [&](const KeyWorld& world) {
     return set ? world.exists : !world.exists;
   });
@@ -563,6 +570,8 @@ std::optional<Judgement> Oracle::State::judge_expected(Keyed& keyed, const Told&
   };
   const auto found = std::find_if(expected.begin(), expected.end(), same);
   if (found == expected.end()) return std::nullopt;
+  // A change of the same key that was to be notified before this one, and was not, will not be any
+  // more. Of other keys nothing is concluded here: missing() does, when a reply has come.
   const auto skipped = std::find_if(expected.begin(), found, [&](const Pending& change) {
     return change.certain && change.key == told.key;
   });

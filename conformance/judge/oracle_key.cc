@@ -26,6 +26,7 @@ constexpr std::uint64_t kCommonCounter = 2'147'483'647ULL;
 // Expiries up to here as well. (Req: SET-PX-OPEN-5)
 constexpr milliseconds kCommonExpiry{std::chrono::hours{24} * 10};
 // Between these it is open whether a timestamp is too far ahead. (Req: HLC-SKEW-OPEN-1)
+// The limit is "more than one minute", and a store may count in milliseconds or in whole seconds.
 constexpr std::uint64_t kMostSurelyTakenMs = 59'999;
 constexpr std::uint64_t kMostPerhapsTakenMs = 60'999;
 constexpr std::size_t kLongNode = 64;
@@ -105,6 +106,8 @@ Stamp read(const std::string* text, bool is_token, const Asked& asked) {
   }
   const ErrorCode too_far =
       is_token ? ErrorCode::kTokenTooFarAhead : ErrorCode::kTimestampTooFarAhead;
+  // HLC-SKEW-1, -2: all that is known of the store's clock is an interval. Refusing is right if the
+  // timestamp is too far ahead on the earliest clock, taking it unless it is so on the latest one.
   const bool may_be_far =
       !out.value || hlc::too_far_ahead(*out.value, asked.wall_low, kMostSurelyTakenMs);
   const bool is_far =
@@ -215,6 +218,9 @@ class Outcomes {
 
   // The fencing rule: refusals, and whether the request can pass.
   bool fence(const Stamp& token) {
+    // A right store may refuse and may pass where not all is known of the key's token, or of what
+    // the store takes the request's for: then refusals are added, and the result is true all the
+    // same.
     if (world_.token == Token::kNone) return true;
     if (world_.token == Token::kUnknown) {
       if (token.present) refuse(ErrorCode::kTokenLower);
@@ -230,6 +236,9 @@ class Outcomes {
       refuse(ErrorCode::kTokenRequired);
       return true;
     }
+    // Versions are ordered by wall clock, counter and node id. Whether the node id counts for
+    // fencing is open: a store may refuse an equal token of another node, or take it. (Req:
+    // FT-OPEN-6)
     const bool is_lower = store::fencing_error(&world_.held, &*token.value).has_value();
     const bool same_numbers =
         token.value->wall_ms == world_.held.wall_ms && token.value->counter == world_.held.counter;
@@ -293,7 +302,8 @@ void Outcomes::set() {
   const codec::Command& command = asked_.command;
   const std::size_t first = out_.size();
   if (world_.expired && world_.token != Token::kNone) {
-    // Perhaps the store does not ask for the token of what has expired.
+    // Whether a store still asks for the token of a key that has expired is open (Req: FT-OPEN-5).
+    // Of a store that does not, the request meets a key without a token.
     KeyWorld forgotten = world_;
     forgotten.token = Token::kNone;
     std::vector<Branch> others;
@@ -318,12 +328,16 @@ void Outcomes::set() {
 
   const std::string* stored = world_.exists && world_.value ? &*world_.value : nullptr;
   const bool conditional = command.condition != Condition::kAlways;
+  // What the key holds may be unknown (somebody else has written it): NEX may then apply or not,
+  // and the reply says which.
   const bool guess =
       world_.exists && !world_.value && command.condition == Condition::kIfAbsentOrEqual;
   const bool holds =
       !world_.exists || guess ||
       (stored == nullptr ? command.condition != Condition::kIfAbsent
                          : store::condition_holds(command.condition, stored, command.value));
+  // Even a request that is certain to be refused may be answered with minus one: whether errors or
+  // the condition come first is open. (Req: ERR-ORDER-OPEN-2)
   if (conditional && world_.exists && (!holds || guess)) {
     Branch& kept = add({.kind = ReplyKind::kNotApplied});
     kept.version = VersionRule::kSame;
@@ -333,6 +347,8 @@ void Outcomes::set() {
   if (holds && !doomed_) apply_set(timestamp, token);
   deserve_options();
   deserve_limits();
+  // The other half of FT-OPEN-5: what was added since `first` holds of a store whose tokens outlive
+  // their keys. Both halves carry their choice, so that later replies can settle it.
   if (world_.expired && world_.token != Token::kNone) {
     for (std::size_t i = first; i < out_.size(); ++i) {
       if (out_[i].choice.requirement.empty()) {
@@ -406,6 +422,8 @@ void Outcomes::add_expiries(const Branch& applied) {
     out_.push_back(std::move(as_before));
     return;
   }
+  // The time runs from when the store handles the SET, which lies between sending and receiving.
+  // (Req: SET-PX-7)
   const microseconds px = *command.expires_after;
   Branch soon = expires(applied, Expiry::kWindow, asked_.sent + px, asked_.received + px);
   if (px.count() == 0) {
@@ -468,6 +486,7 @@ void Outcomes::remove() {
     deleted.choice = by_node_;
     deleted.next.version = world_.version;
     deleted.next.assumed = world_.assumed;
+    // A deletion may return the version of what it has deleted, or a new one. (Req: VER-OPEN-4)
     Branch newer = deleted;
     deleted.version = VersionRule::kSame;
     newer.version = VersionRule::kNewer;
@@ -487,6 +506,8 @@ void pass_time(const KeyWorld& world, microseconds sent, microseconds received, 
     out.push_back(world);
     return;
   }
+  // A store may remove a key up to `slack` late, but never early (SET-PX-1, SET-PX-2). It handles
+  // the request between `sent` and `received`: while that overlaps the window, both states go on.
   const bool unknown = world.expiry == Expiry::kUnknown;
   if (unknown || sent <= world.latest + slack) out.push_back(world);
   if (unknown || received >= world.earliest) {

@@ -75,6 +75,7 @@ void read_failure(const JsonMembers& failure, run::CaseResult& out) {
   out.actual = failure.text("actual");
   out.signature = failure.text_if_there("signature");
   out.step = failure.integer<std::size_t>("step");
+  // A report of another version of the suite may name a step that the case no longer has.
   const std::size_t steps = out.test_case->steps.size();
   if (out.step > steps) {
     failure.complain("step", fmt::format("is {}, and the case has {} steps", out.step, steps));

@@ -99,6 +99,9 @@ class SuiteRun {
         queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
     const Queue very_last =
         queue_of([&](const CaseResult& entry) { return leaves_traces(entry) && !apart(entry); });
+    // A broker of its own takes the cases that disturb others, while the rest run. They hold no
+    // slot in turn, or one that waits for the quota of the small broker would keep others from
+    // theirs.
     std::thread beside([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
     if (options_.jobs == 1) beside.join();
     run_phase(together, options_.jobs, Admission::kInTurn);
@@ -163,6 +166,8 @@ class SuiteRun {
     CaseResult result;
     if (session) {
       RunSettings settings = settings_;
+      // The keys of an ephemeral store go with it, which saves a request a key; but not on the
+      // broker with the small quota, where the next case needs the room.
       settings.clean_up = !endpoint_.capabilities().ephemeral || disturbs_others(test_case);
       result = run_case(test_case, **session, settings);
       for (const Duration round_trip : result.round_trips) path_.note(round_trip);
