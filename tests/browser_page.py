@@ -40,26 +40,6 @@ def changed_page(html, name, change):
     return copy
 
 
-def changed_page(html, name, change):
-    """A copy of the page whose data `change` was applied to: for what no run here does."""
-    begin, data, end = re.fullmatch(r'(.*id="p_data">)(.*?)(</script>.*)', html.read_text("utf-8"), re.S).groups()
-    document = json.loads(data)
-    change(document)
-    copy = html.with_name(f"{name}.html")
-    copy.write_text(begin + json.dumps(document).replace("<", "\\u003c") + end, encoding="utf-8")
-    return copy
-
-
-def changed_page(html, name, change):
-    """A copy of the page whose data `change` was applied to: for what no run here does."""
-    begin, data, end = re.fullmatch(r'(.*id="p_data">)(.*?)(</script>.*)', html.read_text("utf-8"), re.S).groups()
-    document = json.loads(data)
-    change(document)
-    copy = html.with_name(f"{name}.html")
-    copy.write_text(begin + json.dumps(document).replace("<", "\\u003c") + end, encoding="utf-8")
-    return copy
-
-
 def start_browser(folder):
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
