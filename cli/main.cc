@@ -103,9 +103,8 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       "--baseline", options.baseline.file,
       "Known failures (docs/BASELINES.md): they fail the run only if they change, pass or expire");
   command
-      ->add_flag(
-          "--fix-baseline", options.baseline.fix,
-          "Write that file anew from what this run shows; new entries need a reason of yours")
+      ->add_flag("--fix-baseline", options.baseline.fix,
+                 "Rewrite that file from what this run shows; new entries need a reason of yours")
       ->needs(baseline);
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
@@ -211,9 +210,10 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
                       "Serve one that does nothing right: silent, echo, always-ok, always-error, "
                       "drops-connection, wrong-topic or closes-at-random");
   command->add_option("--seed", options.seed, "Of whatever is random in it (default 1)");
-  command->add_option("--record", options.record,
-                      "Write what clients ask and are told to this scenario file when it ends "
-                      "(docs/RECORD.md); until then FILE.log holds it");
+  command->add_option(
+      "--record", options.record,
+      "Write the requests of clients and their replies to this scenario file when it ends "
+      "(docs/RECORD.md); until then FILE.log holds it");
   command->add_flag("--open-routing", options.open_routing,
                     "Whoever subscribes sees requests and notifications, so that `record` can; "
                     "observers then have to subscribe to their notifications");

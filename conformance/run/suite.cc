@@ -99,8 +99,8 @@ class SuiteRun {
         queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
     const Queue very_last =
         queue_of([&](const CaseResult& entry) { return leaves_traces(entry) && !apart(entry); });
-    // These run one after the other on a broker of their own, beside the rest. That chain is long, so
-    // it does not queue for slots.
+    // These run one after the other on a broker of their own, beside the rest. That chain is long,
+    // so it does not queue for slots.
     std::thread beside([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
     if (options_.jobs == 1) beside.join();
     run_phase(together, options_.jobs, Admission::kInTurn);

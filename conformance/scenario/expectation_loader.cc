@@ -59,7 +59,7 @@ std::optional<Outcomes> load_error_outcome(YamlReader& reader, YamlNode node) {
 std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, YamlNode node) {
   Outcomes all;
   if (node.size() > codec::kDialects.size()) {
-    reader.complain(node, "beside documented and deployed there is no other reply");
+    reader.complain(node, "with documented and deployed there is no other reply");
     return std::nullopt;
   }
   for (const DialectId id : codec::kDialects) {

@@ -326,7 +326,7 @@ std::vector<Fault> benign_variants() {
        .kind = FaultKind::kBenign,
        .make = with_exchange(notification_comes_twice)},
       benign("B14", "deletion-in-the-other-form",
-             "deletions are told in the form of the other dialect, everything else in its own",
+             "deletions are notified in the form of the other dialect, everything else in its own",
              with_other_form(codec::Divergence::kDeleteOperation)),
       benign("B15", "not-applied-in-the-other-form",
              "a SET that is not applied is answered in the form of the other dialect",

@@ -334,7 +334,7 @@ std::vector<Fault> expiry_faults() {
        .make = with_decorator<InheritsTheOldExpiry>()},
       {.id = "X10",
        .name = "get-extends-the-expiry",
-       .text = "GET starts the time of the key anew",
+       .text = "GET restarts the time of the key",
        .requirements = {"SET-PX-7"},
        .make = with_decorator<GetExtendsTheExpiry>()},
       {.id = "X11",

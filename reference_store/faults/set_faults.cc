@@ -291,7 +291,7 @@ std::vector<Fault> set_faults() {
        .make = with_decorator<NexRemembersDeletedValues>()},
       {.id = "S11",
        .name = "renewal-keeps-the-old-time",
-       .text = "SET with NEX and PX of an equal value does not start the time anew",
+       .text = "SET with NEX and PX of an equal value does not restart the time",
        .requirements = {"SET-NEX-5", "LOCK-RENEW-1"},
        .make =
            with_rules([](Rules& rules) { rules.deadline_of_set = renewal_keeps_the_old_time; })},
