@@ -37,7 +37,7 @@ std::vector<scenario::SourceFile> read_all(const std::vector<std::string>& paths
   return out;
 }
 
-// Writes the file anew, unless it is no longer what was run.
+// Rewrites the file, unless it is no longer what was run.
 Result<void, std::string> replace_file(const scenario::SourceFile& file, const std::string& text) {
   const auto now = scenario::read_file(file.name);
   if (!now) return fail(now.error());

@@ -33,7 +33,6 @@ GIVEN = {
                      "#return Result<int, ParseError>",
     "codec/command.h": "std::string_view payload;",
     "codec/dialect.h": "std::string out;",
-    "codec/vectors.h": "",
     "conformance/judge/exchange.h": "codec::Message request; codec::Message message; endpoint::Event event;"
                                     "std::int64_t wall_ms, received_ms; struct { std::chrono::microseconds now(); } clock;",
     "conformance/judge/oracle.h": "ClockBounds bounds; codec::Message request; codec::Message reply;"
@@ -44,8 +43,6 @@ GIVEN = {
     "conformance/record/workload_scenario.h": "workload::Trace trace; void load(const std::string&);",
     "conformance/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",
-    "conformance/report/diff.h": "DiffSubject a, b; scenario::Library library;",
-    "conformance/report/report_read.h": "scenario::Library library;",
     "conformance/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
     "conformance/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"
                                     "judge::Exchange exchange; struct { endpoint::Duration time; } reply;"
@@ -113,6 +110,9 @@ def program():
 
 
 class Examples(unittest.TestCase):
+    def test_nothing_is_given_that_no_example_needs(self):
+        self.assertEqual([name for name in GIVEN if not list(examples((ROOT / name).read_text(encoding="utf-8")))], [])
+
     def test_they_compile(self):
         includes, text = program()
         self.assertGreater(len(includes), 25)
