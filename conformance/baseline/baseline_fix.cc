@@ -44,6 +44,8 @@ class BaselineUpdater {
           result.verdict == run::Verdict::kFailed && !is_warning(result, catalogue, strict);
       if (!counts || find(old_, result.test_case->id) != nullptr) continue;
       BaselineEntry entry{.cases = result.test_case->id};
+      // A plain list has no room for signatures. No reason is made up: a baseline without one is
+      // refused, so that a person has to write one.
       if (!old_.text_list) entry.signature = signature(result);
       fixed_.baseline.entries.push_back(std::move(entry));
       change("added", result.test_case->id, "it fails; its reason is yours to write");
@@ -78,6 +80,8 @@ class BaselineUpdater {
     for (const run::CaseResult* result : matching) ++found[judge(entry, *result)];
     const std::size_t passing = found[Finding::kUnexpectedPass];
     const std::size_t failing = found[Finding::kAsExpected] + found[Finding::kOtherSignature];
+    // A glob that covers more than it may is left for a person: to raise its limit by itself would
+    // hide what the limit is for.
     const bool too_many = is_glob(entry) && failing > entry.max.value_or(kDefaultMax);
     if (passing == matching.size()) {
       change("removed", entry.cases, matching.size() > 1 ? "they pass" : "it passes");

@@ -149,6 +149,8 @@ std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expe
   const std::vector<DialectId> dialects = codec::dialects_of(context.profile);
   for (const scenario::Outcome& outcome : expected) {
     std::vector<DialectId> matching;
+    // The first outcome that matches in any dialect counts. That one endpoint does not mix dialects
+    // is checked over the whole run: run::summarize().
     for (const DialectId id : dialects) {
       if (matches_in(outcome, reply, context, id)) matching.push_back(id);
     }
@@ -160,6 +162,8 @@ std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expe
                        reply.payload() == plain_error(error->code, context);
     // The plain form of an error is that of both dialects, whichever this run judges by.
     if (plain && context.profile == codec::Profile::kDocumented) return match;
+    // A form is evidence of a dialect only if the other one does not have it: where both match,
+    // nothing is seen.
     if (divergence && matching.size() == 1) match.form = SeenForm{*divergence, matching.front()};
     return match;
   }

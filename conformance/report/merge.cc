@@ -43,6 +43,7 @@ const Trait kTraits[] = {
 std::string mismatch(const std::vector<Report>& reports) {
   std::map<std::size_t, const Report*> shards;
   for (const Report& report : reports) {
+    // Its seed and command are not those of one run, so that nothing could be reproduced from it.
     if (!report.context.parts.empty()) {
       return report.file + " is itself the work of merge; name the reports that it was made of";
     }
@@ -139,6 +140,8 @@ class Merger {
     context.started = std::min(context.started, own.started);
     if (own.transcripts == Transcripts::kFailures) context.transcripts = Transcripts::kFailures;
     run::PreflightReport& preflight = context.preflight;
+    // Of round trips and clock offsets the worst: it explains what is inconclusive. A mean would be
+    // of no machine.
     preflight.round_trip_p50 = std::max(preflight.round_trip_p50, own.preflight.round_trip_p50);
     preflight.round_trip_p99 = std::max(preflight.round_trip_p99, own.preflight.round_trip_p99);
     const bool first = context.parts.size() == 1;
@@ -152,11 +155,13 @@ class Merger {
     const bool ga = report.result.basis.wording == scenario::Wording::kGa;
     if (first || deployed) result.basis.dialect = report.result.basis.dialect;
     if (first || ga) result.basis.wording = report.result.basis.wording;
+    // Shards run at the same time, so the longest is what the user has waited.
     result.duration = std::max(result.duration, report.result.duration);
     result.longest_wait = std::max(result.longest_wait, report.result.longest_wait);
     result.interrupted = result.interrupted || report.result.interrupted;
     result.endpoint_lost = result.endpoint_lost || report.result.endpoint_lost;
     if (result.lost_message.empty()) result.lost_message = report.result.lost_message;
+    // Each shard has read the same baseline, and may have the same complaint.
     for (const std::string& complaint : report.result.baseline_complaints) {
       auto& all = result.baseline_complaints;
       if (std::find(all.begin(), all.end(), complaint) == all.end()) all.push_back(complaint);

@@ -51,6 +51,7 @@ class QuotaMeter {
       }
       if (stop) finding_.problem = "interrupted";
     }
+    // Also after a failure or an interruption: a store of others must not stay full.
     for (std::size_t first = 0; first < written_; first += kWindow) {
       remove_window(first, std::min(kWindow, written_ - first));
     }
