@@ -86,7 +86,7 @@ BaselineEntry skips(const std::string& cases) {
 run::SuiteResult applied(const std::vector<SampleCase>& sample,
                          const std::vector<BaselineEntry>& entries, bool whole_suite = true) {
   static std::deque<Sample> kept;  // results point to the cases of their sample
-  kept.emplace_back(told);
+  kept.emplace_back(sample);
   run::SuiteResult result = kept.back().result;
   apply(baseline_of(entries), {.today = kToday, .whole_suite = whole_suite}, result);
   run::summarize(result, catalogue(), false);
