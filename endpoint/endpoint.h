@@ -81,7 +81,7 @@ class Client {
   [[nodiscard]] virtual Result<void, Error> subscribe(const std::string& filter) = 0;
 
   // Hands the message over; what the broker says of it arrives through receive(). kLost after the
-  // connection has ended, kInvalid for what no MQTT 5 packet can carry.
+  // connection has ended, kInvalid for what the client library cannot put into a packet.
   [[nodiscard]] virtual Result<void, Error> publish(const codec::Message& message) = 0;
 
   // The next event, in order of arrival; nothing when none came within `timeout` of the session's
