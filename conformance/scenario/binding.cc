@@ -9,25 +9,6 @@ constexpr std::string_view kDeployedSource = "deployed";
 
 }  // namespace
 
-std::string_view name(Wording wording) {
-  switch (wording) {
-    case Wording::kAuto:
-      return "auto";
-    case Wording::kPreview:
-      return "preview";
-    case Wording::kGa:
-      return "ga";
-  }
-  return "unknown";
-}
-
-std::optional<Wording> wording_named(std::string_view word) {
-  for (const Wording wording : {Wording::kAuto, Wording::kPreview, Wording::kGa}) {
-    if (name(wording) == word) return wording;
-  }
-  return std::nullopt;
-}
-
 bool binds(const Requirement& requirement, const Basis& basis) {
   if (requirement.source == kDeployedSource) return basis.dialect == codec::DialectId::kDeployed;
   const std::vector<std::string>& in = requirement.documents;

@@ -19,13 +19,9 @@
 
 #include "codec/dialect.h"
 #include "conformance/scenario/requirement.h"
+#include "conformance/scenario/wording.h"
 
 namespace fencepost::scenario {
-
-// The generation of the article: general availability, or the preview before it.
-enum class Wording { kAuto, kPreview, kGa };
-[[nodiscard]] std::string_view name(Wording wording);  // "auto", "preview", "ga"
-[[nodiscard]] std::optional<Wording> wording_named(std::string_view name);
 
 // What a store is judged by.
 struct Basis {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "conformance/judge/judge.h"
-#include "conformance/scenario/binding.h"
+#include "conformance/scenario/wording.h"
 #include "conformance/scenario/scenario_loader.h"
 #include "conformance/target/hook.h"
 #include "endpoint/mqtt.h"
