@@ -11,7 +11,7 @@ using codec::ReplyKind;
 using codec::Verb;
 
 // What is not given counts for any.
-struct Row {
+struct MismatchRow {
   Mismatch kind;
   std::optional<Verb> verb{};
   std::optional<ReplyKind> reply{};
@@ -21,66 +21,66 @@ struct Row {
 };
 
 // The first row that fits counts.
-constexpr std::array kTable = {
-    Row{.kind = Mismatch::kStatus, .requirement = "ENV-STATUS-1"},
+constexpr std::array kMismatches = {
+    MismatchRow{.kind = Mismatch::kStatus, .requirement = "ENV-STATUS-1"},
 
-    Row{.kind = Mismatch::kVersionUnasked,
-        .verb = Verb::kGet,
-        .reply = ReplyKind::kMissing,
-        .requirement = "VER-MISS-1"},
-    Row{.kind = Mismatch::kVersionForm, .requirement = "HLC-FORMAT-1"},
+    MismatchRow{.kind = Mismatch::kVersionUnasked,
+                .verb = Verb::kGet,
+                .reply = ReplyKind::kMissing,
+                .requirement = "VER-MISS-1"},
+    MismatchRow{.kind = Mismatch::kVersionForm, .requirement = "HLC-FORMAT-1"},
 
-    Row{.kind = Mismatch::kVersionMissing,
-        .verb = Verb::kSet,
-        .reply = ReplyKind::kOk,
-        .requirement = "VER-SET-1"},
-    Row{.kind = Mismatch::kVersionMissing,
-        .verb = Verb::kSet,
-        .reply = ReplyKind::kNotApplied,
-        .requirement = "SET-NOT-APPLIED-3"},
-    Row{.kind = Mismatch::kVersionMissing,
-        .verb = Verb::kGet,
-        .reply = ReplyKind::kValue,
-        .requirement = "VER-GET-1"},
-    Row{.kind = Mismatch::kVersionMissing,
-        .verb = Verb::kDel,
-        .reply = ReplyKind::kCount,
-        .requirement = "VER-DEL-1"},
-    Row{.kind = Mismatch::kVersionMissing,
-        .verb = Verb::kVdel,
-        .reply = ReplyKind::kCount,
-        .requirement = "VER-VDEL-1"},
-    Row{.kind = Mismatch::kVersionMissing,
-        .operation = Operation::kSet,
-        .requirement = "NTF-VERSION-1"},
-    Row{.kind = Mismatch::kVersionMissing,
-        .operation = Operation::kDelete,
-        .requirement = "NTF-VERSION-2"},
+    MismatchRow{.kind = Mismatch::kVersionMissing,
+                .verb = Verb::kSet,
+                .reply = ReplyKind::kOk,
+                .requirement = "VER-SET-1"},
+    MismatchRow{.kind = Mismatch::kVersionMissing,
+                .verb = Verb::kSet,
+                .reply = ReplyKind::kNotApplied,
+                .requirement = "SET-NOT-APPLIED-3"},
+    MismatchRow{.kind = Mismatch::kVersionMissing,
+                .verb = Verb::kGet,
+                .reply = ReplyKind::kValue,
+                .requirement = "VER-GET-1"},
+    MismatchRow{.kind = Mismatch::kVersionMissing,
+                .verb = Verb::kDel,
+                .reply = ReplyKind::kCount,
+                .requirement = "VER-DEL-1"},
+    MismatchRow{.kind = Mismatch::kVersionMissing,
+                .verb = Verb::kVdel,
+                .reply = ReplyKind::kCount,
+                .requirement = "VER-VDEL-1"},
+    MismatchRow{.kind = Mismatch::kVersionMissing,
+                .operation = Operation::kSet,
+                .requirement = "NTF-VERSION-1"},
+    MismatchRow{.kind = Mismatch::kVersionMissing,
+                .operation = Operation::kDelete,
+                .requirement = "NTF-VERSION-2"},
 
-    Row{.kind = Mismatch::kVersionOther,
-        .verb = Verb::kSet,
-        .reply = ReplyKind::kNotApplied,
-        .requirement = "SET-NOT-APPLIED-3"},
-    Row{.kind = Mismatch::kVersionOther,
-        .verb = Verb::kGet,
-        .reply = ReplyKind::kValue,
-        .requirement = "VER-GET-2"},
-    Row{.kind = Mismatch::kVersionOther,
-        .operation = Operation::kSet,
-        .requirement = "NTF-VERSION-3"},
-    Row{.kind = Mismatch::kVersionNotGreater,
-        .verb = Verb::kSet,
-        .reply = ReplyKind::kOk,
-        .requirement = "VER-SET-2"},
+    MismatchRow{.kind = Mismatch::kVersionOther,
+                .verb = Verb::kSet,
+                .reply = ReplyKind::kNotApplied,
+                .requirement = "SET-NOT-APPLIED-3"},
+    MismatchRow{.kind = Mismatch::kVersionOther,
+                .verb = Verb::kGet,
+                .reply = ReplyKind::kValue,
+                .requirement = "VER-GET-2"},
+    MismatchRow{.kind = Mismatch::kVersionOther,
+                .operation = Operation::kSet,
+                .requirement = "NTF-VERSION-3"},
+    MismatchRow{.kind = Mismatch::kVersionNotGreater,
+                .verb = Verb::kSet,
+                .reply = ReplyKind::kOk,
+                .requirement = "VER-SET-2"},
 
-    Row{.kind = Mismatch::kValueMissing, .requirement = "NTF-VALUE-3"},
-    Row{.kind = Mismatch::kNotificationLate, .requirement = "NTF-ORDER-1"},
-    Row{.kind = Mismatch::kNotificationMissing,
-        .cause = Cause::kOwnChange,
-        .requirement = "NTF-SELF-1"},
-    Row{.kind = Mismatch::kNotificationMissing,
-        .cause = Cause::kExpiry,
-        .requirement = "NTF-EXPIRY-1"},
+    MismatchRow{.kind = Mismatch::kValueMissing, .requirement = "NTF-VALUE-3"},
+    MismatchRow{.kind = Mismatch::kNotificationLate, .requirement = "NTF-ORDER-1"},
+    MismatchRow{.kind = Mismatch::kNotificationMissing,
+                .cause = Cause::kOwnChange,
+                .requirement = "NTF-SELF-1"},
+    MismatchRow{.kind = Mismatch::kNotificationMissing,
+                .cause = Cause::kExpiry,
+                .requirement = "NTF-EXPIRY-1"},
 };
 
 template <typename Value>
@@ -104,12 +104,13 @@ std::string_view rule_of(const MismatchFacts& facts) {
   if (facts.kind == Mismatch::kReply && facts.refused_key) {
     return rule_of_refused_key(*facts.refused_key);
   }
-  const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& each) {
-    return facts.kind == each.kind && fits(each.verb, facts.verb) &&
-           fits(each.reply, facts.reply) && fits(each.operation, facts.operation) &&
-           fits(each.cause, std::optional(facts.cause));
-  });
-  return row == kTable.end() ? "" : row->requirement;
+  const auto row =
+      std::find_if(kMismatches.begin(), kMismatches.end(), [&](const MismatchRow& each) {
+        return facts.kind == each.kind && fits(each.verb, facts.verb) &&
+               fits(each.reply, facts.reply) && fits(each.operation, facts.operation) &&
+               fits(each.cause, std::optional(facts.cause));
+      });
+  return row == kMismatches.end() ? "" : row->requirement;
 }
 
 bool leaves_case_sound(Mismatch kind) {
