@@ -8,7 +8,7 @@ import shutil
 import unittest
 
 from selenium import webdriver
-from selenium.common.exceptions import JavascriptException
+from selenium.common.exceptions import JavascriptException, TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -109,6 +109,13 @@ class PageTest(unittest.TestCase):
         return self.run_script(
             "return [...document.querySelectorAll(arguments[0])]"
             ".map((node) => node.textContent.replace(/\\s+/g, ' ').trim())", selector)
+
+    def eventually(self, look, wanted):
+        """For what a browser does after a click, by an event of its own: going to a place in the page, copying."""
+        try:
+            WebDriverWait(self.browser, HANG).until(lambda _: look() == wanted)
+        except TimeoutException:
+            self.assertEqual(look(), wanted)
 
     def click(self, node):
         """In the middle of the screen, so that nothing that sticks to its edges is in the way."""

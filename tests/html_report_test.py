@@ -11,10 +11,9 @@ import re
 import sys
 
 try:
-    from selenium.common.exceptions import TimeoutException
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import Select, WebDriverWait
+    from selenium.webdriver.support.ui import Select
 
     from browser_page import PageTest, changed_page
 except ImportError:
@@ -178,13 +177,6 @@ class HtmlReportTest(PageTest):
 
     def text_within(self, name, selector):
         return [node.text for node in self.within(name, selector)]
-
-    def eventually(self, look, wanted):
-        """For what a browser does after a click, by an event of its own: going to a place in the page, copying."""
-        try:
-            WebDriverWait(self.browser, HANG).until(lambda _: look() == wanted)
-        except TimeoutException:
-            self.assertEqual(look(), wanted)
 
     def press(self, *keys):
         self.browser.switch_to.active_element.send_keys(*keys)

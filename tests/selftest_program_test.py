@@ -98,7 +98,7 @@ class SelftestJsonTest(unittest.TestCase):
         self.assertGreater(size, 1000)
         runs = [run for kind in ("faults", "benign", "null_stores") for _, _, run in self.runs(kind)]
         for run in runs + list(self.document["references"].values()):
-            listed = [at for name in ("killers", "bystanders", "inconclusive", "skipped") for at in run[name]]
+            listed = [at for name in ("killers", "bystanders", "warned", "inconclusive", "skipped") for at in run[name]]
             self.assertEqual(len(listed), len(set(listed)))
             self.assertEqual(len(listed) + run["passed"], size)
             self.assertLess(max(listed, default=0), size)
@@ -133,11 +133,6 @@ class SelftestJsonTest(unittest.TestCase):
         self.assertEqual(scores["null_stores"], score(self.document["null_stores"]))
         canaries = scores["canaries"]
         self.assertEqual(canaries["planted"] - canaries["red"], len(self.document["canary_survivors"]))
-
-    def test_the_readme_has_the_number_of_wrong_expectations(self):
-        said = re.search(r"more than ([\d,]+) expectations made wrong", (harness.ROOT / "README.md").read_text("utf-8"))
-        count = int(said.group(1).replace(",", ""))
-        self.assertTrue(count <= self.document["score"]["canaries"]["planted"] <= count * 1.1, said.group(0))
         for letters, area in self.document["areas"].items():
             own = [fault for fault in faults if fault["id"].rstrip("0123456789") == letters]
             self.assertEqual(area["total"], len(own))
@@ -145,6 +140,11 @@ class SelftestJsonTest(unittest.TestCase):
         times = [run["time_to_kill_ms"] for _, _, run in self.runs("faults") if run["killers"]]
         self.assertEqual(self.document["time_to_kill"]["median_ms"], statistics.median_high(times))
         self.assertEqual(self.document["time_to_kill"]["longest_ms"], max(times))
+
+    def test_the_readme_has_the_number_of_wrong_expectations(self):
+        said = re.search(r"more than ([\d,]+) expectations made wrong", (harness.ROOT / "README.md").read_text("utf-8"))
+        count = int(said.group(1).replace(",", ""))
+        self.assertTrue(count <= self.document["score"]["canaries"]["planted"] <= count * 1.1, said.group(0))
 
     def test_survivors_are_those_without_a_killer(self):
         survivors = {(one["id"], one["dialect"]): one for one in self.document["survivors"]}
@@ -245,7 +245,7 @@ class SelftestPageTest(PageTest):
         self.assertIn(reason, row)
         self.assertIn("every dialect", row)
         self.click(self.one(".attention a[href='#H19']"))
-        self.assertEqual(self.texts(".row[aria-expanded=true] .what .id"), ["H19"])
+        self.eventually(lambda: self.texts(".row[aria-expanded=true] .what .id"), ["H19"])
 
     def test_areas_count_their_faults(self):
         names = self.texts(".areas tbody th")
