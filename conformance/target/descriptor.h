@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "conformance/judge/judge.h"
-#include "conformance/scenario/wording.h"
 #include "conformance/scenario/scenario_loader.h"
+#include "conformance/scenario/wording.h"
 #include "conformance/target/hook.h"
 #include "endpoint/mqtt.h"
 
