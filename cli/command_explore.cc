@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/durations.h"
 #include "base/glob.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
@@ -35,13 +36,11 @@ constexpr std::size_t kReplays = 5;  // of a saved workload
 // So many requests a second for each workload that runs beside others.
 constexpr double kRateOfOneWorkload = 50;
 
-double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000.0; }
-
 std::string describe(const search::ExploreProgress& progress) {
-  const double took = std::max(seconds(progress.elapsed), 0.001);
+  const double took = std::max(in_seconds(progress.elapsed), 0.001);
   std::string out =
       fmt::format("{:.0f} s  {} workloads  {} operations ({:.0f}/s)  {} undecidable",
-                  seconds(progress.elapsed), progress.examples, progress.requests,
+                  in_seconds(progress.elapsed), progress.examples, progress.requests,
                   static_cast<double>(progress.requests) / took, progress.undecidable);
   if (progress.ignored > 0) out += fmt::format("  {} ignored", progress.ignored);
   if (progress.cut_short > 0) {

@@ -38,7 +38,7 @@ ordered_json to_json(const scenario::Case& test_case, const scenario::Catalogue&
 }
 
 // The command that runs these scenarios, for a shell.
-std::string certify_command(const std::string& scenarios) {
+std::string certify_with(const std::string& scenarios) {
   if (scenarios.empty()) return "fencepost certify";
   return "fencepost certify --scenarios " + text::shell_word(scenarios);
 }
@@ -195,7 +195,7 @@ run::ExitCode explain(const std::string& id, const std::string& scenarios) {
   if (!library) return run::ExitCode::kUsage;
   const matrix::ExplainOptions how{.width = text::terminal_width(stdout),
                                    .colour = report::console_options(stdout).colour,
-                                   .certify = certify_command(scenarios)};
+                                   .certify = certify_with(scenarios)};
   if (const scenario::Requirement* requirement = library->catalogue.find(id)) {
     fmt::print("{}", explain_requirement(*requirement, *library, how));
     return run::ExitCode::kConformant;

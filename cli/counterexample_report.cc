@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/durations.h"
 #include "cli/command_support.h"
 #include "conformance/record/workload_scenario.h"
 #include "conformance/replay/replay.h"
@@ -36,8 +37,6 @@ constexpr std::string_view kFoundBy = "explore";
 constexpr std::size_t kLastPackets = 8;  // shown without --trace
 constexpr std::size_t kShownPayload = 200;
 constexpr std::size_t kScenarioRuns = 5;
-
-double seconds(milliseconds time) { return static_cast<double>(time.count()) / 1000.0; }
 
 // ---- What people see
 
@@ -281,7 +280,7 @@ void print(const search::Counterexample& found, const ExploreRun& run) {
   fmt::print(
       "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk from {} with {} "
       "runs{}\n",
-      seconds(found.found_after), found.example, run.explore.seed, found.trace.size(),
+      in_seconds(found.found_after), found.example, run.explore.seed, found.trace.size(),
       found.operations_at_first, found.shrink_runs,
       found.is_smallest ? "" : "; there was no time to try everything that is smaller");
   fmt::print("  fails     {} times of {}\n", found.failed, found.runs);

@@ -64,6 +64,12 @@ function(fencepost_precompile target kind)
   endif()
 endfunction()
 
+# What each request of a workload runs through, and what is measured. The release preset compiles the rest at -O1: a
+# newcomer waits for it, and it gains nothing from more (docs/decisions/0011).
+function(fencepost_optimize target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O2>)
+endfunction()
+
 # fencepost_add_library(name SOURCES a.cc ... SEPARATE b.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
 # Where FENCEPOST_UNITY_BATCH is more than 1, so many sources are compiled as one, as they all read the same headers. Their
 # unnamed namespaces are one then: a name that stands in two of them does not compile. Those in SEPARATE stay apart.
@@ -121,6 +127,7 @@ function(fencepost_add_benchmark name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   fencepost_configure(${name})
+  fencepost_optimize(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} benchmark::benchmark)
 endfunction()
 

@@ -55,7 +55,7 @@ std::optional<Number> number(std::string_view text, int base = 10) {
 }
 
 // The bytes of a field, which PDML has as hexadecimal digits.
-std::string bytes_of(const pugi::xml_node& field) {
+std::string field_bytes(const pugi::xml_node& field) {
   const std::string_view digits = field.attribute("value").value();
   std::string out;
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
@@ -120,16 +120,16 @@ void take_property(int id, const pugi::xml_node& field, codec::Message& message,
       message.expiry_seconds = number_of(field);
       break;
     case kContentType:
-      message.content_type = without_length(bytes_of(field));
+      message.content_type = without_length(field_bytes(field));
       break;
     case kResponseTopic:
-      message.response_topic = bytes_of(field);
+      message.response_topic = field_bytes(field);
       break;
     case kCorrelationData:
-      message.correlation_data = bytes_of(field);
+      message.correlation_data = field_bytes(field);
       break;
     case kAssignedClientId:
-      out.assigned_client_id = bytes_of(field);
+      out.assigned_client_id = field_bytes(field);
       break;
     case kTopicAlias:
       out.topic_alias = number_of(field);
@@ -149,9 +149,9 @@ Properties read_properties(const pugi::xml_node& list, codec::Message& message) 
     if (name == "mqtt.property_id") {
       id = static_cast<int>(number_of(field));
     } else if (name == "mqtt.prop_key") {
-      key = bytes_of(field);
+      key = field_bytes(field);
     } else if (name == "mqtt.prop_value") {
-      message.user_properties.emplace_back(std::move(key), bytes_of(field));
+      message.user_properties.emplace_back(std::move(key), field_bytes(field));
       key.clear();
     } else if (!name.ends_with("_len")) {
       take_property(id, field, message, out);
@@ -206,7 +206,7 @@ void PdmlReader::State::add_control_packet(const pugi::xml_node& mqtt, Stream& s
   codec::Message ignored;
   switch (descendant(mqtt, "mqtt.msgtype").attribute("show").as_int()) {
     case kConnect:
-      stream.client_id = bytes_of(child(mqtt, "mqtt.clientid"));
+      stream.client_id = field_bytes(child(mqtt, "mqtt.clientid"));
       stream.known = !stream.client_id.empty();
       break;
     case kConnack: {
@@ -230,8 +230,8 @@ void PdmlReader::State::add_control_packet(const pugi::xml_node& mqtt, Stream& s
 void PdmlReader::State::publish(const pugi::xml_node& mqtt, Stream& stream, bool to_store,
                                 microseconds time) {
   codec::Message message;
-  message.topic = bytes_of(child(mqtt, "mqtt.topic"));
-  message.payload = bytes_of(child(mqtt, "mqtt.msg"));
+  message.topic = field_bytes(child(mqtt, "mqtt.topic"));
+  message.payload = field_bytes(child(mqtt, "mqtt.msg"));
   message.qos = descendant(mqtt, "mqtt.qos").attribute("show").as_int();
   message.retain = is_set(mqtt, "mqtt.retain");
   message.duplicate = is_set(mqtt, "mqtt.dupflag");

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/durations.h"
 #include "conformance/run/signature.h"
 #include "conformance/text/colour.h"
 
@@ -16,10 +17,6 @@ namespace {
 
 using enum text::Colour;
 constexpr std::size_t kLastPackets = 8;
-
-double milliseconds(std::chrono::microseconds time) {
-  return static_cast<double>(time.count()) / 1000.0;
-}
 
 std::string_view sign(run::Verdict verdict) {
   switch (verdict) {
@@ -116,8 +113,8 @@ void Console::begin(const ReportContext& context, const scenario::Catalogue& cat
   line(fmt::format(
       "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
       "{})",
-      milliseconds(context.preflight.round_trip_p50),
-      milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
+      in_milliseconds(context.preflight.round_trip_p50),
+      in_milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
       describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));
   if (context.expiry_tolerance && context.disconnect_settling) {
     line(
@@ -175,7 +172,7 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
       const std::string duration =
           entry->verdict == run::Verdict::kSkipped || entry->verdict == run::Verdict::kNotRun
               ? std::string(name(entry->verdict))
-              : fmt::format("{:.1f} ms", milliseconds(entry->duration));
+              : fmt::format("{:.1f} ms", in_milliseconds(entry->duration));
       line(fmt::format(
           "  {} {:<{}} {:>11}  {}",
           paint_(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
@@ -254,14 +251,13 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
   add(summary.skipped, "skipped", kDim);
   add(summary.not_run, "not run", kYellow);
   line(counts);
-  line(
-      fmt::format("time {:.2f} s, the longest wait of one case {:.2f} s; {} requests, round trip "
-                  "{:.3f} ms (p50), "
-                  "{:.3f} ms (p99) under load",
-                  milliseconds(result.duration) / 1000.0,
-                  static_cast<double>(result.longest_wait.count()) / 1000.0,
-                  result.round_trips.size(), milliseconds(run::percentile(result.round_trips, 50)),
-                  milliseconds(run::percentile(result.round_trips, 99))));
+  line(fmt::format(
+      "time {:.2f} s, the longest wait of one case {:.2f} s; {} requests, round trip "
+      "{:.3f} ms (p50), "
+      "{:.3f} ms (p99) under load",
+      in_seconds(result.duration), in_milliseconds(result.longest_wait), result.round_trips.size(),
+      in_milliseconds(run::percentile(result.round_trips, 50)),
+      in_milliseconds(run::percentile(result.round_trips, 99))));
   const std::string forms = describe_forms(result);
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/durations.h"
 #include "conformance/text/colour.h"
 
 namespace fencepost::report {
@@ -17,10 +18,6 @@ using nlohmann::ordered_json;
 
 using enum text::Colour;
 constexpr std::size_t kMaxNamedCases = 5;  // of many that are alike
-
-double in_milliseconds(endpoint::Duration time) {
-  return static_cast<double>(time.count()) / 1000.0;
-}
 
 std::string counted(std::size_t number, const char* one, const char* many) {
   return fmt::format("{} {}", number, number == 1 ? one : many);

@@ -1,15 +1,12 @@
 #include "conformance/report/report_json.h"
 
+#include "base/durations.h"
 #include "codec/message_json.h"
 
 namespace fencepost::report {
 namespace {
 
 using nlohmann::ordered_json;
-
-double milliseconds(std::chrono::microseconds time) {
-  return static_cast<double>(time.count()) / 1000.0;
-}
 
 std::string_view direction_name(run::Direction direction) {
   switch (direction) {
@@ -25,7 +22,7 @@ std::string_view direction_name(run::Direction direction) {
 
 ordered_json to_json(const run::TranscriptEntry& entry) {
   ordered_json out;
-  out["ms"] = milliseconds(entry.time);
+  out["ms"] = in_milliseconds(entry.time);
   out["client"] = entry.client;
   out["direction"] = direction_name(entry.direction);
   out["summary"] = entry.summary;
@@ -78,7 +75,7 @@ ordered_json to_json(const run::Attempt& attempt) {
           {"expected", attempt.expected},
           {"actual", attempt.actual},
           {"step", attempt.step},
-          {"duration_ms", milliseconds(attempt.duration)}};
+          {"duration_ms", in_milliseconds(attempt.duration)}};
 }
 
 ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& catalogue,
@@ -98,7 +95,7 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
   const bool warning =
       result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, context.strict);
   out["verdict"] = warning ? "warning" : name(result.verdict);
-  out["duration_ms"] = milliseconds(result.duration);
+  out["duration_ms"] = in_milliseconds(result.duration);
   out["message"] = result.message;
   out["file"] = test_case.position.file;
   out["line"] = test_case.position.line;
@@ -121,7 +118,7 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
   out["open_points_observed"] = open_points(result);
   out["round_trips_ms"] = ordered_json::array();
   for (const endpoint::Duration time : result.round_trips) {
-    out["round_trips_ms"].push_back(milliseconds(time));
+    out["round_trips_ms"].push_back(in_milliseconds(time));
   }
   if (has_transcript(result, context)) {
     out["transcript"] = ordered_json::array();
@@ -153,7 +150,7 @@ ordered_json to_json(const ReportPart& part) {
                       {"shard", part.shard},
                       {"seed", part.seed},
                       {"started", part.started},
-                      {"duration_ms", milliseconds(part.duration)},
+                      {"duration_ms", in_milliseconds(part.duration)},
                       {"exit_code", part.exit_code}};
   if (!part.stopped_because.empty()) out["stopped_because"] = part.stopped_because;
   return out;
@@ -169,10 +166,10 @@ void add_end(ordered_json& out, const run::SuiteResult& result, const ReportCont
 
 ordered_json latency(const run::SuiteResult& result, const run::PreflightReport& preflight) {
   return {{"round_trips", result.round_trips.size()},
-          {"p50", milliseconds(run::percentile(result.round_trips, 50))},
-          {"p99", milliseconds(run::percentile(result.round_trips, 99))},
-          {"unloaded_p50", milliseconds(preflight.round_trip_p50)},
-          {"unloaded_p99", milliseconds(preflight.round_trip_p99)}};
+          {"p50", in_milliseconds(run::percentile(result.round_trips, 50))},
+          {"p99", in_milliseconds(run::percentile(result.round_trips, 99))},
+          {"unloaded_p50", in_milliseconds(preflight.round_trip_p50)},
+          {"unloaded_p99", in_milliseconds(preflight.round_trip_p99)}};
 }
 
 }  // namespace
@@ -197,7 +194,7 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   out["transcripts"] = name(context.transcripts);
   out["command"] = context.command;
   out["started"] = context.started;
-  out["duration_ms"] = milliseconds(result.duration);
+  out["duration_ms"] = in_milliseconds(result.duration);
   out["latency_ms"] = latency(result, context.preflight);
   out["clock_offset_ms"] = context.preflight.clock_offset_ms;
   out["clock_offset_bounds_ms"] = {{"low", context.preflight.clock_bounds.low_ms},

@@ -31,7 +31,7 @@ std::string message_text(std::string_view text) {
   return text::shortened(text::printable(text), kMaxBytesOfOneMessage);
 }
 
-std::string in_seconds(std::chrono::microseconds time) {
+std::string junit_seconds(std::chrono::microseconds time) {
   return fmt::format("{:.6f}", static_cast<double>(time.count()) / 1e6);
 }
 
@@ -59,7 +59,7 @@ void set_counts(pugi::xml_node node, const Counts& counts) {
   node.attribute("failures") = counts.failures;
   node.attribute("errors") = counts.errors;
   node.attribute("skipped") = counts.skipped;
-  node.attribute("time") = in_seconds(counts.time).c_str();
+  node.attribute("time") = junit_seconds(counts.time).c_str();
 }
 
 void add_property(pugi::xml_node properties, const char* name, const std::string& value) {
@@ -138,7 +138,7 @@ class TestWriter {
     pugi::xml_node test = suite.append_child("testcase");
     test.append_attribute("name") = unique_name(test_case).c_str();
     test.append_attribute("classname") = text::printable("statestore." + test_case.area).c_str();
-    test.append_attribute("time") = in_seconds(result.duration).c_str();
+    test.append_attribute("time") = junit_seconds(result.duration).c_str();
     test.append_attribute("file") = text::printable(test_case.position.file).c_str();
     test.append_attribute("line") = test_case.position.line;
     pugi::xml_node properties = test.append_child("properties");
@@ -253,7 +253,7 @@ Counts add_complaints(pugi::xml_node root, const run::SuiteResult& result,
     pugi::xml_node test = suite.append_child("testcase");
     test.append_attribute("name") = fmt::format("baseline complaint {}", counts.tests).c_str();
     test.append_attribute("classname") = "statestore.baseline";
-    test.append_attribute("time") = in_seconds({}).c_str();
+    test.append_attribute("time") = junit_seconds({}).c_str();
     add_outcome(test, {"failure", "baseline", complaint});
   }
   set_counts(suite, counts);

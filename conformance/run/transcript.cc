@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/durations.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
 
@@ -65,9 +66,8 @@ TranscriptEntry make_entry(endpoint::Duration time, const std::string& client, D
 }
 
 std::string to_line(const TranscriptEntry& entry) {
-  std::string out =
-      fmt::format("{:10.3f} ms  {:<4} {} {}", static_cast<double>(entry.time.count()) / 1000.0,
-                  entry.client, arrow(entry.direction), entry.summary);
+  std::string out = fmt::format("{:10.3f} ms  {:<4} {} {}", in_milliseconds(entry.time),
+                                entry.client, arrow(entry.direction), entry.summary);
   for (const auto& [name, value] : entry.message.user_properties) {
     out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
   }

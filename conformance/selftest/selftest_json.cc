@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/durations.h"
 #include "conformance/report/report.h"
 #include "conformance/selftest/selftest_document.h"
 
@@ -17,10 +18,6 @@ namespace fencepost::selftest {
 namespace {
 
 using nlohmann::ordered_json;
-
-double milliseconds(std::chrono::microseconds time) {
-  return static_cast<double>(time.count()) / 1000.0;
-}
 
 std::string dialect_of(const SubjectResult& subject) {
   return std::string(codec::dialect(subject.dialect).name);
@@ -128,8 +125,8 @@ ordered_json time_to_kill(const std::vector<SubjectResult>& faults) {
   }
   if (times.empty()) return nullptr;
   std::sort(times.begin(), times.end());
-  return {{"median_ms", milliseconds(times[times.size() / 2])},
-          {"longest_ms", milliseconds(times.back())}};
+  return {{"median_ms", in_milliseconds(times[times.size() / 2])},
+          {"longest_ms", in_milliseconds(times.back())}};
 }
 
 // How many stores of the catalogue such an endpoint can meet, whatever was selected.
@@ -217,9 +214,9 @@ ordered_json Document::run(const SubjectResult& subject) const {
   if (!subject.passes.empty()) out["passes"] = places(subject.passes);
   if (subject.first_killer != nullptr) {
     out["first_killer"] = place(subject.first_killer);
-    out["time_to_kill_ms"] = milliseconds(subject.time_to_kill);
+    out["time_to_kill_ms"] = in_milliseconds(subject.time_to_kill);
   }
-  out["duration_ms"] = milliseconds(subject.duration);
+  out["duration_ms"] = in_milliseconds(subject.duration);
   return out;
 }
 
@@ -356,7 +353,7 @@ ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed)
   ordered_json out;
   out["suite_version"] = report::suite_version();
   out["seed"] = seed;
-  out["duration_ms"] = milliseconds(result.duration);
+  out["duration_ms"] = in_milliseconds(result.duration);
   out["interrupted"] = result.interrupted;
   out["proved"] = result.proved();
   out["over_the_wire"] = !result.has_canaries;

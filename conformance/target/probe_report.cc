@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/durations.h"
 #include "conformance/report/report.h"
 #include "conformance/run/capability.h"
 #include "conformance/target/target.h"
@@ -17,10 +18,6 @@ namespace fencepost::target {
 namespace {
 
 constexpr const char* kRestricted = "restricted";
-
-double in_milliseconds(endpoint::Duration time) {
-  return static_cast<double>(time.count()) / 1000.0;
-}
 
 // --- what was found, in words that both texts share
 
