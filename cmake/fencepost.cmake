@@ -64,21 +64,20 @@ function(fencepost_precompile target kind)
   endif()
 endfunction()
 
-# What each request of a workload runs through, and what is measured. The release preset compiles the rest at -O1: a
-# newcomer waits for it, and it gains nothing from more (docs/decisions/0011).
-function(fencepost_optimize target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O2>)
-endfunction()
-
-# fencepost_add_library(name SOURCES a.cc ... SEPARATE b.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
+# fencepost_add_library(name [HOT] SOURCES a.cc ... SEPARATE b.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
+# HOT: each request of a workload runs through it. What is not gets FENCEPOST_COLD_FLAGS: a newcomer waits for the compiler,
+# and a report that is written once gains nothing from more (docs/decisions/0011).
 # Where FENCEPOST_UNITY_BATCH is more than 1, so many sources are compiled as one, as they all read the same headers. Their
 # unnamed namespaces are one then: a name that stands in two of them does not compile. Those in SEPARATE stay apart.
 function(fencepost_add_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;SEPARATE;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "" "SOURCES;SEPARATE;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
   add_library(fencepost_${name} STATIC ${ARG_SOURCES} ${ARG_SEPARATE})
   set_source_files_properties(${ARG_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   fencepost_configure(fencepost_${name})
   fencepost_precompile(fencepost_${name} libraries)
+  if(NOT ARG_HOT)
+    target_compile_options(fencepost_${name} PRIVATE ${FENCEPOST_COLD_FLAGS})
+  endif()
   if(FENCEPOST_UNITY_BATCH GREATER 1)
     set_target_properties(fencepost_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${FENCEPOST_UNITY_BATCH})
   endif()
@@ -127,7 +126,6 @@ function(fencepost_add_benchmark name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   fencepost_configure(${name})
-  fencepost_optimize(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} benchmark::benchmark)
 endfunction()
 
