@@ -255,7 +255,7 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
       "time {:.2f} s, the longest wait of one case {:.2f} s; {} requests, round trip "
       "{:.3f} ms (p50), "
       "{:.3f} ms (p99) under load",
-      in_seconds(result.duration), in_milliseconds(result.longest_wait), result.round_trips.size(),
+      in_seconds(result.duration), in_seconds(result.longest_wait), result.round_trips.size(),
       in_milliseconds(run::percentile(result.round_trips, 50)),
       in_milliseconds(run::percentile(result.round_trips, 99))));
   const std::string forms = describe_forms(result);

@@ -160,10 +160,12 @@ TEST(Console, EndsWithASummary) {
                {.id = "bad", .area = "set", .steps = kBad},
                {.id = "skipped", .more = "requires: [quota]", .steps = kGood}});
   EXPECT_THAT(text, HasSubstr("\n3 cases: 1 passed, 1 failed, 1 skipped\n"));
-  EXPECT_THAT(text,
-              HasSubstr("; 3 requests, round trip 0.020 ms (p50), 0.020 ms (p99) under load\n"));
+  EXPECT_THAT(text, HasSubstr(", the longest wait of one case 0.00 s; 3 requests, "
+                              "round trip 0.020 ms (p50), 0.020 ms (p99) under load\n"));
   EXPECT_THAT(text, HasSubstr("\ndialect unknown\n"));
   EXPECT_THAT(text, testing::EndsWith("\nNOT conformant\n"));
+  EXPECT_THAT(printed({{.steps = "- wait: 700ms\n- get: k\n  expect: missing\n"}}),
+              HasSubstr(", the longest wait of one case 0.70 s; "));
   EXPECT_THAT(printed({{.steps = kGood}}),
               testing::EndsWith("\nconformant: every case that ran passed\n"));
 }
