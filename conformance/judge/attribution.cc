@@ -13,11 +13,11 @@ using codec::Verb;
 
 enum class Options { kAny, kNx, kNex, kToken, kStop };
 enum class Before { kAny, kExists, kExpired, kFenced, kExpires };
-enum class Answer { kAny, kOk, kNotApplied, kEmptyValue, kMissing, kNothing };
+enum class Shape { kAny, kOk, kNotApplied, kEmptyValue, kMissing, kNothing };
 
 struct Row {
   Verb verb;
-  Answer answer;
+  Shape reply;
   Options options;
   Before before;
   std::string_view requirement;
@@ -25,45 +25,45 @@ struct Row {
 
 // The first row that fits counts: what is said of the fewest requests stands first.
 constexpr std::array kTable = {
-    Row{Verb::kSet, Answer::kNotApplied, Options::kNx, Before::kAny, "SET-NX-2"},
-    Row{Verb::kSet, Answer::kNotApplied, Options::kAny, Before::kAny, "SET-NEX-3"},
+    Row{Verb::kSet, Shape::kNotApplied, Options::kNx, Before::kAny, "SET-NX-2"},
+    Row{Verb::kSet, Shape::kNotApplied, Options::kAny, Before::kAny, "SET-NEX-3"},
     // A store that refuses it has compared tokens wrongly, whatever the condition.
-    Row{Verb::kSet, Answer::kAny, Options::kAny, Before::kFenced, "FT-ACCEPT-1"},
+    Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kFenced, "FT-ACCEPT-1"},
     // "For NX an expired key does not exist" says of this SET what SET-PX-4 says of any verb.
-    Row{Verb::kSet, Answer::kAny, Options::kNx, Before::kExpired, "SET-NX-3"},
-    Row{Verb::kSet, Answer::kAny, Options::kAny, Before::kExpired, "SET-PX-4"},
+    Row{Verb::kSet, Shape::kAny, Options::kNx, Before::kExpired, "SET-NX-3"},
+    Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kExpired, "SET-PX-4"},
     // A key that was deleted is as good as one that never was: that its next version is greater
     // (LOCK-TOKEN-4) is a matter of the version, not of the reply.
-    Row{Verb::kSet, Answer::kAny, Options::kNex, Before::kExists, "SET-NEX-2"},
-    Row{Verb::kSet, Answer::kAny, Options::kNex, Before::kAny, "SET-NEX-1"},
-    Row{Verb::kSet, Answer::kAny, Options::kNx, Before::kAny, "SET-NX-1"},
-    Row{Verb::kSet, Answer::kAny, Options::kToken, Before::kAny, "FT-STORE-1"},
-    Row{Verb::kSet, Answer::kAny, Options::kAny, Before::kExists, "SET-WRITE-2"},
-    Row{Verb::kSet, Answer::kAny, Options::kAny, Before::kAny, "SET-OK-1"},
+    Row{Verb::kSet, Shape::kAny, Options::kNex, Before::kExists, "SET-NEX-2"},
+    Row{Verb::kSet, Shape::kAny, Options::kNex, Before::kAny, "SET-NEX-1"},
+    Row{Verb::kSet, Shape::kAny, Options::kNx, Before::kAny, "SET-NX-1"},
+    Row{Verb::kSet, Shape::kAny, Options::kToken, Before::kAny, "FT-STORE-1"},
+    Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kExists, "SET-WRITE-2"},
+    Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kAny, "SET-OK-1"},
 
-    Row{Verb::kGet, Answer::kMissing, Options::kAny, Before::kExpired, "SET-PX-4"},
-    Row{Verb::kGet, Answer::kMissing, Options::kAny, Before::kAny, "GET-MISS-1"},
+    Row{Verb::kGet, Shape::kMissing, Options::kAny, Before::kExpired, "SET-PX-4"},
+    Row{Verb::kGet, Shape::kMissing, Options::kAny, Before::kAny, "GET-MISS-1"},
     // How an empty value is spelled is seen here only; that a key is still there, in any value.
-    Row{Verb::kGet, Answer::kEmptyValue, Options::kAny, Before::kAny, "GET-HIT-4"},
-    Row{Verb::kGet, Answer::kAny, Options::kAny, Before::kExpires, "SET-PX-2"},
-    Row{Verb::kGet, Answer::kAny, Options::kAny, Before::kAny, "GET-HIT-3"},
+    Row{Verb::kGet, Shape::kEmptyValue, Options::kAny, Before::kAny, "GET-HIT-4"},
+    Row{Verb::kGet, Shape::kAny, Options::kAny, Before::kExpires, "SET-PX-2"},
+    Row{Verb::kGet, Shape::kAny, Options::kAny, Before::kAny, "GET-HIT-3"},
 
-    Row{Verb::kDel, Answer::kNothing, Options::kAny, Before::kExpired, "SET-PX-4"},
-    Row{Verb::kDel, Answer::kNothing, Options::kAny, Before::kAny, "DEL-MISS-1"},
-    Row{Verb::kDel, Answer::kAny, Options::kAny, Before::kFenced, "FT-ACCEPT-2"},
-    Row{Verb::kDel, Answer::kAny, Options::kAny, Before::kAny, "DEL-OK-1"},
+    Row{Verb::kDel, Shape::kNothing, Options::kAny, Before::kExpired, "SET-PX-4"},
+    Row{Verb::kDel, Shape::kNothing, Options::kAny, Before::kAny, "DEL-MISS-1"},
+    Row{Verb::kDel, Shape::kAny, Options::kAny, Before::kFenced, "FT-ACCEPT-2"},
+    Row{Verb::kDel, Shape::kAny, Options::kAny, Before::kAny, "DEL-OK-1"},
 
-    Row{Verb::kVdel, Answer::kNotApplied, Options::kAny, Before::kFenced, "FT-ACCEPT-4"},
-    Row{Verb::kVdel, Answer::kNotApplied, Options::kAny, Before::kAny, "VDEL-MISMATCH-1"},
-    Row{Verb::kVdel, Answer::kNothing, Options::kAny, Before::kExpired, "SET-PX-4"},
-    Row{Verb::kVdel, Answer::kNothing, Options::kAny, Before::kAny, "VDEL-MISS-1"},
-    Row{Verb::kVdel, Answer::kAny, Options::kAny, Before::kFenced, "FT-ACCEPT-3"},
-    Row{Verb::kVdel, Answer::kAny, Options::kAny, Before::kAny, "VDEL-MATCH-1"},
+    Row{Verb::kVdel, Shape::kNotApplied, Options::kAny, Before::kFenced, "FT-ACCEPT-4"},
+    Row{Verb::kVdel, Shape::kNotApplied, Options::kAny, Before::kAny, "VDEL-MISMATCH-1"},
+    Row{Verb::kVdel, Shape::kNothing, Options::kAny, Before::kExpired, "SET-PX-4"},
+    Row{Verb::kVdel, Shape::kNothing, Options::kAny, Before::kAny, "VDEL-MISS-1"},
+    Row{Verb::kVdel, Shape::kAny, Options::kAny, Before::kFenced, "FT-ACCEPT-3"},
+    Row{Verb::kVdel, Shape::kAny, Options::kAny, Before::kAny, "VDEL-MATCH-1"},
 
-    Row{Verb::kKeynotify, Answer::kOk, Options::kStop, Before::kAny, "NTF-STOP-1"},
-    Row{Verb::kKeynotify, Answer::kAny, Options::kStop, Before::kAny, "NTF-STOP-3"},
-    Row{Verb::kKeynotify, Answer::kAny, Options::kAny, Before::kExists, "NTF-RESPONSE-2"},
-    Row{Verb::kKeynotify, Answer::kAny, Options::kAny, Before::kAny, "NTF-ABSENT-1"},
+    Row{Verb::kKeynotify, Shape::kOk, Options::kStop, Before::kAny, "NTF-STOP-1"},
+    Row{Verb::kKeynotify, Shape::kAny, Options::kStop, Before::kAny, "NTF-STOP-3"},
+    Row{Verb::kKeynotify, Shape::kAny, Options::kAny, Before::kExists, "NTF-RESPONSE-2"},
+    Row{Verb::kKeynotify, Shape::kAny, Options::kAny, Before::kAny, "NTF-ABSENT-1"},
 };
 
 bool has(Options options, const RequestFacts& request) {
@@ -98,19 +98,19 @@ bool was(Before before, const KeyFacts& key) {
   return false;
 }
 
-bool is(Answer answer, const ReplyFacts& reply) {
-  switch (answer) {
-    case Answer::kAny:
+bool is(Shape expected, const ReplyFacts& reply) {
+  switch (expected) {
+    case Shape::kAny:
       return true;
-    case Answer::kOk:
+    case Shape::kOk:
       return reply.kind == ReplyKind::kOk;
-    case Answer::kNotApplied:
+    case Shape::kNotApplied:
       return reply.kind == ReplyKind::kNotApplied;
-    case Answer::kEmptyValue:
+    case Shape::kEmptyValue:
       return reply.kind == ReplyKind::kValue && reply.empty_value;
-    case Answer::kMissing:
+    case Shape::kMissing:
       return reply.kind == ReplyKind::kMissing;
-    case Answer::kNothing:
+    case Shape::kNothing:
       return reply.kind == ReplyKind::kCount && !reply.removed;
   }
   return false;
@@ -124,7 +124,7 @@ std::string_view requirement_of(const RequestFacts& request, const KeyFacts& bef
     return reply.error ? requirement_of(*reply.error, request) : "RESP-INVALID-2";
   }
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& each) {
-    return request.verb == each.verb && is(each.answer, reply) && has(each.options, request) &&
+    return request.verb == each.verb && is(each.reply, reply) && has(each.options, request) &&
            was(each.before, before);
   });
   // What names no verb has to be answered all the same.
@@ -166,6 +166,22 @@ std::string_view requirement_of(ErrorCode error, const RequestFacts& request) {
       return "AUTH-DENIED-1";
   }
   return "RESP-INVALID-2";
+}
+
+std::string_view requirement_of(codec::Divergence divergence) {
+  switch (divergence) {
+    case codec::Divergence::kSetNotApplied:
+      return "SET-NOT-APPLIED-1";
+    case codec::Divergence::kVdelMismatch:
+      return "VDEL-MISMATCH-2";
+    case codec::Divergence::kDeleteOperation:
+      return "NTF-DEL-1";
+    case codec::Divergence::kLowerTokenText:
+      return "ERR-TEXT-4";
+    case codec::Divergence::kKeynotifyError:
+      return "NTF-ERROR-1";
+  }
+  return {};
 }
 
 }  // namespace fencepost::judge

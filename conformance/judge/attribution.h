@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "codec/command.h"
+#include "codec/dialect.h"
 #include "codec/error_code.h"
 #include "codec/reply.h"
 
@@ -50,5 +51,8 @@ struct ReplyFacts {
 
 // The same of an error, which says itself what was wrong with the request.
 [[nodiscard]] std::string_view requirement_of(codec::ErrorCode error, const RequestFacts& request);
+
+// The one that prescribes the form, where the documents and the deployed service differ in it.
+[[nodiscard]] std::string_view requirement_of(codec::Divergence divergence);
 
 }  // namespace fencepost::judge

@@ -1,5 +1,5 @@
-// Which rule a difference breaks, where the difference itself tells: a response without `__stat`
-// breaks ENV-STATUS-1 whatever its case is about. What stands in no row is told by the case alone.
+// Which rule a difference breaks, where the difference itself shows it: a response without `__stat`
+// breaks ENV-STATUS-1 whatever its case is about. Of what stands in no row only the case knows.
 //
 //   rule_of({.kind = Mismatch::kVersionUnasked, .verb = Verb::kGet, .reply = ReplyKind::kMissing})
 //     ->  VER-MISS-1
@@ -34,7 +34,7 @@ enum class Mismatch {
   kNothingSaved,         // what a request is to be made of did not come
 };
 
-// What made the change that a notification tells of, as far as it is known.
+// What made the change that a notification is of, as far as it is known.
 enum class Cause { kUnknown, kOwnChange, kOthersChange, kExpiry };
 
 struct MismatchFacts {
@@ -49,7 +49,7 @@ struct MismatchFacts {
   std::optional<std::string_view> refused_key{};
 };
 
-// An id of scenarios/requirements.yaml; empty where the difference alone does not tell.
+// An id of scenarios/requirements.yaml; empty where the difference alone does not show it.
 [[nodiscard]] std::string_view rule_of(const MismatchFacts& facts);
 
 // Does what comes later in a case mean the same after such a difference? After another reply than

@@ -1,10 +1,7 @@
 #include "conformance/judge/oracle.h"
 
 #include <algorithm>
-#include <array>
-#include <deque>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,8 +12,13 @@
 #include "codec/topics.h"
 #include "conformance/judge/attribution.h"
 #include "conformance/judge/judge.h"
+#include "conformance/judge/key_table.h"
+#include "conformance/judge/mismatch.h"
+#include "conformance/judge/notification_judge.h"
+#include "conformance/judge/open_points.h"
 #include "conformance/judge/oracle_key.h"
 #include "conformance/judge/oracle_payload.h"
+#include "conformance/judge/oracle_response.h"
 
 namespace fencepost::judge {
 namespace {
@@ -29,72 +31,7 @@ using std::chrono::microseconds;
 // Each open point, and each expiry that may have come, can double the states of a key, so their
 // number needs a bound. Beyond it the oracle forgets the key: it then accepts more than it should,
 // but never rejects a right store.
-constexpr std::size_t kMostWorlds = 24;
-constexpr std::uint64_t kMinuteMs = 60'000;
-constexpr std::uint64_t kSecondMs = 1'000;  // perhaps the resolution of a limit (HLC-SKEW-OPEN-1)
-
-Judgement rejected(std::string_view requirement, std::string because) {
-  return {.answer = Answer::kRejected,
-          .requirement = std::string(requirement),
-          .because = std::move(because)};
-}
-Judgement undecidable(std::string_view requirement, std::string because) {
-  return {.answer = Answer::kUndecidable,
-          .requirement = std::string(requirement),
-          .because = std::move(because)};
-}
-
-std::string point_of(const OpenPointChoice& choice) {
-  std::string out(choice.requirement);
-  if (!choice.point.empty()) out += fmt::format(" ({})", choice.point);
-  return out;
-}
-
-// A reply as it was read.
-struct Answered {
-  codec::DecodedReply reply{};
-  std::optional<ErrorCode> error{};  // of an error that the protocol lists
-  std::optional<hlc::Timestamp> version{};
-  bool has_version = false;
-};
-
-// A notification that a client is to receive, or may.
-struct Pending {
-  std::string key{};
-  codec::Operation operation = codec::Operation::kSet;
-  std::optional<std::string> value{};       // nothing: unknown
-  std::optional<hlc::Timestamp> version{};  // of the value that was set, or deleted
-  microseconds from{0};                     // not before this
-  microseconds known_at{0};                 // the change had been made by then
-  bool certain = true;
-  bool outlives = false;  // the client has ended its connection since; it may come after all
-  std::string_view rule{};
-};
-
-enum class Registered : std::uint8_t { kNo, kYes, kPerhaps };
-
-// Whether a client observes a key, and for sure since when.
-struct Observation {
-  Registered registered = Registered::kNo;
-  microseconds since{0};
-  bool repeated = false;  // registered again: each notification may come twice
-  std::string last_told{};
-};
-
-KeyWorld present_somehow() {
-  KeyWorld out;
-  out.exists = true;
-  out.token = KeyWorld::Token::kUnknown;
-  out.expiry = KeyWorld::Expiry::kUnknown;
-  return out;
-}
-// It may be gone, too, and what it was before may count.
-KeyWorld absent_somehow() {
-  KeyWorld out;
-  out.expired = true;
-  out.token = KeyWorld::Token::kUnknown;
-  return out;
-}
+constexpr std::size_t kMaxCandidates = 24;
 
 std::string describe(const Branch& branch) {
   switch (branch.kind) {
@@ -139,142 +76,6 @@ struct Fitting {
   }
 };
 
-// A notification as it was read.
-struct Told {
-  std::string_view client_id;
-  std::string_view key;
-  bool set = false;  // else a deletion
-  std::string_view value{};
-  hlc::Timestamp version{};
-  microseconds at{0};
-};
-
-// What is known of a key.
-struct Keyed {
-  std::vector<KeyWorld> worlds{};  // at least one
-  std::map<std::string, Observation, std::less<>> observers{};
-};
-
-}  // namespace
-
-std::string_view name(Answer answer) {
-  switch (answer) {
-    case Answer::kAccepted:
-      return "accepted";
-    case Answer::kRejected:
-      return "rejected";
-    case Answer::kUndecidable:
-      return "undecidable";
-  }
-  return {};
-}
-
-struct Oracle::State {
-  OracleOptions options;
-  std::unordered_map<std::string, Keyed> keys{};
-  std::map<std::string, std::deque<Pending>, std::less<>> pending{};  // by client
-  std::set<std::string, std::less<>> gone{};  // clients whose registrations have ended
-  std::map<std::string, std::string> observed{};
-  std::set<std::string, std::less<>> nodes{};  // of versions
-  std::map<codec::Divergence, codec::DialectId> forms{};
-
-  // Memory that is used again.
-  std::vector<KeyWorld> passed{};
-  std::vector<Branch> branches{};
-  std::vector<KeyWorld> next{};
-
-  // ---- Keys
-
-  Keyed& key(std::string_view key_name) {
-    auto [found, is_new] = keys.try_emplace(std::string(key_name));
-    if (is_new) {
-      if (options.starts_empty) {
-        found->second.worlds = {KeyWorld{}};
-      } else {
-        forget(found->second);
-      }
-    }
-    return found->second;
-  }
-
-  static void forget(Keyed& keyed) { keyed.worlds = {present_somehow(), absent_somehow()}; }
-
-  Observation& observation(Keyed& keyed, std::string_view client) const {
-    const auto found = keyed.observers.find(client);
-    if (found != keyed.observers.end()) return found->second;
-    const bool knows = options.starts_empty || gone.contains(client);
-    return keyed.observers
-        .emplace(std::string(client),
-                 Observation{.registered = knows ? Registered::kNo : Registered::kPerhaps})
-        .first->second;
-  }
-
-  // Where the key may have expired by now, it has, or not. Returns whether it may.
-  static bool perhaps_expired(Keyed& keyed, microseconds now) {
-    std::vector<KeyWorld> worlds;
-    for (const KeyWorld& world : keyed.worlds) {
-      pass_time(world, now, now, std::chrono::hours{1}, worlds);
-    }
-    const bool may = worlds.size() > keyed.worlds.size();
-    keyed.worlds = std::move(worlds);
-    return may;
-  }
-
-  // ---- What is open
-
-  [[nodiscard]] bool contradicts(const OpenPointChoice& choice) const {
-    if (choice.requirement.empty() || choice.several) return false;
-    const auto seen = observed.find(point_of(choice));
-    return seen != observed.end() && seen->second != choice.outcome;
-  }
-  [[nodiscard]] bool is_settled(const OpenPointChoice& choice) const {
-    return choice.requirement.empty() || observed.contains(point_of(choice));
-  }
-
-  // What all states that are left have in common is so.
-  void settle(Keyed& keyed) {
-    if (keyed.worlds.empty() || keyed.worlds.front().assumed.empty()) return;
-    for (const OpenPointChoice& choice : keyed.worlds.front().assumed) {
-      const bool common =
-          std::all_of(keyed.worlds.begin(), keyed.worlds.end(), [&](const KeyWorld& world) {
-            return std::find(world.assumed.begin(), world.assumed.end(), choice) !=
-                   world.assumed.end();
-          });
-      if (common) observed.emplace(point_of(choice), choice.outcome);
-    }
-    for (KeyWorld& world : keyed.worlds) {
-      std::erase_if(world.assumed,
-                    [&](const OpenPointChoice& choice) { return is_settled(choice); });
-    }
-  }
-
-  // ---- Requests
-
-  Judgement judge(std::string_view client_id, const Exchange& exchange);
-  static std::optional<Judgement> check_envelope(const Exchange& exchange, Answered& answered);
-  std::optional<Judgement> check_form(Verb verb, const Answered& answered);
-  Judgement judge_malformed(std::string_view client_id, const Exchange& exchange, ErrorCode error,
-                            const Answered& answered);
-  void forget_what_may_have_changed(std::string_view client_id, std::string_view payload);
-  Judgement judge_key(const Exchange& exchange, const codec::Command& command,
-                      const Answered& answered);
-  Judgement judge_registration(std::string_view client_id, const Exchange& exchange,
-                               const codec::Command& command, const Answered& answered);
-  [[nodiscard]] Asked asked_of(const Exchange& exchange, const codec::Command& command) const;
-  void look(const KeyWorld& world, bool expires_now, const Asked& asked, const Answered& answered,
-            Fitting& fitting);
-  void tell_changes(Keyed& keyed, const Asked& asked, const Answered& answered,
-                    const Fitting& fitting);
-  std::optional<Judgement> judge_expected(Keyed& keyed, const Told& told);
-  Judgement judge_unexpected(Keyed& keyed, const Told& told, Registered registered);
-  std::optional<Judgement> judge_expiry(Keyed& keyed, const Told& told);
-  std::optional<Judgement> check_version(const Branch& branch, const KeyWorld& before,
-                                         const Asked& asked, const Answered& answered) const;
-  void tell(Keyed& keyed, std::string_view key_name, const Pending& change);
-};
-
-namespace {
-
 bool fits(const Branch& branch, const Answered& answered) {
   const codec::DecodedReply& reply = answered.reply;
   if (branch.kind != reply.kind) return false;
@@ -290,140 +91,52 @@ bool fits(const Branch& branch, const Answered& answered) {
   }
 }
 
+// The requirement of the reply to a KEYNOTIFY that should have been of the kind `right`. That it is
+// no error where there is no key has a rule of its own (NTF-ABSENT-1); how a success is spelled has
+// the same one everywhere (NTF-RESPONSE-2).
+std::string_view registration_rule(const codec::Command& command, const KeyKnowledge& key,
+                                   const codec::DecodedReply& reply, ReplyKind right) {
+  const bool exists = reply.kind != ReplyKind::kError ||
+                      std::any_of(key.candidates.begin(), key.candidates.end(),
+                                  [](const CandidateState& state) { return state.exists; });
+  return requirement_of({.verb = Verb::kKeynotify, .stop = command.stop}, {.exists = exists},
+                        {.kind = right});
+}
+
 }  // namespace
 
-// What every response has. (Req: ENV-*)
-std::optional<Judgement> Oracle::State::check_envelope(const Exchange& exchange,
-                                                       Answered& answered) {
-  const codec::Message& request = exchange.request;
-  const codec::Message& reply = exchange.reply->message;
-  if (reply.topic != request.response_topic) {
-    return rejected("ENV-RESPONSE-TOPIC-1", "the response came to " + escape(reply.topic));
-  }
-  if (reply.correlation_data != request.correlation_data) {
-    return rejected("ENV-CORRELATION-1", "the response has other correlation data");
-  }
-  const std::string* status = reply.property(codec::kStatusProperty);
-  if (status == nullptr || *status != "200") {
-    return rejected("ENV-STATUS-1",
-                    "the response has " + (status == nullptr ? std::string("no __stat")
-                                                             : "__stat " + escape(*status)));
-  }
-  if (reply.content_type && *reply.content_type != codec::kContentType) {
-    return rejected("ENV-CONTENT-TYPE-1", "content type " + escape(*reply.content_type));
-  }
-  // It may be absent, and the minor version is free. (Req: ENV-PROTVER-1)
-  const std::string* protocol = reply.property("__protVer");
-  if (protocol != nullptr && !protocol->starts_with("1.")) {
-    return rejected("ENV-PROTVER-1", "__protVer " + escape(*protocol));
-  }
-  const auto& decoded = exchange.reply->decoded;
-  if (!decoded) {
-    return rejected(reply.payload.starts_with('-') ? "RESP-ERROR-FORM-1" : "ENV-RESPONSE-1",
-                    "the reply is none: " + describe_reply(reply.payload));
-  }
-  answered.reply = *decoded;
-  answered.error = exchange.reply->error();
-  if (const std::string* text = reply.property(codec::kTimestampProperty)) {
-    answered.has_version = true;
-    const auto version = hlc::parse(*text);
-    if (!version) return rejected("HLC-FORMAT-1", "no timestamp in __ts: " + escape(*text));
-    answered.version = *version;
-  }
-  return std::nullopt;
-}
+struct Oracle::State {
+  explicit State(const OracleOptions& with) : options(with), keys(with.starts_empty) {}
 
-// A store spells one thing one way.
-std::optional<Judgement> Oracle::State::check_form(Verb verb, const Answered& answered) {
-  if (!answered.reply.form) return std::nullopt;
-  codec::Divergence where = codec::Divergence::kKeynotifyError;
-  if (answered.reply.kind == ReplyKind::kNotApplied) {
-    where =
-        verb == Verb::kSet ? codec::Divergence::kSetNotApplied : codec::Divergence::kVdelMismatch;
-  } else if (answered.error == ErrorCode::kTokenLower) {
-    where = codec::Divergence::kLowerTokenText;
-  }
-  const auto [seen, is_new] = forms.emplace(where, *answered.reply.form);
-  if (is_new || seen->second == *answered.reply.form) return std::nullopt;
-  return rejected(
-      where == codec::Divergence::kVdelMismatch ? "VDEL-MISMATCH-2" : "SET-NOT-APPLIED-1",
-      fmt::format("{} is spelled in two ways", codec::name(where)));
-}
+  OracleOptions options;
+  KeyTable keys;
+  OpenPoints open_points{};
+  NotificationJudge notifications{};
+  Spellings spellings{};
+  std::set<std::string, std::less<>> nodes{};  // of versions
 
-// A version against the rules. Nothing: right.
-std::optional<Judgement> Oracle::State::check_version(const Branch& branch, const KeyWorld& before,
-                                                      const Asked& asked,
-                                                      const Answered& answered) const {
-  const bool set = branch.change == Change::kSet;
-  const auto shown = [&] { return hlc::format(*answered.version, hlc::Padding::kNone); };
-  switch (branch.version) {
-    case VersionRule::kAny:
-      return std::nullopt;
-    case VersionRule::kNone:
-      if (!answered.has_version) return std::nullopt;
-      return rejected("VER-MISS-1", "a version of a key that does not exist");
-    case VersionRule::kSame:
-    case VersionRule::kNewer: {
-      std::string_view absent = "VER-GET-1";
-      std::string_view other = "VER-GET-2";
-      if (branch.kind == ReplyKind::kCount) {
-        absent = asked.command.verb == Verb::kDel ? "VER-DEL-1" : "VER-VDEL-1";
-        other = absent;
-      } else if (branch.kind == ReplyKind::kNotApplied) {
-        absent = other = "SET-NOT-APPLIED-3";
-      }
-      if (!answered.version) return rejected(absent, "the response has no version");
-      if (!before.version) return std::nullopt;
-      const bool right = branch.version == VersionRule::kSame ? *answered.version == *before.version
-                                                              : *answered.version > *before.version;
-      if (right) return std::nullopt;
-      return rejected(other, fmt::format("the version is {}, that of the value {}", shown(),
-                                         hlc::format(*before.version, hlc::Padding::kNone)));
-    }
-    case VersionRule::kFresh:
-      break;
-  }
-  if (!set) return std::nullopt;
-  if (!answered.version) return rejected("VER-SET-1", "the response has no version");
-  const hlc::Timestamp& version = *answered.version;
-  if (asked.timestamp != nullptr) {
-    const auto sent = hlc::parse(*asked.timestamp);
-    if (sent && version <= *sent) {
-      return rejected("VER-SET-2",
-                      "the version is not greater than the request's __ts: " + shown());
-    }
-    if (sent && sent->node == version.node && !nodes.contains(version.node) && !nodes.empty()) {
-      return rejected("VER-NODE-1", "the version has the client's node id: " + shown());
-    }
-    // The store's clock is only known to be at least `wall_low`. (Req: HLC-SKEW-4)
-    // HLC updates: the wall clock is the greatest of three.
-    if (sent && version.wall_ms < std::max(sent->wall_ms, asked.wall_low)) {
-      return rejected("HLC-SKEW-4", "the version is behind the store's clock: " + shown());
-    }
-  }
-  if (before.version && version <= *before.version) {
-    return rejected(before.exists ? "VER-UPDATE-3" : "LOCK-TOKEN-4",
-                    fmt::format("the version is not greater than the one before: {} after {}",
-                                shown(), hlc::format(*before.version, hlc::Padding::kNone)));
-  }
-  if (version.wall_ms > asked.wall_high + kMinuteMs + kSecondMs) {
-    return rejected("VER-DRIFT-1", "the version is more than a minute ahead: " + shown());
-  }
-  return std::nullopt;
-}
+  // Memory that is used again.
+  std::vector<CandidateState> passed{};
+  std::vector<Branch> branches{};
+  std::vector<CandidateState> next{};
 
-// A change of a key is to be told to those who observe it.
-void Oracle::State::tell(Keyed& keyed, std::string_view key_name, const Pending& change) {
-  for (auto& [client, observation] : keyed.observers) {
-    if (observation.registered == Registered::kNo) continue;
-    Pending& expected = pending[client].emplace_back(change);
-    expected.key = std::string(key_name);
-    // A registration that began while the change was under way may have come before or after it.
-    const bool all_the_time =
-        observation.registered == Registered::kYes && observation.since <= change.from;
-    if (!all_the_time) expected.certain = false;
-  }
-}
+  Judgement judge(std::string_view client_id, const Exchange& exchange);
+  Judgement judge_malformed(std::string_view client_id, const Exchange& exchange, ErrorCode error,
+                            const Answered& answered);
+  void forget_what_may_have_changed(std::string_view client_id, std::string_view payload);
+  Judgement judge_key(const Exchange& exchange, const codec::Command& command,
+                      const Answered& answered);
+  Judgement judge_registration(std::string_view client_id, const Exchange& exchange,
+                               const codec::Command& command, const Answered& answered);
+  Judgement judge_refused_registration(std::string_view client_id, const Exchange& exchange,
+                                       const codec::Command& command, const Answered& answered,
+                                       Registered& registered);
+  [[nodiscard]] Asked asked_of(const Exchange& exchange, const codec::Command& command) const;
+  void keep_what_fits(const CandidateState& state, bool expires_now, const Asked& asked,
+                      const Answered& answered, Fitting& fitting);
+  void expect_notifications(KeyKnowledge& key, const Asked& asked, const Answered& answered,
+                            const Fitting& fitting);
+};
 
 Asked Oracle::State::asked_of(const Exchange& exchange, const codec::Command& command) const {
   Asked out{.command = command,
@@ -441,34 +154,35 @@ Asked Oracle::State::asked_of(const Exchange& exchange, const codec::Command& co
   return out;
 }
 
-// Looks at what a right store may do in one state, and keeps what fits the answer in `next`.
-void Oracle::State::look(const KeyWorld& world, bool expires_now, const Asked& asked,
-                         const Answered& answered, Fitting& fitting) {
+// Keeps in `next` the states that a right store, which was in `state`, can be in after this answer.
+void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now,
+                                   const Asked& asked, const Answered& answered, Fitting& fitting) {
   branches.clear();
-  branches_of(world, asked, branches);
+  branches_of(state, asked, branches);
   for (const Branch& branch : branches) {
-    if (contradicts(branch.choice) ||
-        std::any_of(branch.next.assumed.begin(), branch.next.assumed.end(),
-                    [&](const OpenPointChoice& choice) { return contradicts(choice); })) {
+    if (open_points.contradicts(branch.choice) ||
+        std::any_of(
+            branch.next.assumed.begin(), branch.next.assumed.end(),
+            [&](const OpenPointChoice& choice) { return open_points.contradicts(choice); })) {
       continue;
     }
     if (!branch.unknowable) fitting.expect(branch);
     if (!fits(branch, answered)) continue;
-    if (auto judgement = check_version(branch, world, asked, answered)) {
+    if (auto judgement = check_version(branch, state, asked, answered)) {
       if (!fitting.wrong) fitting.wrong = std::move(judgement);
       continue;
     }
-    const bool open = !is_settled(branch.choice);
+    const bool open = !open_points.is_settled(branch.choice);
     if (!branch.unknowable) fitting.knowable = true;
     if (open) fitting.open = branch.choice;
     if (!open && !branch.unknowable) fitting.settled = true;
     ++(expires_now ? fitting.gone_before : fitting.other_before);
     if (branch.change != Change::kNone) {
       fitting.change = branch.change;
-      const bool same = !world.value || *world.value == asked.command.value;
-      if (branch.change == Change::kSet && world.exists && same) fitting.perhaps_same = true;
+      const bool same = !state.value || *state.value == asked.command.value;
+      if (branch.change == Change::kSet && state.exists && same) fitting.perhaps_same = true;
     }
-    KeyWorld after = branch.next;
+    CandidateState after = branch.next;
     if (branch.change == Change::kSet) {
       after.version = answered.version;
     } else if (branch.change == Change::kNone && after.exists) {
@@ -477,75 +191,80 @@ void Oracle::State::look(const KeyWorld& world, bool expires_now, const Asked& a
         after.value = std::string(answered.reply.value);
       }
     }
+    // Whether the store has made this choice is known only when no other explains what it does:
+    // until then the state carries it, and what contradicts it drops the state.
     if (open && !branch.choice.several) after.assumed.push_back(branch.choice);
     if (std::find(next.begin(), next.end(), after) == next.end()) next.push_back(std::move(after));
   }
 }
 
-// What the request has changed, and what has expired before it, is to be told.
-void Oracle::State::tell_changes(Keyed& keyed, const Asked& asked, const Answered& answered,
-                                 const Fitting& fitting) {
+// What the request has changed, and what has expired before it, is to be notified.
+void Oracle::State::expect_notifications(KeyKnowledge& known, const Asked& asked,
+                                         const Answered& answered, const Fitting& fitting) {
   if (fitting.gone_before > 0) {
-    // It may have expired as soon as its earliest time had come.
+    // Stores that expire by a timer notify then, the others not before this request.
     microseconds earliest = microseconds::max();
-    for (const KeyWorld& world : keyed.worlds) {
-      if (world.exists) earliest = std::min(earliest, world.earliest);
+    for (const CandidateState& state : known.candidates) {
+      if (state.exists) earliest = std::min(earliest, state.earliest);
     }
-    tell(keyed, asked.command.key,
-         {.operation = codec::Operation::kDelete,
-          .from = earliest,
-          .known_at = asked.received,
-          .certain = keyed.worlds.size() == 1 && fitting.other_before == 0,
-          .rule = "NTF-EXPIRY-1"});
+    notifications.expect(
+        known, asked.command.key,
+        {.operation = codec::Operation::kDelete,
+         .from = earliest,
+         .known_at = asked.received,
+         .certain = known.candidates.size() == 1 && fitting.other_before == 0,
+         .rule = rule_of({.kind = Mismatch::kNotificationMissing, .cause = Cause::kExpiry})});
   }
   if (fitting.change == Change::kNone) return;
   const bool set = fitting.change == Change::kSet;
   // A notification is due for sure only if every state that is left has changed, and the value is
   // another: whether a SET of the same value is notified is open. (Req: NTF-SEND-OPEN-1)
-  const bool all_changed = std::all_of(next.begin(), next.end(), [&](const KeyWorld& world) {
-    return set ? world.exists : !world.exists;
+  const bool all_changed = std::all_of(next.begin(), next.end(), [&](const CandidateState& state) {
+    return set ? state.exists : !state.exists;
   });
-  tell(keyed, asked.command.key,
-       {.operation = set ? codec::Operation::kSet : codec::Operation::kDelete,
-        .value = set ? std::optional(std::string(asked.command.value)) : std::nullopt,
-        .version = set ? answered.version : std::nullopt,
-        .from = asked.sent,
-        .known_at = asked.received,
-        .certain = all_changed && !fitting.perhaps_same,
-        .rule = set ? "NTF-SEND-1" : "NTF-SEND-2"});
+  notifications.expect(
+      known, asked.command.key,
+      {.operation = set ? codec::Operation::kSet : codec::Operation::kDelete,
+       .value = set ? std::optional(std::string(asked.command.value)) : std::nullopt,
+       .version = set ? answered.version : std::nullopt,
+       .from = asked.sent,
+       .known_at = asked.received,
+       .certain = all_changed && !fitting.perhaps_same,
+       .rule = set ? "NTF-SEND-1" : "NTF-SEND-2"});
 }
 
 Judgement Oracle::State::judge_key(const Exchange& exchange, const codec::Command& command,
                                    const Answered& answered) {
-  Keyed& keyed = key(command.key);
+  KeyKnowledge& known = keys.at(command.key);
   const Asked asked = asked_of(exchange, command);
   passed.clear();
-  for (const KeyWorld& world : keyed.worlds) {
-    pass_time(world, asked.sent, asked.received, options.expiry_slack, passed);
+  for (const CandidateState& state : known.candidates) {
+    pass_time(state, asked.sent, asked.received, options.expiry_slack, passed);
   }
   next.clear();
   Fitting fitting;
-  for (const KeyWorld& world : passed) {
+  for (const CandidateState& state : passed) {
     const bool expires_now =
-        world.expired && std::none_of(keyed.worlds.begin(), keyed.worlds.end(),
-                                      [&](const KeyWorld& old) { return old == world; });
-    look(world, expires_now, asked, answered, fitting);
+        state.expired && std::none_of(known.candidates.begin(), known.candidates.end(),
+                                      [&](const CandidateState& old) { return old == state; });
+    keep_what_fits(state, expires_now, asked, answered, fitting);
   }
   if (next.empty()) {
-    forget(keyed);
-    // What it has done instead, nobody knows.
-    tell(keyed, command.key,
-         {.from = asked.sent, .known_at = asked.received, .certain = false, .rule = "NTF-SEND-1"});
+    KeyTable::forget(known);
+    // What it has done instead is not known: a change that is notified must not be blamed, too.
+    notifications.expect(
+        known, command.key,
+        {.from = asked.sent, .known_at = asked.received, .certain = false, .rule = "NTF-SEND-1"});
     if (fitting.wrong) return *fitting.wrong;
     return rejected(fitting.rule.empty() ? "ENV-RESPONSE-1" : fitting.rule,
                     fmt::format("{}; a right store answers {}",
                                 describe_reply(exchange.reply->payload()), fitting.expected));
   }
-  tell_changes(keyed, asked, answered, fitting);
+  expect_notifications(known, asked, answered, fitting);
   if (answered.version) nodes.insert(answered.version->node);
-  keyed.worlds.swap(next);
-  settle(keyed);
-  if (keyed.worlds.size() > kMostWorlds) forget(keyed);
+  known.candidates.swap(next);
+  open_points.settle(known.candidates);
+  if (known.candidates.size() > kMaxCandidates) KeyTable::forget(known);
   if (fitting.settled) return {};
   if (!fitting.knowable) {
     return undecidable(
@@ -559,145 +278,52 @@ Judgement Oracle::State::judge_key(const Exchange& exchange, const codec::Comman
                   open.point.empty() ? "it" : std::string(open.point), open.outcome));
 }
 
-// A notification of a change that was to be told, or may be; nothing when it is of none.
-std::optional<Judgement> Oracle::State::judge_expected(Keyed& keyed, const Told& told) {
-  std::deque<Pending>& expected = pending[std::string(told.client_id)];
-  const auto same = [&](const Pending& change) {
-    return change.key == told.key && change.from <= told.at &&
-           (change.operation == codec::Operation::kSet) == told.set &&
-           (!change.value || *change.value == told.value) &&
-           (!told.set || !change.version || *change.version == told.version);
-  };
-  const auto found = std::find_if(expected.begin(), expected.end(), same);
-  if (found == expected.end()) return std::nullopt;
-  // A change of the same key that was to be notified before this one, and was not, will not be any
-  // more. Of other keys nothing is concluded here: missing() does, when a reply has come.
-  const auto skipped = std::find_if(expected.begin(), found, [&](const Pending& change) {
-    return change.certain && change.key == told.key;
-  });
-  Judgement out;
-  if (skipped != found) out = rejected(skipped->rule, "an earlier change was not told");
-  const bool was_certain = found->certain;
-  // If it was not that one, it was a later one like it.
-  if (!was_certain) {
-    const auto later = std::find_if(std::next(found), expected.end(), [&](const Pending& change) {
-      return change.certain && same(change);
-    });
-    if (later != expected.end()) later->certain = false;
+// A KEYNOTIFY that is answered with an error. Its client observes the key as before, or not.
+Judgement Oracle::State::judge_refused_registration(std::string_view client_id,
+                                                    const Exchange& exchange,
+                                                    const codec::Command& command,
+                                                    const Answered& answered,
+                                                    Registered& registered) {
+  // MQTT 5.0, 1.5.4: a topic has at most 65,535 bytes, and its escaping makes the key longer.
+  if (!codec::notification_topic(client_id, command.key)) {
+    return undecidable("NTF-TOPIC-OPEN-1", "the topic of notifications is too long");
   }
-  expected.erase(std::remove_if(expected.begin(), found,
-                                [&](const Pending& change) { return change.key == told.key; }),
-                 std::next(found));
-  if (was_certain) return out;
-  // Or the expiry of what is there now; then the other one is still to come, perhaps.
-  if (!told.set && perhaps_expired(keyed, told.at)) {
-    tell(keyed, told.key,
-         {.operation = codec::Operation::kDelete,
-          .known_at = told.at,
-          .certain = false,
-          .rule = "NTF-EXPIRY-1"});
+  if (options.limited && answered.error == ErrorCode::kNotAuthorized) {
+    return undecidable("AUTH-DENIED-1", "whether this client may read the key is not known");
   }
-  if (out.answer == Answer::kRejected) return out;
-  return undecidable("NTF-SEND-OPEN-1", "it may be told, or not");
-}
-
-// A notification of a change that nobody has asked for: an expiry, or wrong.
-Judgement Oracle::State::judge_unexpected(Keyed& keyed, const Told& told, Registered registered) {
-  const std::deque<Pending>& expected = pending[std::string(told.client_id)];
-  // The version of a SET that is told otherwise than it was answered.
-  if (told.set && std::any_of(expected.begin(), expected.end(), [&](const Pending& change) {
-        return change.key == told.key && change.value && *change.value == told.value;
-      })) {
-    return rejected("NTF-VERSION-3", "the version is not the one that the SET returned");
+  // A store may keep these characters for patterns of keys.
+  const bool pattern = command.key.find_first_of("*#?+") != std::string_view::npos;
+  if (pattern && !command.stop) {
+    return undecidable("NTF-WILDCARD-OPEN-1", "the key looks like a pattern");
   }
-  if (registered == Registered::kNo) {
-    return rejected("NTF-SEND-3", "the client is not registered for the key");
+  if (may_be_refused_for_properties(exchange.request)) {
+    return undecidable("HLC-REQUIRED-OPEN-1", "a property that is not needed may be an error");
   }
-  if (!told.set) {
-    if (auto judgement = judge_expiry(keyed, told)) return *judgement;
+  if (!command.stop && registered != Registered::kNo) {
+    return undecidable("NTF-REPEAT-OPEN-1", "the client observes the key already");
   }
-  const bool surely = std::none_of(keyed.worlds.begin(), keyed.worlds.end(),
-                                   [](const KeyWorld& w) { return w.exists && !w.version; });
-  if (registered == Registered::kPerhaps || !surely) {
-    return undecidable("NTF-SEND-4", "perhaps somebody else has changed the key");
-  }
-  return rejected("NTF-SEND-4", fmt::format("{} is told, and nothing has changed",
-                                            told.set ? "a change" : "a deletion"));
-}
-
-// The key has expired, if it can have; nothing when it cannot.
-std::optional<Judgement> Oracle::State::judge_expiry(Keyed& keyed, const Told& told) {
-  std::vector<KeyWorld> worlds;
-  bool known = true;
-  for (const KeyWorld& world : keyed.worlds) {
-    std::vector<KeyWorld> after;
-    pass_time(world, told.at, told.at, std::chrono::hours{1}, after);
-    for (KeyWorld& each : after) {
-      if (each.exists || !each.expired || world == each) continue;
-      worlds.push_back(std::move(each));
-    }
-    known = known && world.expiry != KeyWorld::Expiry::kUnknown;
-  }
-  if (worlds.empty()) return std::nullopt;
-  // The others are to be told, too.
-  tell(keyed, told.key,
-       {.operation = codec::Operation::kDelete,
-        .from = keyed.worlds.front().earliest,
-        .known_at = told.at,
-        .certain = known && keyed.worlds.size() == 1,
-        .rule = "NTF-EXPIRY-1"});
-  pending[std::string(told.client_id)].pop_back();
-  // It may be news of a value that was there before: only where there is one state it has to be
-  // that.
-  if (keyed.worlds.size() > 1) {
-    for (const KeyWorld& world : keyed.worlds) {
-      if (std::find(worlds.begin(), worlds.end(), world) == worlds.end()) worlds.push_back(world);
-    }
-  }
-  keyed.worlds = std::move(worlds);
-  if (known) return Judgement{};
-  return undecidable("NTF-EXPIRY-1", "perhaps the key has expired");
+  registered = Registered::kPerhaps;
+  return rejected(registration_rule(command, keys.at(command.key), answered.reply, ReplyKind::kOk),
+                  describe_reply(exchange.reply->payload()) + "; a right store answers " +
+                      (command.stop ? "+OK or :0" : "+OK"));
 }
 
 Judgement Oracle::State::judge_registration(std::string_view client_id, const Exchange& exchange,
                                             const codec::Command& command,
                                             const Answered& answered) {
-  Keyed& keyed = key(command.key);
-  Observation& observed_by = observation(keyed, client_id);
+  KeyKnowledge& known = keys.at(command.key);
+  Observation& observed_by = keys.observation(known, client_id);
   Registered& registered = observed_by.registered;
   const Registered before = registered;
   const ReplyKind kind = answered.reply.kind;
-  const bool nothing = kind == ReplyKind::kCount && answered.reply.count == 0;
-  const std::string shown = describe_reply(exchange.reply->payload());
-  const bool too_long = !codec::notification_topic(client_id, command.key);
-  // Of the reply that a right store gives. That it is no error where there is no key has a rule of
-  // its own (NTF-ABSENT-1), how a success is told has the same one everywhere (NTF-RESPONSE-2).
-  const auto rule_of = [&](ReplyKind right) {
-    const bool exists = kind != ReplyKind::kError ||
-                        std::any_of(keyed.worlds.begin(), keyed.worlds.end(),
-                                    [](const KeyWorld& world) { return world.exists; });
-    return requirement_of({.verb = Verb::kKeynotify, .stop = command.stop}, {.exists = exists},
-                          {.kind = right});
-  };
   if (kind == ReplyKind::kError) {
-    if (too_long) return undecidable("NTF-TOPIC-OPEN-1", "the topic of notifications is too long");
-    if (options.limited && answered.error == ErrorCode::kNotAuthorized) {
-      return undecidable("AUTH-DENIED-1", "whether this client may read the key is not known");
-    }
-    const bool pattern = command.key.find_first_of("*#?+") != std::string_view::npos;
-    if (pattern && !command.stop) {
-      return undecidable("NTF-WILDCARD-OPEN-1", "the key looks like a pattern");
-    }
-    if (may_be_refused_for_properties(exchange.request)) {
-      return undecidable("HLC-REQUIRED-OPEN-1", "a property that is not needed may be an error");
-    }
-    if (command.stop || before == Registered::kNo) {
-      registered = Registered::kPerhaps;
-      return rejected(rule_of(ReplyKind::kOk),
-                      shown + "; a right store answers " + (command.stop ? "+OK or :0" : "+OK"));
-    }
-    return undecidable("NTF-REPEAT-OPEN-1", "the client observes the key already");
+    return judge_refused_registration(client_id, exchange, command, answered, registered);
   }
+  const auto wrong = [&](ReplyKind right, std::string_view in_words) {
+    return rejected(registration_rule(command, known, answered.reply, right),
+                    fmt::format("{}; a right store answers {}",
+                                describe_reply(exchange.reply->payload()), in_words));
+  };
   if (!command.stop) {
     observed_by.repeated = before != Registered::kNo;
     if (registered != Registered::kYes) observed_by.since = exchange.reply->time;
@@ -706,19 +332,21 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
     if (before != Registered::kNo) {
       return undecidable("NTF-REPEAT-OPEN-1", "the client observes the key already");
     }
-    return rejected(rule_of(ReplyKind::kOk), shown + "; a right store answers +OK");
+    return wrong(ReplyKind::kOk, "+OK");
   }
+  // However often a client has registered, one STOP ends it, and says whether there was something
+  // to end. (Req: NTF-STOP-1, NTF-STOP-3)
   registered = Registered::kNo;
   observed_by.repeated = false;
   if (kind == ReplyKind::kOk) {
     if (before != Registered::kNo) return {};
-    return rejected(rule_of(ReplyKind::kCount), shown + "; a right store answers :0");
+    return wrong(ReplyKind::kCount, ":0");
   }
-  if (nothing) {
+  if (kind == ReplyKind::kCount && answered.reply.count == 0) {
     if (before != Registered::kYes) return {};
-    return rejected(rule_of(ReplyKind::kOk), shown + "; a right store answers +OK");
+    return wrong(ReplyKind::kOk, "+OK");
   }
-  return rejected(rule_of(ReplyKind::kOk), shown + "; a right store answers +OK or :0");
+  return wrong(ReplyKind::kOk, "+OK or :0");
 }
 
 // A store has taken a payload that is no command to us, and did what it took it for.
@@ -726,14 +354,14 @@ void Oracle::State::forget_what_may_have_changed(std::string_view client_id,
                                                  std::string_view payload) {
   const auto frame = codec::decode_command(payload);
   if (frame && frame->count > 1) {
-    (void)key(frame->arguments[1]);  // not seen yet: it would pass for one that does not exist
+    (void)keys.at(frame->arguments[1]);  // not seen yet: it would pass for one that does not exist
   } else {
-    options.starts_empty = false;  // no key is named: any may exist by now
+    keys.expect_unseen_keys();  // no key is named: any may exist by now
   }
-  for (auto& [key_name, keyed] : keys) {
-    forget(keyed);
+  for (auto& [key_name, known] : keys) {
+    KeyTable::forget(known);
     // It may have been a KEYNOTIFY, or its STOP. (Req: NTF-STOP-OPEN-1)
-    observation(keyed, client_id).registered = Registered::kPerhaps;
+    keys.observation(known, client_id).registered = Registered::kPerhaps;
   }
 }
 
@@ -760,12 +388,15 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
   const codec::Message& request = exchange.request;
   const bool legal = request.qos == 1 && request.response_topic && request.correlation_data &&
                      !codec::response_topic_fault(*request.response_topic);
+  // The deployed dialect takes all that the documented one takes; what it takes beyond that is open
+  // (open_form_of).
   const auto command =
       codec::parse_command(request.payload, codec::dialect(codec::DialectId::kDeployed));
   if (!legal || !exchange.reply) {
+    // Without a reply it is not known whether the store has done what it was asked to.
     if (command) {
-      Keyed& keyed = key(command->key);
-      if (command->verb != Verb::kGet && legal) forget(keyed);
+      KeyKnowledge& known = keys.at(command->key);
+      if (command->verb != Verb::kGet && legal) KeyTable::forget(known);
     }
     if (!legal && !exchange.reply) return {};
     if (!legal) return undecidable("ENV-RESPONSE-TOPIC-5", "such a request has no effect");
@@ -778,7 +409,7 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
     return undecidable("ERR-COMMAND-OPEN-2", "perhaps the store knows this verb");
   }
   if (auto wrong = check_envelope(exchange, answered)) {
-    if (command && command->verb != Verb::kGet) forget(key(command->key));
+    if (command && command->verb != Verb::kGet) KeyTable::forget(keys.at(command->key));
     return *wrong;
   }
   if (!command) return judge_malformed(client_id, exchange, command.error(), answered);
@@ -786,13 +417,11 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
                       ? judge_registration(client_id, exchange, *command, answered)
                       : judge_key(exchange, *command, answered);
   if (out.answer == Answer::kRejected) return out;
-  if (auto wrong = check_form(command->verb, answered)) return *wrong;
+  if (auto wrong = spellings.check(command->verb, answered)) return *wrong;
   return out;
 }
 
-Oracle::Oracle(OracleOptions options) : state_(std::make_unique<State>()) {
-  state_->options = options;
-}
+Oracle::Oracle(OracleOptions options) : state_(std::make_unique<State>(options)) {}
 Oracle::~Oracle() = default;
 
 Judgement Oracle::judge(std::string_view client_id, const Exchange& exchange) {
@@ -805,110 +434,47 @@ Judgement Oracle::notified(std::string_view client_id, const codec::Message& mes
   if (!target || target->client_id != client_id) {
     return rejected("NTF-TOPIC-1", "a message to the topic " + escape(message.topic));
   }
-  const auto told = codec::decode_notification(message.payload);
-  if (!told) return rejected("NTF-FORMAT-1", escape(message.payload) + " is no notification");
-  if (told->form) {
-    const auto [seen, is_new] =
-        state_->forms.emplace(codec::Divergence::kDeleteOperation, *told->form);
-    if (!is_new && seen->second != *told->form) {
-      return rejected("NTF-DEL-1", "deletions are told in two ways");
-    }
+  const auto notification = codec::decode_notification(message.payload);
+  if (!notification) {
+    return rejected("NTF-FORMAT-1", escape(message.payload) + " is no notification");
   }
-  const bool set = told->operation == codec::Operation::kSet;
+  if (notification->form) {
+    if (auto wrong = state_->spellings.check_deletion(*notification->form)) return *wrong;
+  }
   const std::string* text = message.property(codec::kTimestampProperty);
   const auto version = hlc::parse(text == nullptr ? std::string_view() : *text);
-  if (!version) return rejected(set ? "NTF-VERSION-1" : "NTF-VERSION-2", "no version in __ts");
-
-  const Told what{.client_id = client_id,
-                  .key = target->key,
-                  .set = set,
-                  .value = told->value,
-                  .version = *version,
-                  .at = received};
-  Keyed& keyed = state_->key(target->key);
-  Observation& observation = state_->observation(keyed, client_id);
+  if (!version) {
+    return rejected(
+        rule_of({.kind = Mismatch::kVersionMissing, .operation = notification->operation}),
+        "no version in __ts");
+  }
+  KeyKnowledge& key = state_->keys.at(target->key);
+  Observation& observation = state_->keys.observation(key, client_id);
   // A second one like the last, where the client has registered twice. (Req: NTF-REPEAT-OPEN-2)
-  const std::string as_told = message.payload + *text;
-  const bool again = observation.repeated && observation.last_told == as_told;
-  observation.last_told = as_told;
-  if (auto judgement = state_->judge_expected(keyed, what)) return *judgement;
-  if (again) return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
-  return state_->judge_unexpected(keyed, what, observation.registered);
+  std::string as_received = message.payload + *text;
+  const bool again = observation.repeated && observation.last_notification == as_received;
+  observation.last_notification = std::move(as_received);
+  return state_->notifications.judge(key,
+                                     {.client_id = client_id,
+                                      .key = target->key,
+                                      .set = notification->operation == codec::Operation::kSet,
+                                      .value = notification->value,
+                                      .version = *version,
+                                      .at = received},
+                                     observation, again);
 }
 
 Judgement Oracle::missing(std::string_view client_id, microseconds sent) {
-  // What has expired since, and nobody has asked for.
-  for (auto& [key_name, keyed] : state_->keys) {
-    const auto observed_by = keyed.observers.find(client_id);
-    if (observed_by == keyed.observers.end() ||
-        observed_by->second.registered != Registered::kYes) {
-      continue;
-    }
-    if (keyed.worlds.size() != 1) continue;
-    KeyWorld& world = keyed.worlds.front();
-    if (!world.exists || world.expiry != KeyWorld::Expiry::kWindow ||
-        world.latest + state_->options.expiry_slack >= sent) {
-      continue;
-    }
-    std::vector<KeyWorld> after;
-    pass_time(world, sent, sent, state_->options.expiry_slack, after);
-    const microseconds gone_by = world.latest + state_->options.expiry_slack;
-    const microseconds from = world.earliest;
-    keyed.worlds = std::move(after);
-    state_->tell(keyed, key_name,
-                 {.operation = codec::Operation::kDelete,
-                  .from = from,
-                  .known_at = gone_by,
-                  .rule = "NTF-EXPIRY-1"});
-  }
-  const auto expected = state_->pending.find(client_id);
-  if (expected == state_->pending.end()) return {};
-  Judgement out;
-  std::erase_if(expected->second, [&](const Pending& change) {
-    if (change.known_at > sent || change.outlives) return false;
-    if (change.certain && out.answer == Answer::kAccepted) {
-      out = rejected(change.rule,
-                     fmt::format("the {} of {} was not told",
-                                 change.operation == codec::Operation::kSet ? "change" : "deletion",
-                                 escape(change.key)));
-    }
-    return true;
-  });
-  return out;
+  return state_->notifications.missing(state_->keys, client_id, sent, state_->options.expiry_slack);
 }
 
 void Oracle::disconnected(std::string_view client_id, microseconds at) {
-  state_->gone.emplace(client_id);
-  // Perhaps these have expired by now, and it was about to be told.
-  for (auto& [key_name, keyed] : state_->keys) {
-    const auto observed_by = keyed.observers.find(client_id);
-    if (observed_by == keyed.observers.end() || observed_by->second.registered == Registered::kNo) {
-      continue;
-    }
-    const bool expired =
-        std::any_of(keyed.worlds.begin(), keyed.worlds.end(), [&](const KeyWorld& world) {
-          return world.exists && world.expiry != KeyWorld::Expiry::kNever && world.earliest <= at;
-        });
-    if (!expired) continue;
-    state_->pending[std::string(client_id)].push_back({.key = key_name,
-                                                       .operation = codec::Operation::kDelete,
-                                                       .certain = false,
-                                                       .rule = "NTF-EXPIRY-1"});
-  }
-  // What was on its way may reach the next connection. (Req: LIFE-OPEN-3)
-  const auto on_their_way = state_->pending.find(client_id);
-  if (on_their_way != state_->pending.end()) {
-    for (Pending& change : on_their_way->second) {
-      change.certain = false;
-      change.outlives = true;
-    }
-  }
-  for (auto& [key_name, keyed] : state_->keys) {
-    const auto registered = keyed.observers.find(client_id);
-    if (registered != keyed.observers.end()) registered->second = {};
-  }
+  state_->notifications.disconnected(state_->keys, client_id, at);
+  state_->keys.end_registrations(client_id);
 }
 
-const std::map<std::string, std::string>& Oracle::observed() const { return state_->observed; }
+const std::map<std::string, std::string>& Oracle::observed() const {
+  return state_->open_points.observed();
+}
 
 }  // namespace fencepost::judge

@@ -29,23 +29,10 @@
 
 #include "codec/message.h"
 #include "conformance/judge/exchange.h"
+#include "conformance/judge/judgement.h"
 #include "conformance/judge/store_clock.h"
 
 namespace fencepost::judge {
-
-enum class Answer {
-  kAccepted,     // a right store may do this
-  kRejected,     // no right store does
-  kUndecidable,  // right only because of what is open, or cannot be known
-};
-[[nodiscard]] std::string_view name(Answer answer);
-
-struct Judgement {
-  Answer answer = Answer::kAccepted;
-  std::string requirement{};  // kRejected: the one that is broken; kUndecidable: the one that is
-                              // open, or empty
-  std::string because{};      // kRejected, kUndecidable: for people
-};
 
 struct OracleOptions {
   ClockBounds clock{};  // the store's wall clock minus ours

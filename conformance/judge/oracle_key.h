@@ -15,24 +15,14 @@
 #include "codec/command.h"
 #include "codec/error_code.h"
 #include "codec/reply.h"
+#include "conformance/judge/open_points.h"
 #include "hlc/hlc.h"
 #include "reference_store/rules.h"
 
 namespace fencepost::judge {
 
-// A point that the article leaves open, and what a store does there. Texts of this module.
-struct OpenPointChoice {
-  std::string_view requirement{};  // empty: nothing is open
-  std::string_view point{};        // which, where a requirement leaves several
-  std::string_view outcome{};
-  // Several points at once: what a store does there says nothing of it elsewhere.
-  bool several = false;
-
-  friend bool operator==(const OpenPointChoice&, const OpenPointChoice&) = default;
-};
-
 // One state that a key may be in.
-struct KeyWorld {
+struct CandidateState {
   enum class Token : std::uint8_t { kNone, kHeld, kUnknown };
   enum class Expiry : std::uint8_t { kNever, kWindow, kUnknown };
 
@@ -40,7 +30,7 @@ struct KeyWorld {
   std::optional<std::string> value{};       // nothing: unknown
   std::optional<hlc::Timestamp> version{};  // of the value, or the last that was seen; nothing:
                                             // unknown
-  Token token = Token::kNone;               // of a key that expired: perhaps it still counts
+  Token token = Token::kNone;               // of a key that expired: it may still count
   hlc::Timestamp held{};                    // kHeld
   Expiry expiry = Expiry::kNever;
   std::chrono::microseconds earliest{0};  // kWindow: when it expires, on our steady clock
@@ -48,7 +38,7 @@ struct KeyWorld {
   bool expired = false;                    // it does not exist because its time has passed
   std::vector<OpenPointChoice> assumed{};  // what has to be so for the key to be in this state
 
-  friend bool operator==(const KeyWorld&, const KeyWorld&) = default;
+  friend bool operator==(const CandidateState&, const CandidateState&) = default;
 };
 
 enum class VersionRule : std::uint8_t {
@@ -73,7 +63,7 @@ struct Branch {
   // It cannot be known whether a right store does this, e.g. what its quota is.
   bool unknowable = false;
   Change change = Change::kNone;
-  KeyWorld next{};  // but for what the reply tells: a fresh version, an unknown value
+  CandidateState next{};  // but for what the reply shows: a fresh version, an unknown value
 };
 
 // A request that is a command, and what is known of the time when the store handles it.
@@ -91,19 +81,14 @@ struct Asked {
   bool limited = true;  // quota and authorization are not known
 };
 
-// Appends the states that `world` may have become by the time the store handles a request: it
-// expires, or not, or perhaps. `slack`: how late a key may expire.
-void pass_time(const KeyWorld& world, std::chrono::microseconds sent,
+// Appends the states that `state` may have become by the time the store handles a request: the
+// key is there, gone, or one of the two. `slack`: how late a key may expire.
+void pass_time(const CandidateState& state, std::chrono::microseconds sent,
                std::chrono::microseconds received, std::chrono::microseconds slack,
-               std::vector<KeyWorld>& out);
+               std::vector<CandidateState>& out);
 
 // Appends what a right store may do in this state with a SET, GET, DEL or VDEL. What it most
 // likely does comes first.
-void branches_of(const KeyWorld& world, const Asked& asked, std::vector<Branch>& out);
-
-// What a text is as a `__ts` or `__ft`, where the article leaves it open; nothing where it does
-// not. (Req: HLC-PARSE-OPEN-1, -2, -3)
-[[nodiscard]] std::optional<OpenPointChoice> doubt_of_timestamp(std::string_view text,
-                                                                bool is_token);
+void branches_of(const CandidateState& state, const Asked& asked, std::vector<Branch>& out);
 
 }  // namespace fencepost::judge

@@ -1,5 +1,5 @@
 // What the bytes of a request leave open, for the oracle: whether a payload that is no command to
-// us may be one to another right store, and which error it deserves. Pure.
+// us may be one to another right store, and which error is right. Pure.
 #pragma once
 
 #include <string_view>

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codec/dialect.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
 
@@ -97,6 +98,19 @@ TEST(OracleRequirement, OfARegistrationSaysWhetherItSucceeds) {
   expect_broken(store.ask({"KEYNOTIFY", "none too"}, "$-1\r\n"), "NTF-RESPONSE-2");
   ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
   expect_broken(store.ask({"KEYNOTIFY", "k"}, kSyntaxError), "NTF-RESPONSE-2");
+}
+
+// A text that changes is not a SET that was not applied.
+TEST(OracleRequirement, OfASpellingThatChangesIsThatOfItsForm) {
+  Conversation store;
+  ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk, store.token).answer, Answer::kAccepted);
+  const auto lower = [&](codec::DialectId id) {
+    const std::string reply = "-ERR " + std::string(codec::dialect(id).lower_token_text) + "\r\n";
+    return store.ask({"SET", "k", "v"}, reply, stamp(kBegin - milliseconds{1}));
+  };
+  ASSERT_EQ(lower(codec::DialectId::kDeployed).answer, Answer::kAccepted);
+  ASSERT_EQ(lower(codec::DialectId::kDeployed).answer, Answer::kAccepted);
+  expect_broken(lower(codec::DialectId::kDocumented), "ERR-TEXT-4");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/judge/attribution.h"
 #include "conformance/judge/clock_doubt.h"
 #include "conformance/run/message_checks.h"
 
@@ -13,23 +14,6 @@ namespace {
 
 using codec::ReplyKind;
 using endpoint::Duration;
-
-// The requirement that prescribes the form.
-std::string requirement_of(codec::Divergence divergence) {
-  switch (divergence) {
-    case codec::Divergence::kSetNotApplied:
-      return "SET-NOT-APPLIED-1";
-    case codec::Divergence::kVdelMismatch:
-      return "VDEL-MISMATCH-2";
-    case codec::Divergence::kDeleteOperation:
-      return "NTF-DEL-1";
-    case codec::Divergence::kLowerTokenText:
-      return "ERR-TEXT-4";
-    case codec::Divergence::kKeynotifyError:
-      return "NTF-ERROR-1";
-  }
-  return {};
-}
 
 judge::ReplyContext context_of(const judge::Exchange& exchange, const CaseState& state) {
   return {.verb = exchange.verb,
@@ -59,7 +43,8 @@ MaybeProblem check_window(const scenario::Expectation& expect, Duration replied,
                              (replied - state.time_of(begin)).count() / 1000, expect.before->mark)};
 }
 
-// The right reply in the wrong dialect deserves to be called that.
+// A right reply in the wrong dialect is reported as that: what has to change is a spelling, not a
+// behaviour.
 Problem unmatched_reply(const scenario::Expectation& expect, const judge::Exchange& exchange,
                         CaseState& state) {
   judge::ReplyContext context = context_of(exchange, state);
@@ -165,7 +150,7 @@ void blame_dialect(const judge::SeenForm& form, const char* what, CaseState& sta
   problem.message =
       fmt::format("the {} has the form of the {} dialect, and this run judges by the {} one", what,
                   codec::dialect(form.second).name, name(state.settings.profile));
-  problem.cites = requirement_of(form.first);
+  problem.cites = std::string(judge::requirement_of(form.first));
 }
 
 }  // namespace fencepost::run

@@ -1,0 +1,54 @@
+// What the oracle asks of every response, whatever its request was about: its properties, its
+// version, and that a store spells one thing one way.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "codec/dialect.h"
+#include "codec/error_code.h"
+#include "codec/reply.h"
+#include "conformance/judge/exchange.h"
+#include "conformance/judge/judgement.h"
+#include "conformance/judge/oracle_key.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::judge {
+
+// A reply as it was read. Points into the exchange.
+struct Answered {
+  codec::DecodedReply reply{};
+  std::optional<codec::ErrorCode> error{};  // of an error that the protocol lists
+  std::optional<hlc::Timestamp> version{};
+  bool has_version = false;
+};
+
+// What is wrong with the properties or the form of the reply; nothing when it is right, and then
+// `answered` holds it. There must be a reply. Req: ENV-*
+[[nodiscard]] std::optional<Judgement> check_envelope(const Exchange& exchange, Answered& answered);
+
+// What is wrong with the version of a reply that stands for `branch`, of a key that was `before`;
+// nothing when it is right. Req: VER-*
+[[nodiscard]] std::optional<Judgement> check_version(const Branch& branch,
+                                                     const CandidateState& before,
+                                                     const Asked& asked, const Answered& answered);
+
+// The forms that a store was seen to use. Of one store, used by one thread.
+class Spellings {
+ public:
+  // Notes the form of a reply. Rejects one that was spelled otherwise before.
+  [[nodiscard]] std::optional<Judgement> check(codec::Verb verb, const Answered& answered);
+  // The same of the word for a deletion in a notification.
+  [[nodiscard]] std::optional<Judgement> check_deletion(codec::DialectId form);
+
+ private:
+  std::optional<Judgement> check(codec::Divergence where, codec::DialectId form);
+
+  std::map<codec::Divergence, codec::DialectId> seen_{};
+};
+
+}  // namespace fencepost::judge
