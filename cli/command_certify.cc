@@ -57,8 +57,8 @@ bool write_reports(const CertifyOptions& options, const run::SuiteResult& result
   if (!written) complain(written.error());
   const report::Github github = github_of(options);
   fmt::print("{}", github.annotations(result, catalogue, context));
-  const auto told = github.write_files(result, catalogue, context);
-  if (!told) complain(told.error());
+  const auto github_files = github.write_files(result, catalogue, context);
+  if (!github_files) complain(written.error());
   return written.has_value();
 }
 

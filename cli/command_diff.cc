@@ -29,8 +29,8 @@ struct Side {
   std::optional<report::Report> report{};
 };
 
-// URLs and descriptors are told by how they look, so that a mistyped name is a missing file and not
-// an endpoint that cannot be reached.
+// URLs and descriptors are recognised by their form, so that a mistyped name is a missing file and
+// not an endpoint that cannot be reached.
 Side classify(const char* letter, const std::string& argument) {
   Side side{.letter = letter, .argument = argument, .name = argument};
   const std::string extension = std::filesystem::path(argument).extension().string();

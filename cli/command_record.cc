@@ -89,7 +89,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
         const auto now = std::chrono::steady_clock::now();
         if (now - judged < kJudgeInterval) return;
         judged = now;
-        watcher.look(capture);
+        watcher.judge_new(capture);
       });
   if (!result) {
     complain(fmt::format("cannot record at {}: {}", target->endpoint->url(), result.error().text));

@@ -100,7 +100,7 @@ class Recording {
 
   // Reads what is new, and says what in it no right store does.
   void look() {
-    if (read()) watcher_.look(log_.capture());
+    if (read()) watcher_.judge_new(log_.capture());
   }
 
   // Writes the scenario file and removes the log.

@@ -215,7 +215,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
       "Write the requests of clients and their replies to this scenario file when it ends "
       "(docs/RECORD.md); until then FILE.log holds it");
   command->add_flag("--open-routing", options.open_routing,
-                    "Whoever subscribes sees requests and notifications, so that `record` can; "
+                    "Every subscriber sees requests and notifications, so that `record` can; "
                     "observers then have to subscribe to their notifications");
   command->add_flag("-v,--verbose", options.verbose, "Show the broker's log");
   command->callback([&] { action = [&] { return serve(options); }; });

@@ -29,7 +29,7 @@ bool check(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-void FlagWatcher::look(const record::Capture& capture) {
+void FlagWatcher::judge_new(const record::Capture& capture) {
   if (capture.events.size() == events_ || capture.events.size() > kMaxWatched) return;
   events_ = capture.events.size();
   for (const std::string& text : flagged(capture)) {

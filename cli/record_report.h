@@ -16,7 +16,7 @@ namespace fencepost::cli {
 class FlagWatcher {
  public:
   // Judges the capture so far, when there is something new in it.
-  void look(const record::Capture& capture);
+  void judge_new(const record::Capture& capture);
 
  private:
   std::set<std::string> said_;

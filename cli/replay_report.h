@@ -1,4 +1,4 @@
-// What people and files are told of a `replay`.
+// The report of a `replay`, for people and for files.
 #pragma once
 
 #include "cli/replay_session.h"

@@ -22,7 +22,7 @@ namespace fencepost::codec {
 [[nodiscard]] nlohmann::ordered_json to_json(const Message& message);
 
 // What is wrong goes to the complaint of `members`; a message comes back in any case. Members that
-// are none of a message are not looked at.
+// are none of a message are ignored.
 [[nodiscard]] Message message_of(const JsonMembers& members);
 
 }  // namespace fencepost::codec

@@ -207,7 +207,7 @@ std::string nested(std::size_t depth) {
   return out + "$1\r\nx\r\n";
 }
 
-// A decoder which recursed as deep as it is told to would overflow its stack at the last one.
+// A decoder which recursed as deep as its input says would overflow its stack at the last one.
 TEST(Vectors, Row30DepthIsBounded) {
   for (const std::size_t depth : {2U, 8U, 1024U, 1'000'000U}) {
     const Result<CommandFrame, DecodeError> frame = decode_command(nested(depth));

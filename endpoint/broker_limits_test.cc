@@ -127,7 +127,8 @@ TEST(BrokerRestart, EndsEveryConnectionAndKeepsThePort) {
   EXPECT_EQ(answer(*world.connect("c"), set_of(1)), "+OK\r\n");
 }
 
-// The kernel ends a child together with the thread that has started it, unless told otherwise.
+// The kernel ends a child together with the thread that has started it, unless configured
+// otherwise.
 TEST(BrokerRestart, OutlivesTheThreadThatAskedForIt) {
   World world;
   std::thread([&] { ASSERT_TRUE(world.session->restart_broker("again")); }).join();

@@ -342,7 +342,7 @@ Error explained(Error error, const MqttOptions& broker) {
 namespace {
 
 // Who connects at once: a droppable client alone, the others together. One for the process, as is
-// the last descriptor. Whoever comes waits at the entrance for those before it, as a lock that
+// the last descriptor. Each caller waits at the entrance for those before it, as a lock that
 // readers can always share would be held by one or another of them for seconds.
 class Connecting {
  public:

@@ -102,7 +102,7 @@ std::string live(Session& session, const ClientOptions& options, int requests) {
   return {};
 }
 
-// A broker of a few lines that accepts one client and answers every packet as it was told to: for
+// A broker of a few lines that accepts one client and answers every packet as configured: for
 // the refusals that the real one cannot be brought to.
 class FakeBroker {
  public:

@@ -13,7 +13,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Gives turns that are so far apart. Thread safe.
+// Gives turns at this interval. Thread safe.
 class Turns {
  public:
   explicit Turns(double per_second)

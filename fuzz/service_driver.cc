@@ -238,7 +238,7 @@ class Driver {
         request.property(codec::kTimestampProperty), request.property(codec::kTokenProperty));
     expect(handling == Handling::kAnswered, "a request is not answered");
     if (out_.empty()) return expect(false, "a request has no response");
-    // What PX 0 stored may be told as deleted before the response, or with the next timer.
+    // What PX 0 stored may be notified as deleted before the response, or with the next timer.
     const Message response = std::move(out_.back().message);
     expect(out_.back().client_id.empty(), "the response is sent to one client alone");
     out_.pop_back();

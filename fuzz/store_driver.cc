@@ -131,7 +131,7 @@ void StoreDriver::step(const Operation& operation) {
     const store::Outcome outcome = request(operation);
     compare(operation, expected, outcome);
   } else if (operation.kind == Kind::kDisconnect) {
-    // What is due before it is told before it.
+    // What is due before it is notified before it.
     store_.expire(now_, events_);
     store_.disconnect(clients()[operation.client]);
   } else if (!operation.timer) {

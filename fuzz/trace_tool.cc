@@ -7,7 +7,7 @@
 //   trace_tool seeds FOLDER OUT          all FOLDER/*.trace as inputs of store_trace_fuzzer in OUT
 //   trace_tool service-seeds FOLDER OUT  the same as inputs of service_fuzzer
 //
-// Ends 0; 1 when `check` found a difference; 2 when it could not do what it was told.
+// Ends 0; 1 when `check` found a difference; 2 when it could not do what was asked.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

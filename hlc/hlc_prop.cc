@@ -399,7 +399,7 @@ std::vector<Event> simulate(const std::vector<Action>& actions, const ClockLimit
   return events;
 }
 
-// Clocks that start apart and then step, stand still and go back, each for itself.
+// Clocks that start at different times and then step, stand still and go back, each for itself.
 std::vector<Event> simulate_wild_clocks(const std::vector<Action>& actions,
                                         const ClockLimits& limits) {
   std::array<std::uint64_t, kNodes> walls = {kNoon, kNoon + 1, kNoon - 50, kNoon + 59'999};
@@ -455,8 +455,7 @@ RC_GTEST_PROP(HlcProperties, P09CounterCountsAtMostTheEventsBeforeWithTheSameWal
 
 RC_GTEST_PROP(HlcProperties, P10RefusalLeavesTheClockAsItWas, ()) {
   const Trace trace = *some_trace();
-  // The second clock is never shown what the first refuses. It must not be possible to tell them
-  // apart.
+  // The second clock is never shown what the first refuses. They must not differ.
   Clock spared("local", trace.limits);
   for (const Taken& taken : play(trace)) {
     RC_ASSERT(spared.last() == taken.before);

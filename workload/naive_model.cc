@@ -116,7 +116,7 @@ const Prediction& NaiveModel::apply(const Step& step) {
                    .condition = operation.condition,
                    .px_ms = operation.px_ms});
   }
-  // What PX 0 stored is gone at once: told as SET, then as deletion (point 5a).
+  // What PX 0 stored is gone at once: notified as SET, then as deletion (point 5a).
   if (prediction_.fresh) expire(step.now);
   return prediction_;
 }
@@ -340,7 +340,7 @@ void NaiveModel::remove(const Step& step, const Wanted& wanted) {
 void NaiveModel::keynotify(const Step& step, const Wanted& wanted) {
   prediction_.version_open = "VER-OPEN-5";
   const std::uint8_t client = step.operation.client;
-  // Point 19c: what could never be told is refused.
+  // Point 19c: what could never be notified is refused.
   const std::size_t named = options_.clients[client].size() + wanted.key.size();
   if (named * 2 + kTopicBytesBesides > kMaxTopic) {
     refuse(ErrorCode::kSyntax, "NTF-TOPIC-OPEN-1");

@@ -50,8 +50,9 @@ std::string text_of(const ExpectedNotification& notification) {
 }
 
 // A model and the lines that its last predictions were.
-struct Told {
-  explicit Told(const std::string& text, NaiveOptions with = options()) : model(std::move(with)) {
+struct ModelOutput {
+  explicit ModelOutput(const std::string& text, NaiveOptions with = options())
+      : model(std::move(with)) {
     ModelRun run(model, kNoon);
     const Result<Trace, std::string> trace = parse_trace(text);
     EXPECT_TRUE(trace.has_value()) << trace.error();
@@ -59,7 +60,7 @@ struct Told {
     for (const Operation& operation : *trace) {
       last = run.step(operation);
       for (const ExpectedNotification& notification : last.notifications) {
-        told.push_back(text_of(notification));
+        notifications.push_back(text_of(notification));
       }
       if (is_request(operation.kind)) replies.push_back(text_of(last));
     }
@@ -70,17 +71,17 @@ struct Told {
   Clocks now;
   Prediction last;
   std::vector<std::string> replies{};
-  std::vector<std::string> told{};
+  std::vector<std::string> notifications{};
 };
 
 TEST(NaiveModel, GivesTheVersionOfTheArticlesExample) {
-  const Told run("c0 SET k0 \"v\"");
+  const ModelOutput run("c0 SET k0 \"v\"");
   EXPECT_THAT(run.replies, ElementsAre("new"));
   EXPECT_EQ(run.last.version, (hlc::Timestamp{kNoon, 1, "StateStore"}));
 }
 
 TEST(NaiveModel, FollowsTheReceiptRuleOfThePaper) {
-  const auto version = [](const std::string& text) { return Told(text).last.version; };
+  const auto version = [](const std::string& text) { return ModelOutput(text).last.version; };
   const auto at = [](std::int64_t ms, std::uint64_t counter) {
     return hlc::Timestamp{kNoon + static_cast<std::uint64_t>(ms), counter, "StateStore"};
   };
@@ -95,78 +96,82 @@ TEST(NaiveModel, FollowsTheReceiptRuleOfThePaper) {
 }
 
 TEST(NaiveModel, AppliesConditions) {
-  EXPECT_THAT(Told("c0 SET k0 \"v\" NX\nc1 SET k0 \"w\" NX\nc0 GET k0").replies,
+  EXPECT_THAT(ModelOutput("c0 SET k0 \"v\" NX\nc1 SET k0 \"w\" NX\nc0 GET k0").replies,
               ElementsAre("new", "not applied", "value v of 0"));
-  EXPECT_THAT(Told("c0 SET k0 \"v\" NEX\nc1 SET k0 \"w\" NEX\nc0 SET k0 \"v\" NEX").replies,
+  EXPECT_THAT(ModelOutput("c0 SET k0 \"v\" NEX\nc1 SET k0 \"w\" NEX\nc0 SET k0 \"v\" NEX").replies,
               ElementsAre("new", "not applied", "new"));
-  const Told refused("c0 SET k0 \"v\"\nc1 SET k0 \"w\" NX");
+  const ModelOutput refused("c0 SET k0 \"v\"\nc1 SET k0 \"w\" NX");
   EXPECT_EQ(refused.last.origin, 0U);
   EXPECT_EQ(refused.last.version, (hlc::Timestamp{kNoon, 1, "StateStore"}));
 }
 
 TEST(NaiveModel, DeletesAndComparesValues) {
-  EXPECT_THAT(Told("c0 DEL k0\nc0 SET k0 \"v\"\nc0 VDEL k0 \"w\"\nc0 VDEL k0 \"v\"\nc0 GET k0\n"
-                   "c0 VDEL k0 \"v\"\nc0 SET k0 \"\"\nc0 GET k0\nc0 DEL k0")
-                  .replies,
-              ElementsAre("count 0", "new", "not applied", "count 1", "missing", "count 0", "new",
-                          "value  of 6", "count 1"));
+  EXPECT_THAT(
+      ModelOutput("c0 DEL k0\nc0 SET k0 \"v\"\nc0 VDEL k0 \"w\"\nc0 VDEL k0 \"v\"\nc0 GET k0\n"
+                  "c0 VDEL k0 \"v\"\nc0 SET k0 \"\"\nc0 GET k0\nc0 DEL k0")
+          .replies,
+      ElementsAre("count 0", "new", "not applied", "count 1", "missing", "count 0", "new",
+                  "value  of 6", "count 1"));
 }
 
 TEST(NaiveModel, WantsATimestampNotMoreThanAMinuteAhead) {
   EXPECT_THAT(
-      Told("c0 SET k0 \"v\" ts=none\nc0 SET k0 \"v\" ts=bad0\nc0 SET k0 \"v\" ts=now+60001\n"
-           "c0 SET k0 \"v\" ts=now+60000\nc0 SET k0 \"v\" ts=epoch\n"
-           "c0 SET k0 \"v\" ts=now/9223372036854775807\n"
-           "c0 SET k0 \"v\" ts=now/9223372036854775808")
+      ModelOutput("c0 SET k0 \"v\" ts=none\nc0 SET k0 \"v\" ts=bad0\nc0 SET k0 \"v\" ts=now+60001\n"
+                  "c0 SET k0 \"v\" ts=now+60000\nc0 SET k0 \"v\" ts=epoch\n"
+                  "c0 SET k0 \"v\" ts=now/9223372036854775807\n"
+                  "c0 SET k0 \"v\" ts=now/9223372036854775808")
           .replies,
       ElementsAre("missing-timestamp", "malformed-timestamp", "timestamp-too-far-ahead", "new",
                   "new", "new", "malformed-timestamp"));
   // It has no meaning on other verbs.
-  EXPECT_THAT(Told("c0 GET k0 ts=bad0\nc0 DEL k0 ts=max\nc0 KEYNOTIFY k0 ts=bad1").replies,
+  EXPECT_THAT(ModelOutput("c0 GET k0 ts=bad0\nc0 DEL k0 ts=max\nc0 KEYNOTIFY k0 ts=bad1").replies,
               ElementsAre("missing", "count 0", "ok"));
 }
 
 TEST(NaiveModel, Fences) {
   EXPECT_THAT(
-      Told("c0 SET k0 \"v\" ft=now\nc1 SET k0 \"w\"\nc1 SET k0 \"w\" ft=token-1\n"
-           "c1 SET k0 \"w\" ft=token\nc1 SET k0 \"x\" ft=token/1\nc0 SET k0 \"v\" ft=start\n"
-           "c0 GET k0")
+      ModelOutput("c0 SET k0 \"v\" ft=now\nc1 SET k0 \"w\"\nc1 SET k0 \"w\" ft=token-1\n"
+                  "c1 SET k0 \"w\" ft=token\nc1 SET k0 \"x\" ft=token/1\nc0 SET k0 \"v\" ft=start\n"
+                  "c0 GET k0")
           .replies,
       ElementsAre("new", "token-required", "token-lower", "new", "new", "token-lower",
                   "value x of 4"));
-  EXPECT_THAT(Told("c0 SET k0 \"v\" ft=now\nc0 DEL k0\nc0 VDEL k0 \"v\"\nc0 DEL k0 ft=token#1\n"
-                   "c0 VDEL k0 \"w\" ft=token\nc0 DEL k0 ft=token\nc0 SET k0 \"v\" ft=epoch")
-                  .replies,
-              ElementsAre("new", "token-required", "token-required", "token-lower", "not applied",
-                          "count 1", "new"));
   EXPECT_THAT(
-      Told("c0 SET k0 \"v\" ft=now+60001\nc0 SET k0 \"v\" ft=bad1\nc0 DEL k0 ft=bad0\n"
-           "c0 GET k0 ft=bad0")
+      ModelOutput("c0 SET k0 \"v\" ft=now\nc0 DEL k0\nc0 VDEL k0 \"v\"\nc0 DEL k0 ft=token#1\n"
+                  "c0 VDEL k0 \"w\" ft=token\nc0 DEL k0 ft=token\nc0 SET k0 \"v\" ft=epoch")
+          .replies,
+      ElementsAre("new", "token-required", "token-required", "token-lower", "not applied",
+                  "count 1", "new"));
+  EXPECT_THAT(
+      ModelOutput("c0 SET k0 \"v\" ft=now+60001\nc0 SET k0 \"v\" ft=bad1\nc0 DEL k0 ft=bad0\n"
+                  "c0 GET k0 ft=bad0")
           .replies,
       ElementsAre("token-too-far-ahead", "malformed-timestamp", "malformed-timestamp", "missing"));
   // The fencing rule comes before the condition, and what is not applied leaves no token.
-  EXPECT_THAT(Told("c0 SET k0 \"v\" ft=now\nc1 SET k0 \"v\" NX\nc1 SET k0 \"v\" NX ft=token+5\n"
-                   "c1 SET k0 \"v\" ft=start")
-                  .replies,
-              ElementsAre("new", "token-required", "not applied", "new"));
+  EXPECT_THAT(
+      ModelOutput("c0 SET k0 \"v\" ft=now\nc1 SET k0 \"v\" NX\nc1 SET k0 \"v\" NX ft=token+5\n"
+                  "c1 SET k0 \"v\" ft=start")
+          .replies,
+      ElementsAre("new", "token-required", "not applied", "new"));
 }
 
 TEST(NaiveModel, ExpiresOnTheSteadyClock) {
-  EXPECT_THAT(Told("c0 SET k0 \"v\" PX 50\nwait 49\nc0 GET k0\nwall 1000\nc0 GET k0\nwait 1\n"
-                   "c0 GET k0")
-                  .replies,
-              ElementsAre("new", "value v of 0", "value v of 0", "missing"));
-  EXPECT_THAT(Told("c0 SET k0 \"v\" PX 50\nc0 SET k0 \"w\"\nwait 60\nc0 GET k0\n").replies,
+  EXPECT_THAT(
+      ModelOutput("c0 SET k0 \"v\" PX 50\nwait 49\nc0 GET k0\nwall 1000\nc0 GET k0\nwait 1\n"
+                  "c0 GET k0")
+          .replies,
+      ElementsAre("new", "value v of 0", "value v of 0", "missing"));
+  EXPECT_THAT(ModelOutput("c0 SET k0 \"v\" PX 50\nc0 SET k0 \"w\"\nwait 60\nc0 GET k0\n").replies,
               ElementsAre("new", "new", "value w of 1"));
-  EXPECT_THAT(Told("c0 KEYNOTIFY k0\nc0 SET k0 \"v\" PX 0\nc0 GET k0").told,
+  EXPECT_THAT(ModelOutput("c0 KEYNOTIFY k0\nc0 SET k0 \"v\" PX 0\nc0 GET k0").notifications,
               ElementsAre("c0 SET v of 1", "c0 DELETE of 1"));
 }
 
 TEST(NaiveModel, TellsObserversInOrder) {
-  const Told run(
+  const ModelOutput run(
       "c1 KEYNOTIFY k0\nc0 KEYNOTIFY k0\nc2 KEYNOTIFY k1\nc0 SET k0 \"v\"\nc1 disconnect\n"
       "c0 SET k0 \"w\" PX 50\nc0 VDEL k0 \"x\"\nwait 50\nc0 STOP k0\nc0 STOP k0\nc0 SET k0 \"y\"");
-  EXPECT_THAT(run.told,
+  EXPECT_THAT(run.notifications,
               ElementsAre("c1 SET v of 3", "c0 SET v of 3", "c0 SET w of 5", "c0 DELETE of 5"));
   EXPECT_THAT(run.replies,
               ElementsAre("ok", "ok", "ok", "new", "new", "not applied", "ok", "count 0", "new"));
@@ -174,7 +179,7 @@ TEST(NaiveModel, TellsObserversInOrder) {
 
 TEST(NaiveModel, ReadsPayloads) {
   const auto reply = [](const std::string& payload) {
-    return Told("c0 raw \"" + escape(payload) + "\" ts=now").replies.at(0);
+    return ModelOutput("c0 raw \"" + escape(payload) + "\" ts=now").replies.at(0);
   };
   using codec::encode_command;
   EXPECT_EQ(reply(encode_command({"SET", "k", "v", "PX", "05", "NX"})), "new");
@@ -209,22 +214,26 @@ TEST(NaiveModel, KeepsToQuotaRightsAndTopics) {
   NaiveOptions with = options();
   with.quota = 1;
   EXPECT_THAT(
-      Told("c0 SET k0 \"v\"\nc0 SET k1 \"v\"\nc0 SET k0 \"w\"\nc0 DEL k0\nc0 SET k1 \"v\"", with)
+      ModelOutput("c0 SET k0 \"v\"\nc0 SET k1 \"v\"\nc0 SET k0 \"w\"\nc0 DEL k0\nc0 SET k1 \"v\"",
+                  with)
           .replies,
       ElementsAre("new", "quota-exceeded", "new", "count 1", "new"));
   with = options();
   with.restrictions = {{.client = 1, .readable = {keys()[0]}, .writable = {keys()[1]}}};
   EXPECT_THAT(
-      Told("c1 SET k0 \"v\"\nc1 GET k0\nc1 SET k1 \"v\"\nc1 KEYNOTIFY k1\nc0 GET k1", with).replies,
+      ModelOutput("c1 SET k0 \"v\"\nc1 GET k0\nc1 SET k1 \"v\"\nc1 KEYNOTIFY k1\nc0 GET k1", with)
+          .replies,
       ElementsAre("not-authorized", "missing", "new", "not-authorized", "value v of 2"));
   with = options();
   with.clients[0] = std::string(32'729, 'c');
-  EXPECT_THAT(Told("c0 KEYNOTIFY k0\nc0 KEYNOTIFY k4\nc0 STOP k4", with).replies,
+  EXPECT_THAT(ModelOutput("c0 KEYNOTIFY k0\nc0 KEYNOTIFY k4\nc0 STOP k4", with).replies,
               ElementsAre("ok", "syntax", "count 0"));
 }
 
 TEST(NaiveModel, NamesTheRequirementsThatLeaveAPointOpen) {
-  const auto open = [](const std::string& text) { return std::string(Told(text).last.open); };
+  const auto open = [](const std::string& text) {
+    return std::string(ModelOutput(text).last.open);
+  };
   EXPECT_EQ(open("c0 SET k0 \"v\""), "");
   EXPECT_EQ(open("c0 SET k0 \"v\" ts=now+60000"), "HLC-SKEW-OPEN-1");
   EXPECT_EQ(open("c0 SET k0 \"v\" ts=now+59999"), "");
@@ -254,7 +263,7 @@ TEST(NaiveModel, NamesTheRequirementsThatLeaveAPointOpen) {
 }
 
 TEST(NaiveModel, ListsItsState) {
-  Told run("c0 KEYNOTIFY k1\nc0 SET k0 \"v\" PX 50 ft=now\nc0 SET k1 \"w\"\nwait 20");
+  ModelOutput run("c0 KEYNOTIFY k1\nc0 SET k0 \"v\" PX 50 ft=now\nc0 SET k1 \"w\"\nwait 20");
   const std::vector<KeyState> state = run.model.state(run.now);
   ASSERT_EQ(state.size(), 2U);
   EXPECT_EQ(state[0].key, "k");

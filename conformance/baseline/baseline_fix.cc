@@ -125,7 +125,8 @@ class BaselineUpdater {
     fixed_.baseline.entries.push_back(std::move(entry));
   }
 
-  // The comment just above an entry goes with it; one that an empty line sets apart is about more.
+  // The comment just above an entry goes with it; one that is separated by an empty line is about
+  // more.
   void drop(const BaselineEntry& entry) {
     const auto last_blank = std::find(entry.above.rbegin(), entry.above.rend(), std::string());
     carried_.insert(carried_.end(), entry.above.begin(), last_blank.base());

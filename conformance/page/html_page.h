@@ -28,7 +28,7 @@ namespace fencepost::page {
 // these.
 [[nodiscard]] std::string page_policy(const std::string& style, const std::string& script);
 
-// The page with each {{name}} replaced, in one pass: what stands in a value is never looked at.
+// The page with each {{name}} replaced, in one pass: values are not searched.
 // Every name must have a value.
 [[nodiscard]] std::string fill_page(std::string_view page,
                                     const std::map<std::string_view, std::string>& values);

@@ -226,7 +226,7 @@ class CaseBuilder {
     const TimelineItem& item = *items_[index];
     for (auto& [key, now] : keys_) {
       now.observers.erase(item.client_id);
-      now.to_be_told.erase(item.client_id);
+      now.pending_observers.erase(item.client_id);
     }
     const bool connected = connected_.erase(item.client_id) > 0;
     const bool again =
@@ -293,7 +293,7 @@ class CaseBuilder {
     RequestStep request = request_of(index, exchange);
     request.expect = expectation(index, exchange, key);
     Step& step = add_request(std::move(request));
-    // `keynotify` is for clients that are told, whatever the rest of the request is.
+    // `keynotify` is for clients that receive notifications, whatever the rest of the request is.
     if (registers || step.title == "keynotify") clients_.observes(item.client_id);
     flag(given, step);
     follow(key, item, exchange);
@@ -353,29 +353,29 @@ class CaseBuilder {
 
   void add_notification(const CapturedStep& given) {
     const TimelineItem& item = *given.item;
-    const auto told = codec::decode_notification(item.message->payload);
+    const auto notification = codec::decode_notification(item.message->payload);
     KeyNow& key = keys_[item.key];
     const auto leave_out = [&](std::string_view why) {
       out_.notes.push_back(fmt::format("a notification of key {} to client {} is left out: {}",
                                        names_.at(item.key), clients_.name_of(item.client_id), why));
       if (!given.flagged.empty()) flagged_.push_back(one_line_of(given.flagged));
     };
-    if (!told) return leave_out("it is malformed");
-    const bool sets = told->operation == codec::Operation::kSet;
+    if (!notification) return leave_out("it is malformed");
+    const bool sets = notification->operation == codec::Operation::kSet;
     if (!sets) let_expire(key, item, true);
     const std::string* version = item.message->property(codec::kTimestampProperty);
     if (sets && (version == nullptr || versions_.name_of(*version) == nullptr)) {
       return leave_out("no request in this recording caused it");
     }
-    const bool explained = sets || (!key.exists && key.to_be_told.erase(item.client_id) > 0);
+    const bool explained = sets || (!key.exists && key.pending_observers.erase(item.client_id) > 0);
     if (!explained && given.flagged.empty()) {
       return leave_out("no request in this recording caused it");
     }
     scenario::NotificationStep out{.client = clients_.name_of(item.client_id),
                                    .key = key_of(names_.at(item.key)),
-                                   .operation = told->operation};
+                                   .operation = notification->operation};
     if (sets) {
-      out.value = bytes_of(told->value);
+      out.value = bytes_of(notification->value);
       out.timestamp = {.present = true, .equals = *versions_.name_of(*version)};
       out.cites = cite("NTF-SEND-1");
     } else {

@@ -24,7 +24,7 @@ struct CapturedCase {
   std::vector<std::string> notes{};           // what could not be written
 };
 
-// `offset_ms`: the store's clock minus that of the capture. `number` tells cases apart that would
+// `offset_ms`: the store's clock minus that of the capture. `number` distinguishes cases that would
 // be called the same.
 struct CaseSettings {
   std::int64_t offset_ms = 0;

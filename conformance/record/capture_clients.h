@@ -17,7 +17,7 @@ constexpr std::size_t kMaxBytesInComment = 80;
 
 class CaptureClients {
  public:
-  // All that ask or are told something, in the order in which they do.
+  // All that send a request or receive a notification, in the order in which they do.
   explicit CaptureClients(const std::vector<const TimelineItem*>& items);
 
   [[nodiscard]] bool has(const std::string& id) const { return names_.contains(id); }

@@ -216,7 +216,7 @@ void remove(KeyNow& key, bool expired) {
   key.fenced = false;
   key.expired = expired;
   key.expires_after.reset();
-  key.to_be_told = key.observers;
+  key.pending_observers = key.observers;
 }
 
 }  // namespace fencepost::record

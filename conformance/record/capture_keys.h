@@ -62,7 +62,7 @@ struct KeyNow {
   std::chrono::microseconds received{0};
   std::string mark{};
   std::set<std::string> observers{};
-  std::set<std::string> to_be_told{};  // observers who may yet hear that it is gone
+  std::set<std::string> pending_observers{};  // may still be notified that it is gone
 };
 
 // Carries an exchange over into the state of its key.

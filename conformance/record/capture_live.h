@@ -1,4 +1,4 @@
-// Records what other clients of a broker ask and are told, as a subscriber.
+// Records requests, responses and notifications of the other clients of a broker, as a subscriber.
 #pragma once
 
 #include <atomic>

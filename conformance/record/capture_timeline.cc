@@ -160,12 +160,12 @@ class Builder {
     const auto command = codec::parse_command(exchange.message->payload,
                                               codec::dialect(codec::DialectId::kDeployed));
     if (!command || command->key != notification.key || exchange.reply == nullptr) return false;
-    const auto told = codec::decode_notification(notification.message->payload);
-    if (told && told->operation == codec::Operation::kSet) {
+    const auto decoded = codec::decode_notification(notification.message->payload);
+    if (decoded && decoded->operation == codec::Operation::kSet) {
       const std::string* version = notification.message->property(codec::kTimestampProperty);
       const std::string* given = exchange.reply->property(codec::kTimestampProperty);
       return command->verb == codec::Verb::kSet && version != nullptr && given != nullptr &&
-             *version == *given && command->value == told->value;
+             *version == *given && command->value == decoded->value;
     }
     const bool removes = command->verb == codec::Verb::kDel || command->verb == codec::Verb::kVdel;
     return removes && exchange.reply->payload.starts_with(":1");
@@ -186,7 +186,7 @@ class Builder {
     }
   }
 
-  // One that an earlier notification has not told of.
+  // An exchange that no earlier notification stands for.
   [[nodiscard]] bool has_earlier_cause(std::size_t index) const {
     const TimelineItem& notification = placed_[index].item;
     for (std::size_t i = index; i-- > 0;) {

@@ -25,7 +25,7 @@ struct TimelineItem {
   std::string key{};                        // notification: of this key
   std::chrono::microseconds sent{0};        // or when the notification was seen
   std::chrono::microseconds received{0};    // without a reply: when the capture ended
-  bool reply_unknown = false;               // there is none, and perhaps it was only not seen
+  bool reply_unknown = false;               // there is none, or it was not seen
   bool overlaps = false;  // with another client's exchange, whose place is therefore not sure
   bool by_store = false;  // the store ended the connection
 };

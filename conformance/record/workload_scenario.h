@@ -1,5 +1,5 @@
 // A scenario that does what a workload of `explore` does, and expects what the reference store
-// answers: whoever answers otherwise fails it.
+// answers: a store that answers otherwise fails it.
 //
 //   if (const auto made = workload_scenario(trace, {})) load(made->text());
 //

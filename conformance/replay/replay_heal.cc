@@ -1,5 +1,5 @@
 // Edits `recorded` of a case in the text of its file. scenario::to_yaml() would write the file
-// anew, and comments, layout, axes and parts of families are a person's work that no Case holds: a
+// again, and comments, layout, axes and parts of families are a person's work that no Case holds: a
 // saved case is often edited by hand before it is healed. So what has to change is changed in
 // place. Where a member stands is what the YAML parser says, where it ends is looked for here, and
 // the result is loaded again to see that nothing else has become of it.

@@ -219,7 +219,7 @@ struct Suite {
   std::vector<const run::CaseResult*> cases{};
 };
 
-// By area, in alphabetical order: the cases of an area may stand apart.
+// By area, in alphabetical order: the cases of an area need not stand together.
 std::map<std::string, Suite> suites_of(const run::SuiteResult& result) {
   std::map<std::string, Suite> out;
   for (const run::CaseResult& entry : result.cases) {

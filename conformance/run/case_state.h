@@ -49,7 +49,7 @@ struct CaseState {
   // An estimate, never negative.
   [[nodiscard]] std::uint64_t store_wall_ms() const;
   [[nodiscard]] std::string bytes_of(const scenario::BytesSpec& spec) const;
-  // Charges a difference to the rule that it breaks: what the facts tell, else `cites`. Nothing
+  // Charges a difference to the rule that it breaks: what the facts show, else `cites`. Nothing
   // when that rule may not bind this store and the case can go on: then it is kept as a deviation.
   [[nodiscard]] MaybeProblem charge(Problem problem, const std::string& cites,
                                     judge::MismatchFacts facts);

@@ -35,23 +35,24 @@ void ChangeLog::note(const judge::Exchange& exchange, const std::string& client_
                       .from = exchange.sent + *command->expires_after});
 }
 
-bool ChangeLog::fits(const Change& change, const Told& told, endpoint::Duration now) {
-  return change.key == told.key && change.operation == told.operation && change.from <= now &&
-         !change.told.contains(told.observer) && (!told.value || change.value == *told.value);
+bool ChangeLog::fits(const Change& change, const Notification& wanted, endpoint::Duration now) {
+  return change.key == wanted.key && change.operation == wanted.operation && change.from <= now &&
+         !change.notified.contains(wanted.observer) &&
+         (!wanted.value || change.value == *wanted.value);
 }
 
-judge::Cause ChangeLog::take(const Told& told, endpoint::Duration now) {
+judge::Cause ChangeLog::take(const Notification& wanted, endpoint::Duration now) {
   const auto found = std::find_if(changes_.begin(), changes_.end(),
-                                  [&](const Change& change) { return fits(change, told, now); });
+                                  [&](const Change& change) { return fits(change, wanted, now); });
   if (found == changes_.end()) return judge::Cause::kUnknown;
-  found->told.insert(told.observer);
+  found->notified.insert(wanted.observer);
   if (found->writer.empty()) return judge::Cause::kExpiry;
-  return found->writer == told.observer ? judge::Cause::kOwnChange : judge::Cause::kOthersChange;
+  return found->writer == wanted.observer ? judge::Cause::kOwnChange : judge::Cause::kOthersChange;
 }
 
-bool ChangeLog::has(const Told& told, endpoint::Duration now) const {
+bool ChangeLog::has(const Notification& wanted, endpoint::Duration now) const {
   return std::any_of(changes_.begin(), changes_.end(),
-                     [&](const Change& change) { return fits(change, told, now); });
+                     [&](const Change& change) { return fits(change, wanted, now); });
 }
 
 }  // namespace fencepost::run

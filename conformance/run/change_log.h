@@ -1,5 +1,5 @@
-// What the clients of a case have changed: whose change a notification tells of, so that one that
-// does not come can be told from one that need not.
+// What the clients of a case have changed: whose change a notification is of, so that one that
+// is missing can be distinguished from one that need not come.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +22,18 @@ class ChangeLog {
   // Notes what the reply says that this request of `client_id` has changed.
   void note(const judge::Exchange& exchange, const std::string& client_id);
 
-  // What an observer is to be told of.
-  struct Told {
+  // A notification that an observer has received, or is to receive.
+  struct Notification {
     std::string observer;  // client id
     std::string key;
     codec::Operation operation = codec::Operation::kSet;
     std::optional<std::string> value{};  // nothing: any
   };
-  // What made the oldest change that fits and that `told.observer` has not been told of; from then
-  // on it has. kUnknown when there is none. `now` is on the session's clock.
-  judge::Cause take(const Told& told, endpoint::Duration now);
+  // What made the oldest change that fits and of which `wanted.observer` has not been notified;
+  // from then on it has. kUnknown when there is none. `now` is on the session's clock.
+  judge::Cause take(const Notification& wanted, endpoint::Duration now);
   // Is there still such a change?
-  [[nodiscard]] bool has(const Told& told, endpoint::Duration now) const;
+  [[nodiscard]] bool has(const Notification& wanted, endpoint::Duration now) const;
 
  private:
   struct Change {
@@ -43,10 +43,11 @@ class ChangeLog {
     std::string writer;  // client id; empty for an expiry
     // An expiry has not happened before.
     endpoint::Duration from{0};
-    std::set<std::string> told{};  // client ids
+    std::set<std::string> notified{};  // client ids
   };
 
-  [[nodiscard]] static bool fits(const Change& change, const Told& told, endpoint::Duration now);
+  [[nodiscard]] static bool fits(const Change& change, const Notification& wanted,
+                                 endpoint::Duration now);
 
   std::vector<Change> changes_;  // the oldest first
 };

@@ -72,9 +72,9 @@ constexpr Operation kDelete = Operation::kDelete;
 TEST(ChangeLog, KnowsAnExpiryWhenItsTimeHasCome) {
   ChangeLog log;
   note(log, {milliseconds{1}, "a", {"SET", "k", "v", "PX", "100"}});
-  const ChangeLog::Told told{.observer = "a", .key = "k", .operation = kDelete};
-  EXPECT_FALSE(log.has(told, milliseconds{100}));
-  EXPECT_EQ(log.take(told, milliseconds{101}), Cause::kExpiry);
+  const ChangeLog::Notification wanted{.observer = "a", .key = "k", .operation = kDelete};
+  EXPECT_FALSE(log.has(wanted, milliseconds{100}));
+  EXPECT_EQ(log.take(wanted, milliseconds{101}), Cause::kExpiry);
 }
 
 TEST(ChangeLog, ForgetsAnExpiryThatANewSetHasTakenAway) {

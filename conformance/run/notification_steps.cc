@@ -105,12 +105,12 @@ bool tells_of_another(const Awaited& awaited, const Notified& notified, CaseStat
   const bool no_value = lacks_value(notified.message);
   const auto decoded = codec::decode_notification(notified.message.payload);
   if (!decoded && !no_value) return false;
-  ChangeLog::Told told{.observer = awaited.observer.client_id(), .key = notified.key};
-  if (!no_value) told.operation = decoded->operation;
-  if (!no_value && told.operation == codec::Operation::kSet) {
-    told.value = std::string(decoded->value);
+  ChangeLog::Notification wanted{.observer = awaited.observer.client_id(), .key = notified.key};
+  if (!no_value) wanted.operation = decoded->operation;
+  if (!no_value && wanted.operation == codec::Operation::kSet) {
+    wanted.value = std::string(decoded->value);
   }
-  return state.changes.has(told, state.clock.now());
+  return state.changes.has(wanted, state.clock.now());
 }
 
 MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
@@ -194,11 +194,11 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
       explain_silence(observer, known, std::nullopt, state) == Silence::kStore) {
     return nobody_answers("no notification", awaited.expected, state);
   }
-  ChangeLog::Told told{.observer = observer.client_id(),
-                       .key = state.bytes_of(step.key),
-                       .operation = step.operation};
-  if (step.value) told.value = state.bytes_of(*step.value);
-  awaited.cause = state.changes.take(told, state.clock.now());
+  ChangeLog::Notification wanted{.observer = observer.client_id(),
+                                 .key = state.bytes_of(step.key),
+                                 .operation = step.operation};
+  if (step.value) wanted.value = state.bytes_of(*step.value);
+  awaited.cause = state.changes.take(wanted, state.clock.now());
   if (queue.empty()) {
     if (observer.disconnected()) return unexpected_disconnect(observer);
     if (!observer.surprises().empty()) return state.clients.check_surprises();
@@ -284,7 +284,8 @@ MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   problem = state.charge(std::move(*problem), step.cites,
                          {.operation = codec::Operation::kSet, .cause = judge::Cause::kOwnChange});
   if (problem) return problem;
-  // Req: NTF-SELF-1. It need not be told of its own fence: then one of another has to do.
+  // Req: NTF-SELF-1. A store may leave out notifications of a client's own changes: then the change
+  // of another client has to prove the silence.
   return prove_silence(
       step, **observer, [&](const std::string& key) { return write_as_witness(key, state); },
       state);

@@ -77,34 +77,35 @@ class SuiteRun {
   }
 
   // Exclusive cases run one after the other, when the others are through. Those that would disturb
-  // others, but have a broker apart, need not wait for them, unless only one case is to run at
+  // others, but have an isolated broker, need not wait for them, unless only one case is to run at
   // once.
   void run_cases() {
     const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
-    const auto apart = [this](const CaseResult& entry) {
+    const auto isolated = [this](const CaseResult& entry) {
       return endpoint_.capabilities().has_isolated_broker && disturbs_others(*entry.test_case);
     };
-    // Req: VER-SET-2. After these the versions of a store with one clock are ahead of the time;
-    // only a store that others use, or that stays, has to care.
+    // Req: VER-SET-2. Versions are greater than any `__ts`, so after these cases the versions of a
+    // store with one clock are ahead of the time, for a minute at most. That matters to a store
+    // that others use, or that stays, not to one that ends with the run.
     const auto leaves_traces = [this](const CaseResult& entry) {
       return !endpoint_.capabilities().ephemeral && !entry.test_case->exclusive &&
              scenario::moves_clock(*entry.test_case);
     };
     // All queues are made before any case runs: a running case changes its entry.
-    const Queue own_quota = queue_of(apart);
+    const Queue own_quota = queue_of(isolated);
     const Queue together = queue_of([&](const CaseResult& entry) {
-      return !alone(entry) && !apart(entry) && !leaves_traces(entry);
+      return !alone(entry) && !isolated(entry) && !leaves_traces(entry);
     });
     const Queue last =
-        queue_of([&](const CaseResult& entry) { return alone(entry) && !apart(entry); });
+        queue_of([&](const CaseResult& entry) { return alone(entry) && !isolated(entry); });
     const Queue very_last =
-        queue_of([&](const CaseResult& entry) { return leaves_traces(entry) && !apart(entry); });
-    // These run one after the other on a broker of their own, beside the rest. That chain is long,
-    // so it does not queue for slots.
-    std::thread beside([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
-    if (options_.jobs == 1) beside.join();
+        queue_of([&](const CaseResult& entry) { return leaves_traces(entry) && !isolated(entry); });
+    // These run one after the other on a broker of their own, in parallel to the rest. That chain
+    // is long, so it does not queue for slots.
+    std::thread isolated_phase([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
+    if (options_.jobs == 1) isolated_phase.join();
     run_phase(together, options_.jobs, Admission::kInTurn);
-    if (beside.joinable()) beside.join();
+    if (isolated_phase.joinable()) isolated_phase.join();
     run_phase(last, 1, Admission::kInTurn);
     repeat_inconclusive();
     run_phase(very_last, options_.jobs, Admission::kInTurn);

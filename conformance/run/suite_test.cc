@@ -370,25 +370,25 @@ TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
   cases.push_back(
       case_of({.id = "q", .more = "exclusive: true\nrequires: [quota]", .steps = kGet}));
   cases.push_back(case_of({.id = "b", .steps = kGet}));
-  for (const bool apart : {true, false}) {
-    Gate gate(apart ? 2 : 1);
+  for (const bool isolated : {true, false}) {
+    Gate gate(isolated ? 2 : 1);
     FakeEndpoint endpoint({.behaviour =
                                [&](const Published& request) {
                                  gate.pass();
                                  return Effects{reply(request, "$-1\r\n")};
                                },
-                           .capabilities = {.quota = 5, .has_isolated_broker = apart}});
+                           .capabilities = {.quota = 5, .has_isolated_broker = isolated}});
     std::mutex mutex;
     std::vector<std::string> finished;
     const SuiteResult result =
-        run(endpoint, cases, {.settings = settings(), .jobs = apart ? 2U : 1U},
+        run(endpoint, cases, {.settings = settings(), .jobs = isolated ? 2U : 1U},
             [&](const CaseResult& entry, std::size_t, std::size_t) {
               const std::lock_guard lock(mutex);
               finished.push_back(entry.test_case->id);
             });
     EXPECT_EQ(result.summary.passed, 3U);
     EXPECT_TRUE(gate.met());
-    if (!apart) {
+    if (!isolated) {
       EXPECT_THAT(finished, ElementsAre("a", "b", "q"));
     }
   }
@@ -415,10 +415,10 @@ TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
   for (const std::string id : {"p1", "p2", "p3"}) {
     cases.push_back(case_of({.id = id, .more = "requires: [packet-limit]", .steps = kGet}));
   }
-  for (const bool apart : {true, false}) {
+  for (const bool isolated : {true, false}) {
     std::atomic<int> now{0};
     std::atomic<int> most{0};
-    Gate gate(apart ? 1 : 3);
+    Gate gate(isolated ? 1 : 3);
     FakeEndpoint endpoint(
         {.behaviour =
              [&](const Published& request) {
@@ -428,9 +428,9 @@ TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
                --now;
                return Effects{reply(request, "$-1\r\n")};
              },
-         .capabilities = {.has_isolated_broker = apart, .max_packet_size = 5'000}});
+         .capabilities = {.has_isolated_broker = isolated, .max_packet_size = 5'000}});
     EXPECT_EQ(run(endpoint, cases, {.settings = settings(), .jobs = 3}).summary.passed, 3U);
-    EXPECT_EQ(most == 1, apart);
+    EXPECT_EQ(most == 1, isolated);
   }
 }
 

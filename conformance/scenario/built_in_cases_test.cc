@@ -74,7 +74,7 @@ Behaviour answering_to(std::string part, std::string payload) {
   });
 }
 
-// Versions get the node id of whoever sends a timestamp.
+// Versions get the node id of the client that sends a timestamp.
 Behaviour node_id_of_the_client() {
   return on_reply(reference_store(), [](const Published& request, Message& message) {
     const std::string* sent = request.message.property(codec::kTimestampProperty);

@@ -3,8 +3,8 @@
 //
 // What the loader has checked, and code that runs a Case may take for granted: ids are unique in a
 // library; each name in `requirements` exists; each client that a step names is one of `clients`;
-// a mark or a saved timestamp is made by an earlier step than the first that uses it. Whoever
-// builds a Case without the loader (record, canary, tests) keeps the same rules.
+// a mark or a saved timestamp is made by an earlier step than the first that uses it. Code
+// that builds a Case without the loader (record, canary, tests) keeps the same rules.
 #pragma once
 
 #include <chrono>

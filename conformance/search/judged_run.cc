@@ -126,8 +126,8 @@ class Run {
                                   .text = "the connection of a client ended"};
       return;
     }
-    // A registration changes no key: what is told before its reply is told by the rules before it,
-    // and what comes after it is not looked at yet.
+    // A registration changes no key: what is notified before its reply is judged by the rules
+    // before it, and what comes after it is not looked at yet.
     if (exchange.verb == codec::Verb::kKeynotify) judge_queued(*connection);
     const judge::Judgement judgement = oracle_.judge(connection->client_id(), exchange);
     const codec::Message* reply = exchange.reply ? &exchange.reply->message : nullptr;

@@ -67,12 +67,12 @@ std::string areas_table(const ordered_json& areas) {
 // A survivor in both dialects for the same reason is one line.
 std::string survivors_table(const ordered_json& survivors) {
   std::string out;
-  std::vector<std::string> told;
+  std::vector<std::string> written;
   for (const ordered_json& survivor : survivors) {
     const std::string id = survivor.at("id").get<std::string>();
     const std::string why = survivor.at("text").get<std::string>();
-    if (std::find(told.begin(), told.end(), id + why) != told.end()) continue;
-    told.push_back(id + why);
+    if (std::find(written.begin(), written.end(), id + why) != written.end()) continue;
+    written.push_back(id + why);
     const store::Fault* fault = store::find_fault(id);
     out += fmt::format("  {} {}: {}\n", id, fault->name, fault->text);
     out += fmt::format("      {}: {}\n",

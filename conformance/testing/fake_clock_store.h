@@ -25,7 +25,7 @@ struct ClockStore {
   std::optional<milliseconds> limit{
       60'000};                   // of timestamps ahead of the clock; none: all are taken
   milliseconds unit{1};          // of the clock
-  bool condition_first = false;  // NX is looked at before the timestamp
+  bool condition_first = false;  // NX is checked before the timestamp
   bool own_counter = false;      // counters that are never reset
   int readings = 1'000'000;      // so many versions, then it gives none
   std::uint32_t seed = 1;

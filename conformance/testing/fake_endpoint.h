@@ -6,7 +6,7 @@
 //   const CaseResult result = run_case(test_case, **session, settings);
 //   EXPECT_EQ(endpoint.published().size(), 2U);
 //
-// Subscriptions are recorded and not looked at: what a behaviour sends to a client arrives. The
+// Subscriptions are recorded and not checked: what a behaviour sends to a client arrives. The
 // second half makes cases and catalogues out of a few lines of YAML.
 #pragma once
 

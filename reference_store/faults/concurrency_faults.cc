@@ -338,11 +338,11 @@ class NotificationsChangePlaces final : public Decorator {
 
  private:
   void after(Exchange& exchange) override {
-    std::vector<Delivery> told;
+    std::vector<Delivery> notifications;
     for (Delivery& delivery : exchange.out) {
-      if (!delivery.client_id.empty()) told.push_back(delivery);
+      if (!delivery.client_id.empty()) notifications.push_back(delivery);
     }
-    if (told.empty()) return;
+    if (notifications.empty()) return;
     const bool meets = !held_.empty() && writer_ != exchange.caller.client_id;
     if (meets || !held_.empty()) {
       if (meets) {
@@ -354,7 +354,7 @@ class NotificationsChangePlaces final : public Decorator {
       return;
     }
     std::erase_if(exchange.out, [](const Delivery& d) { return !d.client_id.empty(); });
-    held_ = std::move(told);
+    held_ = std::move(notifications);
     writer_ = exchange.caller.client_id;
     until_ = exchange.now.steady + kRace;
   }

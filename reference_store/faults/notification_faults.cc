@@ -19,8 +19,8 @@ bool is_notification(const Delivery& delivery) { return !delivery.client_id.empt
 
 bool tells_of(const Delivery& delivery, codec::Operation operation) {
   if (!is_notification(delivery)) return false;
-  const auto told = codec::decode_notification(delivery.message.payload);
-  return told && told->operation == operation;
+  const auto notification = codec::decode_notification(delivery.message.payload);
+  return notification && notification->operation == operation;
 }
 
 // A fault that changes each notification, also those of expired keys.
@@ -83,7 +83,7 @@ void tell(Exchange& exchange, const std::string& client_id, std::string_view key
   exchange.out.insert(exchange.out.begin(), std::move(delivery));
 }
 
-// N03: a SET that is not applied and a DEL that finds nothing are told, too.
+// N03: a SET that is not applied and a DEL that finds nothing are notified, too.
 class TellsWhatDidNotHappen final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -105,7 +105,7 @@ class TellsWhatDidNotHappen final : public Decorator {
   }
 };
 
-// N04: every client that ever sent a request is told of everything.
+// N04: every client that ever sent a request is notified of everything.
 class TellsEverybody final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -128,7 +128,7 @@ class TellsEverybody final : public Decorator {
   std::set<std::string> clients_;
 };
 
-// The writer is not told, although it observes the key.
+// The writer is not notified, although it observes the key.
 void writer_is_not_told(Exchange& exchange) {
   std::erase_if(exchange.out,
                 [&](const Delivery& d) { return d.client_id == exchange.caller.client_id; });
@@ -200,11 +200,12 @@ void without_value(Delivery& delivery) {
 
 void value_without_its_word(Delivery& delivery) {
   if (!tells_of(delivery, codec::Operation::kSet)) return;
-  const auto told = codec::decode_notification(delivery.message.payload);
-  if (told) delivery.message.payload = codec::encode_command({"NOTIFY", "SET", told->value});
+  const auto notification = codec::decode_notification(delivery.message.payload);
+  if (notification)
+    delivery.message.payload = codec::encode_command({"NOTIFY", "SET", notification->value});
 }
 
-// Expiry is told as a SET of nothing.
+// Expiry is notified as a SET of nothing.
 class ExpiryIsToldAsASet final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -304,7 +305,7 @@ class DisconnectEndsEverybodys final : public Decorator {
   std::set<std::string> observed_;
 };
 
-// N14: who observes `a` is told of `ab`.
+// N14: who observes `a` is notified of `ab`.
 class ObservesAPrefix final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -342,8 +343,8 @@ class ToldBeforeTheEffect final : public Decorator {
     late_.reset();
   }
   void after(Exchange& exchange) override {
-    const bool told = std::any_of(exchange.out.begin(), exchange.out.end(), is_notification);
-    if (late_ || !told || !exchange.command || exchange.command->verb != Verb::kSet) return;
+    const bool notifies = std::any_of(exchange.out.begin(), exchange.out.end(), is_notification);
+    if (late_ || !notifies || !exchange.command || exchange.command->verb != Verb::kSet) return;
     late_ = {std::string(exchange.command->key), std::string(exchange.command->value)};
     seen_ = 0;
     *exchange.store.value(exchange.command->key) = "not yet";

@@ -73,8 +73,8 @@ Handling VariantStore::handle(const Caller& caller, const codec::Message& reques
   const bool after = is_.is<"notification-order", "after-response">();
   const bool answers = gate == Gate::kServe;
   if (after && answers) out.push_back(reply);
-  for (Delivery& delivery : told_) out.push_back(std::move(delivery));
-  told_.clear();
+  for (Delivery& delivery : notifications_) out.push_back(std::move(delivery));
+  notifications_.clear();
   if (!answers) return Handling::kDisconnect;
   if (!after) out.push_back(std::move(reply));
   return Handling::kAnswered;
@@ -363,7 +363,7 @@ VariantStore::Answer VariantStore::write(const Context& context, const hlc::Time
   entry.value = command.value;
   entry.version = version;
   if (!same || is_.is<"same-value", "told">()) {
-    tell(command.key, Operation::kSet, entry.value, version);
+    notify(command.key, Operation::kSet, entry.value, version);
   }
   return {.reply = {.kind = ReplyKind::kOk}, .version = version};
 }
@@ -418,8 +418,8 @@ VariantStore::Answer VariantStore::remove(const Context& context,
     fresh = fresh_version(command.key, deleted, context.now);
   }
   erase(command.key);
-  tell(command.key, Operation::kDelete, {},
-       is_.is<"version-of-deletion", "fresh">() ? fresh : deleted);
+  notify(command.key, Operation::kDelete, {},
+         is_.is<"version-of-deletion", "fresh">() ? fresh : deleted);
   return {.reply = {.kind = ReplyKind::kCount, .count = 1},
           .version = is_.is<"version-of-del", "fresh">() ? fresh : deleted};
 }
@@ -501,24 +501,25 @@ void VariantStore::erase(const std::string& key) {
   entries_.erase(found);
 }
 
-void VariantStore::tell(const std::string& key, Operation operation, std::string_view value,
-                        const hlc::Timestamp& version) {
+void VariantStore::notify(const std::string& key, Operation operation, std::string_view value,
+                          const hlc::Timestamp& version) {
   const auto observed = observers_.find(key);
   if (observed == observers_.end()) return;
   for (const Observer& observer : observed->second) {
     const auto topic = codec::notification_topic(observer.client_id, key);
     if (!topic) continue;
-    codec::Message told = message();
-    told.topic = *topic;
-    told.qos = is_.is<"notification-qos", "0">() ? 0 : 1;
-    told.retain = is_.is<"notification-retain", "1">();
-    codec::append_notification(told.payload, {.operation = operation, .value = value}, dialect_);
-    told.user_properties.emplace_back(codec::kTimestampProperty, version_text(version));
-    finish(told);
+    codec::Message notification = message();
+    notification.topic = *topic;
+    notification.qos = is_.is<"notification-qos", "0">() ? 0 : 1;
+    notification.retain = is_.is<"notification-retain", "1">();
+    codec::append_notification(notification.payload, {.operation = operation, .value = value},
+                               dialect_);
+    notification.user_properties.emplace_back(codec::kTimestampProperty, version_text(version));
+    finish(notification);
     const std::size_t times =
         is_.is<"registered-twice", "told-twice">() ? observer.registrations : 1;
     for (std::size_t i = 0; i < times; ++i) {
-      told_.push_back({.client_id = observer.client_id, .message = told});
+      notifications_.push_back({.client_id = observer.client_id, .message = notification});
     }
   }
 }
@@ -531,10 +532,10 @@ void VariantStore::expire(const Instant& now, std::vector<Delivery>& out) {
     if (gone.token && is_.is<"token-after-expiry", "kept">()) left_tokens_[key] = *gone.token;
     hlc::Timestamp version = gone.version;
     if (is_.is<"version-of-deletion", "fresh">()) version = fresh_version(key, version, now);
-    tell(key, Operation::kDelete, {}, version);
+    notify(key, Operation::kDelete, {}, version);
   }
-  for (Delivery& delivery : told_) out.push_back(std::move(delivery));
-  told_.clear();
+  for (Delivery& delivery : notifications_) out.push_back(std::move(delivery));
+  notifications_.clear();
 }
 
 std::optional<microseconds> VariantStore::next_expiry() const {

@@ -92,8 +92,8 @@ class VariantStore final : public Handler {
   [[nodiscard]] std::string node_of(std::uint64_t wall_ms, std::uint64_t counter) const;
   void move_clock(const Context& context);
   void erase(const std::string& key);
-  void tell(const std::string& key, codec::Operation operation, std::string_view value,
-            const hlc::Timestamp& version);
+  void notify(const std::string& key, codec::Operation operation, std::string_view value,
+              const hlc::Timestamp& version);
 
   [[nodiscard]] codec::Message message() const;
   [[nodiscard]] codec::Message response(const codec::Message& request, const Answer& answer) const;
@@ -109,7 +109,7 @@ class VariantStore final : public Handler {
   std::map<std::string, hlc::Timestamp, std::less<>> left_tokens_;  // of keys that have expired
   std::map<std::string, hlc::Timestamp, std::less<>> key_clocks_;   // of deleted keys, too
   hlc::Timestamp store_clock_;
-  std::vector<Delivery> told_;  // and not yet sent
+  std::vector<Delivery> notifications_;  // and not yet sent
 };
 
 // Makes the store of a session, for endpoints that do so themselves.
