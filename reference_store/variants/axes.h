@@ -134,6 +134,8 @@ inline constexpr std::array kAxes = {
     Axis{"bad-token-on-get", "FT-OPEN-1", {"ignored", "refused"}},
     Axis{"bad-token-on-missing-key", "FT-OPEN-1", {"refused", "ignored"}},
     Axis{"bad-token-on-unfenced-key", "FT-OPEN-1", {"refused", "ignored"}},
+    Axis{"token-on-missing-key", "FT-OPEN-2", {"taken", "refused"}},
+    Axis{"token-on-unfenced-key", "FT-OPEN-2", {"taken", "refused"}},
     Axis{"token-of-set-not-applied", "FT-OPEN-4", {"dropped", "kept"}},
     Axis{"token-of-vdel-mismatch", "FT-OPEN-4", {"dropped", "kept"}},
     Axis{"token-after-expiry", "FT-OPEN-5", {"gone", "kept"}},
@@ -178,6 +180,7 @@ inline constexpr std::array kAxes = {
     Axis{"own-payload-format", "ENV-RESPONSE-OPEN-1", {"0", "absent", "1-for-text"}},
     // Limits.
     Axis{"overwrite-at-quota", "QUOTA-OPEN-1", {"carried-out", "refused"}},
+    Axis{"quota-of-expired-keys", "QUOTA-OPEN-2", {"not-counted", "counted-for-2-s"}},
     Axis{"longest-key", "LIMIT-KEY-OPEN-1", {"any", "10000-bytes"}},
 };
 

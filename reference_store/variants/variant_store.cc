@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kMinuteMs = 60'000;
 constexpr milliseconds kLag{100};
+constexpr milliseconds kCounted{2000};
 constexpr std::string_view kStatusOk = "200";
 
 // The deadline of what was to live for longer than a clock counts.
@@ -312,7 +313,7 @@ VariantStore::Answer VariantStore::set(const Context& context, std::vector<Objec
   } else if (const auto lower = fencing_error(held, token.value)) {
     objections.push_back({Check::kFencing, {lower}});
   }
-  const bool full = options_.quota > 0 && entries_.size() >= options_.quota;
+  const bool full = options_.quota > 0 && entries_.size() + expired_.size() >= options_.quota;
   if (full && (entry == nullptr || is_.is<"overwrite-at-quota", "refused">())) {
     objections.push_back({Check::kQuota, {ErrorCode::kQuotaExceeded}});
   }
@@ -347,6 +348,7 @@ VariantStore::Answer VariantStore::write(const Context& context, const hlc::Time
     entry.token = left->second;
     left_tokens_.erase(left);
   }
+  expired_.erase(command.key);
   if (offered && (!entry.token || *entry.token < *offered)) entry.token = offered;
   const bool nex = command.condition == Condition::kIfAbsentOrEqual;
   const bool keeps = !command.expires_after && !command.permanent &&
@@ -391,6 +393,10 @@ VariantStore::Answer VariantStore::remove(const Context& context,
                           ? is_.is<"bad-token-on-missing-key", "refused">()
                           : entry->token || is_.is<"bad-token-on-unfenced-key", "refused">();
   if (token.error && heeded) objections.push_back({Check::kToken, *token.error});
+  const bool unwanted = entry == nullptr
+                            ? is_.is<"token-on-missing-key", "refused">()
+                            : !entry->token && is_.is<"token-on-unfenced-key", "refused">();
+  if (token.value && unwanted) objections.push_back({Check::kToken, {}});
   const bool differs =
       *command.verb == Verb::kVdel && entry != nullptr && entry->value != command.value;
   if (entry != nullptr && !token.error &&
@@ -525,6 +531,7 @@ void VariantStore::notify(const std::string& key, Operation operation, std::stri
 }
 
 void VariantStore::expire(const Instant& now, std::vector<Delivery>& out) {
+  std::erase_if(expired_, [&](const auto& one) { return one.second <= now.steady; });
   while (next_expiry() && *next_expiry() <= now.steady) {
     const std::string key = deadlines_.begin()->second;
     const Entry gone = entries_.at(key);
@@ -532,6 +539,7 @@ void VariantStore::expire(const Instant& now, std::vector<Delivery>& out) {
     if (gone.token && is_.is<"token-after-expiry", "kept">()) left_tokens_[key] = *gone.token;
     hlc::Timestamp version = gone.version;
     if (is_.is<"version-of-deletion", "fresh">()) version = fresh_version(key, version, now);
+    if (is_.is<"quota-of-expired-keys", "counted-for-2-s">()) expired_[key] = now.steady + kCounted;
     notify(key, Operation::kDelete, {}, version);
   }
   for (Delivery& delivery : notifications_) out.push_back(std::move(delivery));

@@ -108,6 +108,8 @@ class VariantStore final : public Handler {
   std::map<std::string, std::vector<Observer>, std::less<>> observers_;
   std::map<std::string, hlc::Timestamp, std::less<>> left_tokens_;  // of keys that have expired
   std::map<std::string, hlc::Timestamp, std::less<>> key_clocks_;   // of deleted keys, too
+  std::map<std::string, std::chrono::microseconds, std::less<>>
+      expired_;  // until they count no more
   hlc::Timestamp store_clock_;
   std::vector<Delivery> notifications_;  // and not yet sent
 };
