@@ -261,30 +261,17 @@ void error_echoes_the_request(Exchange& exchange) {
   exchange.response()->payload = "-ERR unknown command " + arguments[0] + "\r\n";
 }
 
-class UnknownAndSyntaxSwapped final : public Decorator {
- public:
-  using Decorator::Decorator;
+void unknown_and_syntax_swapped(Exchange& exchange) {
+  const bool unknown = exchange.replies(ErrorCode::kUnknownCommand);
+  if (!unknown && !exchange.replies(ErrorCode::kSyntax)) return;
+  const ErrorCode other = unknown ? ErrorCode::kSyntax : ErrorCode::kUnknownCommand;
+  answer_error(exchange, other);
+}
 
- private:
-  void after(Exchange& exchange) override {
-    const bool unknown = exchange.replies(ErrorCode::kUnknownCommand);
-    if (!unknown && !exchange.replies(ErrorCode::kSyntax)) return;
-    const ErrorCode other = unknown ? ErrorCode::kSyntax : ErrorCode::kUnknownCommand;
-    exchange.response()->payload = "-ERR " + std::string(codec::text(other, dialect())) + "\r\n";
-  }
-};
-
-class ArityIsASyntaxError final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    if (!exchange.replies(ErrorCode::kWrongArgumentCount)) return;
-    exchange.response()->payload =
-        "-ERR " + std::string(codec::text(ErrorCode::kSyntax, dialect())) + "\r\n";
-  }
-};
+void arity_is_a_syntax_error(Exchange& exchange) {
+  if (!exchange.replies(ErrorCode::kWrongArgumentCount)) return;
+  answer_error(exchange, ErrorCode::kSyntax);
+}
 
 // C07, C08: after a request with a negative, or a huge, length the store answers nobody.
 class DiesOf final : public Decorator {
@@ -434,12 +421,12 @@ std::vector<Fault> codec_faults() {
        .name = "unknown-and-syntax-swapped",
        .text = "an unknown command gets the text of a syntax error, and the other way round",
        .requirements = {"ERR-COMMAND-1", "ERR-SYNTAX-1", "ERR-TEXT-6", "ERR-TEXT-8"},
-       .make = with_decorator<UnknownAndSyntaxSwapped>()},
+       .make = with_exchange(unknown_and_syntax_swapped)},
       {.id = "C25",
        .name = "arity-is-a-syntax-error",
        .text = "a wrong number of arguments gets the text of a syntax error",
        .requirements = {"ERR-ARITY-1", "ERR-TEXT-9"},
-       .make = with_decorator<ArityIsASyntaxError>()},
+       .make = with_exchange(arity_is_a_syntax_error)},
       {.id = "C26",
        .name = "last-line-end-optional",
        .text = "a request may lack its last CR LF",

@@ -19,15 +19,15 @@ class Racing : public Decorator {
  public:
   using Decorator::Decorator;
 
- protected:
   struct Write {
     std::string client;
     microseconds time{0};
     std::optional<std::string> old_value;
-    std::optional<hlc::Timestamp> old_version;
+    std::optional<hlc::Timestamp> old_version;  // there when the value is
     std::string value;
   };
 
+ protected:
   // The last write of this key, when it was another client's and is being raced with.
   [[nodiscard]] const Write* rival(const Exchange& exchange) const {
     return exchange.command ? rival(exchange.command->key, exchange.caller, exchange.now) : nullptr;
@@ -96,8 +96,10 @@ bool is_hit(const Exchange& exchange) {
          exchange.replies(codec::ReplyKind::kValue);
 }
 
-// L03: GET reads a cache that a write of another client has not reached yet.
-class StaleReadCache final : public Racing {
+// Changes the answer to a GET that races with the write of another client.
+using ChangeRacedGet = void (*)(Exchange& exchange, const Racing::Write& other);
+template <ChangeRacedGet kChange>
+class RacedGet final : public Racing {
  public:
   using Racing::Racing;
 
@@ -105,52 +107,35 @@ class StaleReadCache final : public Racing {
   void after(Exchange& exchange) override {
     Racing::after(exchange);
     const Write* other = rival(exchange);
-    if (other == nullptr || !is_hit(exchange) || !other->old_value) return;
-    answer_value(exchange, *other->old_value);
-    set_property(*exchange.response(), codec::kTimestampProperty, hlc::format(*other->old_version));
+    if (other != nullptr && other->old_value && is_hit(exchange)) kChange(exchange, *other);
   }
 };
 
 // L04: value and version of a GET belong to different writes.
-class MismatchedVersion final : public Racing {
- public:
-  using Racing::Racing;
+void answer_old_version(Exchange& exchange, const Racing::Write& other) {
+  set_property(*exchange.response(), codec::kTimestampProperty, hlc::format(*other.old_version));
+}
 
- private:
-  void after(Exchange& exchange) override {
-    Racing::after(exchange);
-    const Write* other = rival(exchange);
-    if (other == nullptr || !is_hit(exchange) || !other->old_version) return;
-    set_property(*exchange.response(), codec::kTimestampProperty, hlc::format(*other->old_version));
-  }
-};
+// L03: GET reads a cache that a write of another client has not reached yet.
+void stale_read_cache(Exchange& exchange, const Racing::Write& other) {
+  answer_value(exchange, *other.old_value);
+  answer_old_version(exchange, other);
+}
 
 // L05: a large value is half the old and half the new one.
-class TornLargeValue final : public Racing {
- public:
-  using Racing::Racing;
-
- private:
-  void after(Exchange& exchange) override {
-    constexpr std::size_t kLarge = 4096;
-    Racing::after(exchange);
-    const Write* other = rival(exchange);
-    if (other == nullptr || !is_hit(exchange) || !other->old_value) return;
-    std::string value = other->value;
-    if (value.size() < kLarge || other->old_value->size() != value.size()) return;
-    const std::size_t half = value.size() / 2;
-    value.replace(half, std::string::npos, other->old_value->substr(half));
-    answer_value(exchange, value);
-  }
-};
+void torn_large_value(Exchange& exchange, const Racing::Write& other) {
+  constexpr std::size_t kLarge = 4096;
+  std::string value = other.value;
+  if (value.size() < kLarge || other.old_value->size() != value.size()) return;
+  const std::size_t half = value.size() / 2;
+  value.replace(half, std::string::npos, other.old_value->substr(half));
+  answer_value(exchange, value);
+}
 
 // L06: GET of one key answers with the value that another client has just read from another.
-class MixesBuffers final : public Decorator {
+class MixesBuffers {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     if (!is_hit(exchange)) return;
     const std::string value(exchange.reply()->value);
     const bool meets = client_ != exchange.caller.client_id && key_ != exchange.command->key &&
@@ -162,6 +147,7 @@ class MixesBuffers final : public Decorator {
     value_ = value;
   }
 
+ private:
   std::string client_;
   std::string key_;
   std::string value_;
@@ -185,18 +171,16 @@ class FencingRace final : public Racing {
 };
 
 // L08: one SET in a thousand is answered and forgotten.
-class DropsOneSetInAThousand final : public Decorator {
+class DropsOneSetInAThousand {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     constexpr std::size_t kOneIn = 1000;
     const bool written = exchange.command && exchange.command->verb == Verb::kSet &&
                          exchange.replies(codec::ReplyKind::kOk);
     if (written && ++count_ % kOneIn == 0) exchange.store.erase(exchange.command->key);
   }
 
+ private:
   std::size_t count_ = 0;
 };
 
@@ -257,12 +241,9 @@ class MissesOwnWrites final : public Decorator {
 };
 
 // D09: two DELs that meet both say that they have deleted.
-class BothDelsSayOne final : public Decorator {
+class BothDelsSayOne {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     if (!exchange.command || exchange.command->verb != Verb::kDel) return;
     codec::Message* response = exchange.response();
     if (response == nullptr) return;
@@ -276,6 +257,7 @@ class BothDelsSayOne final : public Decorator {
     }
   }
 
+ private:
   std::string key_;
   std::string client_;
   microseconds time_{0};
@@ -403,20 +385,21 @@ std::vector<Fault> concurrency_faults() {
            {"SET-NEX-3", "LOCK-ACQUIRE-2"},
            with_decorator<TwoWinners<Condition::kIfAbsentOrEqual>>()),
       race("L03", "stale-read-cache", "GET misses what another client has just written",
-           {"GET-HIT-3", "SET-WRITE-1", "ENV-ORDER-OPEN-2"}, with_decorator<StaleReadCache>()),
+           {"GET-HIT-3", "SET-WRITE-1", "ENV-ORDER-OPEN-2"},
+           with_decorator<RacedGet<stale_read_cache>>()),
       race("L04", "mismatched-version", "GET has the value of one write and the version of another",
-           {"VER-GET-2"}, with_decorator<MismatchedVersion>()),
+           {"VER-GET-2"}, with_decorator<RacedGet<answer_old_version>>()),
       race("L05", "torn-large-value", "a large value is half the old one and half the new one",
-           {"GET-HIT-3", "ENV-ORDER-OPEN-2"}, with_decorator<TornLargeValue>()),
+           {"GET-HIT-3", "ENV-ORDER-OPEN-2"}, with_decorator<RacedGet<torn_large_value>>()),
       race("L06", "mixes-buffers", "GET answers with what another client has read from another key",
-           {"GET-HIT-3"}, with_decorator<MixesBuffers>()),
+           {"GET-HIT-3"}, with_state<MixesBuffers>()),
       race("L07", "fencing-race", "an old token passes while a newer one comes in",
            {"FT-LOWER-1", "FT-ADVANCE-2"}, with_decorator<FencingRace>()),
       {.id = "L08",
        .name = "drops-one-set-in-a-thousand",
        .text = "one SET in a thousand is answered and forgotten",
        .requirements = {"SET-WRITE-1"},
-       .make = with_decorator<DropsOneSetInAThousand>()},
+       .make = with_state<DropsOneSetInAThousand>()},
       {.id = "L09",
        .name = "loses-a-key-when-growing",
        .text = "a key is lost when the store passes 2^k keys",
@@ -430,7 +413,7 @@ std::vector<Fault> concurrency_faults() {
       race("L13", "lost-update", "of two SETs that meet the earlier one stays",
            {"SET-WRITE-1", "SET-WRITE-2", "ENV-ORDER-OPEN-2"}, with_decorator<LostUpdate>()),
       race("D09", "both-dels-say-one", "two DELs that meet both answer :1", {"DEL-COUNT-1"},
-           with_decorator<BothDelsSayOne>()),
+           with_state<BothDelsSayOne>()),
       race("D10", "vdel-is-not-atomic", "VDEL deletes a value that came in after the comparison",
            {"VDEL-MISMATCH-1"}, with_decorator<VdelIsNotAtomic>()),
       {.id = "H19",

@@ -69,6 +69,7 @@ Handling Decorator::handle(const Caller& caller, const codec::Message& request, 
                     .request = changed,
                     .now = now,
                     .store = Tamper(service_),
+                    .dialect = dialect_,
                     .out = sent,
                     .handling = handling};
   if (auto command = codec::parse_command(changed.payload, dialect_)) exchange.command = *command;
@@ -128,6 +129,11 @@ std::vector<std::string> arguments_of(const codec::Message& request) {
 
 void set_arguments(codec::Message& request, const std::vector<std::string>& arguments) {
   request.payload = codec::encode_command({arguments.begin(), arguments.end()});
+}
+
+void answer_error(Exchange& exchange, codec::ErrorCode code) {
+  exchange.response()->payload =
+      "-ERR " + std::string(codec::text(code, exchange.dialect)) + "\r\n";
 }
 
 void set_property(codec::Message& message, std::string_view name, const std::string& value) {

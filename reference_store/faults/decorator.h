@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "codec/command.h"
+#include "codec/dialect.h"
+#include "codec/error_code.h"
 #include "codec/reply.h"
 #include "reference_store/faults/fault.h"
 #include "reference_store/faults/tamper.h"
@@ -22,6 +24,7 @@ struct Exchange {
   std::optional<codec::Command> command{};  // when the request is one
   const Instant& now;
   Tamper store;  // the state, to read or to spoil
+  const codec::Dialect& dialect;
 
   // Messages that the store sends because of this request: notifications, then the response.
   std::vector<Delivery>& out;
@@ -77,6 +80,15 @@ using ChangeRequest = std::function<void(codec::Message& request)>;
 using ChangeExchange = std::function<void(Exchange& exchange)>;
 [[nodiscard]] MakeHandler with_exchange(ChangeExchange change);
 
+// The same of a function that remembers: an object of a type with `void operator()(Exchange&)`, a
+// new one for each store.
+template <typename Change>
+[[nodiscard]] MakeHandler with_state() {
+  return [](const ServiceOptions& options, std::uint64_t seed) {
+    return with_exchange(Change())(options, seed);
+  };
+}
+
 // A decorator class of its own: Type(const ServiceOptions&) or Type(const ServiceOptions&, seed).
 template <typename Type>
 [[nodiscard]] MakeHandler with_decorator() {
@@ -94,6 +106,9 @@ template <typename Type>
 
 // Puts a command into a request.
 void set_arguments(codec::Message& request, const std::vector<std::string>& arguments);
+
+// Makes the response an error. There must be a response.
+void answer_error(Exchange& exchange, codec::ErrorCode code);
 
 // Sets a user property, replacing all of that name; removes it.
 void set_property(codec::Message& message, std::string_view name, const std::string& value);

@@ -21,17 +21,11 @@ void vdel_mismatch_says_zero(Exchange& exchange) {
   }
 }
 
-class VdelOfMissingKeyIsAMismatch final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    if (has_verb(exchange, Verb::kVdel) && exchange.response()->payload == ":0\r\n") {
-      exchange.response()->payload = dialect().vdel_mismatch;
-    }
+void vdel_of_missing_key_is_a_mismatch(Exchange& exchange) {
+  if (has_verb(exchange, Verb::kVdel) && exchange.response()->payload == ":0\r\n") {
+    exchange.response()->payload = exchange.dialect.vdel_mismatch;
   }
-};
+}
 
 void vdel_mismatch_deletes(Exchange& exchange) {
   if (has_verb(exchange, Verb::kVdel) && exchange.replies(codec::ReplyKind::kNotApplied)) {
@@ -46,12 +40,9 @@ void del_of_missing_key_says_one(Exchange& exchange) {
 }
 
 // D06: a deleted key reads as an empty value.
-class TombstonesAreReadable final : public Decorator {
+class TombstonesAreReadable {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     if (!exchange.command || exchange.response() == nullptr) return;
     const std::string key(exchange.command->key);
     codec::Message& response = *exchange.response();
@@ -64,6 +55,7 @@ class TombstonesAreReadable final : public Decorator {
     }
   }
 
+ private:
   std::set<std::string> deleted_;
 };
 
@@ -118,7 +110,7 @@ std::vector<Fault> delete_faults() {
        .name = "vdel-of-missing-key-is-a-mismatch",
        .text = "VDEL of a missing key answers minus one",
        .requirements = {"VDEL-MISS-1"},
-       .make = with_decorator<VdelOfMissingKeyIsAMismatch>()},
+       .make = with_exchange(vdel_of_missing_key_is_a_mismatch)},
       {.id = "D04",
        .name = "vdel-mismatch-deletes",
        .text = "VDEL of another value answers minus one and deletes the key all the same",
@@ -133,7 +125,7 @@ std::vector<Fault> delete_faults() {
        .name = "tombstones-are-readable",
        .text = "GET of a deleted key answers with an empty value",
        .requirements = {"GET-MISS-1", "DEL-REMOVE-1"},
-       .make = with_decorator<TombstonesAreReadable>()},
+       .make = with_state<TombstonesAreReadable>()},
       {.id = "D07",
        .name = "del-takes-a-prefix",
        .text = "DEL deletes every key that begins like the one it names",

@@ -89,12 +89,9 @@ class RemembersCorrelationData final : public Decorator {
 // ---- response topics
 
 // M03: the response goes to where the request before wanted its own.
-class AnswersAtTheTopicBefore final : public Decorator {
+class AnswersAtTheTopicBefore {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     codec::Message* response = exchange.response();
     if (response == nullptr) return;
     const std::string wanted = response->topic;
@@ -102,6 +99,7 @@ class AnswersAtTheTopicBefore final : public Decorator {
     before_ = wanted;
   }
 
+ private:
   std::string before_;
 };
 
@@ -162,19 +160,13 @@ class ServesForbiddenTopics final : public Decorator {
 };
 
 // Only the response topic that the article recommends is served.
-class ServesTheRecommendedTopicOnly final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    codec::Message* response = exchange.response();
-    if (response == nullptr) return;
-    if (response->topic != codec::recommended_response_topic(exchange.caller.client_id)) {
-      exchange.out.pop_back();
-    }
+void serves_the_recommended_topic_only(Exchange& exchange) {
+  codec::Message* response = exchange.response();
+  if (response == nullptr) return;
+  if (response->topic != codec::recommended_response_topic(exchange.caller.client_id)) {
+    exchange.out.pop_back();
   }
-};
+}
 
 // ---- properties
 
@@ -227,12 +219,9 @@ class ServesBelowTheTopic final : public Decorator {
 };
 
 // M13: with many requests in flight responses are lost.
-class LosesResponsesOfManyInFlight final : public Decorator {
+class LosesResponsesOfManyInFlight {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     constexpr std::chrono::milliseconds kInFlight{1};
     constexpr std::size_t kMost = 20;
     if (exchange.now.steady - begin_ > kInFlight) {
@@ -242,6 +231,7 @@ class LosesResponsesOfManyInFlight final : public Decorator {
     if (++count_ > kMost && exchange.response() != nullptr) exchange.out.pop_back();
   }
 
+ private:
   std::chrono::microseconds begin_{0};
   std::size_t count_ = 0;
 };
@@ -273,7 +263,7 @@ std::vector<Fault> envelope_faults() {
        .name = "answers-at-the-topic-before",
        .text = "a response goes to the response topic of the request before",
        .requirements = {"ENV-RESPONSE-TOPIC-1"},
-       .make = with_decorator<AnswersAtTheTopicBefore>()},
+       .make = with_state<AnswersAtTheTopicBefore>()},
       {.id = "M05",
        .name = "qos-0-carried-out",
        .text = "a request of QoS 0 is carried out",
@@ -303,7 +293,7 @@ std::vector<Fault> envelope_faults() {
        .name = "recommended-topic-only",
        .text = "only the recommended response topic is served",
        .requirements = {"ENV-RESPONSE-TOPIC-7"},
-       .make = with_decorator<ServesTheRecommendedTopicOnly>()},
+       .make = with_exchange(serves_the_recommended_topic_only)},
       {.id = "M09",
        .name = "remembers-correlation-data",
        .text = "a request with correlation data that any client has used gets the old response",
@@ -353,7 +343,7 @@ std::vector<Fault> envelope_faults() {
        .name = "loses-responses-of-many-in-flight",
        .text = "of more than 20 requests within a millisecond only 20 are answered",
        .requirements = {"ENV-RESPONSE-1"},
-       .make = with_decorator<LosesResponsesOfManyInFlight>()},
+       .make = with_state<LosesResponsesOfManyInFlight>()},
   };
 }
 

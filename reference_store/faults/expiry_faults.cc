@@ -184,12 +184,9 @@ class InheritsTheOldExpiry final : public Remembering {
 };
 
 // X10: a GET restarts the time.
-class GetExtendsTheExpiry final : public Decorator {
+class GetExtendsTheExpiry {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     if (!exchange.command) return;
     const std::string key(exchange.command->key);
     if (exchange.command->verb == codec::Verb::kSet) {
@@ -203,6 +200,7 @@ class GetExtendsTheExpiry final : public Decorator {
     }
   }
 
+ private:
   std::map<std::string, milliseconds> lifetimes_;
 };
 
@@ -224,8 +222,7 @@ class TokenOutlivesTheKey final : public Remembering {
   }
   void after(Exchange& exchange) override {
     if (refuse_ && exchange.response() != nullptr) {
-      exchange.response()->payload =
-          "-ERR " + std::string(codec::text(codec::ErrorCode::kTokenRequired, dialect())) + "\r\n";
+      answer_error(exchange, codec::ErrorCode::kTokenRequired);
       return;
     }
     if (exchange.command && (exchange.command->verb == codec::Verb::kDel ||
@@ -336,7 +333,7 @@ std::vector<Fault> expiry_faults() {
        .name = "get-extends-the-expiry",
        .text = "GET restarts the time of the key",
        .requirements = {"SET-PX-7"},
-       .make = with_decorator<GetExtendsTheExpiry>()},
+       .make = with_state<GetExtendsTheExpiry>()},
       {.id = "X11",
        .name = "expiry-from-the-requests-clock",
        .text = "the time runs from the __ts of the SET, not from the store's clock",

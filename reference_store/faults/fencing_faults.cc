@@ -188,8 +188,7 @@ class TokenSurvivesDel final : public Decorator {
   }
   void after(Exchange& exchange) override {
     if (refusal_ && exchange.response() != nullptr) {
-      exchange.response()->payload =
-          "-ERR " + std::string(codec::text(*refusal_, dialect())) + "\r\n";
+      answer_error(exchange, *refusal_);
     } else if (exchange.command && deleting_ && exchange.response() != nullptr &&
                exchange.response()->payload == ":1\r\n") {
       tokens_[std::string(exchange.command->key)] = *deleting_;
@@ -231,8 +230,7 @@ class TokenIsGlobal final : public Decorator {
   }
   void after(Exchange& exchange) override {
     if (refusal_ && exchange.response() != nullptr) {
-      exchange.response()->payload =
-          "-ERR " + std::string(codec::text(*refusal_, dialect())) + "\r\n";
+      answer_error(exchange, *refusal_);
     }
   }
 
@@ -241,20 +239,13 @@ class TokenIsGlobal final : public Decorator {
 };
 
 // F17: GET of a fenced key asks for the token.
-class GetDemandsTheToken final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    if (!exchange.command || exchange.command->verb != Verb::kGet) return;
-    const auto* token = exchange.store.token(exchange.command->key);
-    if (token == nullptr || !*token || exchange.response() == nullptr) return;
-    if (exchange.request.property(codec::kTokenProperty) != nullptr) return;
-    exchange.response()->payload =
-        "-ERR " + std::string(codec::text(ErrorCode::kTokenRequired, dialect())) + "\r\n";
-  }
-};
+void get_demands_the_token(Exchange& exchange) {
+  if (!exchange.command || exchange.command->verb != Verb::kGet) return;
+  const auto* token = exchange.store.token(exchange.command->key);
+  if (token == nullptr || !*token || exchange.response() == nullptr) return;
+  if (exchange.request.property(codec::kTokenProperty) != nullptr) return;
+  answer_error(exchange, ErrorCode::kTokenRequired);
+}
 
 MakeHandler with_comparison(decltype(&fencing_error) rule) {
   return with_rules([rule](Rules& rules) { rules.fencing_error = rule; });
@@ -348,7 +339,7 @@ std::vector<Fault> fencing_faults() {
        .name = "get-demands-the-token",
        .text = "GET of a fenced key needs the token",
        .requirements = {"FT-GET-1"},
-       .make = with_decorator<GetDemandsTheToken>()},
+       .make = with_exchange(get_demands_the_token)},
       {.id = "F18",
        .name = "token-texts-swapped",
        .text = "the texts for a missing and for an older token are swapped",

@@ -47,8 +47,7 @@ class OverwritingTakesAPlace final : public Decorator {
   void after(Exchange& exchange) override {
     if (!exchange.command || exchange.response() == nullptr) return;
     if (full_) {
-      exchange.response()->payload =
-          "-ERR " + std::string(codec::text(ErrorCode::kQuotaExceeded, dialect())) + "\r\n";
+      answer_error(exchange, ErrorCode::kQuotaExceeded);
       return;
     }
     if (exchange.command->verb == Verb::kSet && exchange.replies(codec::ReplyKind::kOk)) ++taken_;
@@ -78,8 +77,7 @@ class DelFreesNoPlace final : public Decorator {
   void after(Exchange& exchange) override {
     if (exchange.response() == nullptr) return;
     if (full_) {
-      exchange.response()->payload =
-          "-ERR " + std::string(codec::text(ErrorCode::kQuotaExceeded, dialect())) + "\r\n";
+      answer_error(exchange, ErrorCode::kQuotaExceeded);
     } else if (exchange.response()->payload == ":1\r\n") {
       ++lost_;
     }
@@ -107,8 +105,7 @@ class DeniedIsCarriedOut final : public Decorator {
                               exchange.command->key)) {
       return;
     }
-    exchange.response()->payload =
-        "-ERR " + std::string(codec::text(ErrorCode::kNotAuthorized, dialect())) + "\r\n";
+    answer_error(exchange, ErrorCode::kNotAuthorized);
   }
 
   Authorization authorization_;

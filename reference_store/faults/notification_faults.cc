@@ -84,34 +84,25 @@ void tell(Exchange& exchange, const std::string& client_id, std::string_view key
 }
 
 // N03: a SET that is not applied and a DEL that finds nothing are notified, too.
-class TellsWhatDidNotHappen final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    if (!exchange.command || exchange.response() == nullptr) return;
-    const std::string key(exchange.command->key);
-    const bool refused = exchange.replies(codec::ReplyKind::kNotApplied);
-    const bool nothing =
-        exchange.response()->payload == ":0\r\n" && exchange.command->verb != Verb::kKeynotify;
-    if (!refused && !nothing) return;
-    const std::vector<std::string> observers = exchange.store.observers(key);
-    const auto operation =
-        exchange.command->verb == Verb::kSet ? codec::Operation::kSet : codec::Operation::kDelete;
-    for (const std::string& client : observers) {
-      tell(exchange, client, key, operation, exchange.command->value, dialect().id);
-    }
+void tells_what_did_not_happen(Exchange& exchange) {
+  if (!exchange.command || exchange.response() == nullptr) return;
+  const std::string key(exchange.command->key);
+  const bool refused = exchange.replies(codec::ReplyKind::kNotApplied);
+  const bool nothing =
+      exchange.response()->payload == ":0\r\n" && exchange.command->verb != Verb::kKeynotify;
+  if (!refused && !nothing) return;
+  const std::vector<std::string> observers = exchange.store.observers(key);
+  const auto operation =
+      exchange.command->verb == Verb::kSet ? codec::Operation::kSet : codec::Operation::kDelete;
+  for (const std::string& client : observers) {
+    tell(exchange, client, key, operation, exchange.command->value, exchange.dialect.id);
   }
-};
+}
 
 // N04: every client that ever sent a request is notified of everything.
-class TellsEverybody final : public Decorator {
+class TellsEverybody {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     clients_.insert(std::string(exchange.caller.client_id));
     const bool written = exchange.command && exchange.command->verb == Verb::kSet &&
                          exchange.replies(codec::ReplyKind::kOk);
@@ -121,10 +112,12 @@ class TellsEverybody final : public Decorator {
     if (observers.empty()) return;
     for (const std::string& client : clients_) {
       if (std::find(observers.begin(), observers.end(), client) != observers.end()) continue;
-      tell(exchange, client, key, codec::Operation::kSet, exchange.command->value, dialect().id);
+      tell(exchange, client, key, codec::Operation::kSet, exchange.command->value,
+           exchange.dialect.id);
     }
   }
 
+ private:
   std::set<std::string> clients_;
 };
 
@@ -253,18 +246,12 @@ class RegistrationsAddUp final : public Decorator {
 };
 
 // N10: STOP answers as it should, and the registration stays.
-class StopIgnored final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    const bool stopped = exchange.command && exchange.command->verb == Verb::kKeynotify &&
-                         exchange.command->stop && exchange.replies(codec::ReplyKind::kOk);
-    if (!stopped) return;
-    exchange.store.observers(exchange.command->key).emplace_back(exchange.caller.client_id);
-  }
-};
+void stop_ignored(Exchange& exchange) {
+  const bool stopped = exchange.command && exchange.command->verb == Verb::kKeynotify &&
+                       exchange.command->stop && exchange.replies(codec::ReplyKind::kOk);
+  if (!stopped) return;
+  exchange.store.observers(exchange.command->key).emplace_back(exchange.caller.client_id);
+}
 
 void stop_of_unknown_says_ok(Exchange& exchange) {
   const bool stop = exchange.command && exchange.command->verb == Verb::kKeynotify &&
@@ -306,12 +293,9 @@ class DisconnectEndsEverybodys final : public Decorator {
 };
 
 // N14: who observes `a` is notified of `ab`.
-class ObservesAPrefix final : public Decorator {
+class ObservesAPrefix {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     if (!exchange.command) return;
     const std::string key(exchange.command->key);
     if (exchange.command->verb == Verb::kKeynotify) observed_.insert(key);
@@ -322,11 +306,13 @@ class ObservesAPrefix final : public Decorator {
       if (prefix == key || !key.starts_with(prefix)) continue;
       const std::vector<std::string> observers = exchange.store.observers(prefix);
       for (const std::string& client : observers) {
-        tell(exchange, client, key, codec::Operation::kSet, exchange.command->value, dialect().id);
+        tell(exchange, client, key, codec::Operation::kSet, exchange.command->value,
+             exchange.dialect.id);
       }
     }
   }
 
+ private:
   std::set<std::string> observed_;
 };
 
@@ -355,27 +341,18 @@ class ToldBeforeTheEffect final : public Decorator {
 };
 
 // N17: KEYNOTIFY of a missing key is refused.
-class NeedsTheKey final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    const bool registered = exchange.command && exchange.command->verb == Verb::kKeynotify &&
-                            !exchange.command->stop && exchange.replies(codec::ReplyKind::kOk);
-    if (!registered || exchange.store.value(exchange.command->key) != nullptr) return;
-    exchange.store.observers(exchange.command->key).clear();
-    exchange.response()->payload = ":0\r\n";
-  }
-};
+void needs_the_key(Exchange& exchange) {
+  const bool registered = exchange.command && exchange.command->verb == Verb::kKeynotify &&
+                          !exchange.command->stop && exchange.replies(codec::ReplyKind::kOk);
+  if (!registered || exchange.store.value(exchange.command->key) != nullptr) return;
+  exchange.store.observers(exchange.command->key).clear();
+  exchange.response()->payload = ":0\r\n";
+}
 
 // N18: of notifications close together only one gets through.
-class LostInABurst final : public Decorator {
+class LostInABurst {
  public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
+  void operator()(Exchange& exchange) {
     constexpr std::chrono::microseconds kBurst{100};
     std::erase_if(exchange.out, [&](const Delivery& delivery) {
       if (!is_notification(delivery)) return false;
@@ -385,6 +362,7 @@ class LostInABurst final : public Decorator {
     });
   }
 
+ private:
   std::optional<std::chrono::microseconds> last_;
 };
 
@@ -412,12 +390,12 @@ std::vector<Fault> notification_faults() {
        .name = "tells-what-did-not-happen",
        .text = "a SET that is not applied and a DEL of a missing key are notified",
        .requirements = {"NTF-SEND-4"},
-       .make = with_decorator<TellsWhatDidNotHappen>()},
+       .make = with_exchange(tells_what_did_not_happen)},
       {.id = "N04",
        .name = "tells-everybody",
        .text = "every client hears of a key that any client observes",
        .requirements = {"NTF-SEND-3"},
-       .make = with_decorator<TellsEverybody>()},
+       .make = with_state<TellsEverybody>()},
       {.id = "N20",
        .name = "writer-is-not-told",
        .text = "a client does not hear of its own changes",
@@ -472,7 +450,7 @@ std::vector<Fault> notification_faults() {
        .name = "stop-ignored",
        .text = "STOP answers +OK, and the notifications go on",
        .requirements = {"NTF-STOP-1"},
-       .make = with_decorator<StopIgnored>()},
+       .make = with_exchange(stop_ignored)},
       {.id = "N11",
        .name = "stop-of-unknown-says-ok",
        .text = "STOP of a key that is not monitored answers +OK",
@@ -497,7 +475,7 @@ std::vector<Fault> notification_faults() {
        .name = "observes-a-prefix",
        .text = "who observes a key is notified of every key that begins like it",
        .requirements = {"NTF-REQUEST-3", "NTF-SEND-3"},
-       .make = with_decorator<ObservesAPrefix>()},
+       .make = with_state<ObservesAPrefix>()},
       {.id = "N15",
        .name = "told-before-the-effect",
        .text = "a notification arrives before its value can be read",
@@ -508,12 +486,12 @@ std::vector<Fault> notification_faults() {
        .name = "keynotify-needs-the-key",
        .text = "KEYNOTIFY of a missing key does nothing, and says so",
        .requirements = {"NTF-ABSENT-1"},
-       .make = with_decorator<NeedsTheKey>()},
+       .make = with_exchange(needs_the_key)},
       {.id = "N18",
        .name = "lost-in-a-burst",
        .text = "of notifications within a tenth of a millisecond only the first arrives",
        .requirements = {"NTF-SEND-1", "NTF-SEND-2"},
-       .make = with_decorator<LostInABurst>()},
+       .make = with_state<LostInABurst>()},
       // The article leaves these open.
       {.id = "N09",
        .name = "registrations-add-up",

@@ -159,19 +159,13 @@ void get_returns_now(Exchange& exchange) {
 }
 
 // H12: what is refused for being too far ahead has moved the clock.
-class RefusedTimestampMovesTheClock final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    const std::string* text = exchange.request.property(codec::kTimestampProperty);
-    if (!is_answer_to(exchange, Verb::kSet) || text == nullptr) return;
-    const auto timestamp = check_timestamp(text, exchange.now.wall_ms);
-    if (timestamp || timestamp.error() != ErrorCode::kTimestampTooFarAhead) return;
-    (void)exchange.store.clock().update(*hlc::parse(*text), exchange.now.wall_ms);
-  }
-};
+void refused_timestamp_moves_the_clock(Exchange& exchange) {
+  const std::string* text = exchange.request.property(codec::kTimestampProperty);
+  if (!is_answer_to(exchange, Verb::kSet) || text == nullptr) return;
+  const auto timestamp = check_timestamp(text, exchange.now.wall_ms);
+  if (timestamp || timestamp.error() != ErrorCode::kTimestampTooFarAhead) return;
+  (void)exchange.store.clock().update(*hlc::parse(*text), exchange.now.wall_ms);
+}
 
 // H17: a key that was deleted and set again begins again, below the version that it had.
 class VersionBeginsAnewAfterDel final : public Decorator {
@@ -205,20 +199,14 @@ class VersionBeginsAnewAfterDel final : public Decorator {
 };
 
 // H18: a SET that is not applied answers with a new version.
-class FailedSetReturnsANewVersion final : public Decorator {
- public:
-  using Decorator::Decorator;
-
- private:
-  void after(Exchange& exchange) override {
-    if (!is_answer_to(exchange, Verb::kSet)) return;
-    if (!exchange.replies(codec::ReplyKind::kNotApplied)) return;
-    const auto version = exchange.store.clock().now(exchange.now.wall_ms);
-    if (version) {
-      set_property(*exchange.response(), codec::kTimestampProperty, hlc::format(*version));
-    }
+void failed_set_returns_a_new_version(Exchange& exchange) {
+  if (!is_answer_to(exchange, Verb::kSet)) return;
+  if (!exchange.replies(codec::ReplyKind::kNotApplied)) return;
+  const auto version = exchange.store.clock().now(exchange.now.wall_ms);
+  if (version) {
+    set_property(*exchange.response(), codec::kTimestampProperty, hlc::format(*version));
   }
-};
+}
 
 // H07: the store's node id is another in every version.
 void missing_key_has_a_version(Exchange& exchange) {
@@ -297,7 +285,7 @@ std::vector<Fault> version_faults() {
        .name = "refused-timestamp-moves-the-clock",
        .text = "a __ts that is refused for being too far ahead moves the store's clock",
        .requirements = {"HLC-SKEW-6", "VER-DRIFT-1"},
-       .make = with_decorator<RefusedTimestampMovesTheClock>()},
+       .make = with_exchange(refused_timestamp_moves_the_clock)},
       {.id = "H13",
        .name = "limit-of-half-a-minute",
        .text = "a __ts more than half a minute ahead is refused",
@@ -337,7 +325,7 @@ std::vector<Fault> version_faults() {
        .name = "failed-set-returns-a-new-version",
        .text = "a SET that is not applied answers with a new version",
        .requirements = {"SET-NOT-APPLIED-3"},
-       .make = with_decorator<FailedSetReturnsANewVersion>()},
+       .make = with_exchange(failed_set_returns_a_new_version)},
       {.id = "H20",
        .name = "version-with-the-clients-node",
        .text = "versions have the node id of the request",
