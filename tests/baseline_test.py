@@ -46,23 +46,7 @@ cases:
     "odd.yaml": """
 area: odd
 cases:
-  - id: odd.late
-    title: Cannot be decided
-    requirements: [SET-NX-2]
-    tags: [late]
-    steps:
-      - get: {key: k, mark: t}
-        expect: missing
-      - get: k
-        expect: {reply: missing, before: t + 0ms}
-  - id: odd.connections
-    title: Is skipped in process
-    requirements: [SET-NX-2]
-    requires: [transport]
-    steps:
-      - get: k
-        expect: missing
-""",
+""" + harness.undecided_and_skipped("odd.late", "odd.connections"),
 }
 SIGNATURE = r"'SET-NX-2: the reply is not the expected one | want $5\r\nother\r\n | got $4\r\nit''s\r\n'"
 # A baseline with which a run of all the cases is conformant.

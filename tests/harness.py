@@ -81,6 +81,42 @@ def must(*command, **options):
     return done.stdout
 
 
+# One that is conformant, in the form that each dialect has for it.
+REFUSES_EXISTING_KEY = """\
+  - id: refuses-existing-key
+    title: NX on an existing key is refused
+    requirements: [SET-NX-2, SET-NOT-APPLIED-1]
+    divergence: [set-not-applied]
+    steps:
+      - set: {key: k, value: "one"}
+        expect: {reply: ok, ts: {save: v1, greater_than: [sent]}}
+      - set: {key: k, value: "two", options: [NX]}
+        expect: not-applied
+"""
+
+
+def undecided_and_skipped(late="came-too-late", connections="needs-connections", rules=("SET-NX-2", "SET-NX-2")):
+    """Cases that a run in process cannot decide, and cannot run, for the end of a file of scenarios."""
+    return f"""\
+  - id: {late}
+    title: Cannot be decided
+    requirements: [{rules[0]}]
+    tags: [late]
+    steps:
+      - get: {{key: k, mark: t}}
+        expect: missing
+      - get: k
+        expect: {{reply: missing, before: t + 0ms}}
+  - id: {connections}
+    title: Is skipped in process
+    requirements: [{rules[1]}]
+    requires: [transport]
+    steps:
+      - get: k
+        expect: missing
+"""
+
+
 def reproduce_command(output):
     """The first command that a run prints for showing a failure again, for the shell."""
     return re.search(r"reproduce +(.*)", output).group(1)

@@ -28,16 +28,7 @@ MAX_CLEAN_PAGE = 3_000_000  # bytes of the page of a run in which every built-in
 SCENARIOS = r"""
 area: sample
 cases:
-  - id: refuses-existing-key
-    title: NX on an existing key is refused
-    requirements: [SET-NX-2, SET-NOT-APPLIED-1]
-    divergence: [set-not-applied]
-    steps:
-      - set: {key: k, value: "one"}
-        expect: {reply: ok, ts: {save: v1, greater_than: [sent]}}
-      - set: {key: k, value: "two", options: [NX]}
-        expect: not-applied
-  - id: breaks-out
+""" + harness.REFUSES_EXISTING_KEY + r"""  - id: breaks-out
     title: "</script><img src=x onerror='window.broken=1'> & <!-- stay in here"
     requirements: [GET-HIT-1, GET-HIT-2, GET-HIT-3]
     steps:
@@ -56,22 +47,7 @@ cases:
           reply: {value: {hex: "00017f80fec30d0a5d5d3e3c26"}}
       - get: k
         expect: missing
-  - id: came-too-late
-    title: Cannot be decided
-    requirements: [SET-PX-1]
-    steps:
-      - get: {key: k, mark: t}
-        expect: missing
-      - get: k
-        expect: {reply: missing, before: t + 0ms}
-  - id: needs-connections
-    title: Is skipped in process
-    requirements: [ENV-QOS-1]
-    requires: [transport]
-    steps:
-      - get: k
-        expect: missing
-  - id: p-cases
+""" + harness.undecided_and_skipped(rules=("SET-PX-1", "ENV-QOS-1")) + r"""  - id: p-cases
     title: Three clients, a wait, and an open point
     requirements: [SET-OPTION-OPEN-3, NTF-VALUE-1, GET-HIT-2]
     clients: {b: {observes: true}, a: {}, c: {}}

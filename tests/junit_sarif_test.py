@@ -62,22 +62,7 @@ cases:
     steps:
       - get: k
         expect: ok
-  - id: came-too-late
-    title: Cannot be decided
-    requirements: [SET-NX-2]
-    steps:
-      - get: {key: k, mark: t}
-        expect: missing
-      - get: k
-        expect: {reply: missing, before: t + 0ms}
-  - id: needs-connections
-    title: Is skipped in process
-    requirements: [SET-NX-2]
-    requires: [transport]
-    steps:
-      - get: k
-        expect: missing
-""".replace("FIRST_HALF", HALVES[0].hex()).replace("OTHER_HALF", HALVES[1].hex())
+""".replace("FIRST_HALF", HALVES[0].hex()).replace("OTHER_HALF", HALVES[1].hex()) + harness.undecided_and_skipped()
 
 JUNIT2JSON = """
 import fs from 'fs';

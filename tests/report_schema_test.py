@@ -16,16 +16,7 @@ MAX_CLEAN_REPORT = 2_000_000  # bytes of a run in which every built-in case pass
 SCENARIOS = r"""
 area: sample
 cases:
-  - id: refuses-existing-key
-    title: NX on an existing key is refused
-    requirements: [SET-NX-2, SET-NOT-APPLIED-1]
-    divergence: [set-not-applied]
-    steps:
-      - set: {key: k, value: "one"}
-        expect: {reply: ok, ts: {save: v1, greater_than: [sent]}}
-      - set: {key: k, value: "two", options: [NX]}
-        expect: not-applied
-  - id: binary
+""" + harness.REFUSES_EXISTING_KEY + r"""  - id: binary
     title: "Any bytes, <\"quotes\"> & such ]]> come back"
     requirements: [SET-NX-2]
     steps:
@@ -43,23 +34,7 @@ cases:
         expect: ok
       - get: k
         expect: {reply: {value: {hex: "ff00"}}}
-  - id: came-too-late
-    title: Cannot be decided
-    requirements: [SET-NX-2]
-    tags: [wrong]
-    steps:
-      - get: {key: k, mark: t}
-        expect: missing
-      - get: k
-        expect: {reply: missing, before: t + 0ms}
-  - id: needs-connections
-    title: Is skipped in process
-    requirements: [SET-NX-2]
-    requires: [transport]
-    steps:
-      - get: k
-        expect: missing
-"""
+""" + harness.undecided_and_skipped()
 
 
 class ReportTest(harness.FolderTest):
