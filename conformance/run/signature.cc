@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <regex>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -22,59 +21,245 @@ constexpr std::size_t kShown = 140;      // of a longer part, before its hash
 // cut.
 constexpr std::size_t kMaxTokenLength = 64;
 
+// Reads on in a text, piece by piece; once a piece is missing nothing more is read. No piece can
+// begin with what may end the piece before it, so reading as much as possible is always right.
+class Scan {
+ public:
+  Scan(std::string_view text, std::size_t at) : text_(text), at_(at) {}
+
+  Scan& literal(std::string_view wanted) {
+    if (good_ && text_.substr(at_).starts_with(wanted)) {
+      at_ += wanted.size();
+    } else {
+      good_ = false;
+    }
+    return *this;
+  }
+  // From `min` to `max` characters of a kind.
+  template <typename Kind>
+  Scan& run(Kind is, std::size_t min, std::size_t max) {
+    std::size_t count = 0;
+    while (count < max && at_ + count < text_.size() && is(text_[at_ + count])) ++count;
+    good_ = good_ && count >= min;
+    at_ += count;
+    return *this;
+  }
+  // Pairs of hexadecimal digits, the first of each pair one of `first`: letters and digits in
+  // Base16.
+  Scan& pairs(std::string_view first, std::size_t min, std::size_t max);
+  // The same, whether upper or lower case. `wanted` is in lower case.
+  Scan& literal_of_any_case(std::string_view wanted);
+
+  [[nodiscard]] bool good() const { return good_; }
+  [[nodiscard]] std::size_t at() const { return at_; }
+  [[nodiscard]] char next() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+ private:
+  std::string_view text_;
+  std::size_t at_;
+  bool good_ = true;
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_alphanumeric(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_word(char c) { return is_alphanumeric(c) || c == '_'; }
+bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+bool is_hex(char c) { return is_lower_hex(c) || (c >= 'A' && c <= 'F'); }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+Scan& Scan::pairs(std::string_view first, std::size_t min, std::size_t max) {
+  std::size_t count = 0;
+  while (count < max && at_ + 1 < text_.size() &&
+         first.find(text_[at_]) != std::string_view::npos && is_hex(text_[at_ + 1])) {
+    at_ += 2;
+    ++count;
+  }
+  good_ = good_ && count >= min;
+  return *this;
+}
+
+Scan& Scan::literal_of_any_case(std::string_view wanted) {
+  for (const char c : wanted) {
+    good_ = good_ && lower(next()) == c;
+    if (good_) ++at_;
+  }
+  return *this;
+}
+
+constexpr std::size_t kMaxRunId = 16;      // what makes the ids of runs has fewer digits
+constexpr std::size_t kCaseHash = 8;       // digits
+constexpr std::size_t kMaxNumber = 20;     // digits of 64 bits
+constexpr std::size_t kMinWallClock = 10;  // digits; a smaller number may be part of the fault
+
+// Each gives the end of what changes between runs and begins at `at`, or `at`.
+std::size_t end_of(const Scan& scan, std::size_t at) { return scan.good() ? scan.at() : at; }
+
+// `fencepost/<run>/<case>/`, the prefix of all keys.
+std::size_t key_prefix(std::string_view text, std::size_t at) {
+  return end_of(Scan(text, at)
+                    .literal("fencepost/")
+                    .run(is_alphanumeric, 1, kMaxRunId)
+                    .literal("/")
+                    .run(is_lower_hex, kCaseHash, kCaseHash)
+                    .literal("/"),
+                at);
+}
+
+// The same as topics of notifications have it.
+std::size_t key_prefix_in_base16(std::string_view text, std::size_t at) {
+  return end_of(Scan(text, at)
+                    .literal_of_any_case("66656e6365706f73742f")
+                    .pairs("34567", 1, kMaxRunId)
+                    .literal_of_any_case("2f")
+                    .pairs("36", kCaseHash, kCaseHash)
+                    .literal_of_any_case("2f"),
+                at);
+}
+
+// `fp-<run>-<case>-`, the prefix of all client ids.
+std::size_t client_prefix(std::string_view text, std::size_t at) {
+  return end_of(Scan(text, at)
+                    .literal("fp-")
+                    .run(is_alphanumeric, 1, kMaxRunId)
+                    .literal("-")
+                    .run(is_lower_hex, kCaseHash, kCaseHash)
+                    .literal("-"),
+                at);
+}
+
+std::size_t client_prefix_in_base16(std::string_view text, std::size_t at) {
+  return end_of(Scan(text, at)
+                    .literal_of_any_case("66702d")
+                    .pairs("34567", 1, kMaxRunId)
+                    .literal_of_any_case("2d")
+                    .pairs("36", kCaseHash, kCaseHash)
+                    .literal_of_any_case("2d"),
+                at);
+}
+
+// Up to the closing quote; escaped ones do not close.
+std::size_t correlation_data(std::string_view text, std::size_t at) {
+  const Scan begin = Scan(text, at).literal("correlation data \"");
+  if (!begin.good()) return at;
+  for (std::size_t i = begin.at(); i < text.size(); ++i) {
+    if (text[i] == '"') return i + 1;
+    if (text[i] == '\\') ++i;
+  }
+  return at;
+}
+
+// In milliseconds, with the counter behind it.
+std::size_t wall_clock(std::string_view text, std::size_t at) {
+  const Scan wall = Scan(text, at).run(is_digit, kMinWallClock, text.size());
+  Scan counter = wall;
+  counter.literal(":").run(is_digit, 1, kMaxNumber);
+  return end_of(counter.good() ? counter : wall, at);
+}
+
+// `12.5 ms`, as words of their own.
+std::size_t duration(std::string_view text, std::size_t at) {
+  if (at > 0 && is_word(text[at - 1])) return at;
+  Scan scan = Scan(text, at).run(is_digit, 1, kMaxNumber);
+  if (scan.next() == '.') scan.literal(".").run(is_digit, 1, kMaxNumber);
+  scan.literal(" ms");
+  return is_word(scan.next()) ? at : end_of(scan, at);
+}
+
+// `... (500 bytes)`, which escape() puts where it has cut.
+std::size_t cut_mark(std::string_view text, std::size_t at) {
+  return end_of(Scan(text, at).literal("... (").run(is_digit, 1, kMaxNumber).literal(" bytes)"),
+                at);
+}
+
+using Find = std::size_t (*)(std::string_view text, std::size_t at);
+
+std::string replaced(std::string_view text, Find find, std::string_view replacement) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = find(text, at);
+    if (end > at) {
+      out += replacement;
+      at = end;
+    } else {
+      out += text[at++];
+    }
+  }
+  return out;
+}
+
 struct Rule {
-  std::regex pattern;
-  const char* replacement;
+  Find find;
+  std::string_view replacement;
 };
 
 // In this order: an earlier rule leaves nothing for a later one to misread.
-const std::array<Rule, 7>& rules() {
-  static const std::array<Rule, 7> all = {
-      // `fencepost/<run>/<case>/`, the prefix of all keys, and the same in Base16.
-      Rule{std::regex("fencepost/[0-9A-Za-z]{1,16}/[0-9a-f]{8}/"), "fencepost/*/*/"},
-      Rule{std::regex("66656e6365706f73742f([3-7][0-9a-f]){1,16}2f([36][0-9a-f]){8}2f",
-                      std::regex::icase),
-           "fencepost/*/*/ in Base16, then "},
-      // `fp-<run>-<case>-`, the prefix of all client ids.
-      Rule{std::regex("fp-[0-9A-Za-z]{1,16}-[0-9a-f]{8}-"), "fp-*-*-"},
-      Rule{std::regex("66702d([3-7][0-9a-f]){1,16}2d([36][0-9a-f]){8}2d", std::regex::icase),
-           "fp-*-*- in Base16, then "},
-      Rule{std::regex(R"re(correlation data "([^"\\]|\\.)*")re"), "correlation data *"},
-      // Wall clocks in milliseconds, with the counter behind them.
-      Rule{std::regex("[0-9]{10,}(:[0-9]{1,20})?"), "*"},
-      Rule{std::regex("\\b[0-9]{1,20}(\\.[0-9]{1,20})? ms\\b"), "* ms"},
-      // escape() says how long the bytes were that it has cut.
-  };
-  return all;
+constexpr std::array kRules = {
+    Rule{key_prefix, "fencepost/*/*/"},
+    Rule{key_prefix_in_base16, "fencepost/*/*/ in Base16, then "},
+    Rule{client_prefix, "fp-*-*-"},
+    Rule{client_prefix_in_base16, "fp-*-*- in Base16, then "},
+    Rule{correlation_data, "correlation data *"},
+    Rule{wall_clock, "*"},
+    Rule{duration, "* ms"},
+};
+
+// Hexadecimal digits with a decimal one among the first of them.
+std::size_t number(std::string_view text, std::size_t at) {
+  const std::size_t most = Scan(text, at).run(is_hex, 0, kMaxNumber).at() - at;
+  for (std::size_t before = most + 1; before-- > 0;) {
+    Scan scan(text, at + before);
+    if (is_digit(scan.next())) {
+      return scan.run(is_digit, 1, 1).run(is_hex, 0, kMaxNumber).at();
+    }
+  }
+  return at;
+}
+
+// Where the value of a `__ts` begins that stands at `at`; `at` where there is none.
+std::size_t begin_of_version(std::string_view text, std::size_t at) {
+  for (const std::string_view before : {"__ts = ", "__ts equal to ", "__ts greater than "}) {
+    const Scan begin = Scan(text, at).literal(before);
+    if (begin.good() && begin.next() != ' ' && begin.at() < text.size()) return begin.at();
+  }
+  return at;
 }
 
 // The value of `__ts`: whatever the store made of it, what has digits is of this run.
-std::string without_versions(const std::string& text) {
-  static const std::regex version("(__ts (?:=|equal to|greater than) )(\\S{1,500})");
-  static const std::regex number("[0-9A-Fa-f]{0,20}[0-9][0-9A-Fa-f]{0,20}");
+std::string without_versions(std::string_view text) {
+  constexpr std::size_t kMaxVersion = 500;
   std::string out;
-  auto rest = text.cbegin();
-  for (std::sregex_iterator at(text.begin(), text.end(), version), end; at != end; ++at) {
-    out.append(rest, (*at)[2].first);
-    out += std::regex_replace((*at)[2].str(), number, "*");
-    rest = (*at)[2].second;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = begin_of_version(text, at);
+    if (begin == at) {
+      out += text[at++];
+      continue;
+    }
+    out += text.substr(at, begin - at);
+    at = Scan(text, begin).run([](char c) { return c != ' '; }, 1, kMaxVersion).at();
+    out += replaced(text.substr(begin, at - begin), number, "*");
   }
-  return out.append(rest, text.cend());
+  return out;
 }
 
-// `abc... (500 bytes)`: what stands just before the cut may be half of something that changes.
-std::string without_cut_tokens(const std::string& text) {
-  static const std::regex cut("\\.\\.\\. \\([0-9]{1,20} bytes\\)");
+// What stands just before a cut may be half of something that changes.
+std::string without_cut_tokens(std::string_view text) {
   std::string out;
-  auto rest = text.cbegin();
-  for (std::sregex_iterator at(text.begin(), text.end(), cut), end; at != end; ++at) {
-    out.append(rest, (*at)[0].first);
-    const auto before = static_cast<std::size_t>((*at)[0].first - rest);
-    out.resize(out.size() - std::min(before, kMaxTokenLength));
-    out += at->str();
-    rest = (*at)[0].second;
+  std::size_t since_cut = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = cut_mark(text, at);
+    if (end == at) {
+      out += text[at++];
+      ++since_cut;
+      continue;
+    }
+    out.resize(out.size() - std::min(since_cut, kMaxTokenLength));
+    out += text.substr(at, end - at);
+    at = end;
+    since_cut = 0;
   }
-  return out.append(rest, text.cend());
+  return out;
 }
 
 std::string ascii_escaped(std::string_view text) {
@@ -91,7 +276,7 @@ std::string steady(std::string_view whole) {
   std::string text = ascii_escaped(whole.substr(0, kMaxRead));
   const bool read_in_part = whole.size() > kMaxRead;
   text = without_versions(text);
-  for (const Rule& rule : rules()) text = std::regex_replace(text, rule.pattern, rule.replacement);
+  for (const Rule& rule : kRules) text = replaced(text, rule.find, rule.replacement);
   text = without_cut_tokens(text);
   if (read_in_part) text.resize(text.size() - std::min(text.size(), kMaxTokenLength));
   while (text.ends_with(' ')) text.pop_back();
