@@ -13,6 +13,7 @@
 namespace fencepost::run {
 namespace {
 
+// The verdict is known by then: a store that no longer answers must not hold up each case for long.
 constexpr std::chrono::milliseconds kCleanUpTimeout{1'000};
 
 // Runs a step by its kind.
@@ -113,6 +114,8 @@ CaseResult run_case(const scenario::Case& test_case, endpoint::Session& session,
   CaseState state(test_case, session, settings);
   state.result.verdict = Verdict::kPassed;
   if (const MaybeProblem problem = run_steps(state)) blame(*problem, state);
+  // Whether the endpoint is gone, or has ended one connection, only the suite can find out. In the
+  // second case it removes the keys.
   if (state.result.verdict == Verdict::kLost) {
     state.result.left_behind = written_keys(state);
   } else if (settings.clean_up) {
