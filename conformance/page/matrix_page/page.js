@@ -153,26 +153,10 @@ function sectionNote(totals) {
 }
 
 function ruleItem(rule) {
-  const note = rule.testable ? plural(rule.cases.length, 'case') : 'untestable';
-  return disclosure({
-    id: `p_rule_${rule.number}`,
-    className: `requirement ${kStates.get(rule.state).tone}`,
-    heading: 'h4',
-    summary: [
-      badge(rule.state),
-      el(
-        'span',
-        { class: 'what' },
-        el('span', { class: 'id' }, rule.id),
-        ' ',
-        el('span', { class: 'title' }, inlineCode(rule.text)),
-        rule.open && el('span', { class: 'tag' }, 'open'),
-      ),
-      levelNode(rule.level),
-      el('span', { class: 'state-note' }, note),
-    ],
-    fill: (detail) => detail.append(ruleDetail(rule)),
-    opened: () => rememberPlace(rule.id),
+  return ruleEntry(rule, {
+    note: rule.testable ? plural(rule.cases.length, 'case') : 'untestable',
+    tag: rule.open && el('span', { class: 'tag' }, 'open'),
+    detail: ruleDetail,
   });
 }
 

@@ -149,3 +149,29 @@ function moveRow(step, wanted = () => true) {
   row.button.focus({ preventScroll: true });
   row.button.scrollIntoView({ block: 'nearest' });
 }
+
+// --- an entry of a list of rules ---
+
+// Opens to what `detail(rule)` makes. `note` says how it stands, `tag` is a node behind the text, if any.
+function ruleEntry(rule, { note, tag, detail }) {
+  return disclosure({
+    id: `p_rule_${rule.number}`,
+    className: `requirement ${kStates.get(rule.state).tone}`,
+    heading: 'h4',
+    summary: [
+      badge(rule.state),
+      el(
+        'span',
+        { class: 'what' },
+        el('span', { class: 'id' }, rule.id),
+        ' ',
+        el('span', { class: 'title' }, inlineCode(rule.text)),
+        tag,
+      ),
+      levelNode(rule.level),
+      el('span', { class: 'state-note' }, note),
+    ],
+    fill: (node) => node.append(detail(rule)),
+    opened: () => rememberPlace(rule.id),
+  });
+}

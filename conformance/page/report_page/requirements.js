@@ -90,25 +90,7 @@ function renderRequirements(report) {
 }
 
 function requirementItem(rule) {
-  return disclosure({
-    id: `p_rule_${rule.number}`,
-    className: `requirement ${kStates.get(rule.state).tone}`,
-    heading: 'h4',
-    summary: [
-      badge(rule.state),
-      el(
-        'span',
-        { class: 'what' },
-        el('span', { class: 'id' }, rule.id),
-        ' ',
-        el('span', { class: 'title' }, inlineCode(rule.text)),
-      ),
-      levelNode(rule.level),
-      el('span', { class: 'state-note' }, rule.note),
-    ],
-    fill: (detail) => detail.append(requirementDetail(rule)),
-    opened: () => rememberPlace(rule.id),
-  });
+  return ruleEntry(rule, { note: rule.note, detail: requirementDetail });
 }
 
 function requirementDetail(rule) {
