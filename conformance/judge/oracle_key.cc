@@ -73,7 +73,7 @@ class Outcomes {
     return refuse(stamp.error, rule_of(stamp.error, stamp.is_token), choice);
   }
 
-  // An error that the request deserves, perhaps, or for sure.
+  // The errors for a timestamp that is malformed or too far ahead, or may be.
   void add_possible_refusal(const OfferedTimestamp& stamp) {
     if (!stamp.may_be_refused) return;
     OpenPointChoice choice = stamp.choice;
@@ -122,7 +122,7 @@ class Outcomes {
     if (before_.token == Token::kNone) return true;
     if (before_.token == Token::kUnknown) {
       if (token.present) refuse(ErrorCode::kTokenLower);
-      if (!token.value) refuse(ErrorCode::kTokenRequired);  // an empty one is perhaps none
+      if (!token.value) refuse(ErrorCode::kTokenRequired);  // an empty one may be none
       return true;
     }
     if (!token.present) {
@@ -160,7 +160,7 @@ class Outcomes {
     kept.next.token = known ? Token::kHeld : Token::kUnknown;
     kept.next.held = known ? *token.value : hlc::Timestamp{};
     const std::string_view point = asked_.command.verb == Verb::kSet ? "SET" : "VDEL";
-    // One that the store may refuse is perhaps not kept for that reason, which says nothing of
+    // One that the store may refuse may be dropped for that reason, which says nothing of
     // others.
     const bool doubtful = token.may_be_refused;
     kept.choice = {"FT-OPEN-4", point, "a newer token is kept", doubtful};
@@ -421,7 +421,7 @@ void pass_time(const CandidateState& state, microseconds sent, microseconds rece
 
 void branches_of(const CandidateState& state, const Asked& asked, std::vector<Branch>& out) {
   if (state.token == Token::kUnknown && asked.command.verb != Verb::kGet) {
-    CandidateState without = state;  // perhaps it has none: an empty `__ft` may be none (FT-OPEN-7)
+    CandidateState without = state;  // an empty `__ft` may be none (FT-OPEN-7)
     without.token = Token::kNone;
     branches_of(without, asked, out);
   }

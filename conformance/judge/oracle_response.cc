@@ -90,7 +90,7 @@ std::optional<Judgement> check_envelope(const Exchange& exchange, Answered& answ
   const codec::Message& request = exchange.request;
   const codec::Message& reply = exchange.reply->message;
   // MQTT 5.0, 4.10: a response goes to the response topic of its request, with its correlation
-  // data; a client has nothing else to tell responses apart by.
+  // data; a client has nothing else to match responses with requests by.
   if (reply.topic != request.response_topic) {
     return rejected("ENV-RESPONSE-TOPIC-1", "the response came to " + escape(reply.topic));
   }

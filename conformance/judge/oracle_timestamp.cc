@@ -27,7 +27,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
-// Signs, blanks, fractions, exponents: a number to somebody, perhaps.
+// Signs, blanks, fractions, exponents: to another parser it may be a number.
 bool could_be_number(std::string_view text) {
   return std::any_of(text.begin(), text.end(), is_digit) &&
          std::all_of(text.begin(), text.end(), [](char c) {

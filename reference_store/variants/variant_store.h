@@ -1,6 +1,6 @@
 // Another right store: it keeps every rule of the protocol and decides every open point as it is
-// told, where the reference store decides each once. Written on its own, so that a suite which
-// takes the habits of the reference store for rules is found out. On decisions: axes.h.
+// configured, where the reference store decides each once. Written on its own, so that a suite
+// which takes the habits of the reference store for rules is found out. On decisions: axes.h.
 #pragma once
 
 #include <chrono>
