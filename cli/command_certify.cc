@@ -79,18 +79,11 @@ struct Plan {
 };
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
-  auto descriptor = read_descriptor({options.endpoint, options.descriptor});
-  if (!descriptor) return std::nullopt;
-  if (options.profile.empty()) {
-    options.profile = name(descriptor->profile.value_or(codec::Profile::kAuto));
-  }
-  const auto profile = codec::profile_named(options.profile);
-  if (!profile) {
-    complain("--profile " + options.profile + " is not one of auto, documented, deployed");
-    return std::nullopt;
-  }
+  auto basis = prepare_run(options);
+  if (!basis) return std::nullopt;
+  options.profile = name(basis->settings.profile);
   if (options.wording.empty()) {
-    options.wording = name(descriptor->wording.value_or(scenario::Wording::kAuto));
+    options.wording = name(basis->descriptor.wording.value_or(scenario::Wording::kAuto));
   }
   const auto wording = scenario::wording_named(options.wording);
   if (!wording) {
@@ -116,21 +109,17 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   }
   Plan plan{.library = std::move(*library),
             .cases = {},
-            .descriptor = std::move(*descriptor),
+            .descriptor = std::move(basis->descriptor),
             .suite = {},
             .context = {},
             .baseline = std::move(*baseline)};
   plan.cases = select(plan.library.cases, options.selection);
-  std::random_device device;
-  const std::uint64_t seed = options.seed.value_or(device());
-  plan.suite.settings = {.profile = *profile,
-                         .wording = *wording,
-                         .run_id = random_run_id(),
-                         .seed = seed,
-                         .timeout_scale = options.timeout_scale};
+  plan.suite.settings = std::move(basis->settings);
+  plan.suite.settings.wording = *wording;
   plan.suite.strict = options.strict;
+  const std::uint64_t seed = plan.suite.settings.seed;
   plan.context = {.endpoint = shown_url(plan.descriptor.url),
-                  .profile = *profile,
+                  .profile = plan.suite.settings.profile,
                   .wording = *wording,
                   .seed = seed,
                   .strict = options.strict,
