@@ -1,13 +1,16 @@
 #include "endpoint/paho_repairs.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 
 #include <dlfcn.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -63,6 +66,56 @@ bool connection_ended(int descriptor, int error) {
   }
 }
 
+// How long a peer may take nothing before it counts as gone.
+constexpr std::chrono::milliseconds kMaxStandstill{30'000};
+
+// Can the socket take more? False when it could not for that long.
+bool wait_until_writable(int descriptor) {
+  pollfd state{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  const auto end = std::chrono::steady_clock::now() + kMaxStandstill;
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
+    const int ready = poll(&state, 1, static_cast<int>(left.count()));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+// Writes what is left of `bytes` to a TCP socket of Paho's that took only a part, or nothing for
+// now. Paho notes such a write as pending and goes on with it from its receiving thread, where it
+// searches the list of clients without the lock under which others take clients off it: with a
+// lossy network, where the buffers of sockets are full now and then, one run in ten crashed. So no
+// write is ever partial. A peer that takes nothing for too long is disconnected; the read that
+// follows tells Paho.
+void write_rest(int descriptor, const char* bytes, std::size_t size) {
+  static const auto next = next_function<ssize_t (*)(int, const void*, std::size_t)>("write");
+  while (size > 0) {
+    const ssize_t count = next(descriptor, bytes, size);
+    if (count >= 0) {
+      bytes += count;
+      size -= static_cast<std::size_t>(count);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    const bool is_full = errno == EAGAIN || errno == EWOULDBLOCK;
+    if (!is_full || !wait_until_writable(descriptor)) {
+      shutdown(descriptor, SHUT_RDWR);
+      return;
+    }
+  }
+}
+
+// Has a write that gave `count` left bytes of `size` over that Paho must not know of?
+bool leaves_a_rest(int descriptor, ssize_t count, std::size_t size) {
+  if (count < 0 ? errno != EAGAIN && errno != EWOULDBLOCK
+                : static_cast<std::size_t>(count) == size) {
+    return false;
+  }
+  return is_connected_by_us(descriptor) && is_tcp_socket(descriptor);
+}
+
 // Linux forgets the option with the next packet that is sent: it is set after each read.
 void acknowledge_at_once(int descriptor) {
   if (!is_connected_by_us(descriptor)) return;
@@ -111,17 +164,29 @@ __attribute__((visibility("default"))) ssize_t write(int descriptor, const void*
                                                      size_t size) {
   static const auto next = next_function<ssize_t (*)(int, const void*, size_t)>("write");
   const ssize_t count = next(descriptor, bytes, size);
-  return count < 0 && connection_ended(descriptor, errno) ? static_cast<ssize_t>(size) : count;
+  if (count < 0 && connection_ended(descriptor, errno)) return static_cast<ssize_t>(size);
+  if (!leaves_a_rest(descriptor, count, size)) return count;
+  const std::size_t done = count < 0 ? 0 : static_cast<std::size_t>(count);
+  write_rest(descriptor, static_cast<const char*>(bytes) + done, size - done);
+  return static_cast<ssize_t>(size);
 }
 
 __attribute__((visibility("default"))) ssize_t writev(int descriptor, const iovec* parts,
                                                       int count_of_parts) {
   static const auto next = next_function<ssize_t (*)(int, const iovec*, int)>("writev");
   const ssize_t count = next(descriptor, parts, count_of_parts);
-  if (count >= 0 || !connection_ended(descriptor, errno)) return count;
-  std::size_t all = 0;
-  for (int i = 0; i < count_of_parts; ++i) all += parts[i].iov_len;
-  return static_cast<ssize_t>(all);
+  std::size_t size = 0;
+  for (int i = 0; i < count_of_parts; ++i) size += parts[i].iov_len;
+  if (count < 0 && connection_ended(descriptor, errno)) return static_cast<ssize_t>(size);
+  if (!leaves_a_rest(descriptor, count, size)) return count;
+  std::size_t done = count < 0 ? 0 : static_cast<std::size_t>(count);
+  for (int i = 0; i < count_of_parts; ++i) {
+    const std::size_t skipped = std::min(done, parts[i].iov_len);
+    done -= skipped;
+    write_rest(descriptor, static_cast<const char*>(parts[i].iov_base) + skipped,
+               parts[i].iov_len - skipped);
+  }
+  return static_cast<ssize_t>(size);
 }
 
 }  // extern "C"

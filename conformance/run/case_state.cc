@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::size_t kBytesPerSecond = 102'400;  // what a slow path carries of a large value
 
-std::string tag_of(const scenario::Case& test_case) {
-  return fmt::format("{:08x}", stable_hash(test_case.id) & 0xffffffffU);
+std::string tag_of(const scenario::Case& test_case, int attempt) {
+  const std::string text =
+      attempt == 1 ? test_case.id : fmt::format("{} {}", test_case.id, attempt);
+  return fmt::format("{:08x}", stable_hash(text) & 0xffffffffU);
 }
 
 }  // namespace
@@ -26,7 +28,7 @@ CaseState::CaseState(const scenario::Case& the_case, endpoint::Session& the_sess
       session(the_session),
       clock(the_session.clock()),
       settings(the_settings),
-      tag(tag_of(the_case)),
+      tag(tag_of(the_case, the_settings.attempt)),
       key_prefix(the_settings.key_prefix + "/" + the_settings.run_id + "/" + tag + "/"),
       start(clock.now()),
       clients(the_case, the_session, the_settings, tag, result.transcript),

@@ -29,7 +29,9 @@ struct RunSettings {
   // Ids of the rules that do not bind every store that this one may turn out to be: a case goes on
   // when one is broken. Null: there are none. Must outlive the run.
   const std::set<std::string, std::less<>>* unsettled = nullptr;
-  std::string run_id;                                            // in every key and client id
+  std::string run_id;  // in every key and client id
+  // Of the case in this run: each has keys and clients of its own, as the first may have left some.
+  int attempt = 1;
   std::string key_prefix = endpoint::Capabilities{}.key_prefix;  // of every key
   std::uint64_t seed = 0;                                        // of everything random
   double timeout_scale = 1.0;                                    // factor of every time limit

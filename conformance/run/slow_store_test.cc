@@ -142,6 +142,27 @@ TEST(SlowStoreSuite, RunsAnInconclusiveCaseOnceMoreAndKeepsBothAttempts) {
   EXPECT_EQ(result.summary.inconclusive, 0U);
 }
 
+// A right store failed three cases: the lock of the first attempt was still held in the second.
+TEST(SlowStoreSuite, FindsNothingOfTheFirstAttemptInTheSecond) {
+  auto stills = std::make_shared<int>(0);
+  endpoint::Capabilities capabilities;
+  capabilities.ephemeral = true;  // nobody removes the keys of a case
+  FakeEndpoint endpoint({.behaviour = changed(reference_store(),
+                                              [stills](const Published& request, Effects& out) {
+                                                if (verb_of(request) != Verb::kGet || ++*stills > 1)
+                                                  return;
+                                                for (Effect& effect : out) effect.after = 2s;
+                                              }),
+                         .capabilities = capabilities});
+  const SuiteResult result = run(endpoint, {case_of({.steps = R"(
+- {set: {key: k, value: "v", options: [NX], mark: t1}, expect: ok}
+- {get: other, expect: {reply: missing, before: t1 + 900ms}}
+)"})});
+  const CaseResult& entry = result.cases.at(0);
+  EXPECT_EQ(entry.verdict, Verdict::kPassed) << entry.message << entry.actual;
+  EXPECT_TRUE(entry.first_attempt);
+}
+
 TEST(SlowStoreSuite, RepeatsNothingWhenItIsNotToldTo) {
   FakeEndpoint endpoint({.behaviour = delayed(Verb::kGet, 2s)});
   const SuiteResult result = run(endpoint, {case_of({.steps = R"(

@@ -150,7 +150,7 @@ class SuiteRun {
 
   void run_one(CaseResult& slot) {
     if (stop_ || lost_) return;
-    CaseResult result = attempt(*slot.test_case);
+    CaseResult result = attempt(*slot.test_case, 1);
     const std::lock_guard lock(mutex_);
     slot = std::move(result);
     if (slot.verdict == Verdict::kInconclusive && options_.repeat_inconclusive) {
@@ -160,12 +160,13 @@ class SuiteRun {
     }
   }
 
-  CaseResult attempt(const scenario::Case& test_case) {
+  CaseResult attempt(const scenario::Case& test_case, int number) {
     auto session =
         disturbs_others(test_case) ? endpoint_.open_isolated_session() : endpoint_.open_session();
     CaseResult result;
     if (session) {
       RunSettings settings = settings_;
+      settings.attempt = number;
       // The keys of an ephemeral store go with it, which saves a request a key; but not on the
       // broker with the small quota, where the next case needs the room.
       settings.clean_up = !endpoint_.capabilities().ephemeral || disturbs_others(test_case);
@@ -203,7 +204,7 @@ class SuiteRun {
 
   void repeat(CaseResult& slot) {
     const SlotGuard running(slots_, Admission::kInTurn);
-    CaseResult again = attempt(*slot.test_case);
+    CaseResult again = attempt(*slot.test_case, 2);
     if (again.verdict == Verdict::kLost) return;  // the endpoint is gone: what was known stays
     // Nobody stands still twice in the same case, and answers in between. Req: RESP-INVALID-1
     if (again.verdict == Verdict::kInconclusive && again.doubt == Doubt::kSilence &&
