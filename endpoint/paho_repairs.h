@@ -8,8 +8,8 @@
 // instead of 0.07 ms.
 // read(2), recv(2): what such a socket has received is acknowledged at once, for brokers that leave
 // Nagle's algorithm on: they send a PUBACK, and then the response.
-// write(2), writev(2): to such a socket never fail because the connection is gone, and never write a
-// part: they wait until all is written. After 30 s without progress they end the connection.
+// write(2), writev(2): to such a socket never fail because the connection is gone, and never write
+// only a part: they wait until all is written. After 30 s without progress they end the connection.
 #pragma once
 
 #include <mutex>
