@@ -162,6 +162,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   report::ConsoleOptions console_settings = report::console_options(stream);
   console_settings.quiet = options.quiet;
   console_settings.trace = options.trace;
+  console_settings.verbose = options.verbose;
   console_settings.progress_only = options.progress_only;
   report::Console console(stream, console_settings);
   const report::Github github = github_of(options);

@@ -56,6 +56,7 @@ run::ExitCode merge(const MergeOptions& options) {
   report::ConsoleOptions console_settings = report::console_options(stdout);
   console_settings.quiet = options.quiet;
   console_settings.trace = options.trace;
+  console_settings.verbose = options.verbose;
   report::Console(stdout, console_settings)
       .end(merged->result, library->catalogue, merged->context);
   const auto written =

@@ -39,6 +39,7 @@ struct CertifyOptions : RunFlags {
   std::string scenarios{};  // a folder instead of the built-in cases
   std::string wording{};    // empty: the descriptor's, or auto
   bool strict = false;
+  bool verbose = false;  // each case and each difference in full
   run::Selection selection{};
   std::string shard{};  // K/N
   report::ReportFiles reports{};
@@ -58,6 +59,7 @@ struct MergeOptions {
   std::string scenarios{};
   report::ReportFiles reports{};
   bool trace = false;
+  bool verbose = false;
   bool quiet = false;
 };
 // Makes one report of those of the shards of a run, and returns what the run would have returned in

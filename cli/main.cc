@@ -88,6 +88,8 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_option("--wording", options.wording,
                       "The generation of the article: ga, preview, or auto (default: ga; for a "
                       "store of the documented dialect preview where no notification has a __ts)");
+  command->add_flag("--verbose", options.verbose,
+                    "Print a line for each case, and each difference with all its cases");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
   add_selection(*command, options.selection);
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
@@ -123,6 +125,8 @@ void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
                       "The cases of the runs are of this folder or file");
   command->add_flag("--trace", options.trace,
                     "Print all packets of a failed case, not just the last ones");
+  command->add_flag("--verbose", options.verbose,
+                    "Print a line for each case, and each difference with all its cases");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->callback([&] { action = [&] { return merge(options); }; });
 }

@@ -91,7 +91,9 @@ class Merge(MergeDiffTest):
         result = self.merge(self.path("s1.json"), self.path("s2.json"))
         self.assertEqual(1, result.returncode)
         self.assertEqual("mixed", self.load("merged.json")["dialect_observed"])
-        self.assertIn("the endpoint mixes both forms of set-not-applied", result.stdout)
+        self.assertIn("the endpoint mixes both forms of set-not-applied",
+                      [case["message"] for case in self.load("merged.json")["cases"]])
+        self.assertIn("1 difference explains ", result.stdout)
 
     def check_survives(self, name):
         """A report merged with nothing is itself."""

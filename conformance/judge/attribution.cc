@@ -41,7 +41,8 @@ constexpr std::array kTable = {
     Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kExists, "SET-WRITE-2"},
     Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kAny, "SET-OK-1"},
 
-    Row{Verb::kGet, Shape::kMissing, Options::kAny, Before::kExpired, "SET-PX-4"},
+    // A key that can still be read has not expired; that it is there for other verbs is SET-PX-4.
+    Row{Verb::kGet, Shape::kMissing, Options::kAny, Before::kExpired, "SET-PX-1"},
     Row{Verb::kGet, Shape::kMissing, Options::kAny, Before::kAny, "GET-MISS-1"},
     // How an empty value is spelled is seen here only; that a key is still there, in any value.
     Row{Verb::kGet, Shape::kEmptyValue, Options::kAny, Before::kAny, "GET-HIT-4"},

@@ -65,7 +65,7 @@ const Row kRows[] = {
     {kNx, {.exists = true, .fenced = true}, kOk, "FT-ACCEPT-1"},
     {kGet, {.exists = true, .expires = true}, {.kind = ReplyKind::kValue}, "SET-PX-2"},
     {kGet, kThere, {.kind = ReplyKind::kValue}, "GET-HIT-3"},
-    {kGet, kExpired, {.kind = ReplyKind::kMissing}, "SET-PX-4"},
+    {kGet, kExpired, {.kind = ReplyKind::kMissing}, "SET-PX-1"},
     {kGet, kAbsent, {.kind = ReplyKind::kMissing}, "GET-MISS-1"},
     {{.verb = Verb::kDel}, kThere, {.kind = ReplyKind::kCount, .removed = true}, "DEL-OK-1"},
     {{.verb = Verb::kDel}, kAbsent, {.kind = ReplyKind::kCount}, "DEL-MISS-1"},

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstddef>
+#include <system_error>
 
 namespace fencepost::judge {
 namespace {
@@ -83,9 +86,44 @@ constexpr std::array kMismatches = {
                 .requirement = "NTF-EXPIRY-1"},
 };
 
+// Which rule it is besides depends on what came before: of notifications, who observes since when.
+constexpr std::array kUsualMismatches = {
+    MismatchRow{.kind = Mismatch::kVersionNotLater,
+                .verb = Verb::kSet,
+                .reply = ReplyKind::kOk,
+                .requirement = "VER-UPDATE-3"},
+    MismatchRow{.kind = Mismatch::kNotificationMissing,
+                .operation = Operation::kSet,
+                .requirement = "NTF-SEND-1"},
+    MismatchRow{.kind = Mismatch::kNotificationMissing,
+                .operation = Operation::kDelete,
+                .requirement = "NTF-SEND-2"},
+    MismatchRow{.kind = Mismatch::kNotificationForm,
+                .operation = Operation::kSet,
+                .requirement = "NTF-SET-1"},
+    MismatchRow{.kind = Mismatch::kNotificationForm,
+                .operation = Operation::kDelete,
+                .requirement = "NTF-DEL-1"},
+    MismatchRow{.kind = Mismatch::kNotificationValue,
+                .operation = Operation::kSet,
+                .requirement = "NTF-VALUE-1"},
+    MismatchRow{
+        .kind = Mismatch::kNotification, .cause = Cause::kExpiry, .requirement = "NTF-EXPIRY-1"},
+};
+
 template <typename Value>
 bool fits(const std::optional<Value>& wanted, const std::optional<Value>& seen) {
   return !wanted || wanted == seen;
+}
+
+template <std::size_t kRows>
+std::string_view rule_in(const std::array<MismatchRow, kRows>& table, const MismatchFacts& facts) {
+  const auto row = std::find_if(table.begin(), table.end(), [&](const MismatchRow& each) {
+    return facts.kind == each.kind && fits(each.verb, facts.verb) &&
+           fits(each.reply, facts.reply) && fits(each.operation, facts.operation) &&
+           fits(each.cause, std::optional(facts.cause));
+  });
+  return row == table.end() ? "" : row->requirement;
 }
 
 // No document has a limit. Req: LIMIT-KEY-1
@@ -98,19 +136,77 @@ std::string_view rule_of_refused_key(std::string_view key) {
   return plain ? "" : "KEY-BINARY-1";
 }
 
+std::string_view rule_of_text(codec::ErrorCode code) {
+  using codec::ErrorCode;
+  switch (code) {
+    case ErrorCode::kTimestampTooFarAhead:
+      return "ERR-TEXT-1";
+    case ErrorCode::kTokenRequired:
+      return "ERR-TEXT-2";
+    case ErrorCode::kTokenTooFarAhead:
+      return "ERR-TEXT-3";
+    case ErrorCode::kTokenLower:
+      return "ERR-TEXT-4";
+    case ErrorCode::kQuotaExceeded:
+      return "ERR-TEXT-5";
+    case ErrorCode::kSyntax:
+      return "ERR-TEXT-6";
+    case ErrorCode::kNotAuthorized:
+      return "ERR-TEXT-7";
+    case ErrorCode::kUnknownCommand:
+      return "ERR-TEXT-8";
+    case ErrorCode::kWrongArgumentCount:
+      return "ERR-TEXT-9";
+    case ErrorCode::kMissingTimestamp:
+      return "ERR-TEXT-10";
+    case ErrorCode::kMalformedTimestamp:
+      return "ERR-TEXT-11";
+    case ErrorCode::kEmptyKey:
+      return "ERR-TEXT-12";
+  }
+  return {};
+}
+
+// Does `$n` say another number of bytes than follow?
+bool has_wrong_length(std::string_view payload) {
+  const std::size_t line = payload.find("\r\n");
+  if (!payload.starts_with('$') || line == std::string_view::npos) return false;
+  std::size_t length = 0;
+  const std::string_view digits = payload.substr(1, line - 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+  const std::string_view rest = payload.substr(line + 2);
+  return error == std::errc{} && end == digits.data() + digits.size() && rest.ends_with("\r\n") &&
+         rest.size() != length + 2;
+}
+
+// What was to happen has happened, and is told in another form.
+std::string_view rule_of_form(const MismatchFacts& facts) {
+  if (facts.malformed) {
+    if (facts.malformed->starts_with('-')) return "RESP-ERROR-FORM-1";
+    return has_wrong_length(*facts.malformed) ? "GET-HIT-2" : "";
+  }
+  if (facts.wanted == ReplyKind::kError && facts.reply == ReplyKind::kError) {
+    return facts.wanted_error ? rule_of_text(*facts.wanted_error) : "";
+  }
+  const bool refused = facts.reply == ReplyKind::kMissing || facts.reply == ReplyKind::kCount;
+  if (facts.wanted != ReplyKind::kNotApplied || !refused || facts.removed) return "";
+  return facts.verb == Verb::kVdel ? "VDEL-MISMATCH-2" : "SET-NOT-APPLIED-1";
+}
+
 }  // namespace
 
 std::string_view rule_of(const MismatchFacts& facts) {
+  if (facts.kind == Mismatch::kReply) {
+    if (const std::string_view rule = rule_of_form(facts); !rule.empty()) return rule;
+  }
   if (facts.kind == Mismatch::kReply && facts.refused_key) {
     return rule_of_refused_key(*facts.refused_key);
   }
-  const auto row =
-      std::find_if(kMismatches.begin(), kMismatches.end(), [&](const MismatchRow& each) {
-        return facts.kind == each.kind && fits(each.verb, facts.verb) &&
-               fits(each.reply, facts.reply) && fits(each.operation, facts.operation) &&
-               fits(each.cause, std::optional(facts.cause));
-      });
-  return row == kMismatches.end() ? "" : row->requirement;
+  return rule_in(kMismatches, facts);
+}
+
+std::string_view usual_rule_of(const MismatchFacts& facts) {
+  return rule_in(kUsualMismatches, facts);
 }
 
 bool leaves_case_sound(Mismatch kind) {
@@ -118,6 +214,8 @@ bool leaves_case_sound(Mismatch kind) {
     case Mismatch::kOther:
     case Mismatch::kReply:
     case Mismatch::kNotification:
+    case Mismatch::kNotificationForm:
+    case Mismatch::kNotificationValue:
     case Mismatch::kNothingSaved:
       return false;
     case Mismatch::kStatus:
@@ -127,6 +225,7 @@ bool leaves_case_sound(Mismatch kind) {
     case Mismatch::kVersionForm:
     case Mismatch::kVersionOther:
     case Mismatch::kVersionNotGreater:
+    case Mismatch::kVersionNotLater:
     case Mismatch::kValueMissing:
     case Mismatch::kNotificationMissing:
     case Mismatch::kNotificationLate:

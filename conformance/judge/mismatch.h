@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "codec/command.h"
+#include "codec/error_code.h"
 #include "codec/notification.h"
 #include "codec/reply.h"
 
@@ -27,8 +28,11 @@ enum class Mismatch {
   kVersionForm,          // a `__ts` that is no timestamp
   kVersionOther,         // not the version that it should be
   kVersionNotGreater,    // than the request's
+  kVersionNotLater,      // than an earlier version
   kValueMissing,         // a notification of a SET without VALUE
-  kNotification,         // another payload, key or operation
+  kNotification,         // of another key or operation
+  kNotificationForm,     // no notification at all
+  kNotificationValue,    // of the right key and operation, with another value
   kNotificationMissing,  // none
   kNotificationLate,     // after the response to a later request
   kNothingSaved,         // what a request is to be made of did not come
@@ -42,15 +46,23 @@ struct MismatchFacts {
   // Of the request and its response.
   std::optional<codec::Verb> verb{};
   std::optional<codec::ReplyKind> reply{};
+  bool removed = false;  // the reply is a count, and not zero
   // Of the notification that was expected.
   std::optional<codec::Operation> operation{};
   Cause cause = Cause::kUnknown;
+  // kReply: the one reply that was expected, and the payload that came if it is no reply.
+  std::optional<codec::ReplyKind> wanted{};
+  std::optional<codec::ErrorCode> wanted_error{};  // kError
+  std::optional<std::string_view> malformed{};
   // kReply: the key of a request that was refused, and has nothing else that could be.
   std::optional<std::string_view> refused_key{};
 };
 
 // An id of scenarios/requirements.yaml; empty where the difference alone does not show it.
 [[nodiscard]] std::string_view rule_of(const MismatchFacts& facts);
+
+// The same of differences that the case may know better: for steps that cite nothing.
+[[nodiscard]] std::string_view usual_rule_of(const MismatchFacts& facts);
 
 // Does what comes later in a case mean the same after such a difference? After another reply than
 // the expected one the store is in a state that the case knows nothing of.

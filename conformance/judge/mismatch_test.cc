@@ -48,7 +48,62 @@ INSTANTIATE_TEST_SUITE_P(
         Row{{.kind = Mismatch::kNotificationMissing, .cause = Cause::kOthersChange}, ""},
         Row{{.kind = Mismatch::kReply, .refused_key = "plain/key-1"}, ""},
         Row{{.kind = Mismatch::kReply, .refused_key = "two words"}, "KEY-BINARY-1"},
+        Row{{.kind = Mismatch::kReply,
+             .reply = ReplyKind::kError,
+             .wanted = ReplyKind::kError,
+             .wanted_error = codec::ErrorCode::kTokenLower},
+            "ERR-TEXT-4"},
+        Row{{.kind = Mismatch::kReply,
+             .reply = ReplyKind::kOk,
+             .wanted = ReplyKind::kError,
+             .wanted_error = codec::ErrorCode::kTokenLower},
+            ""},
+        Row{{.kind = Mismatch::kReply,
+             .verb = Verb::kSet,
+             .reply = ReplyKind::kMissing,
+             .wanted = ReplyKind::kNotApplied},
+            "SET-NOT-APPLIED-1"},
+        Row{{.kind = Mismatch::kReply,
+             .verb = Verb::kSet,
+             .reply = ReplyKind::kOk,
+             .wanted = ReplyKind::kNotApplied},
+            ""},
+        Row{{.kind = Mismatch::kReply,
+             .verb = Verb::kVdel,
+             .reply = ReplyKind::kCount,
+             .wanted = ReplyKind::kNotApplied},
+            "VDEL-MISMATCH-2"},
+        Row{{.kind = Mismatch::kReply,
+             .verb = Verb::kVdel,
+             .reply = ReplyKind::kCount,
+             .removed = true,
+             .wanted = ReplyKind::kNotApplied},
+            ""},
+        Row{{.kind = Mismatch::kReply, .malformed = "-ERR no line end"}, "RESP-ERROR-FORM-1"},
+        Row{{.kind = Mismatch::kReply, .malformed = "$3\r\nfour\r\n"}, "GET-HIT-2"},
+        Row{{.kind = Mismatch::kReply, .malformed = "$4\r\nfour"}, ""},
+        Row{{.kind = Mismatch::kReply, .malformed = "$99999999999999999999\r\nx\r\n"}, ""},
         Row{{.kind = Mismatch::kReply}, ""}, Row{{}, ""}));
+
+TEST(UsualRuleOfMismatch, IsForStepsThatCiteNothing) {
+  EXPECT_EQ(usual_rule_of(
+                {.kind = Mismatch::kVersionNotLater, .verb = Verb::kSet, .reply = ReplyKind::kOk}),
+            "VER-UPDATE-3");
+  EXPECT_EQ(usual_rule_of({.kind = Mismatch::kNotificationMissing, .operation = Operation::kSet}),
+            "NTF-SEND-1");
+  EXPECT_EQ(
+      usual_rule_of({.kind = Mismatch::kNotificationMissing, .operation = Operation::kDelete}),
+      "NTF-SEND-2");
+  EXPECT_EQ(usual_rule_of({.kind = Mismatch::kNotificationValue, .operation = Operation::kSet}),
+            "NTF-VALUE-1");
+  EXPECT_EQ(usual_rule_of({.kind = Mismatch::kNotificationForm, .operation = Operation::kSet}),
+            "NTF-SET-1");
+  EXPECT_EQ(usual_rule_of({.kind = Mismatch::kNotificationForm, .operation = Operation::kDelete}),
+            "NTF-DEL-1");
+  EXPECT_EQ(usual_rule_of({.kind = Mismatch::kNotification, .cause = Cause::kExpiry}),
+            "NTF-EXPIRY-1");
+  EXPECT_EQ(usual_rule_of({.kind = Mismatch::kStatus}), "");
+}
 
 TEST(RuleOfMismatch, TakesALongKeyForLongBeforeItTakesItForOdd) {
   const std::string long_key(257, '\xff');

@@ -17,6 +17,8 @@ namespace {
 
 using enum text::Colour;
 constexpr std::size_t kLastPackets = 8;
+constexpr std::size_t kMaxDifferences = 3;  // that are shown unless asked for all
+constexpr std::size_t kMaxIds = 5;          // of cases, in one line
 
 std::string_view sign(run::Verdict verdict) {
   switch (verdict) {
@@ -55,11 +57,6 @@ std::string remark(const run::CaseResult& result) {
   if (result.verdict == run::Verdict::kExpectedFailure)
     return "expected failure: " + result.baseline;
   return result.test_case->title;
-}
-
-// Is there something to tell about this case?
-bool needs_words(const run::CaseResult& result) {
-  return result.verdict == run::Verdict::kFailed || result.verdict == run::Verdict::kInconclusive;
 }
 
 std::string_view words(judge::ClockSource source) {
@@ -143,13 +140,129 @@ void Console::end(const run::SuiteResult& result, const scenario::Catalogue& cat
                   const ReportContext& context) {
   clear_line();
   if (options_.progress_only) return;
-  if (!options_.quiet) print_tree(result, catalogue, context.strict);
-  for (const run::CaseResult& entry : result.cases) {
-    if (needs_words(entry) && !entry.waived) failure(entry, catalogue, context);
+  if (!options_.quiet) {
+    if (options_.verbose) {
+      print_tree(result, catalogue, context.strict);
+    } else {
+      print_areas(result, catalogue, context.strict);
+    }
   }
+  print_differences(result, catalogue, context);
+  print_others(result, catalogue, context);
   print_waived(result, catalogue);
   print_summary(result, catalogue, context);
   print_verdict(result);
+}
+
+// A line for each area: what became of its cases.
+void Console::print_areas(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                          bool strict) {
+  std::map<std::string, std::map<std::string, std::size_t>> areas;
+  std::vector<std::string> order;
+  std::size_t width = 0;
+  for (const run::CaseResult& entry : result.cases) {
+    const std::string& area = entry.test_case->area;
+    auto& counts = areas[area];
+    if (counts.empty()) order.push_back(area);
+    const bool warning =
+        entry.verdict == run::Verdict::kFailed && is_warning(entry, catalogue, strict);
+    ++counts[std::string(warning ? "warning" : name(entry.verdict))];
+    width = std::max(width, area.size());
+  }
+  line("");
+  for (const std::string& area : order) {
+    const auto& counts = areas[area];
+    const bool failed = counts.contains("failed");
+    const bool passed = counts.size() == 1 && counts.contains("passed");
+    std::string words;
+    for (const auto& [verdict, count] : counts) {
+      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, verdict);
+    }
+    const std::string mark = failed ? paint_(kRed, "✗") : paint_(passed ? kGreen : kYellow, "✓");
+    line(fmt::format("  {} {:<{}}  {}", mark, area, width, words));
+  }
+}
+
+// Failures with one cause are one difference: the first in full, some more in a few lines each.
+void Console::print_differences(const run::SuiteResult& result,
+                                const scenario::Catalogue& catalogue,
+                                const ReportContext& context) {
+  std::vector<Difference> all = differences(result, catalogue, context.strict);
+  std::erase_if(all, [](const Difference& each) { return each.cases.front()->waived; });
+  if (all.empty()) return;
+  if (all.front().kind == FindingKind::kFailure) {
+    line("");
+    line(paint_(kBold, sentence_of(all)));
+  }
+  const std::size_t shown = options_.verbose ? all.size() : std::min(kMaxDifferences, all.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const bool in_full = i == 0 || options_.verbose;
+    print_difference(all[i], in_full, catalogue, context);
+  }
+  if (shown == all.size()) return;
+  std::size_t cases = 0;
+  for (std::size_t i = shown; i < all.size(); ++i) cases += all[i].cases.size();
+  line("");
+  line(fmt::format("and {} more, of {} cases: see --verbose, or a report", all.size() - shown,
+                   cases));
+}
+
+void Console::print_difference(const Difference& found, bool in_full,
+                               const scenario::Catalogue& catalogue, const ReportContext& context) {
+  const run::CaseResult& best = *found.cases.front();
+  const bool warning = found.kind == FindingKind::kWarning;
+  if (in_full) {
+    failure(best, found.rule_id, catalogue, context);
+  } else {
+    line("");
+    line(fmt::format("{} {}  {}",
+                     paint_(warning ? kYellow : kRed, std::string(headline(best, warning))),
+                     paint_(kBold, best.test_case->id), best.test_case->title));
+    print_rule(found.rule_id, catalogue);
+    line("  because   " + found.causes.front());
+    line("  reproduce " + reproduce_command(context, *best.test_case));
+  }
+  if (found.cases.size() > 1) line("  also      " + others_of(found));
+}
+
+std::string Console::others_of(const Difference& found) const {
+  const std::size_t most = options_.verbose ? found.cases.size() : kMaxIds;
+  const std::size_t others = found.cases.size() - 1;
+  std::string ids;
+  for (std::size_t i = 1; i < found.cases.size() && i <= most; ++i) {
+    ids += (ids.empty() ? "" : ", ") + found.cases[i]->test_case->id;
+  }
+  if (others > most) ids += fmt::format(", and {} more: see a report", others - most);
+  std::string out = fmt::format("{} other{}: {}", others, others == 1 ? "" : "s", ids);
+  const std::size_t blocked = found.blocked();
+  if (blocked > 0) {
+    out += fmt::format("\n  blocked   {} of these do not come to what they check", blocked);
+  }
+  return out;
+}
+
+// What the baseline did not expect to pass, and what could not be decided.
+void Console::print_others(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                           const ReportContext& context) {
+  std::vector<const run::CaseResult*> undecided;
+  for (const run::CaseResult& entry : result.cases) {
+    if (entry.unexpected_pass) failure(entry, entry.requirement, catalogue, context);
+    if (entry.verdict == run::Verdict::kInconclusive) undecided.push_back(&entry);
+  }
+  const std::size_t shown =
+      options_.verbose ? undecided.size() : std::min<std::size_t>(1, undecided.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    failure(*undecided[i], undecided[i]->requirement, catalogue, context);
+  }
+  if (shown == undecided.size()) return;
+  std::string ids;
+  for (std::size_t i = shown; i < undecided.size() && i < shown + kMaxIds; ++i) {
+    ids += (ids.empty() ? "" : ", ") + undecided[i]->test_case->id;
+  }
+  const std::size_t others = undecided.size() - shown;
+  line(fmt::format(
+      "  also      {} inconclusive: {}{}", others, ids,
+      others > kMaxIds ? fmt::format(", and {} more: see a report", others - kMaxIds) : ""));
 }
 
 void Console::print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
@@ -181,8 +294,22 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
   }
 }
 
+void Console::print_rule(const std::string& id, const scenario::Catalogue& catalogue) {
+  const scenario::Requirement* requirement = catalogue.find(id);
+  if (requirement == nullptr) return;
+  const char* open =
+      requirement->level == scenario::Level::kMay ? "; outside the outcomes that it allows" : "";
+  line(fmt::format("  rule      {} ({}): {}{}", requirement->id, name(requirement->level),
+                   requirement->text, open));
+}
+
 void Console::failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                       const ReportContext& context) {
+  failure(result, result.requirement, catalogue, context);
+}
+
+void Console::failure(const run::CaseResult& result, const std::string& rule,
+                      const scenario::Catalogue& catalogue, const ReportContext& context) {
   const scenario::Case& test_case = *result.test_case;
   const bool warning =
       result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, context.strict);
@@ -190,10 +317,7 @@ void Console::failure(const run::CaseResult& result, const scenario::Catalogue& 
   line(fmt::format("{} {}  {}",
                    paint_(colour_of(result, warning), std::string(headline(result, warning))),
                    paint_(kBold, test_case.id), test_case.title));
-  if (const scenario::Requirement* requirement = catalogue.find(result.requirement)) {
-    line(fmt::format("  rule      {} ({}): {}", requirement->id, name(requirement->level),
-                     requirement->text));
-  }
+  print_rule(rule, catalogue);
   line(fmt::format("  because   {}", result.message));
   if (result.step > 0) {
     line(fmt::format("  step      {} at {}:{}  ({})", result.step, result.position.file,

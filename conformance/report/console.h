@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "conformance/report/differences.h"
 #include "conformance/report/report.h"
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
@@ -16,6 +17,7 @@ struct ConsoleOptions {
   bool live = false;           // one line that is written again and again
   bool quiet = false;          // failures and the summary only
   bool trace = false;          // the whole transcript of each failure
+  bool verbose = false;        // each case and each difference in full
   bool progress_only = false;  // the live line, if any, and nothing else
 };
 
@@ -39,12 +41,24 @@ class Console {
   // What certify says of one case that failed or is inconclusive.
   void failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                const ReportContext& context);
-  // The tree of cases, the failures in full, and the summary.
+  // What became of the cases, each difference that explains failures, and the summary.
   void end(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
            const ReportContext& context);
 
  private:
   void clear_line();
+  void failure(const run::CaseResult& result, const std::string& rule,
+               const scenario::Catalogue& catalogue, const ReportContext& context);
+  void print_rule(const std::string& id, const scenario::Catalogue& catalogue);
+  void print_areas(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                   bool strict);
+  void print_differences(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                         const ReportContext& context);
+  void print_difference(const Difference& found, bool in_full, const scenario::Catalogue& catalogue,
+                        const ReportContext& context);
+  [[nodiscard]] std::string others_of(const Difference& found) const;
+  void print_others(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                    const ReportContext& context);
   void print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                   bool strict);
   void print_waived(const run::SuiteResult& result, const scenario::Catalogue& catalogue);

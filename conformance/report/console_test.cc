@@ -190,7 +190,7 @@ std::string ended(run::CaseResult entry, const std::vector<std::string>& complai
   result.baseline_notes = notes;
   run::summarize(result, catalogue(), false);
   const Paper paper;
-  Console(paper.file(), {}).end(result, catalogue(), context());
+  Console(paper.file(), {.verbose = true}).end(result, catalogue(), context());
   return paper.text();
 }
 
@@ -247,7 +247,8 @@ TEST(Console, ShowsATreeOfCasesInTheirOrder) {
   const std::string text =
       printed({{.id = "one", .area = "b", .steps = kGood},
                {.id = "two", .area = "a", .steps = kBad},
-               {.id = "three", .area = "b", .more = "requires: [quota]", .steps = kGood}});
+               {.id = "three", .area = "b", .more = "requires: [quota]", .steps = kGood}},
+              {.options = {.verbose = true}});
   const std::size_t b = text.find("\nb\n  ✓ one ");
   const std::size_t three = text.find("\n  - three ");
   const std::size_t a = text.find("\na\n  ✗ two ");
@@ -255,6 +256,36 @@ TEST(Console, ShowsATreeOfCasesInTheirOrder) {
   EXPECT_LT(three, a);
   EXPECT_LT(a, text.size());
   EXPECT_THAT(text, HasSubstr("skipped  quota: name the endpoint's number of keys"));
+}
+
+TEST(Console, HasALineForEachAreaUnlessAskedForAllCases) {
+  const std::string text =
+      printed({{.id = "one", .area = "set", .steps = kGood},
+               {.id = "two", .area = "get", .steps = kGood},
+               {.id = "three", .area = "set", .more = "requires: [quota]", .steps = kGood}});
+  EXPECT_THAT(text, HasSubstr("\n  ✓ set  1 passed, 1 skipped\n  ✓ get  1 passed\n"));
+  EXPECT_THAT(text, Not(HasSubstr("three")));
+}
+
+// A case that fails as `kBad` does, whatever its key and value are.
+CaseText bad_like_the_others(const std::string& id) {
+  return {.id = id,
+          .steps = "- set: {key: " + id + ", value: \"" + id + "\"}\n  expect: ok\n- get: " + id +
+                   "\n  expect: {reply: {value: \"two\"}, cites: R-MUST-2}\n"};
+}
+
+TEST(Console, TellsOneDifferenceOnceWithTheOtherCasesInALine) {
+  std::vector<CaseText> texts;
+  for (const char* id : {"b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"}) {
+    texts.push_back(bad_like_the_others(id));
+  }
+  const std::string text = printed(texts);
+  EXPECT_THAT(text, HasSubstr("\n1 difference explains 8 failures\n\nFAILED b1  A case\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\n  also      7 others: b2, b3, b4, b5, b6, and 2 more: see a report\n"));
+  EXPECT_THAT(text, Not(HasSubstr("FAILED b2")));
+  const std::string all = printed(texts, {.options = {.verbose = true}});
+  EXPECT_THAT(all, HasSubstr("\n  also      7 others: b2, b3, b4, b5, b6, b7, b8\n"));
 }
 
 TEST(Console, BeginsWithWhatIsAboutToHappen) {
@@ -269,13 +300,14 @@ TEST(Console, BeginsWithWhatIsAboutToHappen) {
 TEST(Console, PrintsOnlyFailuresAndTheSummaryWhenQuiet) {
   const std::string text = printed({{.id = "good", .steps = kGood}, {.id = "bad", .steps = kBad}},
                                    {.options = {.quiet = true}});
-  EXPECT_THAT(text, testing::StartsWith("\nFAILED bad  A case\n"));
+  EXPECT_THAT(text,
+              testing::StartsWith("\n1 difference explains 1 failure\n\nFAILED bad  A case\n"));
   EXPECT_THAT(text, Not(HasSubstr("good")));
   EXPECT_THAT(text, HasSubstr("\n2 cases: 1 passed, 1 failed\n"));
 }
 
 TEST(Console, UsesEscapeCodesOnlyInColour) {
-  const std::vector<CaseText> cases = {{.id = "good", .steps = kGood},
+  const std::vector<CaseText> cases = {{.id = "good", .area = "get", .steps = kGood},
                                        {.id = "bad", .steps = kBad}};
   for (const bool trace : {false, true}) {
     const std::string plain = printed(cases, {.options = {.trace = trace}});

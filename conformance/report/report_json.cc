@@ -2,6 +2,7 @@
 
 #include "base/durations.h"
 #include "codec/message_json.h"
+#include "conformance/report/differences.h"
 
 namespace fencepost::report {
 namespace {
@@ -103,6 +104,8 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
     ordered_json failure;
     failure["requirement"] = result.requirement;
     if (result.waived) failure["binds"] = false;
+    if (!result.direct.empty()) failure["direct"] = result.direct;
+    if (!result.subject.empty()) failure["subject"] = result.subject;
     failure["step"] = result.step;
     failure["line"] = result.position.line;
     failure["expected"] = result.expected;
@@ -126,6 +129,20 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
       out["transcript"].push_back(to_json(entry));
   }
   return out;
+}
+
+ordered_json to_json(const Difference& found) {
+  ordered_json cases = ordered_json::array();
+  ordered_json blocked = ordered_json::array();
+  for (const run::CaseResult* entry : found.cases) {
+    cases.push_back(entry->test_case->id);
+    if (found.blocks(*entry)) blocked.push_back(entry->test_case->id);
+  }
+  return {{"requirement", found.rule_id},
+          {"verdict", found.kind == FindingKind::kWarning ? "warning" : "failed"},
+          {"causes", found.causes},
+          {"cases", std::move(cases)},
+          {"blocked", std::move(blocked)}};
 }
 
 ordered_json to_json(const run::Summary& summary) {
@@ -211,6 +228,10 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   add_end(out, result, context);
   for (const ReportPart& part : context.parts) out["parts"].push_back(to_json(part));
   out["summary"] = to_json(result.summary);
+  out["differences"] = ordered_json::array();
+  for (const Difference& found : differences(result, catalogue, context.strict)) {
+    out["differences"].push_back(to_json(found));
+  }
   out["cases"] = ordered_json::array();
   for (const run::CaseResult& entry : result.cases)
     out["cases"].push_back(to_json(entry, catalogue, context));

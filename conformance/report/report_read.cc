@@ -71,6 +71,8 @@ run::Verdict read_verdict(const JsonMembers& entry) {
 void read_failure(const JsonMembers& failure, run::CaseResult& out) {
   out.requirement = failure.text("requirement");
   out.waived = failure.has("binds") && !failure.flag("binds");
+  out.direct = failure.text_if_there("direct");
+  out.subject = failure.text_if_there("subject");
   out.expected = failure.text("expected");
   out.actual = failure.text("actual");
   out.signature = failure.text_if_there("signature");
@@ -369,7 +371,13 @@ class ReportReader {
     for (std::size_t i = 0; i < made["cases"].size(); ++i) {
       made["cases"][i]["file"] = JsonMembers(document["cases"][i], "", complaint_).text("file");
     }
-    const auto difference = first_difference(made, document, "");
+    // Differences follow from the cases: what is wrong with a case is better said of the case.
+    const json differences = std::exchange(made["differences"], json::array());
+    json seen = document;
+    const json told = seen.contains("differences") ? seen["differences"] : differences;
+    seen["differences"] = json::array();
+    auto difference = first_difference(made, seen, "");
+    if (!difference) difference = first_difference(differences, told, "/differences");
     if (!difference) return;
     const std::size_t colon = difference->find(": ");
     complaint_.add(difference->substr(0, colon),

@@ -300,6 +300,11 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "profile": "auto", "wording": "auto",
     "judged_by": {"dialect": "deployed", "wording": "ga", "binding_rules": 2},
     "dialect_observed": "deployed",
+    "differences": [
+      {"requirement": "R-MUST-1", "verdict": "failed",
+       "causes": ["wrong; want no such key, got +OK"], "cases": ["bad"], "blocked": []},
+      {"requirement": "R-SHOULD-1", "verdict": "warning",
+       "causes": ["not nice; want no such key, got -"], "cases": ["warns"], "blocked": []}],
     "forms_observed": {"set-not-applied": ["deployed"]},
     "open_points_observed": {"R-MAY-1": ["a", "b"]},
     "seed": 7, "strict": false,

@@ -157,7 +157,8 @@ MaybeProblem CaseClients::check_surprises() {
     if (client->surprises().empty()) continue;
     Problem problem{.message = "client " + name + " received a message that nobody asked for",
                     .expected = "responses to open requests, and notifications of observed keys",
-                    .actual = client->surprises().front().text};
+                    .actual = client->surprises().front().text,
+                    .direct = client->surprises().front().rule};
     client->surprises().clear();
     return problem;
   }
@@ -179,7 +180,8 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
                               " received a notification that the case does not expect",
                    .expected = "no further notification",
                    .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
-                                         escape(notified.key, 100))};
+                                         escape(notified.key, 100)),
+                   .direct = client.rule_of_unexpected(notified.key)};
   }
   if (client.ended_unexpectedly()) return unexpected_disconnect(client);
   return std::nullopt;

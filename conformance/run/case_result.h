@@ -31,6 +31,8 @@ struct Attempt {
 // went on as if nothing had been expected there.
 struct Deviation {
   std::string requirement;
+  std::string direct;
+  std::string subject;
   std::string message;
   std::string expected;
   std::string actual;
@@ -43,6 +45,9 @@ struct CaseResult {
   Verdict verdict = Verdict::kNotRun;
   // Of whatever is not a pass: which rule, where, and why.
   std::string requirement{};
+  // The rule that such a difference breaks by itself, whatever the case is about; may be empty.
+  std::string direct{};
+  std::string subject{};  // what differs: the kind of request, or of notification; may be empty
   std::string message{};
   std::string expected{};
   std::string actual{};

@@ -90,9 +90,13 @@ void blame(const Problem& problem, CaseState& state) {
   CaseResult& result = state.result;
   result.verdict = problem.verdict;
   result.doubt = problem.doubt;
+  result.subject = problem.subject;
+  result.direct = problem.direct;
   result.message = problem.message;
   result.expected = problem.expected;
   result.actual = problem.actual;
+  // What could not be set up says nothing of the store's rules.
+  if (problem.doubt == Doubt::kSetUp) return;
   result.requirement = problem.cites.empty() ? state.test_case.requirements.front() : problem.cites;
 }
 

@@ -80,17 +80,21 @@ std::string CaseState::bytes_of(const scenario::BytesSpec& spec) const {
 }
 
 MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
-                               judge::MismatchFacts facts) {
+                               judge::MismatchFacts facts, const std::string& usual) {
   // A step cites the rule of its reply; what else is wrong with the message may break another one.
   facts.kind = problem.kind;
   const bool failed = problem.verdict == Verdict::kFailed;
-  if (failed && problem.cites.empty()) problem.cites = std::string(judge::rule_of(facts));
+  const std::string certain(failed ? judge::rule_of(facts) : "");
+  problem.direct = !problem.cites.empty() ? problem.cites : certain.empty() ? usual : certain;
+  if (problem.cites.empty()) problem.cites = certain;
   if (problem.cites.empty()) problem.cites = cites;
   if (!failed) return problem;
   const bool may_not_bind =
       settings.unsettled != nullptr && settings.unsettled->contains(problem.cites);
   if (!may_not_bind || !judge::leaves_case_sound(problem.kind)) return problem;
   result.deviations.push_back({.requirement = std::move(problem.cites),
+                               .direct = std::move(problem.direct),
+                               .subject = std::move(problem.subject),
                                .message = std::move(problem.message),
                                .expected = std::move(problem.expected),
                                .actual = std::move(problem.actual),

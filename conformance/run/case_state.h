@@ -16,6 +16,7 @@
 #include "conformance/run/case_result.h"
 #include "conformance/run/change_log.h"
 #include "conformance/run/key_log.h"
+#include "conformance/run/key_states.h"
 #include "conformance/run/message_checks.h"
 #include "conformance/run/run_settings.h"
 #include "conformance/scenario/scenario.h"
@@ -51,8 +52,9 @@ struct CaseState {
   [[nodiscard]] std::string bytes_of(const scenario::BytesSpec& spec) const;
   // Charges a difference to the rule that it breaks: what the facts show, else `cites`. Nothing
   // when that rule may not bind this store and the case can go on: then it is kept as a deviation.
+  // `usual` is what such a difference breaks where the facts alone do not decide: for reports.
   [[nodiscard]] MaybeProblem charge(Problem problem, const std::string& cites,
-                                    judge::MismatchFacts facts);
+                                    judge::MismatchFacts facts, const std::string& usual = {});
   void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome);
 
   const scenario::Case& test_case;
@@ -65,6 +67,7 @@ struct CaseState {
   CaseResult result;
   CaseClients clients;
   KeyLog keys;
+  KeyStates key_states;
   ChangeLog changes;  // where anybody observes
   judge::StoreClock store_clock;
   std::mt19937_64 random;

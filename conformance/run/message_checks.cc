@@ -42,12 +42,13 @@ MaybeProblem compare(const scenario::TimestampCheck& check, const codec::Message
           .message = "the request's own timestamp is not legal: nothing can be compared with it"};
     }
     if (!other || seen > *other) continue;
-    return Problem{
-        .message = name == "sent" ? "the version is not greater than the request's timestamp"
+    return Problem{.message = name == "sent"
+                                  ? "the version is not greater than the request's timestamp"
                                   : "the version is not greater than the one saved as " + name,
-        .expected = "__ts greater than " + hlc::format(*other),
-        .actual = shown(text),
-        .kind = name == "sent" ? judge::Mismatch::kVersionNotGreater : judge::Mismatch::kOther};
+                   .expected = "__ts greater than " + hlc::format(*other),
+                   .actual = shown(text),
+                   .kind = name == "sent" ? judge::Mismatch::kVersionNotGreater
+                                          : judge::Mismatch::kVersionNotLater};
   }
   return std::nullopt;
 }

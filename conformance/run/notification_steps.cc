@@ -63,8 +63,12 @@ MaybeProblem judge_payload(const scenario::NotificationStep& step, const Notifie
     other.kind = judge::Mismatch::kValueMissing;
     return other;
   }
+  if (!decoded) other.kind = judge::Mismatch::kNotificationForm;
   if (!decoded || decoded->operation != step.operation) return other;
-  if (step.value && decoded->value != state.bytes_of(*step.value)) return other;
+  if (step.value && decoded->value != state.bytes_of(*step.value)) {
+    other.kind = judge::Mismatch::kNotificationValue;
+    return other;
+  }
   if (!decoded->form) return std::nullopt;
   const judge::SeenForm form{codec::Divergence::kDeleteOperation, *decoded->form};
   const std::vector<codec::DialectId> dialects = codec::dialects_of(state.settings.profile);
@@ -95,8 +99,12 @@ struct Awaited {
   [[nodiscard]] std::deque<Notified>& queue() const { return observer.notifications(); }
   [[nodiscard]] MaybeProblem charge(MaybeProblem problem, CaseState& state) const {
     if (!problem) return std::nullopt;
-    return state.charge(std::move(*problem), step.cites,
-                        {.operation = step.operation, .cause = cause});
+    problem->subject = step.operation == codec::Operation::kSet ? "notification of a SET"
+                                                                : "notification of a deletion";
+    const judge::MismatchFacts facts{
+        .kind = problem->kind, .operation = step.operation, .cause = cause};
+    return state.charge(std::move(*problem), step.cites, facts,
+                        std::string(judge::usual_rule_of(facts)));
   }
 };
 
@@ -128,9 +136,10 @@ MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseStat
 MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   const scenario::NotificationStep& step = awaited.step;
   MaybeProblem payload = judge_payload(step, awaited.queue().front(), awaited.expected, state);
-  const bool may_be_left_out =
-      awaited.cause == judge::Cause::kOwnChange || awaited.cause == judge::Cause::kExpiry;
-  if (payload && payload->kind == judge::Mismatch::kNotification && may_be_left_out &&
+  const bool other = payload && (payload->kind == judge::Mismatch::kNotification ||
+                                 payload->kind == judge::Mismatch::kNotificationValue ||
+                                 payload->kind == judge::Mismatch::kNotificationForm);
+  if (other && awaited.cause != judge::Cause::kUnknown &&
       tells_of_another(awaited, awaited.queue().front(), state)) {
     return missing(awaited, {}, state);
   }
@@ -166,7 +175,8 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
   return Problem{.message = "a notification that must not be sent",
                  .expected = "no notification",
                  .actual = shown(first),
-                 .cites = step.cites};
+                 .cites = step.cites,
+                 .direct = observer.rule_of_unexpected(first.key)};
 }
 
 }  // namespace

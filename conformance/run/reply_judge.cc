@@ -8,6 +8,7 @@
 #include "conformance/judge/attribution.h"
 #include "conformance/judge/clock_doubt.h"
 #include "conformance/run/message_checks.h"
+#include "conformance/run/reply_rule.h"
 
 namespace fencepost::run {
 namespace {
@@ -110,7 +111,16 @@ judge::MismatchFacts facts_of(const scenario::Expectation& expect,
                               const judge::Exchange& exchange) {
   const judge::ReceivedReply& reply = *exchange.reply;
   judge::MismatchFacts out{.verb = exchange.verb};
-  if (reply.decoded) out.reply = reply.decoded->kind;
+  if (reply.decoded) {
+    out.reply = reply.decoded->kind;
+    out.removed = reply.is(ReplyKind::kCount) && reply.decoded->count > 0;
+  } else {
+    out.malformed = reply.payload();
+  }
+  if (const auto wanted = wanted_reply(expect)) {
+    out.wanted = wanted->kind;
+    out.wanted_error = wanted->error;
+  }
   out.refused_key = refused_key(expect, exchange);
   return out;
 }
@@ -126,7 +136,16 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
   const auto charged = [&](MaybeProblem problem) -> MaybeProblem {
     if (!problem) return std::nullopt;
     if (late) return late;
-    return state.charge(std::move(*problem), step.expect.cites, facts_of(step.expect, exchange));
+    problem->subject = subject_of(exchange);
+    judge::MismatchFacts facts = facts_of(step.expect, exchange);
+    facts.kind = problem->kind;
+    std::string usual(judge::usual_rule_of(facts));
+    const bool refused = facts.reply == ReplyKind::kError && facts.wanted &&
+                         facts.wanted != ReplyKind::kError &&
+                         problem->kind == judge::Mismatch::kReply;
+    if (usual.empty() && refused) usual = rule_of_refusal(exchange, state);
+    if (usual.empty()) usual = rule_of_reply(step, exchange, state);
+    return state.charge(std::move(*problem), step.expect.cites, facts, usual);
   };
   if (auto problem = charged(judge_payload(step, exchange, state))) return problem;
   // Of an open point's outcomes, a refusal carries no version.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "codec/command.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
 
@@ -131,6 +132,7 @@ void RequestClient::take_refusal(const endpoint::PublishRefused& refused, Durati
     surprises_.push_back({.text = fmt::format("a PUBACK with reason code 0x{:02x} for a request "
                                               "that was answered",
                                               refused.reason_code),
+                          .rule = "ENV-PUBACK-1",
                           .time = time});
   }
 }
@@ -157,6 +159,7 @@ void RequestClient::take_message(codec::Message message, Duration time) {
            message.correlation_data ? "\"" + escape(*message.correlation_data, 40) + "\""
                                     : "absent",
            summarize(message)),
+       .rule = rule_of_unasked(message),
        .message = message,
        .time = time});
 }
@@ -170,8 +173,39 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
   }
   surprises_.push_back({.text = "a notification on the topic " + escape(message.topic, 300) +
                                 ", which is not this client's or not upper-case Base16",
+                        .rule = target ? "NTF-SEND-3" : "NTF-TOPIC-1",
                         .message = message,
                         .time = time});
+}
+
+// Req: NTF-SEND-3, NTF-SEND-4, NTF-STOP-1
+std::string RequestClient::rule_of_unexpected(const std::string& key) const {
+  std::string out = "NTF-SEND-3";
+  for (const judge::Exchange& exchange : exchanges_) {
+    const auto command =
+        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    const bool of_key = command && command->verb == codec::Verb::kKeynotify && command->key == key;
+    if (!of_key || !exchange.reply || !exchange.reply->is(codec::ReplyKind::kOk)) continue;
+    out = command->stop ? "NTF-STOP-1" : "NTF-SEND-4";
+  }
+  return out;
+}
+
+// Of a response that fits no open request. Req: ENV-RESPONSE-1, ENV-CORRELATION-1,
+// ENV-RESPONSE-TOPIC-1
+std::string RequestClient::rule_of_unasked(const codec::Message& message) const {
+  bool same_topic = false;
+  bool same_correlation = false;
+  for (const judge::Exchange& exchange : exchanges_) {
+    if (exchange.closed) continue;
+    const bool topic = exchange.request.response_topic.value_or("") == message.topic;
+    const bool correlation = exchange.request.correlation_data == message.correlation_data;
+    if (topic && correlation && exchange.reply) return "ENV-RESPONSE-1";
+    same_topic = same_topic || (topic && !exchange.reply);
+    same_correlation = same_correlation || (correlation && !exchange.reply);
+  }
+  if (same_topic) return "ENV-CORRELATION-1";
+  return same_correlation ? "ENV-RESPONSE-TOPIC-1" : "";
 }
 
 // A message with the DUP flag that has been received before. (MQTT 5, 3.3.1.1)

@@ -36,6 +36,7 @@ struct Notified {
 // PUBACK that contradicts a reply.
 struct Surprise {
   std::string text;
+  std::string rule{};  // that it breaks; empty where the case alone can tell
   std::optional<codec::Message> message{};
   endpoint::Duration time{0};
 };
@@ -89,6 +90,9 @@ class RequestClient {
   }
   [[nodiscard]] std::deque<Surprise>& surprises() { return surprises_; }
   [[nodiscard]] const std::deque<judge::Exchange>& exchanges() const { return exchanges_; }
+  // Which rule a notification of this key breaks that this client has no reason to get: by what its
+  // connection has asked for.
+  [[nodiscard]] std::string rule_of_unexpected(const std::string& key) const;
   // Adds a line of our own to the transcript.
   void note(std::string summary);
   // The broker has a reason to end this connection.
@@ -102,6 +106,7 @@ class RequestClient {
   void take_message(codec::Message message, endpoint::Duration time);
   void take_notification(codec::Message message, endpoint::Duration time);
   [[nodiscard]] judge::Exchange* find_request(const codec::Message& message);
+  [[nodiscard]] std::string rule_of_unasked(const codec::Message& message) const;
   [[nodiscard]] bool is_redelivery(const codec::Message& message) const;
   [[nodiscard]] std::int64_t wall_at(endpoint::Duration time) const;
 

@@ -8,6 +8,7 @@
 #include "codec/command.h"
 #include "codec/resp3.h"
 #include "conformance/run/reply_judge.h"
+#include "conformance/run/reply_rule.h"
 #include "conformance/run/request_builder.h"
 #include "conformance/run/silence.h"
 
@@ -145,12 +146,36 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
       .actual = fmt::format("nothing within {} ms", state.reply_timeout().count() / 1000)};
 }
 
+// A request that is like any other has to be answered; of others the case knows more.
+// Req: ENV-RESPONSE-1, RESP-INVALID-1
+std::string rule_without_reply(const scenario::RequestStep& step, const judge::Exchange& exchange) {
+  constexpr std::size_t kLarge = 4'096;
+  const bool usual = exchange.request.payload.size() < kLarge && !step.topic &&
+                     !step.response_topic && !step.no_response_topic && !step.correlation &&
+                     !step.no_correlation && step.qos == 1 && !step.retain &&
+                     !step.expiry_seconds && step.user_properties.empty();
+  const auto command =
+      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  if (!usual) return step.expect.cites;
+  return command ? "ENV-RESPONSE-1" : "RESP-INVALID-1";
+}
+
+MaybeProblem finish(const Sent& sent, CaseState& state) {
+  MaybeProblem problem = await_reply(sent, state);
+  state.key_states.note(*sent.exchange);
+  if (!problem) return std::nullopt;
+  if (problem->subject.empty()) problem->subject = subject_of(*sent.exchange);
+  const bool unanswered = problem->direct.empty() && !sent.exchange->reply;
+  if (unanswered) problem->direct = rule_without_reply(*sent.step, *sent.exchange);
+  return problem;
+}
+
 }  // namespace
 
 MaybeProblem run_request(const scenario::RequestStep& step, CaseState& state) {
   const auto sent = send(step, state);
   if (!sent) return sent.error();
-  return await_reply(*sent, state);
+  return finish(*sent, state);
 }
 
 MaybeProblem run_requests(const std::vector<scenario::RequestStep>& steps, CaseState& state,
@@ -162,7 +187,7 @@ MaybeProblem run_requests(const std::vector<scenario::RequestStep>& steps, CaseS
     all.push_back(*sent);
   }
   for (const Sent& sent : all) {
-    if (auto problem = await_reply(sent, state)) return problem;
+    if (auto problem = finish(sent, state)) return problem;
     seen(*sent.exchange);
   }
   return std::nullopt;

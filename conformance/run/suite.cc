@@ -471,6 +471,8 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue,
   const auto fail_by = [&](const Deviation& deviation) {
     result.verdict = Verdict::kFailed;
     result.requirement = deviation.requirement;
+    result.direct = deviation.direct;
+    result.subject = deviation.subject;
     result.message = deviation.message;
     result.expected = deviation.expected;
     result.actual = deviation.actual;

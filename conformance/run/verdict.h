@@ -34,7 +34,9 @@ struct Problem {
   std::string message;
   std::string expected{};
   std::string actual{};
-  std::string cites{};  // requirement id; the case's first when empty
+  std::string cites{};    // requirement id; the case's first when empty
+  std::string subject{};  // what differs: see CaseResult
+  std::string direct{};
   judge::Mismatch kind = judge::Mismatch::kOther;
 };
 using MaybeProblem = std::optional<Problem>;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "conformance/report/differences.h"
 #include "conformance/run/preflight.h"
 #include "conformance/selftest/canary.h"
 
@@ -154,6 +155,7 @@ class Selftest {
           out.first_killer = result.test_case;
         });
     for (const run::CaseResult& result : suite.cases) record(result, out);
+    if (work.fault != nullptr) out.diagnosis = diagnosis_of(suite, *work.fault);
     out.owes = work.fault == nullptr || owes(*work.fault, suite.basis);
     out.duration = since(start);
   }
@@ -195,6 +197,23 @@ class Selftest {
       settings.settings.wording = scenario::Wording::kPreview;
     }
     return true;
+  }
+
+  [[nodiscard]] Diagnosis diagnosis_of(const run::SuiteResult& suite,
+                                       const store::Fault& fault) const {
+    const auto breaks = [&](const std::string& rule) {
+      return std::find(fault.requirements.begin(), fault.requirements.end(), rule) !=
+             fault.requirements.end();
+    };
+    Diagnosis out;
+    for (const report::Difference& found : report::differences(suite, catalogue_, false)) {
+      const std::size_t shown = found.cases.size() - found.blocked();
+      out.rules.push_back(found.rule_id);
+      out.failures += shown;
+      out.charged += breaks(found.rule_id) ? shown : 0;
+    }
+    out.right = !out.rules.empty() && breaks(out.rules.front());
+    return out;
   }
 
   static void record(const run::CaseResult& result, SubjectResult& out) {

@@ -54,6 +54,14 @@ struct SelftestOptions {
 // Does the glob match the id or the name?
 [[nodiscard]] bool matches(const std::string& glob, const store::Fault& fault);
 
+// How well a report says what is wrong with a faulty store.
+struct Diagnosis {
+  std::vector<std::string> rules{};  // of the differences, in the order of the report
+  bool right = false;                // the first is of a rule that the fault breaks
+  std::size_t failures = 0;          // that checked the rule of their difference: not blocked
+  std::size_t charged = 0;           // of these, to a rule that the fault breaks
+};
+
 // What the cases say of one store in one dialect.
 struct SubjectResult {
   const store::Fault* fault = nullptr;  // null: the correct store
@@ -67,6 +75,8 @@ struct SubjectResult {
   // Failed by a rule that does not bind a store of this dialect, which is a warning.
   std::vector<const scenario::Case*> warned{};
   bool owes = true;  // a fault: do all rules that it breaks bind such a store?
+  // Of a fault: what the failures, or else the warnings, come to in the words of a report.
+  Diagnosis diagnosis{};
   std::vector<const scenario::Case*> inconclusive{};  // decided nothing
   std::vector<const scenario::Case*> skipped{};
   std::chrono::microseconds duration{0};

@@ -194,7 +194,15 @@ std::string figures(const SelftestResult& result, const ordered_json& document) 
   }
   const Score canaries = {.good = result.canaries - result.canary_survivors.size(),
                           .all = result.canaries};
+  const ordered_json& diagnosis = document.at("diagnosis");
+  const auto named = diagnosis.at("right").get<std::size_t>();
+  const auto all = diagnosis.at("total").get<std::size_t>();
   return figure_html(score_figure("Faults caught", score_of(document, "faults"), of_faults)) +
+         figure_html({.name = "Named by a rule that they break",
+                      .value = grouped(named),
+                      .of = grouped(all),
+                      .tone = "plain",
+                      .note = "what a report says first, by fault and dialect"}) +
          figure_html(score_figure("Right but unusual stores passed", score_of(document, "benign"),
                                   "each that fails is a false alarm")) +
          figure_html(score_figure("Stores that do nothing failed",

@@ -118,6 +118,28 @@ ordered_json areas(const SelftestResult& result) {
   return out;
 }
 
+// How well the reports of those faults that were caught say what is wrong.
+ordered_json diagnosis(const std::vector<SubjectResult>& faults) {
+  std::size_t right = 0;
+  std::size_t failures = 0;
+  std::size_t charged = 0;
+  std::vector<std::size_t> differences;
+  for (const SubjectResult& fault : faults) {
+    if (fault.diagnosis.rules.empty()) continue;
+    right += fault.diagnosis.right ? 1 : 0;
+    failures += fault.diagnosis.failures;
+    charged += fault.diagnosis.charged;
+    differences.push_back(fault.diagnosis.rules.size());
+  }
+  std::sort(differences.begin(), differences.end());
+  return {{"right", right},
+          {"total", differences.size()},
+          {"failures", failures},
+          {"charged", charged},
+          {"differences_median", differences.empty() ? 0 : differences[differences.size() / 2]},
+          {"differences_most", differences.empty() ? 0 : differences.back()}};
+}
+
 ordered_json time_to_kill(const std::vector<SubjectResult>& faults) {
   std::vector<std::chrono::microseconds> times;
   for (const SubjectResult& fault : faults) {
@@ -212,6 +234,12 @@ ordered_json Document::run(const SubjectResult& subject) const {
   out["inconclusive"] = places(subject.inconclusive);
   out["skipped"] = places(subject.skipped);
   if (!subject.passes.empty()) out["passes"] = places(subject.passes);
+  if (subject.fault != nullptr && subject.fault->kind == store::FaultKind::kFault) {
+    out["diagnosis"] = {{"rules", subject.diagnosis.rules},
+                        {"right", subject.diagnosis.right},
+                        {"failures", subject.diagnosis.failures},
+                        {"charged", subject.diagnosis.charged}};
+  }
   if (subject.first_killer != nullptr) {
     out["first_killer"] = place(subject.first_killer);
     out["time_to_kill_ms"] = in_milliseconds(subject.time_to_kill);
@@ -365,6 +393,7 @@ ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed)
       {"null_stores", score(result.nulls)},
       {"canaries",
        {{"red", result.canaries - result.canary_survivors.size()}, {"planted", result.canaries}}}};
+  out["diagnosis"] = diagnosis(result.faults);
   if (ordered_json times = time_to_kill(result.faults); !times.is_null()) {
     out["time_to_kill"] = std::move(times);
   }

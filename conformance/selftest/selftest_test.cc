@@ -62,6 +62,22 @@ TEST(Selftest, CatchesAFaultWithACaseThatCitesWhatItBreaks) {
   EXPECT_TRUE(result.proved());
 }
 
+TEST(Selftest, SaysHowWellAReportNamesTheFault) {
+  const std::vector<scenario::Case> library = nx_case("SET-NX-2");
+  const SelftestResult result = run(library, "nx-overwrites");
+  ASSERT_THAT(result.faults, SizeIs(1));
+  const Diagnosis& diagnosis = result.faults[0].diagnosis;
+  EXPECT_THAT(diagnosis.rules, ElementsAre("SET-NX-2"));
+  EXPECT_TRUE(diagnosis.right);
+  EXPECT_EQ(diagnosis.failures, 1U);
+  EXPECT_EQ(diagnosis.charged, 1U);
+  const json out = json::parse(selftest_json(result, 7));
+  EXPECT_EQ(out["diagnosis"], json::parse(R"({"right": 1, "total": 1, "failures": 1, "charged": 1,
+                                              "differences_median": 1, "differences_most": 1})"));
+  EXPECT_EQ(out["faults"][0]["dialects"]["deployed"]["diagnosis"],
+            json::parse(R"({"rules": ["SET-NX-2"], "right": true, "failures": 1, "charged": 1})"));
+}
+
 TEST(Selftest, DoesNotCountACaseThatFailsForAnotherRule) {
   const std::vector<scenario::Case> library = nx_case("SET-WRITE-1");
   const SelftestResult result = run(library, "nx-overwrites");

@@ -81,6 +81,23 @@ std::string survivors_table(const ordered_json& survivors) {
   return out;
 }
 
+// Faults that a report names first by a rule which they do not break.
+std::string misnamed(const SelftestResult& result) {
+  std::string out;
+  std::vector<std::string> named;
+  for (const SubjectResult& fault : result.faults) {
+    const Diagnosis& diagnosis = fault.diagnosis;
+    if (diagnosis.right || diagnosis.rules.empty()) continue;
+    std::string words =
+        fmt::format("  {} {}: {}, and it breaks {}\n", fault.fault->id, fault.fault->name,
+                    diagnosis.rules.front(), fmt::join(fault.fault->requirements, ", "));
+    if (std::find(named.begin(), named.end(), words) != named.end()) continue;
+    named.push_back(words);
+    out += words;
+  }
+  return out;
+}
+
 std::string canaries(const SelftestResult& result) {
   if (!result.has_canaries) return {};
   std::string out = fmt::format("{:<12} {:>6} of {:<6} turned red\n", "canaries",
@@ -128,6 +145,15 @@ std::string selftest_text(const SelftestResult& result) {
     out += fmt::format("{:<12} {:>6} of them as a warning: the rule does not bind that dialect\n",
                        "", warned);
   }
+  const ordered_json& diagnosis = document.at("diagnosis");
+  out += fmt::format(
+      "{:<12} {:>6} of {:<6} named first by a rule that they break; differences of one: {} "
+      "(median), {} (most)\n",
+      "diagnosis", number(diagnosis, "right"), number(diagnosis, "total"),
+      number(diagnosis, "differences_median"), number(diagnosis, "differences_most"));
+  out += fmt::format("{:<12} {:>6} of {:<6} failures charged to a rule that is broken\n", "",
+                     number(diagnosis, "charged"), number(diagnosis, "failures"));
+  out += misnamed(result);
   if (number(score.at("concurrency_faults"), "total") > 0) {
     out += score_line("concurrency", score.at("concurrency_faults"),
                       "caught, of those that show when requests meet");

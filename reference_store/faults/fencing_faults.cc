@@ -308,7 +308,7 @@ std::vector<Fault> fencing_faults() {
       {.id = "F10",
        .name = "token-compared-with-the-version",
        .text = "a token must be newer than the version of the value",
-       .requirements = {"FT-COMPARE-1"},
+       .requirements = {"FT-COMPARE-1", "FT-ACCEPT-1", "FT-ACCEPT-2", "FT-ACCEPT-3"},
        .make = with_decorator<ComparesWithTheVersion>()},
       {.id = "F11",
        .name = "first-token-not-stored",

@@ -274,7 +274,7 @@ std::vector<Fault> version_faults() {
       {.id = "H10",
        .name = "version-from-an-old-request",
        .text = "the version follows the __ts of the request, however old it is",
-       .requirements = {"HLC-SKEW-4"},
+       .requirements = {"HLC-SKEW-4", "VER-UPDATE-3"},
        .make = with_version(taken_from_an_old_request)},
       {.id = "H11",
        .name = "version-goes-back",

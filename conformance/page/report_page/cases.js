@@ -5,7 +5,9 @@ const kOpenedAtFirst = 3; // failing cases that are open when the page is; of mo
 // The groups of a list: [{name, note, entries}]. `stateOf(entry)` is a verdict, or the state of a requirement.
 function groupsOf(list, stateOf) {
   const urgent = list.filter((entry) => kAttention.includes(stateOf(entry)));
-  urgent.sort((a, b) => kAttention.indexOf(stateOf(a)) - kAttention.indexOf(stateOf(b)));
+  urgent.sort(
+    (a, b) => kAttention.indexOf(stateOf(a)) - kAttention.indexOf(stateOf(b)) || (a.rank ?? 0) - (b.rank ?? 0),
+  );
   const groups = urgent.length > 0 ? [{ name: 'Needs attention', note: '', entries: urgent }] : [];
   for (const [area, all] of groupBy(list, (entry) => entry.area)) {
     const calm = all.filter((entry) => !kAttention.includes(stateOf(entry)));
@@ -251,24 +253,36 @@ function aboutNode(testCase, report) {
 
 // --- what broke, at a glance ---
 
-// One line for each requirement that was broken: many cases often fail for one reason.
+// What the store does otherwise, once each: many cases often fail for one reason.
 function renderBroken(report, showCases) {
-  const broken = report.cases.filter((one) => ['failed', 'warning'].includes(one.verdict) && one.failure);
-  const byRule = [...groupBy(broken, (one) => one.failure.requirement)];
-  if (byRule.length === 0) return;
-  byRule.sort((a, b) => b[1].length - a[1].length);
+  const found = report.differences ?? [];
+  if (found.length === 0) return;
   const list = el('ul', { class: 'plain' });
-  for (const [id, cases] of byRule) {
-    const rule = report.rules.get(id);
-    const button = el('button', { type: 'button', class: 'link' }, plural(cases.length, 'case'));
-    button.setAttribute('aria-label', `Show the ${plural(cases.length, 'case')} that break ${id}`);
-    button.addEventListener('click', () => showCases(id));
+  for (const one of found) {
+    const rule = report.rules.get(one.requirement);
+    const button = el('button', { type: 'button', class: 'link' }, plural(one.cases.length, 'case'));
+    button.setAttribute('aria-label', `Show the ${plural(one.cases.length, 'case')} that break ${one.requirement}`);
+    button.addEventListener('click', () => showCases(one));
+    const blocked = one.blocked.length > 0 ? ` (${one.blocked.length} do not come to what they check)` : '';
     list.append(
-      el('li', {}, button, linkTo(id), rule && levelNode(rule.level), rule && el('span', {}, inlineCode(rule.text))),
+      el(
+        'li',
+        {},
+        button,
+        linkTo(one.requirement),
+        rule && levelNode(rule.level),
+        rule && el('span', {}, inlineCode(rule.text)),
+        el('div', { class: 'note' }, `${one.causes[0]}; shown best by `, linkTo(one.cases[0]), blocked),
+      ),
     );
   }
-  const heading = el('h3', { class: 'group' }, `Broken: ${plural(byRule.length, 'requirement')}`);
+  const heading = el('h3', { class: 'group' }, differencesSentence(found));
   byId('p_broken').append(el('section', { class: 'broken' }, heading, list));
+}
+
+function differencesSentence(found) {
+  const cases = found.reduce((sum, one) => sum + one.cases.length, 0);
+  return `${plural(found.length, 'difference')} ${found.length === 1 ? 'explains' : 'explain'} ${plural(cases, 'failure')}`;
 }
 
 function openFirstFailures(cases) {

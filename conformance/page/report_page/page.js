@@ -31,6 +31,12 @@ function readReport() {
   out.requirements.forEach((rule, i) => Object.assign(rule, { number: i }));
   out.rules = new Map(out.requirements.map((rule) => [rule.id, rule]));
   out.byId = new Map(out.cases.map((one) => [one.id, one]));
+  // Cases stand in the order of the differences, each of which begins with what shows it best.
+  let rank = 0;
+  (out.differences ?? []).forEach((found, i) => {
+    found.key = `difference-${i + 1}.`;
+    for (const id of found.cases) Object.assign(out.byId.get(id), { rank: rank++, difference: found.key });
+  });
   return out;
 }
 
@@ -82,12 +88,12 @@ function setUpTabs() {
 
 function caseText(one) {
   const rules = one.requirements.map((id) => `${id} ${report.rules.get(id)?.text ?? ''}`);
-  return `${one.id} ${one.title} ${one.message} ${one.failure?.requirement ?? ''} ${rules.join(' ')}`;
+  return `${one.id} ${one.title} ${one.message} ${one.failure?.requirement ?? ''} ${one.difference ?? ''} ${rules.join(' ')}`;
 }
 
-function showCasesOf(requirementId) {
+function showCasesOf(difference) {
   showPanel('cases');
-  panels.get('cases').filter.searchFor(requirementId);
+  panels.get('cases').filter.searchFor(difference.key);
   byId('p_case_filter').scrollIntoView();
 }
 

@@ -1,0 +1,270 @@
+#include "conformance/report/differences.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "conformance/report/cause.h"
+
+namespace fencepost::report {
+namespace {
+
+using run::CaseResult;
+
+// What a failure says of a rule. The step that checks a requirement of its case is worth more than
+// one on the way; what the case is merely about is a hint.
+constexpr double kDirect = 1.0;
+constexpr double kSeenByGet = 0.2;  // what a GET returns shows the work of other requests
+constexpr double kOwnStep = 1.0;
+constexpr double kOnTheWay = 0.6;
+constexpr double kFirst = 0.4;  // of the rules that it is about
+constexpr double kAbout = 0.3;
+// Of the failures with one cause, so many that speak for a rule make it explain the others.
+constexpr std::size_t kShare = 5;  // one in
+
+bool is_about(const CaseResult& result, const std::string& rule) {
+  const auto& own = result.test_case->requirements;
+  return std::find(own.begin(), own.end(), rule) != own.end();
+}
+
+bool speaks_for(const CaseResult& result, const std::string& rule) {
+  return result.requirement == rule || result.direct == rule;
+}
+
+// Does a step of the case, or the difference itself, name the rule that the failure is charged to?
+// Otherwise it is the first that the case is about.
+bool is_named(const CaseResult& result) {
+  const scenario::Case& test_case = *result.test_case;
+  if (result.requirement != test_case.requirements.front() || result.step == 0) return true;
+  const auto& what = test_case.steps[result.step - 1].what;
+  if (const auto* request = std::get_if<scenario::RequestStep>(&what)) {
+    return !request->expect.cites.empty();
+  }
+  if (const auto* awaited = std::get_if<scenario::NotificationStep>(&what)) {
+    return !awaited->cites.empty();
+  }
+  const auto* silence = std::get_if<scenario::SilenceStep>(&what);
+  return silence != nullptr && !silence->cites.empty();
+}
+
+double weight(const CaseResult& result, const std::string& rule) {
+  const bool about = is_about(result, rule);
+  const bool shows = result.subject.starts_with("GET") && rule.starts_with("GET");
+  double out = result.direct == rule ? (shows ? kSeenByGet : kDirect) : 0;
+  if (result.requirement == rule) {
+    if (!is_named(result)) {
+      out += kFirst;
+    } else {
+      out += about ? kOwnStep : kOnTheWay;
+    }
+  }
+  if (out > 0 || !about) return out;
+  return kAbout / static_cast<double>(result.test_case->requirements.size());
+}
+
+using Cases = std::vector<const CaseResult*>;
+
+struct Group {
+  std::string cause;
+  Cases cases;
+};
+
+// Explains failures of one kind.
+class Explainer {
+ public:
+  Explainer(const run::SuiteResult& result, const scenario::Catalogue& catalogue)
+      : catalogue_(catalogue) {
+    for (const CaseResult& entry : result.cases) {
+      if (entry.verdict != run::Verdict::kPassed) continue;
+      for (const std::string& rule : entry.test_case->requirements) ++passed_[rule];
+    }
+  }
+
+  std::vector<Difference> explain(const Cases& cases, FindingKind kind) {
+    count(cases);
+    std::vector<Group> groups = grouped(cases);
+    std::vector<Difference> out;
+    while (!groups.empty()) {
+      const std::string rule = best_rule(groups);
+      const std::set<std::string> themes = themes_of(groups, rule);
+      auto rest = std::stable_partition(groups.begin(), groups.end(), [&](const Group& group) {
+        return !is_explained(group, rule) && !themes.contains(theme_of(*group.cases.front()));
+      });
+      // A rule that explains no group as a whole explains the one that speaks for it most.
+      if (rest == groups.end()) rest = std::prev(most_for(groups, rule));
+      std::vector<Group> taken(std::make_move_iterator(rest),
+                               std::make_move_iterator(groups.end()));
+      groups.erase(rest, groups.end());
+      out.push_back(made_of(std::move(taken), rule, kind));
+    }
+    return out;
+  }
+
+ private:
+  void count(const Cases& cases) {
+    failed_.clear();
+    for (const CaseResult* entry : cases) {
+      std::set<std::string> rules = rules_of(*entry);
+      for (const std::string& rule : rules) ++failed_[rule];
+    }
+  }
+
+  static std::set<std::string> rules_of(const CaseResult& entry) {
+    const auto& own = entry.test_case->requirements;
+    std::set<std::string> out(own.begin(), own.end());
+    out.insert(entry.requirement);
+    if (!entry.direct.empty()) out.insert(entry.direct);
+    return out;
+  }
+
+  static std::vector<Group> grouped(const Cases& cases) {
+    std::map<std::string, Cases> found;
+    for (const CaseResult* entry : cases) found[cause_of(*entry)].push_back(entry);
+    std::vector<Group> out;
+    for (auto& [cause, members] : found) out.push_back({cause, std::move(members)});
+    return out;
+  }
+
+  [[nodiscard]] bool is_may(const std::string& rule) const {
+    const scenario::Requirement* found = catalogue_.find(rule);
+    return found != nullptr && found->level == scenario::Level::kMay;
+  }
+
+  // A rule whose other cases passed is less likely.
+  [[nodiscard]] double likelihood(const std::string& rule) const {
+    const auto of = [&](const std::map<std::string, std::size_t>& counts) {
+      const auto found = counts.find(rule);
+      return found == counts.end() ? 0.0 : static_cast<double>(found->second);
+    };
+    return (of(failed_) + 1) / (of(failed_) + of(passed_) + 1);
+  }
+
+  [[nodiscard]] std::string best_rule(const std::vector<Group>& groups) const {
+    std::map<std::string, double> scores;
+    for (const Group& group : groups) {
+      for (const CaseResult* entry : group.cases) {
+        for (const std::string& rule : rules_of(*entry)) {
+          if (!is_may(rule)) scores[rule] += weight(*entry, rule);
+        }
+      }
+    }
+    std::string best = groups.front().cases.front()->requirement;
+    double most = 0;
+    for (const auto& [rule, score] : scores) {
+      const double likely = score * likelihood(rule);
+      if (likely <= most) continue;
+      most = likely;
+      best = rule;
+    }
+    return best;
+  }
+
+  // Of what speaks for the rule.
+  static std::set<std::string> themes_of(const std::vector<Group>& groups,
+                                         const std::string& rule) {
+    std::set<std::string> out;
+    for (const Group& group : groups) {
+      const bool speaks = std::any_of(group.cases.begin(), group.cases.end(),
+                                      [&](const auto* each) { return speaks_for(*each, rule); });
+      const std::string theme = theme_of(*group.cases.front());
+      if (speaks && !theme.empty()) out.insert(theme);
+    }
+    return out;
+  }
+
+  static bool is_explained(const Group& group, const std::string& rule) {
+    const Cases& cases = group.cases;
+    const auto speaking = static_cast<std::size_t>(std::count_if(
+        cases.begin(), cases.end(), [&](const auto* each) { return speaks_for(*each, rule); }));
+    if (speaking * kShare >= cases.size()) return true;
+    return std::all_of(cases.begin(), cases.end(),
+                       [&](const auto* each) { return is_about(*each, rule); });
+  }
+
+  // Moves the group that speaks for the rule most to the end, which is returned.
+  static std::vector<Group>::iterator most_for(std::vector<Group>& groups,
+                                               const std::string& rule) {
+    const auto sum = [&](const Group& group) {
+      double out = 0;
+      for (const CaseResult* entry : group.cases) out += weight(*entry, rule);
+      return out;
+    };
+    const auto most =
+        std::max_element(groups.begin(), groups.end(),
+                         [&](const Group& a, const Group& b) { return sum(a) < sum(b); });
+    std::rotate(most, std::next(most), groups.end());
+    return groups.end();
+  }
+
+  [[nodiscard]] Difference made_of(std::vector<Group> groups, const std::string& rule,
+                                   FindingKind kind) const {
+    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+      return a.cases.size() > b.cases.size();
+    });
+    Difference out{.kind = kind, .rule_id = rule, .rule = catalogue_.find(rule)};
+    for (Group& group : groups) {
+      out.causes.push_back(std::move(group.cause));
+      out.cases.insert(out.cases.end(), group.cases.begin(), group.cases.end());
+    }
+    const auto rank = [&](const CaseResult* entry) {
+      const double worth = speaks_for(*entry, rule) ? weight(*entry, rule) : 0;
+      const scenario::Case& test_case = *entry->test_case;
+      return std::tuple(!is_about(*entry, rule), -worth, test_case.steps.size(),
+                        test_case.clients.size(), test_case.exchanges(),
+                        std::string_view(test_case.id));
+    };
+    std::sort(out.cases.begin(), out.cases.end(),
+              [&](const CaseResult* a, const CaseResult* b) { return rank(a) < rank(b); });
+    return out;
+  }
+
+  const scenario::Catalogue& catalogue_;
+  std::map<std::string, std::size_t> passed_;  // cases, by the rules that they are about
+  std::map<std::string, std::size_t> failed_;
+};
+
+}  // namespace
+
+bool Difference::blocks(const CaseResult& result) const { return !is_about(result, rule_id); }
+
+std::size_t Difference::blocked() const {
+  return static_cast<std::size_t>(std::count_if(
+      cases.begin(), cases.end(), [&](const CaseResult* each) { return blocks(*each); }));
+}
+
+bool Difference::is_open() const { return rule != nullptr && rule->level == scenario::Level::kMay; }
+
+std::vector<Difference> differences(const run::SuiteResult& result,
+                                    const scenario::Catalogue& catalogue, bool strict) {
+  Cases failures;
+  Cases warnings;
+  for (const CaseResult& entry : result.cases) {
+    if (entry.verdict != run::Verdict::kFailed || entry.unexpected_pass) continue;
+    (is_warning(entry, catalogue, strict) ? warnings : failures).push_back(&entry);
+  }
+  Explainer explainer(result, catalogue);
+  std::vector<Difference> out = explainer.explain(failures, FindingKind::kFailure);
+  for (Difference& warning : explainer.explain(warnings, FindingKind::kWarning)) {
+    out.push_back(std::move(warning));
+  }
+  return out;
+}
+
+std::string sentence_of(const std::vector<Difference>& all) {
+  std::size_t failures = 0;
+  std::size_t count = 0;
+  for (const Difference& each : all) {
+    if (each.kind != FindingKind::kFailure) continue;
+    ++count;
+    failures += each.cases.size();
+  }
+  return fmt::format("{} difference{} explain{} {} failure{}", count, count == 1 ? "" : "s",
+                     count == 1 ? "s" : "", failures, failures == 1 ? "" : "s");
+}
+
+}  // namespace fencepost::report

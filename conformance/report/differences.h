@@ -1,0 +1,47 @@
+// What a run found, once: one wrong thing that a store does is met by many cases, which fail in
+// steps that are about something else. Failures are grouped by what differs, then by the rule that
+// best explains them. Console, reports, baseline and selftest all begin here.
+//
+//   for (const Difference& found : differences(result, library.catalogue, strict))
+//     fmt::print("{}: {} cases\n", found.rule_id, found.cases.size());
+//
+// Pure: the same result makes the same differences, whatever order its cases ran in.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "conformance/report/findings.h"
+#include "conformance/run/suite.h"
+#include "conformance/scenario/requirement.h"
+
+namespace fencepost::report {
+
+// Points into the result and the catalogue that it was made from.
+struct Difference {
+  FindingKind kind = FindingKind::kFailure;  // or kWarning
+  std::string rule_id{};  // that explains most; chosen by evidence, not by the catalogue's order
+  const scenario::Requirement* rule = nullptr;  // null: the catalogue does not have it
+  // What the cases saw, the most frequent first: see cause.h.
+  std::vector<std::string> causes{};
+  // Never empty. The first shows it best: it checks the rule, and in the fewest steps.
+  std::vector<const run::CaseResult*> cases{};
+
+  // Did it keep this case from coming to what the case checks? Then the case's own rules are not
+  // shown, rather than broken.
+  [[nodiscard]] bool blocks(const run::CaseResult& result) const;
+  [[nodiscard]] std::size_t blocked() const;
+  // An open point is not broken: the store did something outside the outcomes that it allows.
+  [[nodiscard]] bool is_open() const;
+};
+
+// Of the failed cases, failures before warnings, each with what is most likely the root first.
+[[nodiscard]] std::vector<Difference> differences(const run::SuiteResult& result,
+                                                  const scenario::Catalogue& catalogue,
+                                                  bool strict);
+
+// "1 difference explains 34 failures", "2 differences explain 3 failures".
+[[nodiscard]] std::string sentence_of(const std::vector<Difference>& all);
+
+}  // namespace fencepost::report

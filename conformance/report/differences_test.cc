@@ -1,0 +1,241 @@
+#include "conformance/report/differences.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/report/cause.h"
+#include "conformance/testing/fake_endpoint.h"
+
+namespace fencepost::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+struct SeenCase {
+  std::string id;
+  std::string requirements = "R-MUST-1";
+  std::string charged{};  // empty: the case passed
+  std::string direct{};
+  std::string subject = "GET";
+  std::string expected = R"($3\r\none\r\n)";
+  std::string actual = R"($-1\r\n (no such key))";
+  int steps = 1;
+};
+
+struct SeenRun {
+  explicit SeenRun(const std::vector<SeenCase>& all) {
+    cases.reserve(all.size());
+    for (const SeenCase& seen : all) {
+      std::string steps;
+      for (int i = 0; i < seen.steps; ++i) steps += "- get: k\n  expect: missing\n";
+      cases.push_back(
+          test::case_of({.id = seen.id, .requirements = seen.requirements, .steps = steps}));
+      run::CaseResult entry{.test_case = &cases.back(), .verdict = run::Verdict::kPassed};
+      if (!seen.charged.empty()) {
+        entry.verdict = run::Verdict::kFailed;
+        entry.requirement = seen.charged;
+        entry.direct = seen.direct;
+        entry.step = 1;
+        entry.subject = seen.subject;
+        entry.message = "the reply is not the expected one";
+        entry.expected = seen.expected;
+        entry.actual = seen.actual;
+      }
+      result.cases.push_back(std::move(entry));
+    }
+  }
+
+  [[nodiscard]] std::vector<Difference> found() const {
+    return differences(result, catalogue, false);
+  }
+
+  scenario::Catalogue catalogue = test::catalogue();
+  std::vector<scenario::Case> cases;
+  run::SuiteResult result;
+};
+
+std::vector<std::string> ids(const Difference& found) {
+  std::vector<std::string> out;
+  for (const run::CaseResult* entry : found.cases) out.push_back(entry->test_case->id);
+  return out;
+}
+
+TEST(Differences, NoneInARunWithoutFailures) {
+  EXPECT_THAT(SeenRun({{.id = "good"}}).found(), SizeIs(0));
+  EXPECT_EQ(sentence_of({}), "0 differences explain 0 failures");
+}
+
+TEST(Differences, FailuresWithOneCauseAreOneWhateverRuleTheyAreChargedTo) {
+  const SeenRun run({{.id = "a", .charged = "R-MUST-1"},
+                     {.id = "b", .requirements = "R-MUST-2", .charged = "R-MUST-2"},
+                     {.id = "c", .charged = "R-MUST-1"}});
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].rule_id, "R-MUST-1");
+  EXPECT_THAT(ids(found[0]), ElementsAre("a", "c", "b"));
+  EXPECT_THAT(found[0].causes, ElementsAre("GET: want a value, got no such key"));
+  EXPECT_EQ(sentence_of(found), "1 difference explains 3 failures");
+}
+
+TEST(Differences, TheRuleWhoseOtherCasesPassedIsLessLikely) {
+  const SeenRun run({{.id = "a", .requirements = "R-MUST-1, R-MUST-2", .charged = "R-MUST-1"},
+                     {.id = "b", .requirements = "R-MUST-1, R-MUST-2", .charged = "R-MUST-2"},
+                     {.id = "good-1"},
+                     {.id = "good-2"}});
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].rule_id, "R-MUST-2");
+}
+
+TEST(Differences, WhatADifferenceBreaksByItselfCounts) {
+  const SeenRun run({{.id = "a", .charged = "R-MUST-1", .direct = "R-MUST-2"},
+                     {.id = "b", .charged = "R-MUST-1", .direct = "R-MUST-2"},
+                     {.id = "good"}});
+  EXPECT_EQ(run.found().at(0).rule_id, "R-MUST-2");
+  EXPECT_EQ(run.found().at(0).blocked(), 2U);  // neither case is about it
+}
+
+TEST(Differences, TwoCausesOfTwoRulesAreTwoAndTheGreaterIsFirst) {
+  const SeenRun run({{.id = "a", .charged = "R-MUST-1"},
+                     {.id = "b",
+                      .requirements = "R-MUST-2",
+                      .charged = "R-MUST-2",
+                      .subject = "DEL",
+                      .expected = R"(:1\r\n)",
+                      .actual = R"(:0\r\n)"},
+                     {.id = "c",
+                      .requirements = "R-MUST-2",
+                      .charged = "R-MUST-2",
+                      .subject = "DEL",
+                      .expected = R"(:1\r\n)",
+                      .actual = R"(:0\r\n)"}});
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].rule_id, "R-MUST-2");
+  EXPECT_EQ(found[1].rule_id, "R-MUST-1");
+}
+
+TEST(Differences, TheShortestCaseThatChecksTheRuleIsFirst) {
+  const SeenRun run(
+      {{.id = "a", .charged = "R-MUST-1", .direct = "R-MUST-1", .steps = 3},
+       {.id = "b", .charged = "R-MUST-1", .direct = "R-MUST-1", .steps = 2},
+       {.id = "c", .requirements = "R-MUST-2", .charged = "R-MUST-1", .direct = "R-MUST-1"}});
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_THAT(ids(found[0]), ElementsAre("b", "a", "c"));
+  EXPECT_TRUE(found[0].blocks(*found[0].cases[2]));
+  EXPECT_EQ(found[0].blocked(), 1U);
+}
+
+TEST(Differences, ARuleThatIsOpenExplainsNothingThatAnotherCan) {
+  const SeenRun run({{.id = "a",
+                      .requirements = "R-MAY-1, R-MUST-1",
+                      .charged = "R-MAY-1",
+                      .direct = "R-MUST-1"}});
+  EXPECT_EQ(run.found().at(0).rule_id, "R-MUST-1");
+  const SeenRun open({{.id = "a", .requirements = "R-MAY-1", .charged = "R-MAY-1"}});
+  EXPECT_EQ(open.found().at(0).rule_id, "R-MAY-1");
+  EXPECT_TRUE(open.found().at(0).is_open());
+}
+
+TEST(Differences, WarningsComeLastAndApart) {
+  const SeenRun run({{.id = "a", .requirements = "R-SHOULD-1", .charged = "R-SHOULD-1"},
+                     {.id = "b", .charged = "R-MUST-1"}});
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].kind, FindingKind::kFailure);
+  EXPECT_EQ(found[1].kind, FindingKind::kWarning);
+  EXPECT_EQ(sentence_of(found), "1 difference explains 1 failure");
+}
+
+TEST(Differences, TheOrderOfTheCasesDoesNotMatter) {
+  const std::vector<SeenCase> seen = {
+      {.id = "a", .charged = "R-MUST-1"},
+      {.id = "b", .requirements = "R-MUST-2", .charged = "R-MUST-2", .subject = "SET"},
+      {.id = "c", .requirements = "R-MUST-2", .charged = "R-MUST-2"}};
+  const SeenRun forward(seen);
+  const SeenRun backward({seen.rbegin(), seen.rend()});
+  ASSERT_EQ(forward.found().size(), backward.found().size());
+  for (std::size_t i = 0; i < forward.found().size(); ++i) {
+    EXPECT_EQ(forward.found()[i].rule_id, backward.found()[i].rule_id);
+    EXPECT_EQ(ids(forward.found()[i]), ids(backward.found()[i]));
+  }
+}
+
+run::CaseResult seen(std::string subject, std::string message, std::string expected,
+                     std::string actual) {
+  run::CaseResult out{.verdict = run::Verdict::kFailed};
+  out.subject = std::move(subject);
+  out.message = std::move(message);
+  out.expected = std::move(expected);
+  out.actual = std::move(actual);
+  return out;
+}
+
+constexpr const char* kReply = "the reply is not the expected one";
+
+TEST(Cause, LeavesOutWhatDiffersFromCaseToCase) {
+  EXPECT_EQ(cause_of(seen("SET NX", kReply, R"(-1\r\n (not applied)  or  :-1\r\n (not applied))",
+                          R"(+OK\r\n)")),
+            "SET NX: want -1 or :-1, got +OK");
+  EXPECT_EQ(cause_of(seen("GET", kReply, R"($3\r\none\r\n)", R"($5\r\nother\r\n)")),
+            "GET: want a value, got a value");
+  EXPECT_EQ(cause_of(seen("GET", kReply, R"($0\r\n\r\n)", R"($-1\r\n (no such key))")),
+            "GET: want an empty value, got no such key");
+  EXPECT_EQ(cause_of(seen("GET", "the version is not the one saved as v1", "__ts equal to 1:2:S",
+                          "__ts = 1:3:S")),
+            "GET: the version is not the one saved as *; want __ts, got __ts");
+  EXPECT_EQ(
+      cause_of(seen("notification of a SET", "no notification",
+                    R"(*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nv\r\n for key "k")",
+                    "nothing within 5000 ms")),
+      "notification of a SET: no notification; want NOTIFY SET VALUE *, got nothing");
+}
+
+TEST(Cause, IsTheSameForAnyMessageWhereOnlyItsPropertiesAreWrong) {
+  const auto of = [](const char* subject) {
+    return cause_of(
+        seen(subject, "the message carries no version", "a user property __ts", "none"));
+  };
+  EXPECT_EQ(of("GET"), of("SET NX"));
+  EXPECT_NE(of("GET"), of("notification of a SET"));
+}
+
+TEST(Cause, OfBytesThatAreNoReplyIsWhatIsWrongWithThem) {
+  EXPECT_EQ(cause_of(seen("SET", kReply, R"(+OK\r\n)", "+OK (no line end at byte 3)")),
+            "no reply: no line end at byte #");
+}
+
+TEST(Cause, KnowsNothingOfWhatABaselineAdds) {
+  run::CaseResult known = seen("GET", kReply, R"(+OK\r\n)", R"(:1\r\n)");
+  const std::string before = cause_of(known);
+  known.message += "; this is not the failure that known.yaml:3 knows: ...";
+  EXPECT_EQ(cause_of(known), before);
+  known.unexpected_pass = true;
+  EXPECT_EQ(cause_of(known), "");
+}
+
+TEST(Theme, IsAnErrorThatIsGivenOrNot) {
+  const std::string lower = R"(-ERR lower\r\n)";
+  EXPECT_EQ(theme_of(seen("SET with __ft", kReply, lower, R"(+OK\r\n)")),
+            theme_of(seen("DEL with __ft", kReply, lower, R"(:1\r\n)")));
+  EXPECT_EQ(theme_of(seen("SET", kReply, R"(+OK\r\n)", lower)), "given: -ERR lower");
+  EXPECT_EQ(theme_of(seen("SET NX PX with __ft", kReply, R"(:-1\r\n)", R"(+OK\r\n)")),
+            theme_of(seen("SET NX", kReply, R"(:-1\r\n  or  -ERR full\r\n)", R"(+OK\r\n)")));
+  EXPECT_EQ(theme_of(seen("GET", "the version is not the one saved as v", "a", "b")), "");
+  EXPECT_EQ(theme_of(seen("GET", "no response", "x", "nothing within 5 ms")), "no response");
+}
+
+TEST(Cause, IsOneLineOfPrintableAscii) {
+  const std::string cause =
+      cause_of(seen("GET", "what \x80\n is this", std::string(1000, 'x'), "\xff\"y\"z"));
+  EXPECT_LT(cause.size(), 400U);
+  for (const char c : cause) EXPECT_TRUE(c >= ' ' && c < 0x7f) << cause;
+}
+
+}  // namespace
+}  // namespace fencepost::report

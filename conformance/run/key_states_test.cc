@@ -1,0 +1,88 @@
+#include "conformance/run/key_states.h"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codec/message.h"
+#include "codec/resp3.h"
+
+namespace fencepost::run {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLater{10'000};
+
+void note(KeyStates& states, const std::vector<std::string_view>& command,
+          const std::string& reply = "+OK\r\n", bool token = false) {
+  codec::Message request;
+  request.payload = codec::encode_command(command);
+  if (token) request.user_properties.emplace_back(codec::kTokenProperty, "1:0:A");
+  judge::Exchange exchange(std::move(request), milliseconds{1}, 0);
+  codec::Message message;
+  message.payload = reply;
+  exchange.reply.emplace(std::move(message), milliseconds{2}, 0);
+  states.note(exchange);
+}
+
+TEST(KeyStates, AKeyExistsFromItsSetToItsDeletion) {
+  KeyStates states;
+  EXPECT_FALSE(states.of("k", kLater).exists);
+  note(states, {"SET", "k", "v"});
+  EXPECT_TRUE(states.of("k", kLater).exists);
+  EXPECT_FALSE(states.was_deleted("k"));
+  note(states, {"DEL", "k"}, ":1\r\n");
+  EXPECT_FALSE(states.of("k", kLater).exists);
+  EXPECT_TRUE(states.was_deleted("k"));
+}
+
+TEST(KeyStates, ATokenStaysWithAKeyUntilItIsDeleted) {
+  KeyStates states;
+  note(states, {"SET", "k", "v"}, "+OK\r\n", true);
+  note(states, {"SET", "k", "w"});
+  EXPECT_TRUE(states.of("k", kLater).fenced);
+  note(states, {"VDEL", "k", "w"}, ":1\r\n");
+  note(states, {"SET", "k", "v"});
+  EXPECT_FALSE(states.of("k", kLater).fenced);
+}
+
+TEST(KeyStates, AKeyExpiresWhenItsTimeHasPassed) {
+  KeyStates states;
+  note(states, {"SET", "k", "v", "PX", "100"});
+  EXPECT_TRUE(states.of("k", milliseconds{100}).expires);
+  EXPECT_TRUE(states.of("k", milliseconds{101}).expired);
+  note(states, {"SET", "k", "v"});
+  EXPECT_FALSE(states.of("k", kLater).expired);
+}
+
+TEST(KeyStates, TheLastRequestOfAKeyHasARuleByWhichItLeftTheKey) {
+  struct Row {
+    std::vector<std::string_view> command;
+    std::string reply;
+    std::string_view rule;
+  };
+  const std::vector<Row> rows = {
+      {{"SET", "k", "v"}, "+OK\r\n", ""},
+      {{"SET", "k", "v", "NX"}, ":-1\r\n", "SET-NOT-APPLIED-2"},
+      {{"VDEL", "k", "w"}, ":-1\r\n", "VDEL-MISMATCH-1"},
+      {{"VDEL", "k", "v"}, ":1\r\n", "VDEL-MATCH-1"},
+      {{"DEL", "k"}, ":1\r\n", "DEL-REMOVE-1"},
+      {{"DEL", "k"}, ":0\r\n", ""},
+      {{"DEL", "k"}, "-ERR a fencing token is required for this request\r\n", "FT-REJECT-1"},
+      {{"SET", "k", "v"}, "-ERR missing timestamp\r\n", "ERR-STATE-1"}};
+  for (const Row& row : rows) {
+    KeyStates states;
+    note(states, row.command, row.reply);
+    EXPECT_EQ(states.rule_of_effect("k"), row.rule) << row.command.front() << " " << row.reply;
+    note(states, {"GET", "k"}, "$-1\r\n");  // changes nothing
+    EXPECT_EQ(states.rule_of_effect("k"), row.rule);
+  }
+  EXPECT_EQ(KeyStates().rule_of_effect("k"), "");
+}
+
+}  // namespace
+}  // namespace fencepost::run

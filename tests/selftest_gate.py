@@ -1,0 +1,32 @@
+"""Runs the whole selftest, which must be proved, and demands of its diagnosis what was reached before: it may not fall.
+
+    selftest_gate.py FENCEPOST
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# Of the faults that were caught, by fault and dialect: how many the report names first by a rule that they break; and of
+# the failures that came to the rule of their difference, how many are charged to such a rule.
+MIN_NAMED = 0.82
+MIN_CHARGED = 0.77
+MAX_MEDIAN = 1  # differences that one fault is reported as
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "selftest.json")
+        code = subprocess.run([sys.argv[1], "selftest", "--json", file], check=False).returncode
+        diagnosis = json.loads(file.read_text(encoding="utf-8"))["diagnosis"]
+    for name, of, least in (("right", "total", MIN_NAMED), ("charged", "failures", MIN_CHARGED)):
+        share = diagnosis[name] / diagnosis[of]
+        print(f"diagnosis: {name} {share:.3f}, at least {least}")
+        code = code or share < least
+    return int(code or diagnosis["differences_median"] > MAX_MEDIAN)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
