@@ -1,9 +1,6 @@
 // What a run found, once: one wrong thing that a store does is met by many cases, which fail in
 // steps that are about something else. Failures are grouped by what differs, then by the rule that
-// best explains them. Console, reports, baseline and selftest all begin here.
-//
-//   for (const Difference& found : differences(result, library.catalogue, strict))
-//     fmt::print("{}: {} cases\n", found.rule_id, found.cases.size());
+// best explains them. Console, JSON, HTML and selftest all begin here.
 //
 // Pure: the same result makes the same differences, whatever order its cases ran in.
 #pragma once
