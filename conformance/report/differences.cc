@@ -67,6 +67,15 @@ double weight(const CaseResult& result, const std::string& rule) {
   return kAbout / static_cast<double>(result.test_case->requirements.size());
 }
 
+// By the clients of the case until it failed: a request with fewer options shows a rule better.
+std::size_t bytes_sent(const CaseResult& result) {
+  std::size_t out = 0;
+  for (const run::TranscriptEntry& entry : result.transcript) {
+    if (entry.direction == run::Direction::kSent) out += entry.payload_bytes;
+  }
+  return out;
+}
+
 using Cases = std::vector<const CaseResult*>;
 
 struct Group {
@@ -212,10 +221,9 @@ class Explainer {
       out.cases.insert(out.cases.end(), group.cases.begin(), group.cases.end());
     }
     const auto rank = [&](const CaseResult* entry) {
-      const double worth = speaks_for(*entry, rule) ? weight(*entry, rule) : 0;
       const scenario::Case& test_case = *entry->test_case;
-      return std::tuple(!is_about(*entry, rule), -worth, test_case.steps.size(),
-                        test_case.clients.size(), test_case.exchanges(),
+      return std::tuple(!is_about(*entry, rule), !speaks_for(*entry, rule), entry->step,
+                        test_case.clients.size(), bytes_sent(*entry), test_case.steps.size(),
                         std::string_view(test_case.id));
     };
     std::sort(out.cases.begin(), out.cases.end(),
