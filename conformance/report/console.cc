@@ -56,6 +56,10 @@ std::string remark(const run::CaseResult& result) {
   if (result.verdict == run::Verdict::kSkipped) return result.message;
   if (result.verdict == run::Verdict::kExpectedFailure)
     return "expected failure: " + result.baseline;
+  if (result.first_attempt) {
+    return fmt::format("{} (run again, alone; at first {})", result.test_case->title,
+                       attempt_text(*result.first_attempt));
+  }
   return result.test_case->title;
 }
 
@@ -327,6 +331,7 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
   }
   if (!result.expected.empty()) line("  expected  " + paint_(kGreen, result.expected));
   if (!result.actual.empty()) line("  actual    " + paint_(kRed, result.actual));
+  if (result.first_attempt) line("  at first  " + attempt_text(*result.first_attempt));
   if (!result.signature.empty()) line("  signature " + run::quoted_signature(result.signature));
   // Nothing that was sent explains a pass.
   const std::size_t shown = result.unexpected_pass ? 0
@@ -385,7 +390,7 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
   const std::string forms = describe_forms(result);
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));
-  line(basis_text(result, catalogue));
+  line(basis_text(result, catalogue, context));
   for (const std::string& note : result.baseline_notes) line("baseline: " + note);
   if (!result.baseline_complaints.empty()) line(paint_(kRed, "the baseline is out of date:"));
   for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);

@@ -57,6 +57,12 @@ ReportContext context(bool strict = false) {
 }
 
 constexpr const char* kGood = "- get: k\n  expect: missing\n";
+constexpr const char* kNotApplied = R"(
+- set: {key: k, value: "one"}
+  expect: ok
+- set: {key: k, value: "one", options: [NX]}
+  expect: not-applied
+)";
 constexpr const char* kBad = R"(
 - set: {key: k, value: "one"}
   expect: ok
@@ -229,18 +235,33 @@ TEST(Console, EndsWithWhatIsWrongWithTheBaseline) {
 }
 
 TEST(Console, NamesTheFormsOfTheDialect) {
-  const std::string text = printed({{.more = "divergence: [set-not-applied]", .steps = R"(
-- set: {key: k, value: "one"}
-  expect: ok
-- set: {key: k, value: "one", options: [NX]}
-  expect: not-applied
-)"}});
+  const std::string text =
+      printed({{.more = "divergence: [set-not-applied]", .steps = kNotApplied}});
   EXPECT_THAT(text, HasSubstr("\ndialect deployed (set-not-applied deployed)\n"));
 }
 
 TEST(Console, SaysWhyTheRunStopped) {
   EXPECT_THAT(printed({{.steps = kGood}}, {.stopped_because = "interrupted"}),
               HasSubstr("\ninterrupted\n"));
+}
+
+TEST(Console, SaysThatNothingHasShownWhatTheStoreIsJudgedBy) {
+  constexpr const char* kDefault = "no case has shown which dialect the store speaks";
+  EXPECT_THAT(printed({{.id = "good", .steps = kGood}}), HasSubstr(kDefault));
+  EXPECT_THAT(printed({{.more = "divergence: [set-not-applied]", .steps = kNotApplied}}),
+              Not(HasSubstr(kDefault)));
+}
+
+TEST(Console, SaysWhatBecameOfACaseBeforeItRanAgain) {
+  const scenario::Case test_case = case_of({.id = "slow", .steps = kGood});
+  run::SuiteResult result;
+  result.cases.push_back({.test_case = &test_case, .verdict = run::Verdict::kPassed});
+  result.cases[0].first_attempt = run::Attempt{.message = "no response in time"};
+  const Paper paper;
+  Console console(paper.file(), {});
+  console.end(result, catalogue(), context());
+  EXPECT_THAT(paper.text(), HasSubstr("(run again, alone; at first inconclusive: no response in "
+                                      "time)"));
 }
 
 TEST(Console, ShowsATreeOfCasesInTheirOrder) {

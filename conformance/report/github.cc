@@ -176,12 +176,14 @@ std::string_view headline(run::ExitCode exit) {
   return "⚠️ no verdict";
 }
 
-std::string summary_head(const run::SuiteResult& result, const ReportContext& context) {
+std::string summary_head(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                         const ReportContext& context) {
   const run::Summary& summary = result.summary;
   std::string out = fmt::format("## State store conformance: {}\n\n", headline(exit_code(result)));
   out += fmt::format("Endpoint {}, profile {}, dialect seen: {}, fencepost {}, seed {}.\n\n",
                      code(context.endpoint), name(context.profile), observed_dialect(result),
                      suite_version(), context.seed);
+  out += cell(basis_text(result, catalogue, context)) + ".\n\n";
   out += "To run one case again: " + code(context.command + " --run CASE") + "\n\n";
   if (!context.stopped_because.empty()) out += cell(context.stopped_because) + "\n\n";
   out +=
@@ -318,7 +320,7 @@ Result<void, std::string> Github::write_files(const run::SuiteResult& result,
 std::string github_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                            const ReportContext& context, std::size_t most_bytes) {
   constexpr std::size_t kRoomForNote = 200;
-  std::string out = summary_head(result, context);
+  std::string out = summary_head(result, catalogue, context);
   if (out.size() + kRoomForNote > most_bytes) return {};
   const std::size_t most = most_bytes - kRoomForNote;
   std::size_t left_out = 0;

@@ -175,6 +175,7 @@ TEST(StepSummary, HasTheVerdictTheCountsAndEachProblem) {
   const std::string text = summary(every_verdict());
   EXPECT_THAT(text, StartsWith("## State store conformance: ❌ NOT conformant\n"));
   EXPECT_THAT(text, HasSubstr("\n| 7 | 1 | 1 | 1 | 1 | 0 | 1 | 2 |\n"));
+  EXPECT_THAT(text, HasSubstr("\njudged by the article and the deployed service"));
   EXPECT_THAT(text, HasSubstr("\n### Failed (1)\n"));
   EXPECT_THAT(text, HasSubstr("\n### Warnings (1)\n"));
   EXPECT_THAT(text, HasSubstr("\n### Inconclusive (1)\n"));

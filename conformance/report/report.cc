@@ -4,11 +4,20 @@
 
 namespace fencepost::report {
 
-std::string basis_text(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
+std::string basis_text(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                       const ReportContext& context) {
   const bool deployed = result.basis.dialect == codec::DialectId::kDeployed;
-  return fmt::format("judged by {} ({} wording): {} rules bind",
+  const bool by_default = context.profile == codec::Profile::kAuto && result.forms.empty();
+  return fmt::format("judged by {} ({} wording): {} rules bind{}",
                      deployed ? "the article and the deployed service" : "the article alone",
-                     name(result.basis.wording), binding_rules(catalogue, result.basis));
+                     name(result.basis.wording), binding_rules(catalogue, result.basis),
+                     by_default ? "; no case has shown which dialect the store speaks: name it "
+                                  "with --profile"
+                                : "");
+}
+
+std::string attempt_text(const run::Attempt& attempt) {
+  return fmt::format("{}: {}", name(attempt.verdict), attempt.message);
 }
 
 std::string reproduce_command(const ReportContext& context, const scenario::Case& test_case) {

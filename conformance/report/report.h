@@ -64,9 +64,14 @@ struct ReportContext {
 // Does the report have the messages of this case?
 [[nodiscard]] bool has_transcript(const run::CaseResult& result, const ReportContext& context);
 
-// What the store was judged by, and how many rules that is.
+// What the store was judged by, and how many rules that is; and that it was not asked for and
+// nothing has shown it, where that is so.
 [[nodiscard]] std::string basis_text(const run::SuiteResult& result,
-                                     const scenario::Catalogue& catalogue);
+                                     const scenario::Catalogue& catalogue,
+                                     const ReportContext& context);
+
+// What became of a case before it was run once more: `inconclusive: no response`.
+[[nodiscard]] std::string attempt_text(const run::Attempt& attempt);
 
 // The command that runs one case again as it ran here, with its seed; its words are quoted for the
 // shell.

@@ -405,7 +405,7 @@ std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& c
        {"endpoint", page::html(context.endpoint)},
        {"dialect", page::html(dialect_text(result))},
        {"profile",
-        page::html(fmt::format("{}: {}", name(context.profile), basis_text(result, catalogue)))},
+        page::html(fmt::format("{}: {}", name(context.profile), basis_text(result, catalogue, context)))},
        {"started", page::html(context.started)},
        {"duration", seconds(result.duration)},
        {"seed", std::to_string(context.seed)},

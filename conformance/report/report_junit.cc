@@ -150,6 +150,9 @@ class TestWriter {
     if (finding && finding->kind == FindingKind::kWarning) {
       add_property(properties, "warning", evidence(result, catalogue_, context_));
     }
+    if (result.first_attempt) {
+      add_property(properties, "first_attempt", attempt_text(*result.first_attempt));
+    }
     auto outcome = outcome_of(result, catalogue_, context_);
     if (outcome) {
       outcome->text =
@@ -280,6 +283,8 @@ std::string to_junit(const run::SuiteResult& result, const scenario::Catalogue& 
     pugi::xml_node properties = suite.append_child("properties");
     add_property(properties, "endpoint", context.endpoint);
     add_property(properties, "profile", std::string(name(context.profile)));
+    add_property(properties, "wording", std::string(name(context.wording)));
+    add_property(properties, "judged_by", basis_text(result, catalogue, context));
     add_property(properties, "dialect_observed", observed_dialect(result));
     add_property(properties, "seed", std::to_string(context.seed));
     if (!context.stopped_because.empty()) {

@@ -156,6 +156,19 @@ TEST(Junit, SaysWhyARunStopped) {
             2U);
 }
 
+TEST(Junit, SaysWhatBecameOfACaseBeforeItRanAgain) {
+  Sample run = every_verdict();
+  run.result.cases[0].first_attempt = run::Attempt{.message = "no acknowledgement in time"};
+  const Junit report(run);
+  const auto first_attempt_of = [&](const char* id) {
+    const pugi::xml_node properties = report.test(id).child("properties");
+    return attribute(properties.find_child_by_attribute("property", "name", "first_attempt"),
+                     "value");
+  };
+  EXPECT_EQ(first_attempt_of("good"), "inconclusive: no acknowledgement in time");
+  EXPECT_EQ(first_attempt_of("bad"), "none");
+}
+
 TEST(Junit, HasTranscriptsOnlyOfWhatSomebodyMustLookAt) {
   Sample run = every_verdict();
   for (run::CaseResult& entry : run.result.cases) {

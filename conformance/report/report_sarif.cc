@@ -335,6 +335,8 @@ std::string to_sarif(const run::SuiteResult& result, const scenario::Catalogue& 
   const run::Summary& summary = result.summary;
   run["properties"] = {{"endpoint", text::printable(context.endpoint)},
                        {"profile", name(context.profile)},
+                       {"wording", name(context.wording)},
+                       {"judgedBy", basis_text(result, catalogue, context)},
                        {"dialectObserved", observed_dialect(result)},
                        {"seed", std::to_string(context.seed)},
                        {"strict", context.strict},

@@ -67,6 +67,7 @@ std::string normalised(std::string text) {
   replace_all(text, "&#10;", 0, "\n");
   replace_all(text, " hostname=", 0, "\nhostname=");
   replace_all(text, " classname=", 0, "\nclassname=");
+  replace_all(text, " value=\"judged", 0, "\nvalue=\"judged");
   replace_all(text, "fencepost certify --seed 7 --run ", 0, "");
   return text;
 }
@@ -80,6 +81,9 @@ hostname="host" file="t.yaml">
     <properties>
       <property name="endpoint" value="HOST" />
       <property name="profile" value="auto" />
+      <property name="wording" value="auto" />
+      <property name="judged_by"
+value="judged by the article and the deployed service (ga wording): 2 rules bind" />
       <property name="dialect_observed" value="deployed" />
       <property name="seed" value="7" />
     </properties>
@@ -133,6 +137,9 @@ hostname="host" file="t.yaml">
     <properties>
       <property name="endpoint" value="HOST" />
       <property name="profile" value="auto" />
+      <property name="wording" value="auto" />
+      <property name="judged_by"
+value="judged by the article and the deployed service (ga wording): 2 rules bind" />
       <property name="dialect_observed" value="deployed" />
       <property name="seed" value="7" />
     </properties>

@@ -89,6 +89,8 @@ function verdictNodes(testCase, report) {
     nodes.push(remark('doubt', 'Unexpected pass', 'the baseline says that it fails, and it does not'));
   if (testCase.baseline) nodes.push(remark('doubt', 'Baseline', testCase.baseline));
   if (testCase.message) nodes.push(el('p', { class: 'because' }, testCase.message));
+  const first = testCase.first_attempt;
+  if (first) nodes.push(remark('doubt', 'At first', `${first.verdict}: ${first.message}; then run again, alone`));
   const rule = failure && report.rules.get(failure.requirement);
   if (rule) nodes.push(ruleNode(rule, brokenWord(testCase.verdict)));
   if (failure && (failure.expected || failure.actual)) nodes.push(comparisonNode(failure));
