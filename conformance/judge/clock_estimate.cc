@@ -14,7 +14,8 @@ constexpr int kMaxReadings = 5;
 constexpr std::int64_t kSecondMs = 1'000;
 constexpr int kMaxOffers = 60;
 constexpr std::int64_t kFirstAllowanceMs = 50;  // for the way of a request to the store
-constexpr std::int64_t kMaxClockDifferenceMs = 100LL * 366 * 24 * 60 * 60 * 1000;  // a century
+constexpr std::int64_t kDayMs = 24LL * 60 * 60 * 1000;
+constexpr std::int64_t kMaxClockDifferenceMs = 100LL * 366 * kDayMs;  // a century
 
 class Estimator {
  public:
@@ -25,11 +26,8 @@ class Estimator {
     if (!seen_version_) return {};
     if (reading) return done(ClockSource::kVersions);
     const std::int64_t high_ms = bounds_.high_ms;
-    const auto kind = usable_offers();
-    if (kind && find_acceptance(*kind)) {
-      narrow(*kind);
-      if (bounds_.low_ms < bounds_.high_ms) return done(ClockSource::kRefusals);
-    }
+    if (measure_by_refusals()) return done(ClockSource::kRefusals);
+    if (high_ms < -kDayMs && refuses_by_our_clock()) return done(ClockSource::kRefusals);
     // What a store that breaks the rule has accepted can have moved its versions by any distance,
     // so that they bound its clock on one side only.
     bounds_ = {.low_ms = std::min(-kSkewLimitMs, high_ms - kSkewLimitMs), .high_ms = high_ms};
@@ -92,6 +90,23 @@ class Estimator {
   }
 
   // --- refusals
+
+  // Narrows the bounds; false when the store's refusals do not fit them.
+  bool measure_by_refusals() {
+    const auto kind = usable_offers();
+    if (!kind || !find_acceptance(*kind)) return false;
+    narrow(*kind);
+    return bounds_.low_ms < bounds_.high_ms;
+  }
+
+  // Versions of the distant past, and refusals that do not fit them: either the clock stands there
+  // and the limit is wrong, or the limit is right and it is the versions that follow old requests.
+  // Refusals a minute ahead of our own clock show the latter. Req: HLC-SKEW-4
+  bool refuses_by_our_clock() {
+    bounds_ = {};
+    return measure_by_refusals() && bounds_.low_ms > -kSkewLimitMs &&
+           bounds_.high_ms < kSkewLimitMs;
+  }
 
   // A timestamp that every right store refuses shows which kind of offer, if any, is judged by its
   // timestamp: a store may look at the condition of a SET first.

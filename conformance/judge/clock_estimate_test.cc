@@ -131,6 +131,27 @@ TEST(ClockEstimate, BoundsOnOneSideAStoreWhoseLimitIsProvedWrong) {
   EXPECT_TRUE(test::holds(estimate.bounds, 5s)) << as_text(estimate);
 }
 
+// Its versions say 1970, its refusals today: a store that follows old requests (Req: HLC-SKEW-4) is
+// not taken for one whose clock stands there.
+TEST(ClockEstimate, BelievesNoVersionThatFollowsAnOldRequest) {
+  for (const auto offset : {0s, 30s, -30s}) {
+    const ClockEstimate estimate =
+        estimated({.offset = offset, .follows_requests = true}).estimate;
+    EXPECT_EQ(estimate.source, ClockSource::kRefusals);
+    EXPECT_TRUE(test::holds(estimate.bounds, offset)) << as_text(estimate);
+    EXPECT_LE(estimate.bounds.high_ms - estimate.bounds.low_ms, 6);
+  }
+}
+
+TEST(ClockEstimate, BelievesAClockThatStandsInTheDistantPast) {
+  constexpr auto kFiftyYears = -24h * 365 * 50;
+  for (const auto limit : {60'000ms, 120'000ms}) {
+    const ClockEstimate estimate =
+        estimated({.offset = kFiftyYears, .moved_ahead = 10s, .limit = limit}).estimate;
+    EXPECT_TRUE(test::holds(estimate.bounds, kFiftyYears)) << as_text(estimate);
+  }
+}
+
 TEST(ClockEstimate, AssumesWhatTheArticleAsksForWhereNothingTells) {
   EXPECT_EQ(as_text(estimated({.readings = 0}).estimate), "assumed 0 [-60000, 60000]");
 }

@@ -27,6 +27,7 @@ struct ClockStore {
   milliseconds unit{1};          // of the clock
   bool condition_first = false;  // NX is checked before the timestamp
   bool own_counter = false;      // counters that are never reset
+  bool follows_requests = false;  // versions are the timestamps of requests, however old
   int readings = 1'000'000;      // so many versions, then it gives none
   std::uint32_t seed = 1;
 };
@@ -56,9 +57,10 @@ class ClockSimulation final : public judge::ClockProbe {
     judge::VersionSeen out;
     out.when = exchange([&] {
       const auto version = versions_.update({1, 0, "client"}, to_wall(clock()));
-      out.wall_ms = static_cast<std::int64_t>(version->wall_ms);
+      out.wall_ms = store_.follows_requests ? 1 : static_cast<std::int64_t>(version->wall_ms);
       whole_seconds_ = whole_seconds_ || out.wall_ms % 1'000 == 0;
       out.counter = store_.own_counter ? ++count_ : version->counter;
+      if (store_.follows_requests) out.counter = 1;
     });
     return out;
   }
