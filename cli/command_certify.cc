@@ -45,6 +45,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.wording != "auto") out += " --wording " + options.wording;
   if (options.strict) out += " --strict";
+  if (options.shuffle) out += " --shuffle";
   if (!options.baseline.file.empty())
     out += " --baseline " + text::shell_word(options.baseline.file);
   return out + fmt::format(" --seed {}", seed);
@@ -118,6 +119,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   plan.suite.settings.wording = *wording;
   plan.suite.strict = options.strict;
   const std::uint64_t seed = plan.suite.settings.seed;
+  plan.suite.shuffled = options.shuffle;
   plan.context = {.endpoint = shown_url(plan.descriptor.url),
                   .profile = plan.suite.settings.profile,
                   .wording = *wording,

@@ -40,6 +40,7 @@ struct CertifyOptions : RunFlags {
   std::string wording{};    // empty: the descriptor's, or auto
   bool strict = false;
   bool verbose = false;  // each case and each difference in full
+  bool shuffle = false;
   run::Selection selection{};
   std::string shard{};  // K/N
   report::ReportFiles reports{};

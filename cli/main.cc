@@ -92,6 +92,8 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
                     "Print a line for each case, and each difference with all its cases");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
   add_selection(*command, options.selection);
+  command->add_flag("--shuffle", options.shuffle,
+                    "Run the cases in a random order, which follows from --seed");
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
   add_reports(*command, options.reports);
   command

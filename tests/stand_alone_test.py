@@ -1,9 +1,9 @@
 """A case stands alone: its verdict depends on no other case, be it before it, beside it or left out.
 
 usage: stand_alone_test.py BUILD_BIN_DIR [unittest arguments]
-Runs the whole suite in process, then cases by themselves and both halves, on the right store and on faulty ones, and compares
-the verdicts. FENCEPOST_ALONE: how many cases of each store run by themselves (default 40), drawn with the printed seed; all of
-them with a number that is great enough.
+Runs the whole suite in process, then cases by themselves, both halves, and all in random orders, on the right store and on
+faulty ones, and compares the verdicts. FENCEPOST_ALONE: how many cases of each store run by themselves (default 40), drawn with the printed seed; all of
+them with a number that is great enough. FENCEPOST_ORDERS: how many random orders (default 2).
 """
 
 import concurrent.futures
@@ -14,6 +14,7 @@ import random
 import harness
 from harness import run
 
+ORDERS = int(os.environ.get("FENCEPOST_ORDERS", "2"))
 CASES = int(os.environ.get("FENCEPOST_ALONE", "40"))
 # One of each kind: a condition, a version, a token, a notification, an expiry, a reply that never comes.
 STORES = ["inproc:", "inproc:?right=7", *(f"inproc:?fault={fault}&seed=1" for fault in ("S04", "H14", "F08", "N13", "X08"))]
@@ -24,9 +25,9 @@ class StandAlone(harness.FolderTest):
         super().setUp()
         self.files = itertools.count()
 
-    def verdicts(self, endpoint, *arguments):
+    def verdicts(self, endpoint, *arguments, seed=5):
         report = self.folder / f"{next(self.files)}.json"
-        done = run("certify", "--endpoint", endpoint, "--seed", "5", "--quiet", "--json", report, *arguments)
+        done = run("certify", "--endpoint", endpoint, "--seed", seed, "--quiet", "--json", report, *arguments)
         self.assertIn(done.returncode, (0, 1, 5), done.stderr)  # 5: a case that needs a transport is skipped
         return {case["id"]: case["verdict"] for case in harness.load_json(report)["cases"]}
 
@@ -46,8 +47,13 @@ class StandAlone(harness.FolderTest):
             self.check(whole, {case: verdict for ran in runs for case, verdict in ran.items()}, endpoint, "alone")
             for half in ("1/2", "2/2"):
                 self.check(whole, self.verdicts(endpoint, "--shard", half), endpoint, f"in half {half}")
+            for order in range(ORDERS):
+                jobs = ("--jobs", "1" if order % 2 == 0 else "8")
+                shuffled = self.verdicts(endpoint, "--shuffle", *jobs, seed=seed + order)
+                self.check(self.verdicts(endpoint, seed=seed + order), shuffled, endpoint,
+                           f"in the order of seed {seed + order}, {jobs[1]} at once")
             failed = sum(verdict == "failed" for verdict in whole.values())
-            print(f"\n{endpoint}: {failed} of {len(whole)} cases fail, {len(alone)} alone and both halves the same "
+            print(f"\n{endpoint}: {failed} of {len(whole)} cases fail, {len(alone)} alone, both halves and {ORDERS} orders the same "
                   f"(seed {seed})", end="", flush=True)
 
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <random>
 #include <thread>
 
 #include "conformance/run/capability.h"
@@ -120,6 +121,10 @@ class SuiteRun {
     for (CaseResult& result : result_.cases) {
       if (!result.test_case->requires_.empty() && skipped_.contains(result.test_case)) continue;
       if (wanted(result)) queue.push_back(&result);
+    }
+    if (options_.shuffled) {
+      std::shuffle(queue.begin(), queue.end(), std::mt19937_64(settings_.seed));
+      return queue;
     }
     // Longest first: the run then takes as long as its longest case, not as long as the sum.
     std::stable_sort(queue.begin(), queue.end(), [this](const CaseResult* a, const CaseResult* b) {

@@ -26,6 +26,7 @@ struct SuiteOptions {
   std::size_t jobs = 1;                   // cases at once
   std::size_t running = 0;                // of these, at most so many that do not wait; 0: all
   bool strict = false;                    // a failed "should" fails the run
+  bool shuffled = false;                  // cases run in an order that the seed decides
   endpoint::Duration round_trip{0};       // of one request: decides which cases take longest
   endpoint::Duration round_trip_tail{0};  // of the slowest: time limits begin with it
   // Whether an inconclusive case is run once more, alone, when the others are through.

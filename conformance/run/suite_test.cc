@@ -276,6 +276,29 @@ TEST(SuiteOrder, StartsTheLongestFirstAndReportsInTheOrderOfTheFiles) {
   EXPECT_THAT(result.round_trips, SizeIs(4));
 }
 
+TEST(SuiteOrder, FollowsTheSeedWhereItIsShuffled) {
+  std::vector<scenario::Case> cases;
+  for (int i = 0; i < 20; ++i) {
+    cases.push_back(case_of({.id = "c" + std::to_string(i), .steps = kGet}));
+  }
+  const auto order_of = [&](std::uint64_t seed, bool shuffled) {
+    FakeEndpoint endpoint({.behaviour = reference_store()});
+    SuiteOptions options{.settings = settings(), .shuffled = shuffled};
+    options.settings.seed = seed;
+    std::vector<std::string> order;
+    const SuiteResult result =
+        run(endpoint, cases, options, [&](const CaseResult& entry, std::size_t, std::size_t) {
+          order.push_back(entry.test_case->id);
+        });
+    EXPECT_EQ(result.cases.front().test_case->id, "c0");
+    return order;
+  };
+  EXPECT_EQ(order_of(1, true), order_of(1, true));
+  EXPECT_NE(order_of(1, true), order_of(2, true));
+  EXPECT_NE(order_of(1, true), order_of(1, false));
+  EXPECT_THAT(order_of(1, true), testing::UnorderedElementsAreArray(order_of(1, false)));
+}
+
 // Lets the first `count` requests begin before any of them goes on.
 class Gate {
  public:
