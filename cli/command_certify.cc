@@ -83,14 +83,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   auto basis = prepare_run(options);
   if (!basis) return std::nullopt;
   options.profile = name(basis->settings.profile);
-  if (options.wording.empty()) {
-    options.wording = name(basis->descriptor.wording.value_or(scenario::Wording::kAuto));
-  }
-  const auto wording = scenario::wording_named(options.wording);
-  if (!wording) {
-    complain("--wording " + options.wording + " is not one of auto, preview, ga");
-    return std::nullopt;
-  }
+  options.wording = name(basis->settings.wording);
   if (!parse_shard(options.shard, options.selection)) {
     complain("--shard " + options.shard +
              " must look like 2/5, the first number between 1 and the second");
@@ -116,13 +109,12 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
             .baseline = std::move(*baseline)};
   plan.cases = select(plan.library.cases, options.selection);
   plan.suite.settings = std::move(basis->settings);
-  plan.suite.settings.wording = *wording;
   plan.suite.strict = options.strict;
-  const std::uint64_t seed = plan.suite.settings.seed;
   plan.suite.shuffled = options.shuffle;
+  const std::uint64_t seed = plan.suite.settings.seed;
   plan.context = {.endpoint = shown_url(plan.descriptor.url),
                   .profile = plan.suite.settings.profile,
-                  .wording = *wording,
+                  .wording = plan.suite.settings.wording,
                   .seed = seed,
                   .strict = options.strict,
                   .command = command_line(options, seed),

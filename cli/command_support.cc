@@ -124,9 +124,17 @@ std::optional<RunBasis> prepare_run(const RunFlags& flags) {
     complain("--profile " + flags.profile + " is not one of auto, documented, deployed");
     return std::nullopt;
   }
+  const auto wording = flags.wording.empty()
+                           ? std::optional(descriptor->wording.value_or(scenario::Wording::kAuto))
+                           : scenario::wording_named(flags.wording);
+  if (!wording) {
+    complain("--wording " + flags.wording + " is not one of auto, preview, ga");
+    return std::nullopt;
+  }
   std::random_device device;
   return RunBasis{.descriptor = *std::move(descriptor),
                   .settings = {.profile = *profile,
+                               .wording = *wording,
                                .run_id = random_run_id(),
                                .seed = flags.seed.value_or(device()),
                                .timeout_scale = flags.timeout_scale}};

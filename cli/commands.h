@@ -27,6 +27,7 @@ struct RunFlags {
   std::string endpoint{};    // empty: the descriptor's, or embedded
   std::string descriptor{};  // a file
   std::string profile{};     // empty: the descriptor's, or auto
+  std::string wording{};     // empty: the descriptor's, or auto
   std::size_t jobs = 0;      // at once; 0: a sensible number
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};  // none: a new one
@@ -37,7 +38,6 @@ struct RunFlags {
 
 struct CertifyOptions : RunFlags {
   std::string scenarios{};  // a folder instead of the built-in cases
-  std::string wording{};    // empty: the descriptor's, or auto
   bool strict = false;
   bool verbose = false;  // each case and each difference in full
   bool shuffle = false;

@@ -52,6 +52,7 @@ struct RunHelp {
   const char* endpoint = "As of certify (default: embedded)";
   const char* descriptor = "As of certify";
   const char* profile = "As of certify";
+  const char* wording = "As of certify";
   const char* jobs;
   const char* seed = "Of everything random (default: a new one, printed)";
   const char* trace;
@@ -62,6 +63,7 @@ void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
   command.add_option("--endpoint", flags.endpoint, help.endpoint);
   command.add_option("--descriptor", flags.descriptor, help.descriptor);
   command.add_option("--profile", flags.profile, help.profile);
+  command.add_option("--wording", flags.wording, help.wording);
   command.add_option("-j,--jobs", flags.jobs, help.jobs);
   add_timeout_scale(command, flags.timeout_scale);
   command.add_option("--seed", flags.seed, help.seed);
@@ -82,18 +84,17 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
        .profile = "deployed (what client SDKs require), documented (what the article prints: rules "
                   "that only the deployed service shows warn) or auto (default: documented for a "
                   "store that speaks nothing but its dialect, else deployed)",
+       .wording = "The generation of the article: ga, preview, or auto (default: ga; for a store "
+                  "of the documented dialect preview where no notification has a __ts)",
        .jobs = "Cases at once (default: 64 over MQTT, fewer under a small quota; embedded, 16 and "
                "those that wait for time to pass; in process, one a core)",
        .trace = "Print all packets of a failed case, not just the last ones; --transcripts all"});
-  command->add_option("--wording", options.wording,
-                      "The generation of the article: ga, preview, or auto (default: ga; for a "
-                      "store of the documented dialect preview where no notification has a __ts)");
   command->add_flag("--verbose", options.verbose,
                     "Print a line for each case, and each difference with all its cases");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
-  add_selection(*command, options.selection);
   command->add_flag("--shuffle", options.shuffle,
                     "Run the cases in a random order, which follows from --seed");
+  add_selection(*command, options.selection);
   command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
   add_reports(*command, options.reports);
   command
@@ -266,7 +267,10 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
       "Exit codes: 0 no rule is broken, 1 one is, 2 usage, 3 endpoint unreachable or lost, 4 a "
       "rejection was seen once\nand never again, 130 interrupted");
   add_run_flags(*command, options,
-                {.jobs = "Workloads at once (default: as of certify)",
+                {.profile = "As of certify, but auto is deployed: nothing shows beforehand what "
+                            "the store is",
+                 .wording = "As of certify, but auto is ga; in --profile documented both are right",
+                 .jobs = "Workloads at once (default: as of certify)",
                  .seed = "Of everything random (default: a new one, printed): the same seed makes "
                          "the same workloads",
                  .trace = "Print all packets of the counter-example",

@@ -56,9 +56,12 @@ void ReplayPrinter::begin() const {
   const report::ReportContext& context = session_.context;
   const std::size_t cases = session_.saved.cases.size();
   const std::size_t files = session_.saved.files.size();
-  fmt::print("{} {}  endpoint {}  profile {}  {} case{} of {} file{}, {} at once  seed {}{}\n",
+  const std::string wording = context.wording == scenario::Wording::kAuto
+                                  ? ""
+                                  : fmt::format(" ({} wording)", name(context.wording));
+  fmt::print("{} {}  endpoint {}  profile {}{}  {} case{} of {} file{}, {} at once  seed {}{}\n",
              paint_(kBold, "fencepost replay"), report::suite_version(), context.endpoint,
-             name(context.profile), cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
+             name(context.profile), wording, cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
              session_.suite.jobs, context.seed,
              session_.options.runs > 1 ? fmt::format("  {} runs", session_.options.runs) : "");
   std::fflush(stdout);

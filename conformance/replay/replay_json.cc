@@ -70,6 +70,7 @@ std::string to_json(const ReplayRun& run, const report::ReportContext& context) 
                             {"suite_version", report::suite_version()},
                             {"endpoint", text::printable(context.endpoint)},
                             {"profile", name(context.profile)},
+                            {"wording", name(context.wording)},
                             {"seed", context.seed},
                             {"started", context.started},
                             {"runs", run.runs},
