@@ -1,6 +1,7 @@
 #include "conformance/judge/judge.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -168,6 +169,35 @@ std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expe
     return match;
   }
   return std::nullopt;
+}
+
+bool is_error_with_detail(const std::vector<scenario::Outcome>& expected,
+                          const ReceivedReply& reply, const ReplyContext& context) {
+  const auto line_of = [](std::string_view payload) {
+    return payload.ends_with("\r\n") ? payload.substr(0, payload.size() - 2) : payload;
+  };
+  const auto goes_on = [&](std::string_view listed, DialectId id) {
+    // The article prints its first error without the final CR LF.
+    if (id == DialectId::kDeployed && !reply.payload().ends_with("\r\n")) return false;
+    const std::string_view line = line_of(reply.payload());
+    if (!line.starts_with(line_of(listed))) return false;
+    const std::string_view detail = line.substr(line_of(listed).size());
+    const bool another_word =
+        detail.empty() || std::isalnum(static_cast<unsigned char>(detail.front())) != 0;
+    return !another_word && detail.find_first_of("\r\n") == std::string_view::npos;
+  };
+  for (const scenario::Outcome& outcome : expected) {
+    if (!std::holds_alternative<scenario::ErrorReply>(outcome.what)) continue;
+    for (const DialectId id : codec::dialects_of(context.profile)) {
+      if (outcome.only_in && *outcome.only_in != id) continue;
+      const std::vector<std::string> listed = payloads(outcome, context, id);
+      if (std::any_of(listed.begin(), listed.end(),
+                      [&](const std::string& payload) { return goes_on(payload, id); })) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 std::string describe(const std::vector<scenario::Outcome>& expected, const ReplyContext& context) {

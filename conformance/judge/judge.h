@@ -44,6 +44,11 @@ struct ReplyContext {
                                                     const ReceivedReply& reply,
                                                     const ReplyContext& context);
 
+// Is it the listed text of an expected error, in one of the profile's dialects, with more behind it
+// on the same line? (Req: ERR-EXACT-1, ERR-DETAIL-OPEN-1)
+[[nodiscard]] bool is_error_with_detail(const std::vector<scenario::Outcome>& expected,
+                                        const ReceivedReply& reply, const ReplyContext& context);
+
 // `:-1\r\n (not applied)`, one or more forms: what people should have seen.
 [[nodiscard]] std::string describe(const std::vector<scenario::Outcome>& expected,
                                    const ReplyContext& context);

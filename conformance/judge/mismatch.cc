@@ -25,6 +25,7 @@ struct MismatchRow {
 
 // The first row that fits counts.
 constexpr std::array kMismatches = {
+    MismatchRow{.kind = Mismatch::kErrorDetail, .requirement = "ERR-EXACT-1"},
     MismatchRow{.kind = Mismatch::kStatus, .requirement = "ENV-STATUS-1"},
 
     MismatchRow{.kind = Mismatch::kVersionUnasked,
@@ -218,6 +219,7 @@ bool leaves_case_sound(Mismatch kind) {
     case Mismatch::kNotificationValue:
     case Mismatch::kNothingSaved:
       return false;
+    case Mismatch::kErrorDetail:
     case Mismatch::kStatus:
     case Mismatch::kProperty:
     case Mismatch::kVersionMissing:

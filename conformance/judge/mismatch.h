@@ -21,6 +21,7 @@ namespace fencepost::judge {
 enum class Mismatch {
   kOther,
   kReply,                // the payload of a response
+  kErrorDetail,          // more behind the listed text of an error
   kStatus,               // the user property `__stat`
   kProperty,             // another property of a message
   kVersionMissing,       // no `__ts`

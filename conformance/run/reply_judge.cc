@@ -53,6 +53,11 @@ Problem unmatched_reply(const scenario::Expectation& expect, const judge::Exchan
                   .expected = describe(expect.outcomes, context),
                   .actual = describe(*exchange.reply),
                   .kind = judge::Mismatch::kReply};
+  if (judge::is_error_with_detail(expect.outcomes, *exchange.reply, context)) {
+    problem.message = "the error has more than its listed text";
+    problem.kind = judge::Mismatch::kErrorDetail;
+    return problem;
+  }
   context.profile = codec::Profile::kAuto;
   const auto match = judge::match_reply(expect.outcomes, *exchange.reply, context);
   if (match && match->form) blame_dialect(*match->form, "reply", state, problem);

@@ -261,6 +261,21 @@ void error_echoes_the_request(Exchange& exchange) {
   exchange.response()->payload = "-ERR unknown command " + arguments[0] + "\r\n";
 }
 
+// C29: more behind the listed text than clients expect there.
+void error_has_detail(Exchange& exchange) {
+  if (exchange.response() == nullptr || !exchange.replies(codec::ReplyKind::kError)) return;
+  std::string& payload = exchange.response()->payload;
+  payload.insert(payload.size() - 2, " (see the log)");
+}
+
+// C30: the form that the article has for KEYNOTIFY alone.
+void every_error_has_a_colon(Exchange& exchange) {
+  constexpr std::string_view kPlain = "-ERR ";
+  codec::Message* response = exchange.response();
+  if (response == nullptr || !response->payload.starts_with(kPlain)) return;
+  response->payload.replace(0, kPlain.size(), "-ERR: ");
+}
+
 void unknown_and_syntax_swapped(Exchange& exchange) {
   const bool unknown = exchange.replies(ErrorCode::kUnknownCommand);
   if (!unknown && !exchange.replies(ErrorCode::kSyntax)) return;
@@ -417,6 +432,16 @@ std::vector<Fault> codec_faults() {
        .text = "the text of an unknown command holds the verb of the request, line ends and all",
        .requirements = {"RESP-ERROR-FORM-1", "ERR-COMMAND-1", "ERR-TEXT-8"},
        .make = with_exchange(error_echoes_the_request)},
+      {.id = "C29",
+       .name = "error-with-detail",
+       .text = "the text of an error goes on behind what the protocol lists",
+       .requirements = {"ERR-EXACT-1"},
+       .make = with_exchange(error_has_detail)},
+      {.id = "C30",
+       .name = "colon-in-every-error",
+       .text = "every error begins with \"-ERR: \"",
+       .requirements = {"RESP-ERROR-FORM-1"},
+       .make = with_exchange(every_error_has_a_colon)},
       {.id = "C22",
        .name = "unknown-and-syntax-swapped",
        .text = "an unknown command gets the text of a syntax error, and the other way round",

@@ -1,7 +1,10 @@
 // Faults of SET, NX and NEX.
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
+#include "codec/resp3.h"
 #include "reference_store/faults/decorator.h"
 
 namespace fencepost::store {
@@ -208,6 +211,21 @@ void refused_set_deletes_the_key(Exchange& exchange) {
   if (is_refused_token(exchange)) exchange.store.erase(exchange.command->key);
 }
 
+// S20: NEX as the list of options prints it, `NEX <value>`, and not as the lock example has it.
+void nex_needs_a_value(codec::Message& request) {
+  std::vector<std::string> arguments = arguments_of(request);
+  const auto nex = std::find(arguments.begin(), arguments.end(), "NEX");
+  const bool has_nex = nex != arguments.end() && nex - arguments.begin() >= 3;
+  if (!has_nex || arguments[0] != "SET") return;
+  const auto value = std::next(nex);
+  if (value == arguments.end() || *value == "PX") {
+    request.payload = codec::encode_command({});  // refused
+    return;
+  }
+  arguments.erase(value);
+  set_arguments(request, arguments);
+}
+
 // S19: the reply is sent before the effect, which comes some requests later.
 class RepliesBeforeTheEffect final : public Decorator {
  public:
@@ -320,6 +338,11 @@ std::vector<Fault> set_faults() {
        .text = "SET answers +OK before its value can be read",
        .requirements = {"SET-WRITE-1", "GET-HIT-3"},
        .make = with_decorator<RepliesBeforeTheEffect>()},
+      {.id = "S20",
+       .name = "nex-needs-a-value",
+       .text = "NEX is an option only with a value behind it",
+       .requirements = {"SET-NEX-4", "SET-NEX-1", "LOCK-ACQUIRE-1"},
+       .make = with_request(nex_needs_a_value)},
       // What the article leaves open: a store may do this, and a report says that it does.
       {.id = "S12",
        .name = "nex-without-px-keeps-the-expiry",
