@@ -112,12 +112,17 @@ MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
   } else {
     (*client)->raw().disconnect();
   }
-  // Req: LIFE-DISCONNECT-1. The store learns of it from its broker, and may take a moment.
-  const SlotYield waiting(settings_.slots);
-  session_.clock().wait_until(session_.clock().now() + settings_.disconnect_settling);
+  settle();
   note_round_trips(**client);
   clients_.erase(name);
   return std::nullopt;
+}
+
+// Req: LIFE-DISCONNECT-1. The store learns from its broker that a connection has ended, and may take
+// a moment.
+void CaseClients::settle() {
+  const SlotYield waiting(settings_.slots);
+  session_.clock().wait_until(session_.clock().now() + settings_.disconnect_settling);
 }
 
 MaybeProblem CaseClients::restart_broker(Duration timeout) {
@@ -147,6 +152,7 @@ MaybeProblem CaseClients::let_go(const std::string& name) {
   if (found == clients_.end()) return std::nullopt;
   if (auto problem = check_leftovers(*found->second)) return problem;
   if (auto problem = check_surprises()) return problem;
+  if (found->second->disconnected()) settle();
   note_round_trips(*found->second);
   clients_.erase(found);
   return std::nullopt;

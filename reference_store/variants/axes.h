@@ -182,6 +182,24 @@ inline constexpr std::array kAxes = {
     Axis{"overwrite-at-quota", "QUOTA-OPEN-1", {"carried-out", "refused"}},
     Axis{"quota-of-expired-keys", "QUOTA-OPEN-2", {"not-counted", "counted-for-2-s"}},
     Axis{"longest-key", "LIMIT-KEY-OPEN-1", {"any", "10000-bytes"}},
+    Axis{"end-of-a-connection", "LIFE-OPEN-2", {"at-once", "50ms-later"}},
+    // What the article alone leaves open.
+    Axis{"status", "ENV-STATUS-1", {"200", "absent"}, true},
+    Axis{"other-content-type", "ENV-CONTENT-TYPE-1", {"none", "text-plain"}, true},
+    Axis{"error-line-end", "RESP-ERROR-FORM-1", {"cr-lf", "none"}, true},
+    Axis{"error-detail", "ERR-EXACT-1", {"none", "behind-the-text"}, true},
+    Axis{"ts-of-a-miss", "VER-MISS-1", {"absent", "present"}, true},
+    Axis{"ts-of-set-not-applied",
+         "SET-NOT-APPLIED-3",
+         {"of-the-value", "absent", "time-of-day"},
+         true},
+    Axis{"clocks-of-deleted-keys", "LOCK-TOKEN-4", {"kept", "forgotten"}, true},
+    Axis{"bytes-of-keys", "KEY-BINARY-1", {"any", "printable"}, true},
+    Axis{"key-of-1000-bytes", "LIMIT-KEY-1", {"taken", "refused"}, true},
+    Axis{"own-changes", "NTF-SELF-1", {"told", "not-told"}, true},
+    Axis{"expiries", "NTF-EXPIRY-1", {"told", "not-told"}, true},
+    Axis{"value-without-get", "NTF-VALUE-3", {"told", "not-told"}, true},
+    Axis{"notification-delay", "NTF-ORDER-1", {"none", "20ms"}, true},
 };
 
 template <std::size_t N>

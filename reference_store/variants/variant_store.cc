@@ -21,6 +21,9 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kMinuteMs = 60'000;
 constexpr milliseconds kLag{100};
 constexpr milliseconds kCounted{2000};
+constexpr milliseconds kNoticesAnEndAfter{50};
+constexpr milliseconds kNotifiesAfter{20};
+constexpr std::size_t kLongKey = 1'000;
 constexpr std::string_view kStatusOk = "200";
 
 // The deadline of what was to live for longer than a clock counts.
@@ -60,6 +63,8 @@ VariantStore::VariantStore(const ServiceOptions& options, const Decisions& decis
 
 Handling VariantStore::handle(const Caller& caller, const codec::Message& request,
                               const Instant& now, std::vector<Delivery>& out) {
+  // Who is here again has been away.
+  if (leaving_.erase(std::string(caller.client_id)) > 0) end_registrations(caller.client_id);
   const Gate gate = this->gate(request);
   if (gate == Gate::kDisconnect) return Handling::kDisconnect;
   if (gate == Gate::kSilence) return Handling::kIgnored;
@@ -69,13 +74,14 @@ Handling VariantStore::handle(const Caller& caller, const codec::Message& reques
     return Handling::kAnswered;
   }
   // A request of another protocol version is answered without being carried out.
+  writer_ = caller.client_id;
   const Answer answer = status_of(request) == kStatusOk ? serve(caller, request, now) : Answer{};
+  writer_.clear();
   Delivery reply{.client_id = {}, .message = response(request, answer)};
   const bool after = is_.is<"notification-order", "after-response">();
   const bool answers = gate == Gate::kServe;
   if (after && answers) out.push_back(reply);
-  for (Delivery& delivery : notifications_) out.push_back(std::move(delivery));
-  notifications_.clear();
+  send_notifications(now, out);
   if (!answers) return Handling::kDisconnect;
   if (!after) out.push_back(std::move(reply));
   return Handling::kAnswered;
@@ -195,6 +201,7 @@ VariantStore::Answer VariantStore::apply(const Context& context) {
       !options_.authorization.allows(context.caller, access_of(*command.verb), command.key)) {
     objections.push_back({Check::kAuthorization, {ErrorCode::kNotAuthorized}});
   }
+  if (command.has_key && objects_to_key(command.key)) objections.push_back({Check::kKey, {}});
   if (const auto wrong = objection_to_timestamp(context)) {
     objections.push_back({Check::kTimestamp, *wrong});
   }
@@ -216,6 +223,13 @@ VariantStore::Answer VariantStore::apply(const Context& context) {
   }
   if (answer.reply.kind != ReplyKind::kError) move_clock(context);
   return answer;
+}
+
+bool VariantStore::objects_to_key(std::string_view key) const {
+  if (key.size() >= kLongKey && is_.is<"key-of-1000-bytes", "refused">()) return true;
+  const bool printable =
+      std::all_of(key.begin(), key.end(), [](char c) { return c >= ' ' && c < 0x7f; });
+  return !printable && is_.is<"bytes-of-keys", "printable">();
 }
 
 VariantStore::Stamp VariantStore::read_property(const codec::Message& request,
@@ -331,6 +345,8 @@ VariantStore::Answer VariantStore::set(const Context& context, std::vector<Objec
     const bool newer = token.value && (!entry->token || *entry->token < *token.value);
     if (newer && is_.is<"token-of-set-not-applied", "kept">()) entry->token = token.value;
     Answer out{.reply = {.kind = ReplyKind::kNotApplied}, .version = entry->version};
+    if (is_.is<"ts-of-set-not-applied", "absent">()) out.version.reset();
+    if (is_.is<"ts-of-set-not-applied", "time-of-day">()) out.version = time_of(context.now);
     move_clock(context);
     return out;
   }
@@ -377,7 +393,11 @@ VariantStore::Answer VariantStore::get(const Context& context, std::vector<Objec
   }
   if (!objections.empty()) return refuse(objections, context.now);
   const auto found = entries_.find(context.command.key);
-  if (found == entries_.end()) return {.reply = {.kind = ReplyKind::kMissing}};
+  if (found == entries_.end()) {
+    Answer out{.reply = {.kind = ReplyKind::kMissing}};
+    if (is_.is<"ts-of-a-miss", "present">()) out.version = time_of(context.now);
+    return out;
+  }
   return {.reply = {.kind = ReplyKind::kValue, .value = found->second.value},
           .version = found->second.version};
 }
@@ -505,6 +525,7 @@ void VariantStore::erase(const std::string& key) {
   const auto found = entries_.find(key);
   if (found->second.deadline) deadlines_.erase({*found->second.deadline, key});
   entries_.erase(found);
+  if (is_.is<"clocks-of-deleted-keys", "forgotten">()) key_clocks_.erase(key);
 }
 
 void VariantStore::notify(const std::string& key, Operation operation, std::string_view value,
@@ -512,14 +533,19 @@ void VariantStore::notify(const std::string& key, Operation operation, std::stri
   const auto observed = observers_.find(key);
   if (observed == observers_.end()) return;
   for (const Observer& observer : observed->second) {
+    if (observer.client_id == writer_ && is_.is<"own-changes", "not-told">()) continue;
     const auto topic = codec::notification_topic(observer.client_id, key);
     if (!topic) continue;
     codec::Message notification = message();
     notification.topic = *topic;
     notification.qos = is_.is<"notification-qos", "0">() ? 0 : 1;
     notification.retain = is_.is<"notification-retain", "1">();
-    codec::append_notification(notification.payload, {.operation = operation, .value = value},
-                               dialect_);
+    if (operation == Operation::kSet && is_.is<"value-without-get", "not-told">()) {
+      notification.payload = codec::encode_command({"NOTIFY", "SET"});
+    } else {
+      codec::append_notification(notification.payload, {.operation = operation, .value = value},
+                                 dialect_);
+    }
     notification.user_properties.emplace_back(codec::kTimestampProperty, version_text(version));
     finish(notification);
     const std::size_t times =
@@ -530,9 +556,30 @@ void VariantStore::notify(const std::string& key, Operation operation, std::stri
   }
 }
 
+// Puts what is to be told behind what waits, and sends what has waited long enough.
+void VariantStore::send_notifications(const Instant& now, std::vector<Delivery>& out) {
+  const microseconds delay = is_.is<"notification-delay", "none">() ? microseconds{0}
+                                                                    : microseconds{kNotifiesAfter};
+  for (Delivery& delivery : notifications_) waiting_.push_back({now.steady + delay, std::move(delivery)});
+  notifications_.clear();
+  while (!waiting_.empty() && waiting_.front().first <= now.steady) {
+    out.push_back(std::move(waiting_.front().second));
+    waiting_.pop_front();
+  }
+}
+
 void VariantStore::expire(const Instant& now, std::vector<Delivery>& out) {
   std::erase_if(expired_, [&](const auto& one) { return one.second <= now.steady; });
-  while (next_expiry() && *next_expiry() <= now.steady) {
+  now_ = now.steady;
+  for (auto each = leaving_.begin(); each != leaving_.end();) {
+    if (each->second > now.steady) {
+      ++each;
+      continue;
+    }
+    end_registrations(each->first);
+    each = leaving_.erase(each);
+  }
+  while (next_deadline() && *next_deadline() <= now.steady) {
     const std::string key = deadlines_.begin()->second;
     const Entry gone = entries_.at(key);
     erase(key);
@@ -540,19 +587,34 @@ void VariantStore::expire(const Instant& now, std::vector<Delivery>& out) {
     hlc::Timestamp version = gone.version;
     if (is_.is<"version-of-deletion", "fresh">()) version = fresh_version(key, version, now);
     if (is_.is<"quota-of-expired-keys", "counted-for-2-s">()) expired_[key] = now.steady + kCounted;
-    notify(key, Operation::kDelete, {}, version);
+    if (is_.is<"expiries", "told">()) notify(key, Operation::kDelete, {}, version);
   }
-  for (Delivery& delivery : notifications_) out.push_back(std::move(delivery));
-  notifications_.clear();
+  send_notifications(now, out);
 }
 
 std::optional<microseconds> VariantStore::next_expiry() const {
+  std::optional<microseconds> out = next_deadline();
+  const auto consider = [&](microseconds time) { out = std::min(out.value_or(time), time); };
+  if (!waiting_.empty()) consider(waiting_.front().first);
+  for (const auto& [client, time] : leaving_) consider(time);
+  return out;
+}
+
+std::optional<microseconds> VariantStore::next_deadline() const {
   if (deadlines_.empty()) return std::nullopt;
   return deadlines_.begin()->first +
          (is_.is<"expiry-lag", "none">() ? microseconds{0} : microseconds{kLag});
 }
 
 void VariantStore::disconnect(std::string_view client_id) {
+  if (is_.is<"end-of-a-connection", "at-once">()) {
+    end_registrations(client_id);
+  } else {
+    leaving_.insert_or_assign(std::string(client_id), now_ + kNoticesAnEndAfter);
+  }
+}
+
+void VariantStore::end_registrations(std::string_view client_id) {
   for (auto observed = observers_.begin(); observed != observers_.end();) {
     std::erase_if(observed->second,
                   [&](const Observer& one) { return one.client_id == client_id; });
@@ -568,6 +630,7 @@ codec::Message VariantStore::message() const {
   if (is_.is<"own-content-type", "octet-stream">()) {
     out.content_type = std::string(codec::kContentType);
   }
+  if (is_.is<"other-content-type", "text-plain">()) out.content_type = "text/plain";
   if (is_.is<"more-properties", "before">())
     out.user_properties.emplace_back("traceparent", "00-1");
   return out;
@@ -602,16 +665,28 @@ codec::Message VariantStore::response(const codec::Message& request, const Answe
     out.payload += "the request is not understood\r\n";
   } else {
     codec::append_reply(out.payload, answer.reply, verb, dialect);
+    if (answer.reply.kind == ReplyKind::kError) change_error(verb, out.payload);
   }
   const std::string_view status = status_of(request);
   if (status != kStatusOk) out.payload.clear();
   if (status == "505") out.user_properties.emplace_back("__supProtMajVer", "1");
-  out.user_properties.emplace_back(codec::kStatusProperty, status);
+  if (status != kStatusOk || is_.is<"status", "200">()) {
+    out.user_properties.emplace_back(codec::kStatusProperty, status);
+  }
   if (answer.version) {
     out.user_properties.emplace_back(codec::kTimestampProperty, version_text(*answer.version));
   }
   finish(out);
   return out;
+}
+
+// An error that the protocol lists, as the article alone lets a store spell it.
+void VariantStore::change_error(std::optional<Verb> verb, std::string& payload) const {
+  constexpr std::string_view kLineEnd = "\r\n";
+  payload.resize(payload.size() - kLineEnd.size());
+  if (is_.is<"error-detail", "behind-the-text">()) payload += ": see the log";
+  // The article prints its first error without line end, that of KEYNOTIFY with one.
+  if (verb == Verb::kKeynotify || is_.is<"error-line-end", "cr-lf">()) payload += kLineEnd;
 }
 
 std::string VariantStore::version_text(const hlc::Timestamp& version) const {

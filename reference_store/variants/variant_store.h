@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -77,6 +78,7 @@ class VariantStore final : public Handler {
   Answer write(const Context& context, const hlc::Timestamp& timestamp,
                const std::optional<hlc::Timestamp>& offered);
 
+  [[nodiscard]] bool objects_to_key(std::string_view key) const;
   [[nodiscard]] Stamp read_property(const codec::Message& request, std::string_view name,
                                     const Instant& now) const;
   [[nodiscard]] std::optional<VariantError> objection_to_timestamp(const Context& context) const;
@@ -94,7 +96,11 @@ class VariantStore final : public Handler {
   void erase(const std::string& key);
   void notify(const std::string& key, codec::Operation operation, std::string_view value,
               const hlc::Timestamp& version);
+  void send_notifications(const Instant& now, std::vector<Delivery>& out);
+  void end_registrations(std::string_view client_id);
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_deadline() const;
 
+  void change_error(std::optional<codec::Verb> verb, std::string& payload) const;
   [[nodiscard]] codec::Message message() const;
   [[nodiscard]] codec::Message response(const codec::Message& request, const Answer& answer) const;
   void finish(codec::Message& message) const;
@@ -112,6 +118,11 @@ class VariantStore final : public Handler {
       expired_;  // until they count no more
   hlc::Timestamp store_clock_;
   std::vector<Delivery> notifications_;  // and not yet sent
+  std::deque<std::pair<std::chrono::microseconds, Delivery>> waiting_;  // until then
+  // Clients that have gone, and when the store will have noticed.
+  std::map<std::string, std::chrono::microseconds> leaving_;
+  std::chrono::microseconds now_{0};  // when the store last looked
+  std::string writer_;                // whose request is carried out
 };
 
 // Makes the store of a session, for endpoints that do so themselves.
