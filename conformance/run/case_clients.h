@@ -63,6 +63,7 @@ class CaseClients {
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
   [[nodiscard]] static MaybeProblem check_leftovers(RequestClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);
+  void settle();
   void note_round_trips(const RequestClient& client);
 
   const scenario::Case& case_;
