@@ -203,6 +203,8 @@ std::string_view rule_of(const MismatchFacts& facts) {
   if (facts.kind == Mismatch::kReply && facts.refused_key) {
     return rule_of_refused_key(*facts.refused_key);
   }
+  // By the article alone a key that was deleted leaves nothing behind to be greater than.
+  if (facts.kind == Mismatch::kVersionNotLater && facts.set_again) return "LOCK-TOKEN-4";
   return rule_in(kMismatches, facts);
 }
 

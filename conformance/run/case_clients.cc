@@ -118,8 +118,8 @@ MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
   return std::nullopt;
 }
 
-// Req: LIFE-DISCONNECT-1. The store learns from its broker that a connection has ended, and may take
-// a moment.
+// Req: LIFE-DISCONNECT-1. The store learns from its broker that a connection has ended, and may
+// take a moment.
 void CaseClients::settle() {
   const SlotYield waiting(settings_.slots);
   session_.clock().wait_until(session_.clock().now() + settings_.disconnect_settling);

@@ -55,4 +55,15 @@ bool ChangeLog::has(const Notification& wanted, endpoint::Duration now) const {
                      [&](const Change& change) { return fits(change, wanted, now); });
 }
 
+bool ChangeLog::is_set_again(std::string_view key, endpoint::Duration now) const {
+  bool deleted = false;
+  bool again = false;
+  for (const Change& change : changes_) {
+    if (change.key != key || change.from > now) continue;
+    if (change.operation == codec::Operation::kSet) again = deleted;
+    deleted = change.operation == codec::Operation::kDelete;
+  }
+  return again;
+}
+
 }  // namespace fencepost::run

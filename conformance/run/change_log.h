@@ -34,6 +34,8 @@ class ChangeLog {
   judge::Cause take(const Notification& wanted, endpoint::Duration now);
   // Is there still such a change?
   [[nodiscard]] bool has(const Notification& wanted, endpoint::Duration now) const;
+  // Had the key been deleted, or expired, before the last SET that is noted?
+  [[nodiscard]] bool is_set_again(std::string_view key, endpoint::Duration now) const;
 
  private:
   struct Change {

@@ -112,8 +112,8 @@ std::optional<std::string_view> refused_key(const scenario::Expectation& expect,
   return command ? std::optional(command->key) : std::nullopt;
 }
 
-judge::MismatchFacts facts_of(const scenario::Expectation& expect,
-                              const judge::Exchange& exchange) {
+judge::MismatchFacts facts_of(const scenario::Expectation& expect, const judge::Exchange& exchange,
+                              const CaseState& state) {
   const judge::ReceivedReply& reply = *exchange.reply;
   judge::MismatchFacts out{.verb = exchange.verb};
   if (reply.decoded) {
@@ -127,6 +127,9 @@ judge::MismatchFacts facts_of(const scenario::Expectation& expect,
     out.wanted_error = wanted->error;
   }
   out.refused_key = refused_key(expect, exchange);
+  const auto command =
+      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  out.set_again = command && state.changes.is_set_again(command->key, state.clock.now());
   return out;
 }
 
@@ -142,7 +145,7 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
     if (!problem) return std::nullopt;
     if (late) return late;
     problem->subject = subject_of(exchange);
-    judge::MismatchFacts facts = facts_of(step.expect, exchange);
+    judge::MismatchFacts facts = facts_of(step.expect, exchange, state);
     facts.kind = problem->kind;
     std::string usual(judge::usual_rule_of(facts));
     const bool refused = facts.reply == ReplyKind::kError && facts.wanted &&

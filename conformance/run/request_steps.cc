@@ -67,13 +67,6 @@ void note_expiry(const judge::Exchange& exchange, CaseState& state) {
   state.expiries[key] = exchange.reply->time + *command->expires_after;
 }
 
-void note_change(const Sent& sent, CaseState& state) {
-  const auto& clients = state.test_case.clients;
-  const bool observed = std::any_of(clients.begin(), clients.end(),
-                                    [](const scenario::ClientSpec& spec) { return spec.observes; });
-  if (observed) state.changes.note(*sent.exchange, sent.from->client_id());
-}
-
 // Would any reply, however late, be wrong?
 bool forbids_replies(const scenario::RequestStep& step) {
   return std::all_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
@@ -130,7 +123,7 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
     return nobody_answers("no response", expected_text(*sent.step, exchange, state), state);
   }
   note_expiry(exchange, state);
-  note_change(sent, state);
+  state.changes.note(*sent.exchange, sent.from->client_id());
   if (exchange.reply) return judge_reply(*sent.step, exchange, state);
   if (exchange.refused) {
     return Problem{.message = "the broker refused the PUBLISH",
