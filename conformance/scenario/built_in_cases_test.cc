@@ -178,7 +178,7 @@ std::vector<Row> envelope_rows() {
        answering_and_refusing()},
       {"envelope.delivery.requests-are-acknowledged", "refuses", "ENV-PUBACK-1",
        refusing(Verb::kGet, 0x97)},
-      {"envelope.delivery.other-clients-see-a-write", "invents a value", "ENV-ORDER-OPEN-2",
+      {"envelope.delivery.other-clients-see-a-write", "invents a value", "SET-WRITE-1",
        answering(Verb::kGet, "$1\r\nx\r\n")},
       {"envelope.properties.content-type-of-responses", "text", "ENV-CONTENT-TYPE-1",
        every_reply([](Message& message) { message.content_type = "text/plain"; })},
@@ -219,7 +219,7 @@ std::vector<Row> version_rows() {
        old_version_after(Verb::kDel)},
       {"version.read.version-of-a-deletion", "VDEL names an older one", "VER-OPEN-4",
        old_version_after(Verb::kVdel)},
-      {"version.skew.old-timestamp-gets-a-version-of-the-stores-clock", "copies it", "VER-SET-4",
+      {"version.skew.old-timestamp-gets-a-version-of-the-stores-clock", "copies it", "HLC-SKEW-4",
        old_timestamp_copied()},
   };
 }
