@@ -19,6 +19,7 @@
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
 #include "conformance/run/time_limits.h"
+#include "conformance/scenario/binding.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/search/explore.h"
@@ -57,6 +58,18 @@ milliseconds short_expiry(endpoint::Duration round_trip) {
   return std::max(kShortest, (way + milliseconds{99}) / 100 * 100);
 }
 
+// What a store is judged by must be known before it answers: where nothing is said, it is the
+// deployed service.
+judge::OracleBasis basis_of(const run::RunSettings& settings,
+                            const scenario::Catalogue& catalogue) {
+  const bool is_auto = settings.profile == codec::Profile::kAuto;
+  const codec::Profile profile = is_auto ? codec::Profile::kDeployed : settings.profile;
+  judge::OracleBasis out;
+  out.waived = scenario::unsettled(catalogue, scenario::bases_of(profile, settings.wording));
+  if (!is_auto) out.dialect = codec::dialects_of(profile).front();
+  return out;
+}
+
 // ---- The search
 
 run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& endpoint,
@@ -93,9 +106,15 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
 }
 
 run::ExitCode search(endpoint::Endpoint& endpoint, ExploreRun& run) {
+  const judge::OracleBasis& basis = run.explore.judged.oracle.basis;
   fmt::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n",
              report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
              run.options.max_time);
+  const bool by_article = basis.dialect == codec::DialectId::kDocumented;
+  fmt::print(
+      "judged by {}{}\n", by_article ? "the article alone" : "the article and the deployed service",
+      basis.waived.empty() ? ""
+                           : fmt::format("; {} rules do not bind the store", basis.waived.size()));
   std::fflush(stdout);
   report::ProgressLine line(report::console_options(stdout).live, run.options.quiet);
   const search::ExploreResult result =
@@ -192,6 +211,9 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   run.context.endpoint = endpoint.url();
   search::JudgedRunOptions& judged = run.explore.judged;
   judged.oracle.clock = suite.settings.clock_bounds;
+  judged.oracle.expiry_slack = suite.settings.expiry_tolerance;
+  judged.oracle.disconnect_settling = suite.settings.disconnect_settling;
+  judged.oracle.basis = basis_of(suite.settings, run.catalogue);
   judged.oracle.limited = !offers.ephemeral && offers.transport;
   judged.timeout = run::scaled(run::kReplyTimeout, run.options.timeout_scale);
   if (offers.transport) judged.short_expiry = short_expiry(ready->round_trip_p50);

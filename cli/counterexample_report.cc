@@ -87,6 +87,7 @@ std::string command_line(const ExploreOptions& options, const std::string& comma
   add("--endpoint", options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint));
   add("--descriptor", options.descriptor);
   add("--profile", options.profile);
+  add("--wording", options.wording);
   if (options.timeout_scale != 1.0) {
     out += fmt::format(" --timeout-scale {}", options.timeout_scale);
   }
@@ -184,7 +185,7 @@ std::optional<run::CaseResult> certain_failure(endpoint::Endpoint& endpoint,
   std::optional<run::CaseResult> failure;
   for (std::size_t i = 0; i < kScenarioRuns; ++i) {
     failure = run_once(endpoint, test_case, run.catalogue, run.suite);
-    if (failure->verdict != run::Verdict::kFailed) return std::nullopt;
+    if (failure->verdict != run::Verdict::kFailed || failure->waived) return std::nullopt;
   }
   return failure;
 }

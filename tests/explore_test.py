@@ -58,6 +58,25 @@ class Explore(harness.FolderTest):
                 self.assertIn("no rule is broken", done.stdout)
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_a_store_is_judged_by_the_documents_that_are_named(self):
+        def explore(store, *basis):
+            return run("explore", "--endpoint", f"inproc:?dialect=documented&fault={store}", *basis, "--seed", "1",
+                       "--max-examples", "400", "--save", self.folder)
+        for store, basis, code, rule in (
+                ("what-the-article-prints", ("--profile", "documented"), 0, ""),
+                ("what-the-article-prints", ("--profile", "deployed"), 1, "REJECTED  ENV-STATUS-1"),
+                ("what-the-article-prints", (), 1, "REJECTED  ENV-STATUS-1"),
+                ("what-the-preview-prints", ("--profile", "documented", "--wording", "preview"), 0, ""),
+                ("what-the-preview-prints", ("--profile", "documented", "--wording", "ga"), 1, "REJECTED  NTF-VERSION-")):
+            with self.subTest(store=store, basis=basis):
+                done = explore(store, *basis)
+                self.assertEqual(done.returncode, code, done.stdout[-2000:])
+                self.assertIn(rule, done.stdout)
+                if rule:  # the command that finds it again judges by the same
+                    for word in basis:
+                        self.assertIn(word, done.stdout)
+        self.assertEqual(2, run("explore", "--endpoint", "inproc:", "--wording", "older").returncode)
+
     def test_the_same_seed_makes_the_same_workloads(self):
         lines = []
         for _ in range(2):

@@ -135,8 +135,7 @@ TEST(ClockEstimate, BoundsOnOneSideAStoreWhoseLimitIsProvedWrong) {
 // not taken for one whose clock stands there.
 TEST(ClockEstimate, BelievesNoVersionThatFollowsAnOldRequest) {
   for (const auto offset : {0s, 30s, -30s}) {
-    const ClockEstimate estimate =
-        estimated({.offset = offset, .follows_requests = true}).estimate;
+    const ClockEstimate estimate = estimated({.offset = offset, .follows_requests = true}).estimate;
     EXPECT_EQ(estimate.source, ClockSource::kRefusals);
     EXPECT_TRUE(test::holds(estimate.bounds, offset)) << as_text(estimate);
     EXPECT_LE(estimate.bounds.high_ms - estimate.bounds.low_ms, 6);

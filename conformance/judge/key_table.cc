@@ -48,11 +48,15 @@ Observation& KeyTable::observation(KeyKnowledge& key, std::string_view client_id
 
 void KeyTable::forget(KeyKnowledge& key) { key.candidates = {unknown_present(), unknown_absent()}; }
 
-void KeyTable::end_registrations(std::string_view client_id) {
+void KeyTable::end_registrations(std::string_view client_id, std::chrono::microseconds by) {
   disconnected_.emplace(client_id);
   for (auto& [name, key] : keys_) {
     const auto registered = key.observers.find(client_id);
-    if (registered != key.observers.end()) registered->second = {};
+    if (registered == key.observers.end()) continue;
+    const bool observed = registered->second.registered != Registered::kNo;
+    const auto until = observed ? by : registered->second.lingers_until;
+    registered->second.registered = Registered::kNo;
+    registered->second.lingers_until = until;
   }
 }
 

@@ -22,6 +22,9 @@ struct Observation {
   std::chrono::microseconds since{0};
   bool repeated = false;  // registered again: each notification may come twice
   std::string last_notification{};
+  // The client's connection has ended, which the store may take until then to notice. (Req:
+  // LIFE-DISCONNECT-1)
+  std::chrono::microseconds lingers_until{-1};
 };
 
 struct KeyKnowledge {
@@ -43,8 +46,8 @@ class KeyTable {
   static void forget(KeyKnowledge& key);
   // Any key may exist by now that was not seen yet.
   void expect_unseen_keys() { starts_empty_ = false; }
-  // The client's registrations have ended.
-  void end_registrations(std::string_view client_id);
+  // The client's registrations have ended, or do so by then.
+  void end_registrations(std::string_view client_id, std::chrono::microseconds by);
 
   [[nodiscard]] auto begin() { return keys_.begin(); }
   [[nodiscard]] auto end() { return keys_.end(); }

@@ -16,6 +16,8 @@ namespace {
 using codec::Operation;
 using std::chrono::microseconds;
 
+constexpr std::string_view kOwnChangesRule = "NTF-SELF-1";
+
 std::string_view expiry_rule() {
   return rule_of({.kind = Mismatch::kNotificationMissing, .cause = Cause::kExpiry});
 }
@@ -39,20 +41,31 @@ bool allow_expiry(KeyKnowledge& key, microseconds now) {
 
 void NotificationJudge::expect(KeyKnowledge& key, std::string_view key_name,
                                const PendingNotification& change) {
-  for (const auto& [client, observation] : key.observers) {
-    if (observation.registered == Registered::kNo) continue;
+  for (auto& [client, observation] : key.observers) {
+    const bool lingers = change.from <= observation.lingers_until;
+    if (observation.registered == Registered::kNo && !lingers) continue;
     PendingNotification& expected = pending_[client].emplace_back(change);
     expected.key = std::string(key_name);
     // A registration that began while the change was under way may have come before or after it.
     const bool all_the_time =
         observation.registered == Registered::kYes && observation.since <= change.from;
-    if (!all_the_time) expected.certain = false;
+    const bool owed =
+        basis_.binds(change.rule) && (client != change.writer || basis_.binds(kOwnChangesRule));
+    if (!all_the_time || !owed) expected.certain = false;
+    // The article does not say that a deletion leaves the registration.
+    if (change.operation == Operation::kDelete && observation.registered == Registered::kYes &&
+        !basis_.binds("NTF-KEEP-1")) {
+      observation.registered = Registered::kPerhaps;
+    }
   }
 }
 
 Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification& received,
                                    const Observation& observation, bool repeats_the_last) {
   if (auto judgement = judge_expected(key, received)) return *judgement;
+  if (observation.registered == Registered::kNo && received.at <= observation.lingers_until) {
+    return judge_unexpected(key, received, Registered::kPerhaps);
+  }
   // Only when nothing else explains it: the same change may have been made twice. (Req:
   // NTF-REPEAT-OPEN-2)
   if (repeats_the_last) return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
@@ -66,8 +79,9 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
   const auto same = [&](const PendingNotification& change) {
     return change.key == received.key && change.from <= received.at &&
            (change.operation == Operation::kSet) == received.set &&
-           (!change.value || *change.value == received.value) &&
-           (!received.set || !change.version || *change.version == received.version);
+           (!change.value || !received.value || *change.value == *received.value) &&
+           (!received.set || !change.version || !received.version ||
+            *change.version == *received.version);
   };
   const auto found = std::find_if(expected.begin(), expected.end(), same);
   if (found == expected.end()) return std::nullopt;
@@ -115,7 +129,7 @@ Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
   // The right SET with another version than its response had.
   if (received.set &&
       std::any_of(expected.begin(), expected.end(), [&](const PendingNotification& change) {
-        return change.key == received.key && change.value && *change.value == received.value;
+        return change.key == received.key && received.value && change.value == *received.value;
       })) {
     return rejected(rule_of({.kind = Mismatch::kVersionOther, .operation = Operation::kSet}),
                     "the version is not the one that the SET returned");
@@ -211,8 +225,9 @@ Judgement NotificationJudge::missing(KeyTable& keys, std::string_view client_id,
   Judgement out;
   // The notification of a change comes before the response to a request that was sent when the
   // change was known: what has not come by now will not come. (Req: NTF-ORDER-1)
+  const microseconds lag = basis_.binds("NTF-ORDER-1") ? microseconds{0} : kNotificationLag;
   std::erase_if(expected->second, [&](const PendingNotification& change) {
-    if (change.known_at > sent || change.outlives) return false;
+    if (change.known_at + lag > sent || change.outlives) return false;
     if (change.certain && out.answer == Answer::kAccepted) {
       out = rejected(change.rule,
                      fmt::format("no notification of the {} of {} has come",

@@ -16,6 +16,7 @@
 #include "codec/notification.h"
 #include "conformance/judge/judgement.h"
 #include "conformance/judge/key_table.h"
+#include "conformance/judge/oracle_basis.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::judge {
@@ -29,7 +30,8 @@ struct PendingNotification {
   std::chrono::microseconds from{0};        // not before this
   std::chrono::microseconds known_at{0};    // the change had been made by then
   bool certain = true;
-  bool outlives = false;  // the client has ended its connection since; it may come after all
+  bool outlives = false;      // the client has ended its connection since; it may come after all
+  std::string_view writer{};  // the client that has made the change; empty: nobody, or not known
   std::string_view rule{};
 };
 
@@ -38,14 +40,17 @@ struct ReceivedNotification {
   std::string_view client_id;
   std::string_view key;
   bool set = false;  // else a deletion
-  std::string_view value{};
-  hlc::Timestamp version{};
+  std::optional<std::string_view> value{};
+  std::optional<hlc::Timestamp> version{};
   std::chrono::microseconds at{0};
 };
 
 // Of one store, used by one thread.
 class NotificationJudge {
  public:
+  // `basis` must outlive it.
+  explicit NotificationJudge(const OracleBasis& basis) : basis_(basis) {}
+
   // Each client that observes the key, or may, is to receive `change`; its key is filled in.
   void expect(KeyKnowledge& key, std::string_view key_name, const PendingNotification& change);
 
@@ -70,6 +75,7 @@ class NotificationJudge {
   void expect_expiries(KeyTable& keys, std::string_view client_id, std::chrono::microseconds sent,
                        std::chrono::microseconds slack);
 
+  const OracleBasis& basis_;
   std::map<std::string, std::deque<PendingNotification>, std::less<>> pending_{};  // by client
 };
 

@@ -106,13 +106,17 @@ std::string_view registration_rule(const codec::Command& command, const KeyKnowl
 }  // namespace
 
 struct Oracle::State {
-  explicit State(const OracleOptions& with) : options(with), keys(with.starts_empty) {}
+  explicit State(OracleOptions with)
+      : options(std::move(with)),
+        keys(options.starts_empty),
+        notifications(options.basis),
+        spellings(options.basis) {}
 
   OracleOptions options;
   KeyTable keys;
   OpenPoints open_points{};
-  NotificationJudge notifications{};
-  Spellings spellings{};
+  NotificationJudge notifications;
+  Spellings spellings;
   std::set<std::string, std::less<>> nodes{};  // of versions
 
   // Memory that is used again.
@@ -121,11 +125,16 @@ struct Oracle::State {
   std::vector<CandidateState> next{};
 
   Judgement judge(std::string_view client_id, const Exchange& exchange);
+  Judgement judge_notification(std::string_view client_id, const codec::Message& message,
+                               microseconds received);
+  [[nodiscard]] Judgement unless_waived(Judgement judgement) const;
   Judgement judge_malformed(std::string_view client_id, const Exchange& exchange, ErrorCode error,
                             const Answered& answered);
   void forget_what_may_have_changed(std::string_view client_id, std::string_view payload);
-  Judgement judge_key(const Exchange& exchange, const codec::Command& command,
-                      const Answered& answered);
+  Judgement judge_key(std::string_view client_id, const Exchange& exchange,
+                      const codec::Command& command, const Answered& answered);
+  Judgement judge_unfitting(const Exchange& exchange, KeyKnowledge& known, const Asked& asked,
+                            const Answered& answered, const Fitting& fitting);
   Judgement judge_registration(std::string_view client_id, const Exchange& exchange,
                                const codec::Command& command, const Answered& answered);
   Judgement judge_refused_registration(std::string_view client_id, const Exchange& exchange,
@@ -134,8 +143,8 @@ struct Oracle::State {
   [[nodiscard]] Asked asked_of(const Exchange& exchange, const codec::Command& command) const;
   void keep_what_fits(const CandidateState& state, bool expires_now, const Asked& asked,
                       const Answered& answered, Fitting& fitting);
-  void expect_notifications(KeyKnowledge& key, const Asked& asked, const Answered& answered,
-                            const Fitting& fitting);
+  void expect_notifications(std::string_view client_id, KeyKnowledge& key, const Asked& asked,
+                            const Answered& answered, const Fitting& fitting);
 };
 
 Asked Oracle::State::asked_of(const Exchange& exchange, const codec::Command& command) const {
@@ -168,7 +177,7 @@ void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now
     }
     if (!branch.unknowable) fitting.expect(branch);
     if (!fits(branch, answered)) continue;
-    if (auto judgement = check_version(branch, state, asked, answered)) {
+    if (auto judgement = check_version(branch, state, asked, answered, options.basis)) {
       if (!fitting.wrong) fitting.wrong = std::move(judgement);
       continue;
     }
@@ -186,7 +195,10 @@ void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now
     if (branch.change == Change::kSet) {
       after.version = answered.version;
     } else if (branch.change == Change::kNone && after.exists) {
-      if (branch.version == VersionRule::kSame) after.version = answered.version;
+      // What a store owes nobody says nothing of the value.
+      const bool owed =
+          branch.kind != ReplyKind::kNotApplied || options.basis.binds("SET-NOT-APPLIED-3");
+      if (branch.version == VersionRule::kSame && owed) after.version = answered.version;
       if (answered.reply.kind == ReplyKind::kValue) {
         after.value = std::string(answered.reply.value);
       }
@@ -199,8 +211,9 @@ void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now
 }
 
 // What the request has changed, and what has expired before it, is to be notified.
-void Oracle::State::expect_notifications(KeyKnowledge& known, const Asked& asked,
-                                         const Answered& answered, const Fitting& fitting) {
+void Oracle::State::expect_notifications(std::string_view client_id, KeyKnowledge& known,
+                                         const Asked& asked, const Answered& answered,
+                                         const Fitting& fitting) {
   if (fitting.gone_before > 0) {
     // Stores that expire by a timer notify then, the others not before this request.
     microseconds earliest = microseconds::max();
@@ -230,16 +243,45 @@ void Oracle::State::expect_notifications(KeyKnowledge& known, const Asked& asked
        .from = asked.sent,
        .known_at = asked.received,
        .certain = all_changed && !fitting.perhaps_same,
+       .writer = client_id,
        .rule = set ? "NTF-SEND-1" : "NTF-SEND-2"});
 }
 
-Judgement Oracle::State::judge_key(const Exchange& exchange, const codec::Command& command,
-                                   const Answered& answered) {
+// An answer that no state of the key explains.
+Judgement Oracle::State::judge_unfitting(const Exchange& exchange, KeyKnowledge& known,
+                                         const Asked& asked, const Answered& answered,
+                                         const Fitting& fitting) {
+  KeyTable::forget(known);
+  // What it has done instead is not known: a change that is notified must not be blamed, too.
+  notifications.expect(
+      known, asked.command.key,
+      {.from = asked.sent, .known_at = asked.received, .certain = false, .rule = "NTF-SEND-1"});
+  if (fitting.wrong) return *fitting.wrong;
+  if (answered.has_detail) {
+    return rejected(rule_of({.kind = Mismatch::kErrorDetail}),
+                    "more than the listed text: " + describe_reply(exchange.reply->payload()));
+  }
+  return rejected(fitting.rule.empty() ? "ENV-RESPONSE-1" : fitting.rule,
+                  fmt::format("{}; a right store answers {}",
+                              describe_reply(exchange.reply->payload()), fitting.expected));
+}
+
+Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& exchange,
+                                   const codec::Command& command, const Answered& answered) {
   KeyKnowledge& known = keys.at(command.key);
   const Asked asked = asked_of(exchange, command);
   passed.clear();
   for (const CandidateState& state : known.candidates) {
     pass_time(state, asked.sent, asked.received, options.expiry_slack, passed);
+  }
+  // First of all: such a refusal says nothing of what is open.
+  if (answered.reply.kind == ReplyKind::kError) {
+    const std::string_view rule =
+        rule_that_need_not_be_kept(command, exchange.request, answered.error, options.basis);
+    if (!rule.empty()) {
+      known.candidates = passed;  // a request that is refused changes nothing: ERR-STATE-1
+      return undecidable(rule, "a rule that does not bind this store");
+    }
   }
   next.clear();
   Fitting fitting;
@@ -249,18 +291,8 @@ Judgement Oracle::State::judge_key(const Exchange& exchange, const codec::Comman
                                       [&](const CandidateState& old) { return old == state; });
     keep_what_fits(state, expires_now, asked, answered, fitting);
   }
-  if (next.empty()) {
-    KeyTable::forget(known);
-    // What it has done instead is not known: a change that is notified must not be blamed, too.
-    notifications.expect(
-        known, command.key,
-        {.from = asked.sent, .known_at = asked.received, .certain = false, .rule = "NTF-SEND-1"});
-    if (fitting.wrong) return *fitting.wrong;
-    return rejected(fitting.rule.empty() ? "ENV-RESPONSE-1" : fitting.rule,
-                    fmt::format("{}; a right store answers {}",
-                                describe_reply(exchange.reply->payload()), fitting.expected));
-  }
-  expect_notifications(known, asked, answered, fitting);
+  if (next.empty()) return judge_unfitting(exchange, known, asked, answered, fitting);
+  expect_notifications(client_id, known, asked, answered, fitting);
   if (answered.version) nodes.insert(answered.version->node);
   known.candidates.swap(next);
   open_points.settle(known.candidates);
@@ -302,6 +334,9 @@ Judgement Oracle::State::judge_refused_registration(std::string_view client_id,
   if (!command.stop && registered != Registered::kNo) {
     return undecidable("NTF-REPEAT-OPEN-1", "the client observes the key already");
   }
+  const std::string_view rule =
+      rule_that_need_not_be_kept(command, exchange.request, answered.error, options.basis);
+  if (!rule.empty()) return undecidable(rule, "a rule that does not bind this store");
   registered = Registered::kPerhaps;
   return rejected(registration_rule(command, keys.at(command.key), answered.reply, ReplyKind::kOk),
                   describe_reply(exchange.reply->payload()) + "; a right store answers " +
@@ -314,7 +349,11 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   KeyKnowledge& known = keys.at(command.key);
   Observation& observed_by = keys.observation(known, client_id);
   Registered& registered = observed_by.registered;
-  const Registered before = registered;
+  // A store that has not noticed yet that the client was away may think that it still observes.
+  const bool lingers = registered == Registered::kNo && exchange.sent <= observed_by.lingers_until;
+  const Registered before = lingers ? Registered::kPerhaps : registered;
+  // Notifications of what was before, each twice, may still come.
+  const bool late = !options.basis.binds("NTF-ORDER-1");
   const ReplyKind kind = answered.reply.kind;
   if (kind == ReplyKind::kError) {
     return judge_refused_registration(client_id, exchange, command, answered, registered);
@@ -325,7 +364,7 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
                                 describe_reply(exchange.reply->payload()), in_words));
   };
   if (!command.stop) {
-    observed_by.repeated = before != Registered::kNo;
+    observed_by.repeated = before != Registered::kNo || (late && observed_by.repeated);
     if (registered != Registered::kYes) observed_by.since = exchange.reply->time;
     registered = Registered::kYes;
     if (kind == ReplyKind::kOk) return {};
@@ -337,7 +376,7 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   // However often a client has registered, one STOP ends it, and says whether there was something
   // to end. (Req: NTF-STOP-1, NTF-STOP-3)
   registered = Registered::kNo;
-  observed_by.repeated = false;
+  observed_by.repeated = late && observed_by.repeated;
   if (kind == ReplyKind::kOk) {
     if (before != Registered::kNo) return {};
     return wrong(ReplyKind::kCount, ":0");
@@ -408,69 +447,86 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
   if (is_list && !command && !is_definite(request, command.error())) {
     return undecidable("ERR-COMMAND-OPEN-2", "perhaps the store knows this verb");
   }
-  if (auto wrong = check_envelope(exchange, answered)) {
+  if (auto wrong = check_envelope(exchange, options.basis, answered)) {
     if (command && command->verb != Verb::kGet) KeyTable::forget(keys.at(command->key));
     return *wrong;
   }
   if (!command) return judge_malformed(client_id, exchange, command.error(), answered);
   Judgement out = command->verb == Verb::kKeynotify
                       ? judge_registration(client_id, exchange, *command, answered)
-                      : judge_key(exchange, *command, answered);
+                      : judge_key(client_id, exchange, *command, answered);
   if (out.answer == Answer::kRejected) return out;
   if (auto wrong = spellings.check(command->verb, answered)) return *wrong;
   return out;
 }
 
-Oracle::Oracle(OracleOptions options) : state_(std::make_unique<State>(options)) {}
-Oracle::~Oracle() = default;
-
-Judgement Oracle::judge(std::string_view client_id, const Exchange& exchange) {
-  return state_->judge(client_id, exchange);
+// What breaks a rule that does not bind the store fails nothing.
+Judgement Oracle::State::unless_waived(Judgement judgement) const {
+  if (judgement.answer != Answer::kRejected || options.basis.binds(judgement.requirement)) {
+    return judgement;
+  }
+  return undecidable(judgement.requirement, "a rule that does not bind this store");
 }
 
-Judgement Oracle::notified(std::string_view client_id, const codec::Message& message,
-                           microseconds received) {
+Judgement Oracle::State::judge_notification(std::string_view client_id,
+                                            const codec::Message& message, microseconds received) {
   const auto target = codec::parse_notification_topic(message.topic);
   if (!target || target->client_id != client_id) {
     return rejected("NTF-TOPIC-1", "a message to the topic " + escape(message.topic));
   }
-  const auto notification = codec::decode_notification(message.payload);
-  if (!notification) {
+  ReceivedNotification notification{.client_id = client_id, .key = target->key, .at = received};
+  const auto decoded = codec::decode_notification(message.payload);
+  if (decoded) {
+    notification.set = decoded->operation == codec::Operation::kSet;
+    if (notification.set) notification.value = decoded->value;
+    if (decoded->form) {
+      if (auto wrong = spellings.check_deletion(*decoded->form)) return *wrong;
+    }
+  } else if (message.payload == codec::encode_command({"NOTIFY", "SET"})) {
+    const std::string_view rule = rule_of({.kind = Mismatch::kValueMissing});
+    if (options.basis.binds(rule)) return rejected(rule, "a notification of a SET without VALUE");
+    notification.set = true;
+  } else {
     return rejected("NTF-FORMAT-1", escape(message.payload) + " is no notification");
-  }
-  if (notification->form) {
-    if (auto wrong = state_->spellings.check_deletion(*notification->form)) return *wrong;
   }
   const std::string* text = message.property(codec::kTimestampProperty);
   const auto version = hlc::parse(text == nullptr ? std::string_view() : *text);
-  if (!version) {
-    return rejected(
-        rule_of({.kind = Mismatch::kVersionMissing, .operation = notification->operation}),
-        "no version in __ts");
+  if (version) notification.version = *version;
+  const std::string_view version_rule =
+      rule_of({.kind = Mismatch::kVersionMissing,
+               .operation = notification.set ? codec::Operation::kSet : codec::Operation::kDelete});
+  if (!version && (text != nullptr || options.basis.binds(version_rule))) {
+    return rejected(version_rule, "no version in __ts");
   }
-  KeyKnowledge& key = state_->keys.at(target->key);
-  Observation& observation = state_->keys.observation(key, client_id);
+  KeyKnowledge& key = keys.at(target->key);
+  Observation& observation = keys.observation(key, client_id);
   // A second one like the last, where the client has registered twice. (Req: NTF-REPEAT-OPEN-2)
-  std::string as_received = message.payload + *text;
+  std::string as_received = message.payload + (text == nullptr ? std::string() : *text);
   const bool again = observation.repeated && observation.last_notification == as_received;
   observation.last_notification = std::move(as_received);
-  return state_->notifications.judge(key,
-                                     {.client_id = client_id,
-                                      .key = target->key,
-                                      .set = notification->operation == codec::Operation::kSet,
-                                      .value = notification->value,
-                                      .version = *version,
-                                      .at = received},
-                                     observation, again);
+  return notifications.judge(key, notification, observation, again);
+}
+
+Oracle::Oracle(OracleOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Oracle::~Oracle() = default;
+
+Judgement Oracle::judge(std::string_view client_id, const Exchange& exchange) {
+  return state_->unless_waived(state_->judge(client_id, exchange));
+}
+
+Judgement Oracle::notified(std::string_view client_id, const codec::Message& message,
+                           microseconds received) {
+  return state_->unless_waived(state_->judge_notification(client_id, message, received));
 }
 
 Judgement Oracle::missing(std::string_view client_id, microseconds sent) {
-  return state_->notifications.missing(state_->keys, client_id, sent, state_->options.expiry_slack);
+  return state_->unless_waived(
+      state_->notifications.missing(state_->keys, client_id, sent, state_->options.expiry_slack));
 }
 
 void Oracle::disconnected(std::string_view client_id, microseconds at) {
   state_->notifications.disconnected(state_->keys, client_id, at);
-  state_->keys.end_registrations(client_id);
+  state_->keys.end_registrations(client_id, at + state_->options.disconnect_settling);
 }
 
 const std::map<std::string, std::string>& Oracle::observed() const {

@@ -30,6 +30,7 @@
 #include "codec/message.h"
 #include "conformance/judge/exchange.h"
 #include "conformance/judge/judgement.h"
+#include "conformance/judge/oracle_basis.h"
 #include "conformance/judge/store_clock.h"
 
 namespace fencepost::judge {
@@ -42,6 +43,10 @@ struct OracleOptions {
   bool limited = true;
   // How long after its time a key may still be there. (Req: SET-PX-OPEN-8)
   std::chrono::microseconds expiry_slack{250'000};
+  // How long after the end of a connection the store may take to notice it. (Req:
+  // LIFE-DISCONNECT-1)
+  std::chrono::microseconds disconnect_settling{100'000};
+  OracleBasis basis{};
 };
 
 class Oracle {

@@ -1,10 +1,12 @@
 #include "conformance/judge/oracle_response.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "codec/error_code.h"
 #include "codec/message.h"
 #include "conformance/judge/attribution.h"
 #include "conformance/judge/judge.h"
@@ -84,55 +86,8 @@ std::optional<Judgement> check_fresh_version(const CandidateState& before, const
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Judgement> check_envelope(const Exchange& exchange, Answered& answered) {
-  const codec::Message& request = exchange.request;
-  const codec::Message& reply = exchange.reply->message;
-  // MQTT 5.0, 4.10: a response goes to the response topic of its request, with its correlation
-  // data; a client has nothing else to match responses with requests by.
-  if (reply.topic != request.response_topic) {
-    return rejected("ENV-RESPONSE-TOPIC-1", "the response came to " + escape(reply.topic));
-  }
-  if (reply.correlation_data != request.correlation_data) {
-    return rejected("ENV-CORRELATION-1", "the response has other correlation data");
-  }
-  const std::string* status = reply.property(codec::kStatusProperty);
-  if (status == nullptr || *status != "200") {
-    return rejected(rule_of({.kind = Mismatch::kStatus}),
-                    "the response has " + (status == nullptr ? std::string("no __stat")
-                                                             : "__stat " + escape(*status)));
-  }
-  // It may be absent. (Req: ENV-CONTENT-TYPE-1)
-  if (reply.content_type && *reply.content_type != codec::kContentType) {
-    return rejected("ENV-CONTENT-TYPE-1", "content type " + escape(*reply.content_type));
-  }
-  // It may be absent, and the minor version is free. (Req: ENV-PROTVER-1)
-  const std::string* protocol = reply.property("__protVer");
-  if (protocol != nullptr && !protocol->starts_with("1.")) {
-    return rejected("ENV-PROTVER-1", "__protVer " + escape(*protocol));
-  }
-  const auto& decoded = exchange.reply->decoded;
-  if (!decoded) {
-    return rejected(reply.payload.starts_with('-') ? "RESP-ERROR-FORM-1" : "ENV-RESPONSE-1",
-                    "the reply is none: " + describe_reply(reply.payload));
-  }
-  answered.reply = *decoded;
-  answered.error = exchange.reply->error();
-  if (const std::string* text = reply.property(codec::kTimestampProperty)) {
-    answered.has_version = true;
-    const auto version = hlc::parse(*text);
-    if (!version) {
-      return rejected(rule_of({.kind = Mismatch::kVersionForm}),
-                      "no timestamp in __ts: " + escape(*text));
-    }
-    answered.version = *version;
-  }
-  return std::nullopt;
-}
-
-std::optional<Judgement> check_version(const Branch& branch, const CandidateState& before,
-                                       const Asked& asked, const Answered& answered) {
+std::optional<Judgement> check_any_version(const Branch& branch, const CandidateState& before,
+                                           const Asked& asked, const Answered& answered) {
   switch (branch.version) {
     case VersionRule::kAny:
       return std::nullopt;
@@ -151,10 +106,119 @@ std::optional<Judgement> check_version(const Branch& branch, const CandidateStat
   return std::nullopt;
 }
 
+std::optional<Judgement> check_properties(const codec::Message& reply, const OracleBasis& basis) {
+  const std::string* status = reply.property(codec::kStatusProperty);
+  const std::string_view status_rule = rule_of({.kind = Mismatch::kStatus});
+  if ((status == nullptr || *status != "200") && basis.binds(status_rule)) {
+    return rejected(status_rule,
+                    "the response has " + (status == nullptr ? std::string("no __stat")
+                                                             : "__stat " + escape(*status)));
+  }
+  // It may be absent. (Req: ENV-CONTENT-TYPE-1)
+  if (reply.content_type && *reply.content_type != codec::kContentType &&
+      basis.binds("ENV-CONTENT-TYPE-1")) {
+    return rejected("ENV-CONTENT-TYPE-1", "content type " + escape(*reply.content_type));
+  }
+  // It may be absent, and the minor version is free. (Req: ENV-PROTVER-1)
+  const std::string* protocol = reply.property("__protVer");
+  if (protocol != nullptr && !protocol->starts_with("1.") && basis.binds("ENV-PROTVER-1")) {
+    return rejected("ENV-PROTVER-1", "__protVer " + escape(*protocol));
+  }
+  return std::nullopt;
+}
+
+// The listed error that a text begins with, as far as words go. (Req: ERR-DETAIL-OPEN-1)
+std::optional<ErrorCode> error_with_detail(std::string_view text) {
+  for (const ErrorCode code : codec::kErrorCodes) {
+    for (const codec::DialectId id : codec::kDialects) {
+      const std::string_view listed = codec::text(code, codec::dialect(id));
+      if (text.size() > listed.size() && text.starts_with(listed) &&
+          std::isalnum(static_cast<unsigned char>(text[listed.size()])) == 0) {
+        return code;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// The reply as one of the protocol; nothing when it is read, else why it is none.
+std::optional<Judgement> read_reply(const Exchange& exchange, const OracleBasis& basis,
+                                    Answered& answered) {
+  const std::string& payload = exchange.reply->message.payload;
+  const auto wrong_form = [&] {
+    return rejected(payload.starts_with('-') ? "RESP-ERROR-FORM-1" : "ENV-RESPONSE-1",
+                    "the reply is none: " + describe_reply(payload));
+  };
+  if (exchange.reply->decoded) {
+    answered.reply = *exchange.reply->decoded;
+  } else {
+    // The article prints its first error without the final CR LF. (Req: RESP-ERROR-FORM-1)
+    if (basis.dialect == codec::DialectId::kDeployed || payload.ends_with("\r\n")) {
+      return wrong_form();
+    }
+    answered.completed = payload + "\r\n";
+    const auto decoded = codec::decode_reply(answered.completed);
+    if (!decoded || decoded->kind != ReplyKind::kError) return wrong_form();
+    answered.reply = *decoded;
+  }
+  if (answered.reply.kind != ReplyKind::kError) return std::nullopt;
+  // `-ERR: ` is the form of the failures of KEYNOTIFY alone. (Req: NTF-ERROR-1)
+  if (answered.reply.form && exchange.verb && exchange.verb != codec::Verb::kKeynotify) {
+    return rejected("RESP-ERROR-FORM-1", "a colon behind -ERR: " + describe_reply(payload));
+  }
+  answered.error = codec::error_with_text(answered.reply.value);
+  if (answered.error) return std::nullopt;
+  const auto code = error_with_detail(answered.reply.value);
+  answered.has_detail = code.has_value();
+  if (!basis.binds(rule_of({.kind = Mismatch::kErrorDetail}))) answered.error = code;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Judgement> check_envelope(const Exchange& exchange, const OracleBasis& basis,
+                                        Answered& answered) {
+  const codec::Message& request = exchange.request;
+  const codec::Message& reply = exchange.reply->message;
+  // MQTT 5.0, 4.10: a response goes to the response topic of its request, with its correlation
+  // data; a client has nothing else to match responses with requests by.
+  if (reply.topic != request.response_topic) {
+    return rejected("ENV-RESPONSE-TOPIC-1", "the response came to " + escape(reply.topic));
+  }
+  if (reply.correlation_data != request.correlation_data) {
+    return rejected("ENV-CORRELATION-1", "the response has other correlation data");
+  }
+  if (auto wrong = check_properties(reply, basis)) return wrong;
+  if (auto wrong = read_reply(exchange, basis, answered)) return wrong;
+  if (const std::string* text = reply.property(codec::kTimestampProperty)) {
+    answered.has_version = true;
+    const auto version = hlc::parse(*text);
+    if (!version) {
+      return rejected(rule_of({.kind = Mismatch::kVersionForm}),
+                      "no timestamp in __ts: " + escape(*text));
+    }
+    answered.version = *version;
+  }
+  return std::nullopt;
+}
+
+std::optional<Judgement> check_version(const Branch& branch, const CandidateState& before,
+                                       const Asked& asked, const Answered& answered,
+                                       const OracleBasis& basis) {
+  auto wrong = check_any_version(branch, before, asked, answered);
+  if (wrong && !basis.binds(wrong->requirement)) return std::nullopt;
+  return wrong;
+}
+
 // The documents and the deployed service each spell these things in a way of their own, and a store
 // may follow either (docs/decisions/0005-judging-dialects.md). Clients compare bytes: one that does
 // both breaks them.
 std::optional<Judgement> Spellings::check(codec::Divergence where, codec::DialectId form) {
+  if (dialect_ && form != *dialect_) {
+    return rejected(requirement_of(where),
+                    fmt::format("{} is spelled as in the {} dialect", codec::name(where),
+                                codec::dialect(form).name));
+  }
   const auto [seen, is_new] = seen_.emplace(where, form);
   if (is_new || seen->second == form) return std::nullopt;
   return rejected(requirement_of(where),
@@ -167,7 +231,12 @@ std::optional<Judgement> Spellings::check(codec::Verb verb, const Answered& answ
                                            : codec::Divergence::kVdelMismatch,
                  *answered.reply.form);
   }
-  // Errors of KEYNOTIFY may have both forms. (Req: NTF-ERROR-OPEN-1)
+  // Where the article is judged by, errors of KEYNOTIFY may have both forms. (Req:
+  // NTF-ERROR-OPEN-1)
+  const bool colon = answered.reply.kind == ReplyKind::kError && answered.reply.form.has_value();
+  if (colon && dialect_ == codec::DialectId::kDeployed) {
+    return check(codec::Divergence::kKeynotifyError, *answered.reply.form);
+  }
   if (answered.error != ErrorCode::kTokenLower) return std::nullopt;
   for (const codec::DialectId id : codec::kDialects) {
     if (codec::dialect(id).lower_token_text != answered.reply.value) continue;

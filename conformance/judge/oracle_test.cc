@@ -86,6 +86,23 @@ TEST(OracleRequirement, OfATimestampThatIsTooFarAheadIsNotThatOfItsForm) {
   expect_broken(store.ask({"SET", "k", "v"}, kSyntaxError, {}, far_and_doubtful), "HLC-SKEW-1");
 }
 
+// What may be malformed and is too far ahead may be refused for either. (Req: HLC-PARSE-OPEN-2)
+TEST(Oracle, TakesEitherRefusalOfAGreatCounterFarAhead) {
+  const std::string far =
+      std::to_string((kBegin + milliseconds{3'600'000}).count()) + ":18446744073709551615:client";
+  for (const std::string_view text :
+       {"malformed timestamp",
+        "the request timestamp is too far in the future; ensure that the "
+        "client and broker system clocks are synchronized"}) {
+    Conversation store;
+    const std::string answer = "-ERR " + std::string(text) + "\r\n";
+    const Judgement judgement = store.ask({"SET", "k", "v"}, answer, {}, far);
+    EXPECT_NE(judgement.answer, Answer::kRejected) << judgement.because;
+  }
+  Conversation store;
+  expect_broken(store.ask({"SET", "k", "v"}, kSyntaxError, {}, far), "HLC-SKEW-1");
+}
+
 TEST(OracleRequirement, OfADeletionIsNotThatOfATokenThatNobodyAskedFor) {
   Conversation store;
   ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);

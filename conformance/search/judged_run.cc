@@ -283,6 +283,10 @@ class Run {
   // A last request of each client: no notification can hide behind its reply.
   void close() {
     at_ = trace_.size();
+    if (!options_.oracle.basis.binds("NTF-ORDER-1")) {
+      session_.clock().wait_until(now() + judge::kNotificationLag);
+      take_all();
+    }
     for (std::size_t client = 0; client < connections_.size() && !is_over(); ++client) {
       if (connections_.at(client) == nullptr) continue;
       for (std::size_t key = 0; key < keys_.size() && !is_over(); ++key) {

@@ -1,0 +1,44 @@
+// By which documents the oracle judges a store: the rules that do not bind it, and whose spellings
+// it has to use.
+//
+//   OracleBasis basis{.waived = scenario::unsettled(catalogue, {{DialectId::kDocumented}})};
+//   basis.binds("ENV-STATUS-1")  ->  false: the article knows no __stat
+//
+// Pure and thread safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "codec/command.h"
+#include "codec/dialect.h"
+#include "codec/error_code.h"
+#include "codec/message.h"
+
+namespace fencepost::judge {
+
+struct OracleBasis {
+  std::set<std::string, std::less<>> waived{};  // requirement ids
+  // Nothing: the spellings of either dialect, but of one thing always the same.
+  std::optional<codec::DialectId> dialect{};
+
+  [[nodiscard]] bool binds(std::string_view requirement) const {
+    return !waived.contains(requirement);
+  }
+};
+
+// Where no document says how soon a notification comes, it has come by then. (Req: NTF-ORDER-1)
+inline constexpr std::chrono::microseconds kNotificationLag{1'000'000};
+
+// The rule by which this request has to be carried out, and which does not bind the store: then it
+// may be refused, with `error` where that is one that the protocol lists. Empty: there is none.
+[[nodiscard]] std::string_view rule_that_need_not_be_kept(const codec::Command& command,
+                                                          const codec::Message& request,
+                                                          std::optional<codec::ErrorCode> error,
+                                                          const OracleBasis& basis);
+
+}  // namespace fencepost::judge
