@@ -61,8 +61,8 @@ void ReplayPrinter::begin() const {
                                   : fmt::format(" ({} wording)", name(context.wording));
   fmt::print("{} {}  endpoint {}  profile {}{}  {} case{} of {} file{}, {} at once  seed {}{}\n",
              paint_(kBold, "fencepost replay"), report::suite_version(), context.endpoint,
-             name(context.profile), wording, cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
-             session_.suite.jobs, context.seed,
+             name(context.profile), wording, cases, cases == 1 ? "" : "s", files,
+             files == 1 ? "" : "s", session_.suite.jobs, context.seed,
              session_.options.runs > 1 ? fmt::format("  {} runs", session_.options.runs) : "");
   std::fflush(stdout);
 }

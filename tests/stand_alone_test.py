@@ -2,8 +2,8 @@
 
 usage: stand_alone_test.py BUILD_BIN_DIR [unittest arguments]
 Runs the whole suite in process, then cases by themselves, both halves, and all in random orders, on the right store and on
-faulty ones, and compares the verdicts. FENCEPOST_ALONE: how many cases of each store run by themselves (default 40), drawn with the printed seed; all of
-them with a number that is great enough. FENCEPOST_ORDERS: how many random orders (default 2).
+faulty ones, and compares the verdicts. FENCEPOST_ALONE: how many cases of each store run by themselves (default 40), drawn
+with the printed seed; all of them with a number that is great enough. FENCEPOST_ORDERS: how many random orders (default 2).
 """
 
 import concurrent.futures
@@ -53,8 +53,8 @@ class StandAlone(harness.FolderTest):
                 self.check(self.verdicts(endpoint, seed=seed + order), shuffled, endpoint,
                            f"in the order of seed {seed + order}, {jobs[1]} at once")
             failed = sum(verdict == "failed" for verdict in whole.values())
-            print(f"\n{endpoint}: {failed} of {len(whole)} cases fail, {len(alone)} alone, both halves and {ORDERS} orders the same "
-                  f"(seed {seed})", end="", flush=True)
+            print(f"\n{endpoint}: {failed} of {len(whole)} cases fail, {len(alone)} alone, both halves and {ORDERS} orders "
+                  f"the same (seed {seed})", end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,12 +23,12 @@ struct ClockStore {
   microseconds jitter{0};       // up to so much more on each of them
   milliseconds moved_ahead{0};  // how far an earlier request has moved the versions
   std::optional<milliseconds> limit{
-      60'000};                   // of timestamps ahead of the clock; none: all are taken
-  milliseconds unit{1};          // of the clock
-  bool condition_first = false;  // NX is checked before the timestamp
-  bool own_counter = false;      // counters that are never reset
+      60'000};                    // of timestamps ahead of the clock; none: all are taken
+  milliseconds unit{1};           // of the clock
+  bool condition_first = false;   // NX is checked before the timestamp
+  bool own_counter = false;       // counters that are never reset
   bool follows_requests = false;  // versions are the timestamps of requests, however old
-  int readings = 1'000'000;      // so many versions, then it gives none
+  int readings = 1'000'000;       // so many versions, then it gives none
   std::uint32_t seed = 1;
 };
 

@@ -558,9 +558,10 @@ void VariantStore::notify(const std::string& key, Operation operation, std::stri
 
 // Puts what is to be told behind what waits, and sends what has waited long enough.
 void VariantStore::send_notifications(const Instant& now, std::vector<Delivery>& out) {
-  const microseconds delay = is_.is<"notification-delay", "none">() ? microseconds{0}
-                                                                    : microseconds{kNotifiesAfter};
-  for (Delivery& delivery : notifications_) waiting_.push_back({now.steady + delay, std::move(delivery)});
+  const microseconds delay =
+      is_.is<"notification-delay", "none">() ? microseconds{0} : microseconds{kNotifiesAfter};
+  for (Delivery& delivery : notifications_)
+    waiting_.push_back({now.steady + delay, std::move(delivery)});
   notifications_.clear();
   while (!waiting_.empty() && waiting_.front().first <= now.steady) {
     out.push_back(std::move(waiting_.front().second));

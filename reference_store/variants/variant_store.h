@@ -117,7 +117,7 @@ class VariantStore final : public Handler {
   std::map<std::string, std::chrono::microseconds, std::less<>>
       expired_;  // until they count no more
   hlc::Timestamp store_clock_;
-  std::vector<Delivery> notifications_;  // and not yet sent
+  std::vector<Delivery> notifications_;                                 // and not yet sent
   std::deque<std::pair<std::chrono::microseconds, Delivery>> waiting_;  // until then
   // Clients that have gone, and when the store will have noticed.
   std::map<std::string, std::chrono::microseconds> leaving_;
