@@ -258,7 +258,7 @@ TEST(Console, SaysWhatBecameOfACaseBeforeItRanAgain) {
   result.cases.push_back({.test_case = &test_case, .verdict = run::Verdict::kPassed});
   result.cases[0].first_attempt = run::Attempt{.message = "no response in time"};
   const Paper paper;
-  Console console(paper.file(), {});
+  Console console(paper.file(), {.verbose = true});
   console.end(result, catalogue(), context());
   EXPECT_THAT(paper.text(), HasSubstr("(run again, alone; at first inconclusive: no response in "
                                       "time)"));

@@ -192,7 +192,7 @@ std::vector<Row> envelope_rows() {
        answering_to("SCAN", "+OK\r\n")},
       {"payload.liveness.errors-with-or-without-detail", "no error", "ERR-DETAIL-OPEN-1",
        answering_to("FLY", "+OK\r\n")},
-      {"payload.liveness.errors-with-or-without-detail", "another word", "ERR-DETAIL-OPEN-1",
+      {"payload.liveness.errors-with-or-without-detail", "another word", "RESP-ERROR-FORM-1",
        answering_to("FLY", "-WRONG unknown command\r\n")},
   };
   for (const char* version : {"2.0", "0.9", "1", "1.", "1.x", "10.0", ""}) {
