@@ -247,6 +247,27 @@ void get_demands_the_token(Exchange& exchange) {
   answer_error(exchange, ErrorCode::kTokenRequired);
 }
 
+// F23: registering for a fenced key asks for the token. What was registered is gone.
+class KeynotifyDemandsTheToken final : public Decorator {
+ public:
+  using Decorator::Decorator;
+
+ private:
+  void after(Exchange& exchange) override {
+    const bool registered = exchange.command && exchange.command->verb == Verb::kKeynotify &&
+                            !exchange.command->stop && exchange.replies(codec::ReplyKind::kOk);
+    if (!registered || exchange.request.property(codec::kTokenProperty) != nullptr) return;
+    const auto* token = exchange.store.token(exchange.command->key);
+    if (token == nullptr || !*token) return;
+    std::erase(exchange.store.observers(exchange.command->key), exchange.caller.client_id);
+    std::string& payload = exchange.response()->payload;
+    payload.clear();
+    codec::append_reply(payload,
+                        {.kind = codec::ReplyKind::kError, .error = ErrorCode::kTokenRequired},
+                        Verb::kKeynotify, dialect());
+  }
+};
+
 MakeHandler with_comparison(decltype(&fencing_error) rule) {
   return with_rules([rule](Rules& rules) { rules.fencing_error = rule; });
 }
@@ -365,6 +386,11 @@ std::vector<Fault> fencing_faults() {
        .text = "an __ft far ahead gets the text that is meant for __ts",
        .requirements = {"ERR-TEXT-3"},
        .make = with_token_check(far_future_has_the_text_of_timestamps)},
+      {.id = "F23",
+       .name = "keynotify-demands-the-token",
+       .text = "KEYNOTIFY of a fenced key needs the token",
+       .requirements = {"FT-KEYNOTIFY-1"},
+       .make = with_decorator<KeynotifyDemandsTheToken>()},
       // The article leaves these open.
       {.id = "F09",
        .name = "compare-ignores-the-node",
