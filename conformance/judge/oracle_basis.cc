@@ -38,6 +38,7 @@ std::string_view rule_that_need_not_be_kept(const codec::Command& command,
       Row{"LIMIT-KEY-1", own_words && command.key.size() > kKeyOfAnyStore},
       Row{"SET-VALUE-2", own_words && has_value && command.value.empty()},
       Row{"FT-GET-1", command.verb == Verb::kGet && is_about_token(error)},
+      Row{"FT-KEYNOTIFY-1", command.verb == Verb::kKeynotify && is_about_token(error)},
       Row{"HLC-REQUIRED-5", own_words && command.verb != Verb::kSet &&
                                 request.property(codec::kTimestampProperty) != nullptr},
   };

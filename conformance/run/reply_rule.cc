@@ -95,7 +95,7 @@ std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& st
   switch (*error) {
     case ErrorCode::kTokenLower:
     case ErrorCode::kTokenRequired:
-      if (command->verb == Verb::kGet) return "FT-GET-1";
+      if (reads) return command->verb == Verb::kGet ? "FT-GET-1" : "FT-KEYNOTIFY-1";
       if (*error == ErrorCode::kTokenLower) return {};  // the reply that was expected knows more
       if (has_token) return "ENV-PROPERTY-1";
       return state.key_states.was_deleted(command->key) ? "FT-DELETE-1" : "FT-STORE-3";
