@@ -2,11 +2,12 @@
 // text in the file, so that it is there without JavaScript too; all else is drawn by the page's
 // scripts, from the same document as the JSON report.
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 
 #include "conformance/page/html_page.h"
 #include "conformance/page/report_page.h"
+#include "conformance/report/differences.h"
 #include "conformance/report/report.h"
 #include "conformance/report/report_json.h"
 #include "conformance/text/printable.h"
@@ -77,7 +79,6 @@ Headline conformant(const run::SuiteResult& result) {
 
 Headline failed(const run::SuiteResult& result, const ReportContext& context,
                 const scenario::Catalogue& catalogue) {
-  std::set<std::string> requirements;
   std::size_t failures = 0;
   std::size_t unexpected_passes = 0;
   for (const run::CaseResult& entry : result.cases) {
@@ -86,7 +87,6 @@ Headline failed(const run::SuiteResult& result, const ReportContext& context,
       ++unexpected_passes;
     } else if (!is_warning(entry, catalogue, context.strict)) {
       ++failures;
-      if (!entry.requirement.empty()) requirements.insert(entry.requirement);
     }
   }
   if (failures == 0) {
@@ -98,8 +98,14 @@ Headline failed(const run::SuiteResult& result, const ReportContext& context,
   }
   std::string sentence =
       fmt::format("{} of {} that ran failed", failures, plural(cases_run(result), "case"));
-  if (!requirements.empty()) {
-    sentence += ", against " + plural(requirements.size(), "requirement");
+  const std::vector<Difference> all = differences(result, catalogue, context.strict);
+  const auto count =
+      static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const Difference& one) {
+        return one.kind == FindingKind::kFailure;
+      }));
+  if (count > 0) {
+    sentence += fmt::format("; {} {} them", plural(count, "difference"),
+                            count == 1 ? "explains" : "explain");
   }
   sentence += ".";
   if (!result.baseline_complaints.empty()) sentence += " The baseline is out of date.";

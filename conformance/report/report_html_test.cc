@@ -189,7 +189,7 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
        "R-SHOULD-1"},
       {{kPassed, kFailed, kFailed, kSkipped},
        "NOT conformant",
-       "2 of 3 cases that ran failed, against 1 requirement."},
+       "2 of 3 cases that ran failed; 1 difference explains them."},
       {{kPassed},
        "Baseline out of date",
        "No case failed that the baseline does not know, but the baseline is not true of this run.",
@@ -200,7 +200,7 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
        [](run::SuiteResult& result) { result.cases[1].unexpected_pass = true; }},
       {{kFailed, kFailed},
        "NOT conformant",
-       "1 of 2 cases that ran failed, against 1 requirement. The baseline is out of date.",
+       "1 of 2 cases that ran failed; 1 difference explains them. The baseline is out of date.",
        [](run::SuiteResult& result) {
          result.cases[1].unexpected_pass = true;
          result.baseline_complaints = {"t.case-2 passes"};

@@ -430,7 +430,7 @@ std::vector<Fault> codec_faults() {
       {.id = "C21",
        .name = "error-echoes-the-request",
        .text = "the text of an unknown command holds the verb of the request, line ends and all",
-       .requirements = {"RESP-ERROR-FORM-1", "ERR-COMMAND-1", "ERR-TEXT-8"},
+       .requirements = {"RESP-ERROR-FORM-1", "ERR-EXACT-1", "ERR-COMMAND-1", "ERR-TEXT-8"},
        .make = with_exchange(error_echoes_the_request)},
       {.id = "C29",
        .name = "error-with-detail",
