@@ -100,8 +100,12 @@ class Project(unittest.TestCase):
         self.assertNotEqual(subprocess.run(replay.split(), capture_output=True, check=False, cwd=self.base).returncode, 0)
         self.assertEqual(len(self.summary()["targets"]["buggy"]["findings"]), 2)
 
-        # The next campaign says that they are still there, keeps no second copy, and adds up.
+        # The next campaign says that they are still there, keeps no second copy, be it of another input that fails in the
+        # same way, and adds up.
         before = self.summary()["targets"]["buggy"]
+        left = self.base / "build/fuzz-campaign/buggy/artifacts/left"
+        left.mkdir(parents=True)
+        (left / "crash-other").write_bytes(b"out" + b"x" * 400)
         code, output = self.fuzz("--time", "4s", "--jobs", "1", "buggy")
         self.assertEqual(code, campaign.FOUND, output)
         self.assertEqual([path.name for path in self.regressions()], names)

@@ -177,7 +177,7 @@ class HtmlReportTest(PageTest):
         self.open(self.sample)
         self.assertEqual(self.one("#p_verdict").text, "NOT conformant")
         self.assertEqual(self.browser.title, "✗ NOT conformant: inproc: (Fencepost)")
-        self.assertEqual(self.one(".masthead > .lead").text, "2 of 5 cases that ran failed; 2 differences explain them.")
+        self.assertEqual(self.one(".masthead > .lead").text, "2 of 5 cases that ran failed; 1 difference explains them.")
         self.assertEqual(self.one(".big").text, "2 of 6 cases passed")
         self.assertEqual(self.one(".sum").text, "6 planned = 5 ran + 1 skipped + 0 not run")
         facts = dict(zip(self.texts(".facts dt"), self.texts(".facts dd")))

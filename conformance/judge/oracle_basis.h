@@ -1,8 +1,8 @@
 // By which documents the oracle judges a store: the rules that do not bind it, and whose spellings
 // it has to use.
 //
-//   OracleBasis basis{.waived = scenario::unsettled(catalogue, {{DialectId::kDocumented}})};
-//   basis.binds("ENV-STATUS-1")  ->  false: the article knows no __stat
+//   const OracleBasis basis{.waived = {"ENV-STATUS-1"}};
+//   if (!basis.binds("ENV-STATUS-1")) std::puts("a response without __stat is right");
 //
 // Pure and thread safe.
 #pragma once

@@ -176,6 +176,8 @@ class Campaign:
             return
         committed = next((file for file in state.target.inputs() if file.read_bytes() == content), None)
         if committed is None:
+            committed = self.regression_of(state, failure)
+        if committed is None:
             content = libfuzzer.minimise(state.program, state.target.arguments(), path, failure, self.root,
                                          self.options.minimise_time, state.part(f"scratch/{path.parent.name}"), self.stop)
             if self.stop.is_set():  # may be cut short: the next campaign does it again
@@ -184,6 +186,14 @@ class Campaign:
             write_whole(committed, content)
         self.report(state, committed.name, failure.text, committed, failure)
         path.unlink()
+
+    def regression_of(self, state, failure):
+        """The regression that shows this failure already, if there is one: what is found may be another input for it, and
+        a second copy helps nobody."""
+        for file in state.target.inputs(["regressions"]):
+            if libfuzzer.reproduce(state.program, state.target.arguments(), file, self.root) == failure:
+                return file
+        return None
 
     def take_out(self, state, content):
         """Removes a failing input from what programs read first: nothing else would be run."""
