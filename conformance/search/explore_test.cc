@@ -153,6 +153,65 @@ TEST(Explore, EndsInTimeWhileItMakesACounterexampleSmaller) {
   EXPECT_LE(result.found.front().shrink_runs, options.jobs);
 }
 
+// A store that looks for keys whose time is over only once it has registered a client: their
+// notifications follow the reply at once.
+class ExpiresAfterRegistering final : public store::Handler {
+ public:
+  explicit ExpiresAfterRegistering(std::unique_ptr<store::Handler> store)
+      : store_(std::move(store)) {}
+
+  [[nodiscard]] bool serves(std::string_view topic) const override { return store_->serves(topic); }
+  store::Handling handle(const store::Caller& caller, const codec::Message& request,
+                         const store::Instant& now, std::vector<store::Delivery>& out) override {
+    if (request.payload.find("KEYNOTIFY") == std::string::npos) {
+      return store_->handle(caller, request, now, out);
+    }
+    const store::Instant earlier{now.wall_ms - kLate.count(), now.steady - kLate};
+    const store::Handling handling = store_->handle(caller, request, earlier, out);
+    const std::size_t before = out.size();
+    store_->expire(now, out);
+    *expired_ += out.size() - before;
+    return handling;
+  }
+  void expire(const store::Instant&, std::vector<store::Delivery>&) override {}
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
+    return std::nullopt;
+  }
+  void disconnect(std::string_view client_id) override { store_->disconnect(client_id); }
+  [[nodiscard]] std::shared_ptr<const std::size_t> expired() const { return expired_; }
+
+ private:
+  static constexpr std::chrono::milliseconds kLate{20};
+  std::unique_ptr<store::Handler> store_;
+  std::shared_ptr<std::size_t> expired_ = std::make_shared<std::size_t>(0);
+};
+
+// What comes after the reply of a KEYNOTIFY is judged by what that has registered.
+TEST(JudgedRun, TakesTheExpiryOfAKeyRightAfterTheReplyThatRegisters) {
+  std::shared_ptr<const std::size_t> expired;
+  endpoint::InProcessOptions late;
+  late.make_store = [&](const store::ServiceOptions& service) {
+    auto store =
+        std::make_unique<ExpiresAfterRegistering>(std::make_unique<store::Service>(service));
+    expired = store->expired();
+    return store;
+  };
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(late));
+  const auto session = endpoint->open_session();
+  ASSERT_TRUE(session);
+  const auto trace = workload::parse_trace(
+      "c0 SET k0 \"v\" PX 10\n"
+      "wait 15\n"
+      "c0 KEYNOTIFY k0\n"
+      "c0 SET k0 \"w\"\n");
+  ASSERT_TRUE(trace) << trace.error();
+  JudgedRunOptions options{.key_prefix = "p/", .client_id_prefix = "c"};
+  options.oracle.clock = {.low_ms = -1, .high_ms = 1};
+  const JudgedRun run = run_judged(**session, *trace, options);
+  ASSERT_EQ(*expired, 1U);
+  EXPECT_FALSE(run.rejection) << run.rejection->judgement.because;
+}
+
 TEST(JudgedRun, LeavesNoKeyBehindInAStoreThatStays) {
   std::size_t requests = 0;
   for (std::size_t example = 1; example <= 300; ++example) {
