@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/durations.h"
+#include "conformance/report/cause.h"
+#include "conformance/report/findings.h"
 #include "conformance/run/signature.h"
 #include "conformance/text/colour.h"
 
@@ -192,7 +194,10 @@ void Console::print_differences(const run::SuiteResult& result,
                                 const scenario::Catalogue& catalogue,
                                 const ReportContext& context) {
   std::vector<Difference> all = differences(result, catalogue, context.strict);
-  std::erase_if(all, [](const Difference& each) { return each.cases.front()->waived; });
+  // What the baseline knows is counted, not shown.
+  std::erase_if(all, [](const Difference& each) {
+    return each.cases.front()->waived || each.kind == FindingKind::kExpectedFailure;
+  });
   if (all.empty()) return;
   if (all.front().kind == FindingKind::kFailure) {
     line("");
@@ -223,7 +228,7 @@ void Console::print_difference(const Difference& found, bool in_full,
                      paint_(warning ? kYellow : kRed, std::string(headline(best, warning))),
                      paint_(kBold, best.test_case->id), best.test_case->title));
     print_rule(found.rule_id, catalogue);
-    line("  because   " + found.causes.front());
+    line("  because   " + cause_of(best));
     line("  reproduce " + reproduce_command(context, *best.test_case));
   }
   if (found.cases.size() > 1) line("  also      " + others_of(found));
@@ -231,13 +236,8 @@ void Console::print_difference(const Difference& found, bool in_full,
 
 std::string Console::others_of(const Difference& found) const {
   const std::size_t most = options_.verbose ? found.cases.size() : kMaxIds;
-  const std::size_t others = found.cases.size() - 1;
-  std::string ids;
-  for (std::size_t i = 1; i < found.cases.size() && i <= most; ++i) {
-    ids += (ids.empty() ? "" : ", ") + found.cases[i]->test_case->id;
-  }
-  if (others > most) ids += fmt::format(", and {} more: see a report", others - most);
-  std::string out = fmt::format("{} other{}: {}", others, others == 1 ? "" : "s", ids);
+  std::string out = report::others_of(found, most);
+  if (found.cases.size() - 1 > most) out += ": see a report";
   const std::size_t blocked = found.blocked();
   if (blocked > 0) {
     out += fmt::format("\n  blocked   {} of these do not come to what they check", blocked);

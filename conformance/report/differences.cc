@@ -251,14 +251,23 @@ std::vector<Difference> differences(const run::SuiteResult& result,
                                     const scenario::Catalogue& catalogue, bool strict) {
   Cases failures;
   Cases warnings;
+  Cases known;
   for (const CaseResult& entry : result.cases) {
+    if (entry.verdict == run::Verdict::kExpectedFailure && !entry.requirement.empty()) {
+      known.push_back(&entry);
+    }
     if (entry.verdict != run::Verdict::kFailed || entry.unexpected_pass) continue;
     (is_warning(entry, catalogue, strict) ? warnings : failures).push_back(&entry);
   }
   Explainer explainer(result, catalogue);
-  std::vector<Difference> out = explainer.explain(failures, FindingKind::kFailure);
-  for (Difference& warning : explainer.explain(warnings, FindingKind::kWarning)) {
-    out.push_back(std::move(warning));
+  std::vector<Difference> out;
+  for (const auto& [cases, kind] :
+       {std::pair(&failures, FindingKind::kFailure), std::pair(&warnings, FindingKind::kWarning),
+        std::pair(&known, FindingKind::kExpectedFailure)}) {
+    for (Difference& found : explainer.explain(*cases, kind)) {
+      found.name = fmt::format("D{}", out.size() + 1);
+      out.push_back(std::move(found));
+    }
   }
   return out;
 }

@@ -9,15 +9,23 @@
 #include <string>
 #include <vector>
 
-#include "conformance/report/findings.h"
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 
 namespace fencepost::report {
 
+enum class FindingKind {
+  kFailure,          // a rule is broken, and the run fails
+  kUnexpectedPass,   // the baseline says that it fails, and it does not: the run fails
+  kWarning,          // a "should" is not followed, without --strict
+  kInconclusive,     // the evidence does not decide
+  kExpectedFailure,  // a rule is broken, as the baseline says
+};
+
 // Points into the result and the catalogue that it was made from.
 struct Difference {
-  FindingKind kind = FindingKind::kFailure;  // or kWarning
+  std::string name{};                        // D1, D2, ...: within one run
+  FindingKind kind = FindingKind::kFailure;  // or kWarning, or kExpectedFailure
   std::string rule_id{};  // that explains most; chosen by evidence, not by the catalogue's order
   const scenario::Requirement* rule = nullptr;  // null: the catalogue does not have it
   // What the cases saw, the most frequent first: see cause.h.
@@ -33,7 +41,8 @@ struct Difference {
   [[nodiscard]] bool is_open() const;
 };
 
-// Of the failed cases, failures before warnings, each with what is most likely the root first.
+// Of the failed cases: failures, then warnings, then what a baseline knows, each with what is most
+// likely the root first.
 [[nodiscard]] std::vector<Difference> differences(const run::SuiteResult& result,
                                                   const scenario::Catalogue& catalogue,
                                                   bool strict);

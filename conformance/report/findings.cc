@@ -1,9 +1,12 @@
 #include "conformance/report/findings.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "conformance/report/cause.h"
 
 namespace fencepost::report {
 namespace {
@@ -27,6 +30,18 @@ std::optional<FindingKind> kind_of(const run::CaseResult& result,
   return std::nullopt;
 }
 
+Finding finding_of(Difference difference, const scenario::Catalogue& catalogue) {
+  const run::CaseResult& best = *difference.cases.front();
+  Finding out{.kind = difference.kind,
+              .result = &best,
+              .rule = difference.rule,
+              .rule_id = difference.rule_id,
+              .level = difference.rule != nullptr ? difference.rule->level
+                                                  : catalogue.level_of(*best.test_case)};
+  out.difference = std::move(difference);
+  return out;
+}
+
 }  // namespace
 
 std::optional<Finding> finding_of(const run::CaseResult& result,
@@ -47,7 +62,13 @@ std::optional<Finding> finding_of(const run::CaseResult& result,
 std::vector<Finding> findings(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                               bool strict) {
   std::vector<Finding> out;
+  std::set<const run::CaseResult*> explained;
+  for (Difference& difference : differences(result, catalogue, strict)) {
+    explained.insert(difference.cases.begin(), difference.cases.end());
+    out.push_back(finding_of(std::move(difference), catalogue));
+  }
   for (const run::CaseResult& entry : result.cases) {
+    if (explained.contains(&entry)) continue;
     if (auto finding = finding_of(entry, catalogue, strict)) out.push_back(std::move(*finding));
   }
   return out;
@@ -55,6 +76,9 @@ std::vector<Finding> findings(const run::SuiteResult& result, const scenario::Ca
 
 std::string headline(const Finding& finding) {
   const run::CaseResult& result = *finding.result;
+  if (finding.difference) {
+    if (std::string cause = cause_of(result); !cause.empty()) return cause;
+  }
   if (!result.message.empty()) return result.message;
   switch (finding.kind) {
     case FindingKind::kUnexpectedPass:
@@ -69,11 +93,27 @@ std::string headline(const Finding& finding) {
   return "the case failed";
 }
 
-std::string evidence(const run::CaseResult& result, const scenario::Catalogue& catalogue,
-                     const ReportContext& context) {
-  const scenario::Requirement* requirement = catalogue.find(result.requirement);
+std::string others_of(const Difference& found, std::size_t most_ids) {
+  const std::size_t others = found.cases.size() - 1;
+  if (others == 0) return {};
+  const std::size_t shown = std::min(others, most_ids);
+  std::string ids;
+  for (std::size_t i = 1; i <= shown; ++i) {
+    ids += (i == 1 ? "" : ", ") + found.cases[i]->test_case->id;
+  }
+  if (others > shown) ids += fmt::format(", and {} more", others - shown);
+  return fmt::format("{} other{}: {}", others, others == 1 ? "" : "s", ids);
+}
+
+std::string evidence(const run::CaseResult& result, const std::string& rule_id,
+                     const scenario::Catalogue& catalogue, const ReportContext& context) {
+  const scenario::Requirement* requirement = catalogue.find(rule_id);
   std::string text;
-  if (requirement != nullptr) text += requirement->id + ": " + requirement->text + "\n";
+  if (requirement != nullptr) {
+    const bool open = requirement->level == scenario::Level::kMay;
+    text += fmt::format("{}: {}{}\n", requirement->id, requirement->text,
+                        open ? " The answer is outside the allowed ones." : "");
+  }
   if (result.step > 0) {
     text +=
         fmt::format("step {} at {}:{}\n", result.step, result.position.file, result.position.line);

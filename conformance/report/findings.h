@@ -1,6 +1,6 @@
-// What a run found beyond its passes: each case that needs attention, and why. The
-// reports that are lists of problems (JUnit, SARIF, GitHub's annotations) agree because they all
-// begin here. Pure.
+// What a run found beyond its passes: each difference of the store, and each other case that needs
+// attention, and why. The reports that are lists of problems (JUnit, SARIF, GitHub's annotations)
+// agree because they all begin here. Pure.
 #pragma once
 
 #include <optional>
@@ -8,46 +8,44 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/report/differences.h"
 #include "conformance/report/report.h"
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 
 namespace fencepost::report {
 
-enum class FindingKind {
-  kFailure,          // a rule is broken, and the run fails
-  kUnexpectedPass,   // the baseline says that it fails, and it does not: the run fails
-  kWarning,          // a "should" is not followed, without --strict
-  kInconclusive,     // the evidence does not decide
-  kExpectedFailure,  // a rule is broken, as the baseline says
-};
-
 // Points into the results and the catalogue that it was made from.
 struct Finding {
   FindingKind kind = FindingKind::kFailure;
-  const run::CaseResult* result = nullptr;
+  const run::CaseResult* result = nullptr;  // of a difference, the case that shows it best
   const scenario::Requirement* rule =
       nullptr;  // the broken one; null when the catalogue does not have it
   std::string rule_id{};
   scenario::Level level = scenario::Level::kMust;  // of the rule; without one, of the case
+  std::optional<Difference> difference{};          // nothing: it is about this one case
 };
 
-// Nothing for a case that passed, was skipped, or was not run to its end.
+// Of one case by itself. Nothing for a case that passed, was skipped, or was not run to its end.
 [[nodiscard]] std::optional<Finding> finding_of(const run::CaseResult& result,
                                                 const scenario::Catalogue& catalogue, bool strict);
 
-// Of all cases, in their order.
+// The differences, in their order, then what is about one case each, in the order of the cases.
 [[nodiscard]] std::vector<Finding> findings(const run::SuiteResult& result,
                                             const scenario::Catalogue& catalogue, bool strict);
 
-// One sentence: what is wrong. Any bytes that the case has seen are in it as they are.
+// One sentence: what is wrong. Of a difference, what the case that shows it best has seen, without
+// what is of that case alone; else any bytes that the case has seen are in it as they are.
 [[nodiscard]] std::string headline(const Finding& finding);
 
 // The rule, the place, what was expected and seen, and how to run it again: some lines, each with
 // its line feed. For cases that are no finding too.
-[[nodiscard]] std::string evidence(const run::CaseResult& result,
+[[nodiscard]] std::string evidence(const run::CaseResult& result, const std::string& rule_id,
                                    const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
+
+// "4 others: a, b, and 2 more", with as many ids as asked for; empty for a difference of one case.
+[[nodiscard]] std::string others_of(const Difference& found, std::size_t most_ids);
 
 // MUST, SHOULD or MAY.
 [[nodiscard]] std::string rfc2119_keyword(scenario::Level level);

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxAnnotationBytes = 4'000;
 constexpr std::size_t kMaxCellBytes = 600;
+constexpr std::size_t kMaxIds = 20;  // of the other cases of a difference
 
 // ---- commands ----
 
@@ -92,7 +93,11 @@ Annotation annotation_of(const Finding& finding, const scenario::Catalogue& cata
   out.position = result.position.line > 0 ? result.position : result.test_case->position;
   out.title = fmt::format("{} {}: {}", rfc2119_keyword(finding.level), finding.rule_id,
                           result.test_case->id);
-  out.message = headline(finding) + "\n" + evidence(result, catalogue, context);
+  out.message = headline(finding) + "\n" + evidence(result, finding.rule_id, catalogue, context);
+  if (finding.difference && finding.difference->cases.size() > 1) {
+    out.title += fmt::format(" and {} more", finding.difference->cases.size() - 1);
+    out.message += "also: " + others_of(*finding.difference, kMaxIds) + "\n";
+  }
   return out;
 }
 
@@ -201,9 +206,12 @@ std::string row_of(const Finding& finding) {
       result.position.line > 0 ? result.position : result.test_case->position;
   std::string what = cell(headline(finding));
   if (!result.baseline.empty()) what += "<br>" + cell(result.baseline);
-  return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", code(result.test_case->id),
-                     rfc2119_keyword(finding.level), cell(finding.rule_id), what,
-                     code(result.expected), code(result.actual),
+  std::string cases = code(result.test_case->id);
+  if (finding.difference && finding.difference->cases.size() > 1) {
+    cases += "<br>" + cell(others_of(*finding.difference, kMaxIds));
+  }
+  return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", cases, rfc2119_keyword(finding.level),
+                     cell(finding.rule_id), what, code(result.expected), code(result.actual),
                      cell(fmt::format("{}:{}", at.file, at.line)));
 }
 
@@ -211,6 +219,7 @@ struct SummaryPart {
   const char* title;
   std::string header;
   std::vector<std::string> rows;
+  std::string explained{};  // how many failures the rows explain; empty where a row is a case
 };
 
 std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
@@ -233,10 +242,17 @@ std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
   for (const auto& [kind, title] : kTitles) {
     SummaryPart section{
         title, "| case | rule | what | expected | seen | where |\n|---|---|---|---|---|---|\n", {}};
+    std::size_t cases = 0;
     for (const Finding& finding : all) {
-      if (finding.kind == kind) section.rows.push_back(row_of(finding));
+      if (finding.kind != kind) continue;
+      section.rows.push_back(row_of(finding));
+      cases += finding.difference ? finding.difference->cases.size() : 1;
     }
-    if (!section.rows.empty()) out.push_back(std::move(section));
+    if (section.rows.empty()) continue;
+    if (cases > section.rows.size()) {
+      section.explained = fmt::format(" of {} cases", cases);
+    }
+    out.push_back(std::move(section));
   }
   return out;
 }
@@ -325,8 +341,8 @@ std::string github_summary(const run::SuiteResult& result, const scenario::Catal
   const std::size_t most = most_bytes - kRoomForNote;
   std::size_t left_out = 0;
   for (const SummaryPart& section : summary_parts(result, catalogue, context.strict)) {
-    std::string part =
-        fmt::format("\n### {} ({})\n\n{}", section.title, section.rows.size(), section.header);
+    std::string part = fmt::format("\n### {} ({}{})\n\n{}", section.title, section.rows.size(),
+                                   section.explained, section.header);
     std::size_t taken = 0;
     while (taken < section.rows.size() &&
            out.size() + part.size() + section.rows[taken].size() <= most) {

@@ -138,11 +138,12 @@ ordered_json to_json(const Difference& found) {
     cases.push_back(entry->test_case->id);
     if (found.blocks(*entry)) blocked.push_back(entry->test_case->id);
   }
-  return {{"requirement", found.rule_id},
-          {"verdict", found.kind == FindingKind::kWarning ? "warning" : "failed"},
-          {"causes", found.causes},
-          {"cases", std::move(cases)},
-          {"blocked", std::move(blocked)}};
+  const char* verdict = found.kind == FindingKind::kWarning           ? "warning"
+                        : found.kind == FindingKind::kExpectedFailure ? "expected-failure"
+                                                                      : "failed";
+  return {{"id", found.name},          {"requirement", found.rule_id},
+          {"verdict", verdict},        {"causes", found.causes},
+          {"cases", std::move(cases)}, {"blocked", std::move(blocked)}};
 }
 
 ordered_json to_json(const run::Summary& summary) {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
+#include "conformance/report/cause.h"
 #include "conformance/report/findings.h"
 #include "conformance/report/report.h"
 #include "conformance/text/printable.h"
@@ -25,6 +26,7 @@ constexpr std::size_t kMaxBytesOfTexts = 20'000'000;
 constexpr std::size_t kMaxBytesOfOneTranscript = 256'000;
 constexpr std::size_t kMaxBytesOfOneText = 20'000;
 constexpr std::size_t kMaxBytesOfOneMessage = 2'000;
+constexpr std::size_t kMaxIds = 100;  // of the other cases of a difference
 
 // As much of any text as one attribute may be.
 std::string message_text(std::string_view text) {
@@ -82,12 +84,45 @@ void add_outcome(pugi::xml_node test, const Outcome& outcome) {
   if (!outcome.text.empty()) child.text().set(outcome.text.c_str());
 }
 
+// Which difference explains a failed case, and as which of its cases, from 0.
+struct Explained {
+  const Difference* difference = nullptr;
+  std::size_t at = 0;
+};
+
+// "1 of 34 failures of difference D1: SET NX: want :-1, got +OK [SET-NX-2]": in a list of failures
+// it is this line that tells one from another.
+std::string message_of(const Explained& explained, const run::CaseResult& result) {
+  const Difference& found = *explained.difference;
+  const std::string cause = cause_of(result);
+  const std::string of = found.cases.size() == 1 ? fmt::format("difference {}", found.name)
+                                                 : fmt::format("1 of {} failures of difference {}",
+                                                               found.cases.size(), found.name);
+  return fmt::format("{}: {} [{}]", of, cause.empty() ? result.message : cause, found.rule_id);
+}
+
+// How a case stands to the others of its difference, a line.
+std::string relation(const Explained& explained) {
+  const Difference& found = *explained.difference;
+  if (explained.at == 0) {
+    const std::string others = others_of(found, kMaxIds);
+    return others.empty() ? "" : fmt::format("difference {}: {}\n", found.name, others);
+  }
+  return fmt::format("difference {}: shown best by {}, which has the messages{}\n", found.name,
+                     found.cases.front()->test_case->id,
+                     found.blocks(*found.cases[explained.at])
+                         ? "; this case does not come to what it checks"
+                         : "");
+}
+
 // The one child that says why a test is not simply passed; nothing when it is.
-std::optional<Outcome> outcome_of(const run::CaseResult& result,
+std::optional<Outcome> outcome_of(const run::CaseResult& result, const Explained& explained,
                                   const scenario::Catalogue& catalogue,
                                   const ReportContext& context) {
   if (result.verdict == run::Verdict::kSkipped) return Outcome{"skipped", "", result.message};
-  const std::string text = evidence(result, catalogue, context);
+  const Difference* difference = explained.difference;
+  const std::string text = evidence(
+      result, difference == nullptr ? result.requirement : difference->rule_id, catalogue, context);
   if (result.verdict == run::Verdict::kLost || result.verdict == run::Verdict::kNotRun) {
     const std::string reason =
         result.message.empty() ? "the run ended before this case" : result.message;
@@ -96,8 +131,12 @@ std::optional<Outcome> outcome_of(const run::CaseResult& result,
   const auto finding = finding_of(result, catalogue, context.strict);
   if (!finding) return std::nullopt;
   switch (finding->kind) {
-    case FindingKind::kFailure:
-      return Outcome{"failure", rfc2119_keyword(finding->level), headline(*finding), text};
+    case FindingKind::kFailure: {
+      const bool known_rule = difference->rule != nullptr;
+      const auto level = known_rule ? difference->rule->level : finding->level;
+      return Outcome{"failure", rfc2119_keyword(level), message_of(explained, result),
+                     text + relation(explained)};
+    }
     case FindingKind::kUnexpectedPass:
       return Outcome{"failure", "unexpected-pass", headline(*finding), text};
     case FindingKind::kInconclusive:
@@ -129,8 +168,13 @@ std::size_t escaped_size(std::string_view text) {
 // drop the second of two tests with one name, and their texts have a size together.
 class TestWriter {
  public:
-  TestWriter(const scenario::Catalogue& catalogue, const ReportContext& context)
-      : catalogue_(catalogue), context_(context) {}
+  TestWriter(const std::vector<Difference>& differences, const scenario::Catalogue& catalogue,
+             const ReportContext& context)
+      : catalogue_(catalogue), context_(context) {
+    for (const Difference& found : differences) {
+      for (std::size_t i = 0; i < found.cases.size(); ++i) explained_[found.cases[i]] = {&found, i};
+    }
+  }
 
   Counts add(pugi::xml_node suite, const run::CaseResult& result) {
     const scenario::Case& test_case = *result.test_case;
@@ -147,20 +191,30 @@ class TestWriter {
     }
     add_property(properties, "level", std::string(name(catalogue_.level_of(test_case))));
     const auto finding = finding_of(result, catalogue_, context_.strict);
+    const auto found = explained_.find(&result);
+    const Explained explained = found == explained_.end() ? Explained{} : found->second;
+    if (explained.difference != nullptr) {
+      add_property(properties, "difference", explained.difference->name);
+      add_property(properties, "explained_by", explained.difference->rule_id);
+    }
     if (finding && finding->kind == FindingKind::kWarning) {
-      add_property(properties, "warning", evidence(result, catalogue_, context_));
+      add_property(properties, "warning",
+                   evidence(result, explained.difference->rule_id, catalogue_, context_) +
+                       relation(explained));
     }
     if (result.first_attempt) {
       add_property(properties, "first_attempt", attempt_text(*result.first_attempt));
     }
-    auto outcome = outcome_of(result, catalogue_, context_);
+    auto outcome = outcome_of(result, explained, catalogue_, context_);
     if (outcome) {
       outcome->text =
           within_budget(text::shortened(text::printable(outcome->text), kMaxBytesOfOneText));
       add_outcome(test, *outcome);
     }
     count(outcome, counts);
-    if (finding && finding->kind != FindingKind::kExpectedFailure) add_transcript(test, result);
+    // The messages of a difference are there once: GitLab takes files of some size only.
+    const bool wanted = finding && finding->kind != FindingKind::kExpectedFailure;
+    if (wanted && explained.at == 0) add_transcript(test, result);
     return counts;
   }
 
@@ -199,6 +253,7 @@ class TestWriter {
 
   const scenario::Catalogue& catalogue_;
   const ReportContext& context_;
+  std::map<const run::CaseResult*, Explained> explained_;
   std::set<std::string> names_;
   std::size_t bytes_of_texts_ = 0;
 };
@@ -273,7 +328,8 @@ std::string to_junit(const run::SuiteResult& result, const scenario::Catalogue& 
   declaration.append_attribute("encoding") = "UTF-8";
   pugi::xml_node root = counted(document.append_child("testsuites"), "fencepost");
   root.append_attribute("timestamp") = context.started.c_str();
-  TestWriter tests(catalogue, context);
+  const std::vector<Difference> all = differences(result, catalogue, context.strict);
+  TestWriter tests(all, catalogue, context);
   Counts total;
   for (const auto& [area, entry] : suites_of(result)) {
     pugi::xml_node suite = counted(root.append_child("testsuite"), area);

@@ -183,12 +183,52 @@ TEST(Junit, HasTranscriptsOnlyOfWhatSomebodyMustLookAt) {
   EXPECT_THAT(with_transcript, ElementsAre("bad A case", "late A case", "warns A case"));
 }
 
+// One test for each case, as tools count them; but one explanation.
+TEST(Junit, NamesTheDifferenceInEachFailureAndShowsItOnce) {
+  Sample run({{.id = "best", .verdict = run::Verdict::kFailed, .message = "wrong"},
+              {.id = "second", .verdict = run::Verdict::kFailed, .message = "wrong"},
+              {.id = "on-its-way",
+               .verdict = run::Verdict::kFailed,
+               .requirements = "R-SHOULD-1",
+               .message = "wrong"},
+              {.id = "good"}});
+  for (run::CaseResult& entry : run.result.cases) {
+    if (entry.verdict == run::Verdict::kFailed) entry.requirement = "R-MUST-1";
+    entry.transcript = {
+        {.client = "a", .direction = run::Direction::kEvent, .summary = "connected"}};
+  }
+  const Junit report(run);
+  const std::string cause = "wrong; want no such key, got ";
+  for (const char* id : {"best", "second", "on-its-way"}) {
+    const pugi::xml_node test = report.test(id);
+    EXPECT_EQ(attribute(test.child("failure"), "message"),
+              "1 of 3 failures of difference D1: " + cause + " [R-MUST-1]");
+    EXPECT_EQ(attribute(test.child("failure"), "type"), "MUST");
+    EXPECT_EQ(
+        attribute(test.child("properties").find_child_by_attribute("name", "difference"), "value"),
+        "D1");
+    EXPECT_EQ(attribute(test.child("properties").find_child_by_attribute("name", "explained_by"),
+                        "value"),
+              "R-MUST-1");
+  }
+  EXPECT_THAT(report.test("best").child("failure").text().as_string(),
+              HasSubstr("\ndifference D1: 2 others: second, on-its-way\n"));
+  EXPECT_THAT(report.test("second").child("failure").text().as_string(),
+              HasSubstr("\ndifference D1: shown best by best, which has the messages\n"));
+  EXPECT_THAT(report.test("on-its-way").child("failure").text().as_string(),
+              HasSubstr("which has the messages; this case does not come to what it checks\n"));
+  EXPECT_EQ(report.document.select_nodes("//system-out").size(), 1U);
+  EXPECT_TRUE(report.test("best").child("system-out"));
+  EXPECT_FALSE(
+      report.test("good").child("properties").find_child_by_attribute("name", "difference"));
+}
+
 TEST(Junit, StaysBelowTheSizeThatGitLabTakes) {
   constexpr std::size_t kCases = 60;
   std::vector<SampleCase> sample;
   for (std::size_t i = 0; i < kCases; ++i) {
     sample.push_back({.id = fmt::format("c{}", i),
-                      .verdict = run::Verdict::kFailed,
+                      .verdict = run::Verdict::kInconclusive,
                       .message = std::string(50'000, '&'),
                       .actual = std::string(50'000, '<')});
   }
@@ -209,7 +249,7 @@ TEST(Junit, StaysBelowTheSizeThatGitLabTakes) {
   EXPECT_THAT(first, HasSubstr("999 &&"));
   EXPECT_EQ(report.test("c59").child("system-out").text().as_string(),
             std::string("(left out, to keep this file small; the JSON report has it)\n"));
-  EXPECT_EQ(attribute(report.root(), "failures"), "60");
+  EXPECT_EQ(attribute(report.root(), "errors"), "60");
 }
 
 TEST(Junit, HoldsEveryByte) {
@@ -224,7 +264,8 @@ TEST(Junit, HoldsEveryByte) {
   for (int byte = 0x7f; byte < 256; ++byte) shown += fmt::format("\\x{:02x}", byte);
   shown += "]]><!--&amp;<a href=\"x\">'|`*_{0}::error::\xc3\xa9";
   shown += "\\xef\\xbf\\xbe\\xed\\xa0\\x80\\xf0\\x9f";
-  EXPECT_EQ(attribute(failure, "message"), shown);
+  EXPECT_THAT(attribute(failure, "message"), StartsWith("difference D1: ?"));
+  EXPECT_THAT(attribute(report.test("inconclusive").child("error"), "message"), shown);
   EXPECT_THAT(failure.text().as_string(), HasSubstr("\nactual:   " + shown + "\n"));
   EXPECT_THAT(report.test("failed").child("system-out").text().as_string(), HasSubstr(shown));
   EXPECT_EQ(attribute(report.test("expected-failure").child("skipped"), "message"), "KF: " + shown);

@@ -22,6 +22,9 @@ using nlohmann::ordered_json;
 constexpr const char* kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 constexpr std::size_t kMaxBytesOfMessage = 20'000;
+constexpr std::size_t kMaxRelated = 100;  // GitHub takes a thousand of a result, and shows few
+constexpr std::size_t kMaxIdsInMessage = 10;
+constexpr std::size_t kMaxExchange = 40;  // messages of the case that shows a difference
 
 // Kinds of notifications, by their place in the list that the driver has.
 struct NotificationKind {
@@ -176,14 +179,51 @@ ordered_json location_of(const run::CaseResult& result) {
   return out;
 }
 
+// Where else a difference was met: without the text of the cases, which all have the same.
+ordered_json related_locations(const Difference& found) {
+  ordered_json out = ordered_json::array();
+  for (std::size_t i = 1; i < found.cases.size() && i <= kMaxRelated; ++i) {
+    const run::CaseResult& entry = *found.cases[i];
+    const scenario::Position& at =
+        entry.position.line > 0 ? entry.position : entry.test_case->position;
+    ordered_json physical;
+    physical["artifactLocation"] = {{"uri", uri(at.file)}};
+    physical["region"] = {{"startLine", std::max(at.line, 1)}};
+    ordered_json location;
+    location["id"] = i;
+    location["physicalLocation"] = std::move(physical);
+    location["message"] = message(entry.test_case->id +
+                                  (found.blocks(entry) ? ", on the way to what it checks" : ""));
+    out.push_back(std::move(location));
+  }
+  return out;
+}
+
+// What was sent and received until it failed; the end tells most.
+std::vector<std::string> exchange_of(const run::CaseResult& result) {
+  std::vector<std::string> out;
+  const std::size_t count = result.transcript.size();
+  for (std::size_t i = count - std::min(count, kMaxExchange); i < count; ++i) {
+    out.push_back(
+        text::shortened(text::printable(to_line(result.transcript[i])), kMaxBytesOfMessage));
+  }
+  return out;
+}
+
 std::string text_of(const Finding& finding, const ReportContext& context) {
   const run::CaseResult& result = *finding.result;
   std::string text = headline(finding);
   if (!text.ends_with('.')) text += '.';
+  if (finding.rule != nullptr && finding.difference && finding.difference->is_open()) {
+    text += "\nThe answer is outside the allowed ones: " + finding.rule->text;
+  }
   if (!result.expected.empty()) text += "\nExpected: " + result.expected;
   if (!result.actual.empty()) text += "\nActual: " + result.actual;
   if (!result.baseline.empty()) text += "\nBaseline: " + result.baseline;
   text += "\nCase: " + result.test_case->id + " (" + result.test_case->title + ")";
+  if (finding.difference && finding.difference->cases.size() > 1) {
+    text += "\nAlso: " + others_of(*finding.difference, kMaxIdsInMessage);
+  }
   text += "\nReproduce: " + reproduce_command(context, *result.test_case);
   return text;
 }
@@ -223,7 +263,31 @@ ordered_json suppressions_of(const Finding& finding) {
   return out;
 }
 
-ordered_json result_of(const Finding& finding, const Rules& rules, const ReportContext& context) {
+// The same for the same difference in every run, whatever the seed and the endpoint, and whichever
+// case shows it best.
+std::string fingerprint_of(const Finding& finding, std::size_t nth_of_rule) {
+  return fmt::format("{}:{}", finding.rule_id, nth_of_rule);
+}
+
+// What there is to know of a difference beyond the case that shows it best.
+void add_difference(ordered_json& out, const Finding& finding) {
+  const Difference& found = *finding.difference;
+  if (found.cases.size() > 1) out["relatedLocations"] = related_locations(found);
+  ordered_json& properties = out["properties"];
+  properties["difference"] = found.name;
+  properties["causes"] = found.causes;
+  properties["cases"] = ordered_json::array();
+  properties["blocked"] = ordered_json::array();
+  for (const run::CaseResult* entry : found.cases) {
+    const std::string id = text::printable(entry->test_case->id);
+    properties["cases"].push_back(id);
+    if (found.blocks(*entry)) properties["blocked"].push_back(id);
+  }
+  properties["exchange"] = exchange_of(*finding.result);
+}
+
+ordered_json result_of(const Finding& finding, const std::string& fingerprint, const Rules& rules,
+                       const ReportContext& context) {
   const run::CaseResult& result = *finding.result;
   ordered_json out;
   out["ruleId"] = finding.rule_id;
@@ -233,13 +297,14 @@ ordered_json result_of(const Finding& finding, const Rules& rules, const ReportC
   out["locations"] = ordered_json::array({location_of(result)});
   // The second is the one that GitHub looks at; it would compute it from a file that it has not.
   out["partialFingerprints"] = {
-      {"caseId/v1", text::printable(result.test_case->id)},
-      {"primaryLocationLineHash", fmt::format("{:016x}:1", stable_hash(result.test_case->id))}};
+      {finding.difference ? "difference/v1" : "caseId/v1", fingerprint},
+      {"primaryLocationLineHash", fmt::format("{:016x}:1", stable_hash(fingerprint))}};
   out["properties"] = {
       {"case", text::printable(result.test_case->id)},
       {"verdict", finding.kind == FindingKind::kWarning ? "warning" : name(result.verdict)},
       {"requirements", result.test_case->requirements},
       {"step", result.step}};
+  if (finding.difference) add_difference(out, finding);
   return out;
 }
 
@@ -250,8 +315,12 @@ ordered_json results_of(const std::vector<Finding>& all, const Rules& rules,
     return finding.kind == FindingKind::kExpectedFailure;
   });
   ordered_json out = ordered_json::array();
+  std::map<std::string, std::size_t> of_rule;
   for (const Finding& finding : all) {
-    ordered_json entry = result_of(finding, rules, context);
+    const std::string fingerprint = finding.difference
+                                        ? fingerprint_of(finding, ++of_rule[finding.rule_id])
+                                        : text::printable(finding.result->test_case->id);
+    ordered_json entry = result_of(finding, fingerprint, rules, context);
     if (suppressed) entry["suppressions"] = suppressions_of(finding);
     out.push_back(std::move(entry));
   }

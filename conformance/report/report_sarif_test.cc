@@ -47,7 +47,7 @@ TEST(Sarif, HasAResultForEachProblemAndNoneForAPass) {
 
 TEST(Sarif, MakesErrorsOfWarningsInAStrictRun) {
   EXPECT_THAT(as_text(run_of(every_verdict(), sample_context(true))),
-              ElementsAre("bad: R-MUST-1 fail error", "warns: R-SHOULD-1 fail error",
+              ElementsAre("warns: R-SHOULD-1 fail error", "bad: R-MUST-1 fail error",
                           "late: R-MUST-1 open none"));
 }
 
@@ -94,10 +94,10 @@ TEST(Sarif, HasARuleForEachRequirementThatTheRunCouldBreak) {
 
 TEST(Sarif, NamesARuleThatOnlyAFailureCites) {
   Sample run({{.id = "a", .verdict = run::Verdict::kFailed}});
-  run.result.cases[0].requirement = "R-MAY-1";
+  run.result.cases[0].requirement = "R-SHOULD-1";
   const json out = run_of(run);
   EXPECT_EQ(out.at("results").at(0).at("ruleIndex"), 1);
-  EXPECT_EQ(out.at("tool").at("driver").at("rules").at(1).at("id"), "R-MAY-1");
+  EXPECT_EQ(out.at("tool").at("driver").at("rules").at(1).at("id"), "R-SHOULD-1");
 }
 
 TEST(Sarif, CutsAShortDescriptionBehindItsFirstSentence) {
@@ -117,7 +117,8 @@ TEST(Sarif, CutsAShortDescriptionBehindItsFirstSentence) {
 
 TEST(Sarif, SaysWhatWasExpectedAndSeen) {
   EXPECT_EQ(run_of(every_verdict()).at("results").at(0).at("message").at("text"),
-            "wrong.\nExpected: $-1\\r\\n\nActual: +OK\\r\\n\nCase: bad (A case)\n"
+            "wrong; want no such key, got +OK.\nExpected: $-1\\r\\n\nActual: +OK\\r\\n\nCase: bad "
+            "(A case)\n"
             "Reproduce: fencepost certify --seed 7 --run bad");
 }
 
@@ -153,14 +154,50 @@ TEST(Sarif, WritesPathsAsUris) {
   EXPECT_EQ(uri("/tmp/\xc3\xa9.yaml"), "file:///tmp/%C3%A9.yaml");
 }
 
-TEST(Sarif, IdentifiesAResultByItsCase) {
-  const json first = run_of(every_verdict()).at("results").at(0).at("partialFingerprints");
-  EXPECT_EQ(first.at("caseId/v1"), "bad");
-  Sample other = every_verdict();
-  other.result.cases[1].message = "wrong in another way";
-  other.result.cases[1].position.line = 99;
-  EXPECT_EQ(run_of(other).at("results").at(0).at("partialFingerprints"), first);
-  EXPECT_NE(run_of(other).at("results").at(1).at("partialFingerprints"), first);
+// Failures with one cause are one alert, which stays the same alert.
+TEST(Sarif, IdentifiesADifferenceByItsRuleAndAnythingElseByItsCase) {
+  const json results = run_of(every_verdict()).at("results");
+  const json first = results.at(0).at("partialFingerprints");
+  EXPECT_EQ(first.at("difference/v1"), "R-MUST-1:1");
+  EXPECT_EQ(results.at(2).at("partialFingerprints").at("caseId/v1"), "late");
+  Sample other({{.id = "better", .verdict = run::Verdict::kFailed, .message = "wrong elsewhere"},
+                {.id = "bad", .verdict = run::Verdict::kFailed, .message = "wrong"}});
+  ReportContext again = sample_context();
+  again.seed = 8;
+  again.endpoint = "mqtt://other:1883";
+  const json found = run_of(other, again).at("results");
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found.at(0).at("partialFingerprints"), first);
+  EXPECT_NE(results.at(1).at("partialFingerprints"), first);
+}
+
+TEST(Sarif, HasOneResultForADifferenceWithItsOtherCasesAndItsExchange) {
+  std::vector<SampleCase> sample;
+  for (int i = 0; i < 120; ++i) {
+    sample.push_back({.id = fmt::format("c{:03}", i),
+                      .verdict = run::Verdict::kFailed,
+                      .message = "wrong",
+                      .actual = "+OK\\r\\n"});
+  }
+  sample[7].requirements = "R-SHOULD-1";
+  Sample run(sample);
+  run.result.cases[7].requirement = "R-MUST-1";
+  run.result.cases[0].transcript = {
+      {.client = "a", .direction = run::Direction::kEvent, .summary = "connected"}};
+  const json results = run_of(run).at("results");
+  ASSERT_THAT(results, SizeIs(1));
+  const json& found = results.at(0);
+  EXPECT_THAT(found.at("message").at("text").get<std::string>(),
+              HasSubstr("\nAlso: 119 others: c001, c002, "));
+  EXPECT_THAT(found.at("relatedLocations"), SizeIs(100));
+  EXPECT_EQ(found.at("relatedLocations").at(0).at("message").at("text"), "c001");
+  const json& properties = found.at("properties");
+  EXPECT_EQ(properties.at("difference"), "D1");
+  EXPECT_EQ(properties.at("case"), "c000");
+  EXPECT_THAT(properties.at("cases"), SizeIs(120));
+  EXPECT_THAT(properties.at("blocked"), ElementsAre("c007"));
+  EXPECT_THAT(properties.at("causes"), ElementsAre("wrong; want no such key, got +OK"));
+  EXPECT_THAT(properties.at("exchange").at(0).get<std::string>(), HasSubstr("connected"));
 }
 
 TEST(Sarif, SaysHowTheRunWas) {
@@ -199,8 +236,9 @@ TEST(Sarif, NotifiesOfWhatWasNotRun) {
 
 TEST(Sarif, HoldsEveryByte) {
   const json run = run_of(any_bytes());
-  EXPECT_THAT(run.at("results").at(0).at("message").at("text").get<std::string>(),
-              StartsWith("\\x00\\x01\\x02\\x03\\x04\\x05\\x06\\x07\\x08\t\n\\x0b\\x0c\\x0d\\x0e"));
+  EXPECT_THAT(
+      run.at("results").at(0).at("message").at("text").get<std::string>(),
+      HasSubstr("\nActual: \\x00\\x01\\x02\\x03\\x04\\x05\\x06\\x07\\x08\t\n\\x0b\\x0c\\x0d\\x0e"));
   EXPECT_THAT(run.dump(), testing::Not(HasSubstr("\xef\xbf\xbd")));  // nothing was replaced
 }
 

@@ -72,7 +72,8 @@ std::string normalised(std::string text) {
   return text;
 }
 
-constexpr const char* kEveryVerdict = R"(<?xml version="1.0" encoding="UTF-8"?>
+constexpr const char* kEveryVerdict =
+    R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="fencepost" tests="7" failures="1" errors="3" skipped="1" time="0.012000"
 timestamp=NOW>
   <testsuite name="set" tests="4" failures="1" errors="0" skipped="1" time="0.006000"
@@ -99,8 +100,11 @@ classname="statestore.set" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-MUST-1" />
         <property name="level" value="must" />
+        <property name="difference" value="D1" />
+        <property name="explained_by" value="R-MUST-1" />
       </properties>
-      <failure type="MUST" message="wrong">R-MUST-1: The first rule.
+      <failure type="MUST" message=")"
+    R"(difference D1: wrong; want no such key, got +OK [R-MUST-1]">R-MUST-1: The first rule.
 step 1 at t.yaml:7
 expected: $-1\r\n
 actual:   +OK\r\n
@@ -114,6 +118,8 @@ classname="statestore.set" time="0.001500" file="t.yaml" line="3">
       <properties>
         <property name="requirement" value="R-SHOULD-1" />
         <property name="level" value="should" />
+        <property name="difference" value="D2" />
+        <property name="explained_by" value="R-SHOULD-1" />
         <property name="warning" value="R-SHOULD-1: A recommendation.
 step 1 at t.yaml:7
 expected: $-1\r\n
@@ -268,6 +274,11 @@ TEST(JunitReport, SurvivesAnyBytes) {
     EXPECT_EQ(claimed(document.child("testsuites")),
               counted(document.select_node("//testsuite").node()));
     const pugi::xml_node outcome = document.select_node("//failure | //skipped | //error").node();
+    if (verdict == run::Verdict::kFailed) {
+      EXPECT_THAT(outcome.attribute("message").as_string(),
+                  testing::StartsWith("difference D1: a?b"));
+      continue;
+    }
     EXPECT_THAT(outcome.attribute("message").as_string(),
                 testing::AllOf(testing::StartsWith("a\\x00b\\x01\\x1b\\x0d\n\t\\x7f"),
                                HasSubstr("<&>\"']]>"), testing::EndsWith("\xc3\xa9")));
@@ -308,9 +319,9 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "judged_by": {"dialect": "deployed", "wording": "ga", "binding_rules": 2},
     "dialect_observed": "deployed",
     "differences": [
-      {"requirement": "R-MUST-1", "verdict": "failed",
+      {"id": "D1", "requirement": "R-MUST-1", "verdict": "failed",
        "causes": ["wrong; want no such key, got +OK"], "cases": ["bad"], "blocked": []},
-      {"requirement": "R-SHOULD-1", "verdict": "warning",
+      {"id": "D2", "requirement": "R-SHOULD-1", "verdict": "warning",
        "causes": ["not nice; want no such key, got -"], "cases": ["warns"], "blocked": []}],
     "forms_observed": {"set-not-applied": ["deployed"]},
     "open_points_observed": {"R-MAY-1": ["a", "b"]},
