@@ -6,14 +6,11 @@
 
 #include "base/check.h"
 #include "base/glob.h"
+#include "conformance/baseline/known_difference.h"
 #include "conformance/run/signature.h"
 
 namespace fencepost::baseline {
 namespace {
-
-bool expired(const BaselineEntry& entry, const Date& today) {
-  return entry.expires && today > *entry.expires;
-}
 
 bool needs_its_entry(const BaselineEntry& entry, const run::CaseResult& result) {
   switch (entry.list) {
@@ -26,13 +23,6 @@ bool needs_its_entry(const BaselineEntry& entry, const run::CaseResult& result) 
       return true;
   }
   return false;
-}
-
-// The reason and the ticket, for reports.
-std::string words_of(const BaselineEntry& entry) {
-  std::string out = entry.reason.empty() ? "no reason given" : entry.reason;
-  if (!entry.ticket.empty()) out += ", " + entry.ticket;
-  return out;
 }
 
 std::string statuses_of(const BaselineEntry& entry) {
@@ -51,6 +41,7 @@ class BaselineApplier {
 
   void apply() {
     for (const BaselineEntry& entry : baseline_.entries) apply(entry);
+    apply_differences(baseline_, run_, result_);
     add_notes();
   }
 
@@ -95,7 +86,7 @@ class BaselineApplier {
   }
 
   bool check_date(const BaselineEntry& entry) {
-    if (!expired(entry, run_.today)) return false;
+    if (!expired(entry.expires, run_.today)) return false;
     complain(entry, fmt::format("the entry for {} expired on {} (today is {}): {}", entry.cases,
                                 to_string(*entry.expires), to_string(run_.today),
                                 "remove it, or give it a later date if there is good reason"));
@@ -123,7 +114,7 @@ class BaselineApplier {
     const Finding finding = judge(entry, result);
     const std::string& id = result.test_case->id;
     if (finding != Finding::kUndecided && finding != Finding::kPassed) {
-      result.baseline = words_of(entry);
+      result.baseline = words_of(entry.reason, entry.ticket);
     }
     switch (finding) {
       case Finding::kAsExpected:
@@ -168,7 +159,7 @@ class BaselineApplier {
     result.unexpected_pass = true;
     result.message = fmt::format("it passes, and the baseline says that it does not: in {}, {}",
                                  place(entry), cure);
-    result.expected = "a failure: " + words_of(entry);
+    result.expected = "a failure: " + words_of(entry.reason, entry.ticket);
     if (!entry.signature.empty()) result.expected += ", with signature " + entry.signature;
     result.actual = "a pass";
     result.step = 0;
@@ -242,6 +233,20 @@ std::string place(const BaselineEntry& entry) {
   return fmt::format("{}:{}", entry.position.file, entry.position.line);
 }
 
+std::string place(const KnownDifference& known) {
+  return fmt::format("{}:{}", known.position.file, known.position.line);
+}
+
+std::string words_of(const std::string& reason, const std::string& ticket) {
+  std::string out = reason.empty() ? "no reason given" : reason;
+  if (!ticket.empty()) out += ", " + ticket;
+  return out;
+}
+
+bool expired(const std::optional<Date>& last_day, const Date& today) {
+  return last_day && today > *last_day;
+}
+
 std::string to_string(const Date& date) {
   return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
@@ -286,11 +291,12 @@ void add_skipped(const Baseline& baseline, const std::vector<const scenario::Cas
   for (const scenario::Case* test_case : cases) {
     const BaselineEntry* entry = find(baseline, test_case->id);
     if (entry != nullptr && entry->list == BaselineList::kSkip) {
-      merged.push_back({.test_case = test_case,
-                        .verdict = run::Verdict::kSkipped,
-                        .message = "the baseline says so: " + words_of(*entry),
-                        .baseline = words_of(*entry),
-                        .position = test_case->position});
+      merged.push_back(
+          {.test_case = test_case,
+           .verdict = run::Verdict::kSkipped,
+           .message = "the baseline says so: " + words_of(entry->reason, entry->ticket),
+           .baseline = words_of(entry->reason, entry->ticket),
+           .position = test_case->position});
     } else {
       FENCEPOST_CHECK(next != result.cases.end() && next->test_case == test_case);
       merged.push_back(std::move(*next++));
@@ -300,8 +306,11 @@ void add_skipped(const Baseline& baseline, const std::vector<const scenario::Cas
 }
 
 bool expects(const Baseline& baseline, const BaselineRun& run, const run::CaseResult& result) {
+  if (const KnownDifference* known = known_by(baseline, result)) {
+    return !expired(known->expires, run.today);
+  }
   const BaselineEntry* entry = find(baseline, result.test_case->id);
-  return entry != nullptr && !expired(*entry, run.today) &&
+  return entry != nullptr && !expired(entry->expires, run.today) &&
          judge(*entry, result) == Finding::kAsExpected;
 }
 

@@ -49,12 +49,26 @@ struct BaselineEntry {
   std::vector<std::string> above{};  // comments, with their #, and empty lines before it
 };
 
+// A difference of the store, and all failures that show it: known_difference.h.
+struct KnownDifference {
+  std::string requirement{};          // that is broken, for readers
+  std::string case_id{};              // that shows it best
+  std::size_t failures = 0;           // of the whole suite, when the entry was written
+  std::vector<std::string> causes{};  // what they see, never empty: report/cause.h
+  std::string reason{};
+  std::string ticket{};
+  std::optional<Date> expires{};  // the last day on which it counts, UTC
+  scenario::Position position{};
+  std::vector<std::string> above{};  // comments, with their #, and empty lines before it
+};
+
 struct Baseline {
   std::string file;        // as complaints name it
   bool text_list = false;  // one glob per line rather than YAML
   std::string sut_name{};  // for readers: nothing checks it
   std::string sut_version{};
-  std::vector<BaselineEntry> entries{};  // in the order of the file
+  std::vector<BaselineEntry> entries{};        // in the order of the file
+  std::vector<KnownDifference> differences{};  // for cases that no entry matches
   // Comments and empty lines: at the beginning, before a key, at the end.
   std::vector<std::string> header{};
   std::map<std::string, std::vector<std::string>> above{};  // by key: version, sut, fail, ...
@@ -67,6 +81,10 @@ struct Baseline {
 [[nodiscard]] const BaselineEntry* find(const Baseline& baseline, const std::string& id);
 // `file:line`
 [[nodiscard]] std::string place(const BaselineEntry& entry);
+[[nodiscard]] std::string place(const KnownDifference& known);
+// The reason and the ticket, for reports.
+[[nodiscard]] std::string words_of(const std::string& reason, const std::string& ticket);
+[[nodiscard]] bool expired(const std::optional<Date>& last_day, const Date& today);
 // `2026-03-01`
 [[nodiscard]] std::string to_string(const Date& date);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ namespace fencepost::baseline {
 namespace {
 
 constexpr std::string_view kBlank = " \t\r";
+constexpr std::string_view kDifferences = "differences";
 constexpr std::array kLists = {BaselineList::kFail, BaselineList::kFlaky, BaselineList::kSkip};
 constexpr std::array kStatuses = {run::Verdict::kPassed, run::Verdict::kFailed,
                                   run::Verdict::kInconclusive};
@@ -122,12 +124,13 @@ class BaselineLoader {
     const std::size_t before = errors_.size();
     const auto root = reader_.parse(file_.content);
     if (!root) return std::nullopt;
-    static constexpr std::array<std::string_view, 5> kKeys = {"version", "sut", "fail", "flaky",
-                                                              "skip"};
+    static constexpr std::array<std::string_view, 6> kKeys = {"version", "sut",   "differences",
+                                                              "fail",    "flaky", "skip"};
     if (!reader_.check_map(*root, "a baseline", kKeys, {"version"})) return std::nullopt;
     baseline_.file = file_.name;
     load_version(root->member("version"));
     load_sut(root->member("sut"));
+    load_differences(root->member(kDifferences));
     for (const BaselineList list : kLists) load_list(root->member(name(list)), list);
     if (errors_.size() > before) return std::nullopt;
     in_order_of_the_file();
@@ -137,6 +140,9 @@ class BaselineLoader {
     }
     for (BaselineEntry& entry : baseline_.entries) {
       targets.push_back({entry.position.line, &entry.above});
+    }
+    for (KnownDifference& known : baseline_.differences) {
+      targets.push_back({known.position.line, &known.above});
     }
     keep_comments(lines_of(file_.content), targets, baseline_);
     return std::move(baseline_);
@@ -153,6 +159,53 @@ class BaselineLoader {
     if (!node.is_defined() || !reader_.check_map(node, "sut", kKeys)) return;
     baseline_.sut_name = text_of(node, "name");
     baseline_.sut_version = text_of(node, "version");
+  }
+
+  void load_differences(scenario::YamlNode node) {
+    if (!node.is_defined() || node.is_null()) return;
+    if (!node.is_list()) {
+      reader_.complain(node, "differences must be a list of entries");
+      return;
+    }
+    for (const scenario::YamlNode item : node.items()) load_difference(item);
+  }
+
+  void load_difference(scenario::YamlNode node) {
+    static constexpr std::array<std::string_view, 7> kKeys = {
+        "requirement", "case", "failures", "causes", "reason", "ticket", "expires"};
+    if (!reader_.check_map(node, "an entry of differences", kKeys,
+                           {"requirement", "case", "failures", "causes"})) {
+      return;
+    }
+    KnownDifference known{.requirement = text_of(node, "requirement"),
+                          .case_id = text_of(node, "case")};
+    known.position = reader_.position(node);
+    const auto failures = reader_.integer(node.member("failures"), "failures", 1, kMaxCases);
+    known.failures = static_cast<std::size_t>(failures.value_or(0));
+    reader_.for_each_text(
+        node.member("causes"), "causes",
+        [&](const std::string& cause, scenario::YamlNode item) { load_cause(cause, item, known); });
+    if (node.member("causes").is_list() && node.member("causes").items().empty()) {
+      reader_.complain(node, "causes must name one at least");
+    }
+    const scenario::YamlNode reason = node.member("reason");
+    if (reason.is_defined() && !reason.is_null()) {
+      known.reason = std::string(trimmed(text_of(node, "reason")));
+    }
+    known.ticket = text_of(node, "ticket");
+    load_expires(node.member("expires"), known.expires);
+    baseline_.differences.push_back(std::move(known));
+  }
+
+  // Which entry would count that a second one has as well?
+  void load_cause(const std::string& cause, scenario::YamlNode node, KnownDifference& known) {
+    check_printable(node, "causes", cause);
+    if (const auto [place, added] = places_of_causes_.emplace(cause, known.position.line); added) {
+      known.causes.push_back(cause);
+    } else {
+      reader_.complain(
+          node, fmt::format("this is in the entry at line {} already: {}", place->second, cause));
+    }
   }
 
   void load_list(scenario::YamlNode node, BaselineList list) {
@@ -193,14 +246,14 @@ class BaselineLoader {
     BaselineEntry entry{.list = list, .cases = *cases};
     entry.position = reader_.position(node);
     entry.signature = text_of(node, "signature");
-    check_signature(node.member("signature"), entry.signature);
+    check_printable(node.member("signature"), "signature", entry.signature);
     const scenario::YamlNode reason = node.member("reason");
     // A missing reason fails the run, whichever way it is missing.
     if (reason.is_defined() && !reason.is_null()) {
       entry.reason = std::string(trimmed(text_of(node, "reason")));
     }
     entry.ticket = text_of(node, "ticket");
-    load_expires(node.member("expires"), entry);
+    load_expires(node.member("expires"), entry.expires);
     load_max(node.member("max"), entry);
     load_statuses(node.member("statuses"), entry);
     baseline_.entries.push_back(std::move(entry));
@@ -211,21 +264,21 @@ class BaselineLoader {
     return node.is_defined() ? reader_.text(node, key).value_or("") : "";
   }
 
-  void check_signature(scenario::YamlNode node, const std::string& signature) {
-    const bool printable = std::all_of(signature.begin(), signature.end(),
-                                       [](char c) { return c >= 0x20 && c < 0x7f; });
+  void check_printable(scenario::YamlNode node, std::string_view what, const std::string& text) {
+    const bool printable =
+        std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
     if (printable) return;
-    reader_.complain(node,
-                     "signature: no signature has such characters; in double quotes YAML makes "
-                     "other bytes of \\r and \\n: copy it with the single quotes that it is "
-                     "printed in");
+    reader_.complain(node, fmt::format("{}: no {} has such characters; in double quotes YAML makes "
+                                       "other bytes of \\r and \\n: copy it with the single quotes "
+                                       "that it is printed in",
+                                       what, what));
   }
 
-  void load_expires(scenario::YamlNode node, BaselineEntry& entry) {
+  void load_expires(scenario::YamlNode node, std::optional<Date>& expires) {
     if (!node.is_defined()) return;
     const std::string text = node.is_scalar() ? node.scalar() : "";
-    entry.expires = parse_date(text);
-    if (entry.expires) return;
+    expires = parse_date(text);
+    if (expires) return;
     reader_.complain(node,
                      "expires must be a day that exists, such as 2026-03-01, not \"" + text + "\"");
   }
@@ -273,6 +326,7 @@ class BaselineLoader {
   std::vector<scenario::LoadError>& errors_;
   scenario::YamlReader reader_;
   Baseline baseline_;
+  std::map<std::string, int> places_of_causes_;  // line of the entry
 };
 
 // --- lists ------------------------------------------------------------------------------------
@@ -339,6 +393,18 @@ void append_entry(std::string& out, const BaselineEntry& entry) {
   if (entry.expires) out += "    expires: " + to_string(*entry.expires) + "\n";
 }
 
+void append_difference(std::string& out, const KnownDifference& known) {
+  append_lines(out, known.above, "  ");
+  out += "  - requirement: " + scalar(known.requirement) + "\n";
+  out += "    case: " + scalar(known.case_id) + "\n";
+  out += fmt::format("    failures: {}\n", known.failures);
+  out += "    causes:\n";
+  for (const std::string& cause : known.causes) out += "      - " + scalar(cause) + "\n";
+  out += "    reason: " + scalar(known.reason) + "\n";
+  if (!known.ticket.empty()) out += "    ticket: " + scalar(known.ticket) + "\n";
+  if (known.expires) out += "    expires: " + to_string(*known.expires) + "\n";
+}
+
 std::string to_list(const Baseline& baseline) {
   std::string out;
   append_lines(out, baseline.header, "");
@@ -364,6 +430,11 @@ std::string to_yaml(const Baseline& baseline) {
     out += "sut:\n";
     if (!baseline.sut_name.empty()) out += "  name: " + scalar(baseline.sut_name) + "\n";
     if (!baseline.sut_version.empty()) out += "  version: " + scalar(baseline.sut_version) + "\n";
+  }
+  if (!baseline.differences.empty()) {
+    append_above(kDifferences);
+    out += std::string(kDifferences) + ":\n";
+    for (const KnownDifference& known : baseline.differences) append_difference(out, known);
   }
   for (const BaselineList list : kLists) {
     bool first = true;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/baseline/difference_updater.h"
 #include "conformance/run/signature.h"
 
 namespace fencepost::baseline {
@@ -39,16 +40,10 @@ class BaselineUpdater {
     for (const BaselineEntry& entry : old_.entries) take(entry);
     std::vector<std::string>& footer = fixed_.baseline.footer;
     footer.insert(footer.begin(), carried_.begin(), carried_.end());
-    for (const run::CaseResult& result : result_.cases) {
-      const bool counts =
-          result.verdict == run::Verdict::kFailed && !is_warning(result, catalogue, strict);
-      if (!counts || find(old_, result.test_case->id) != nullptr) continue;
-      BaselineEntry entry{.cases = result.test_case->id};
-      // A plain list has no room for signatures. No reason is made up: a baseline without one is
-      // refused, so that a person has to write one.
-      if (!old_.text_list) entry.signature = signature(result);
-      fixed_.baseline.entries.push_back(std::move(entry));
-      change("added", result.test_case->id, "it fails; its reason is yours to write");
+    if (old_.text_list) {
+      add_cases(catalogue, strict);
+    } else {
+      take_differences(catalogue, strict);
     }
     return std::move(fixed_);
   }
@@ -56,6 +51,26 @@ class BaselineUpdater {
  private:
   void change(const char* verb, const std::string& cases, const std::string& why) {
     fixed_.changes.push_back(fmt::format("{} {}: {}", verb, cases, why));
+  }
+
+  // A plain list has no room for differences. No reason is made up: a baseline without one is
+  // refused, so that a person has to write one.
+  void add_cases(const scenario::Catalogue& catalogue, bool strict) {
+    for (const run::CaseResult& result : result_.cases) {
+      const bool counts =
+          result.verdict == run::Verdict::kFailed && !is_warning(result, catalogue, strict);
+      if (!counts || find(old_, result.test_case->id) != nullptr) continue;
+      fixed_.baseline.entries.push_back({.cases = result.test_case->id});
+      change("added", result.test_case->id, "it fails; its reason is yours to write");
+    }
+  }
+
+  void take_differences(const scenario::Catalogue& catalogue, bool strict) {
+    DifferenceUpdater updater(old_, result_);
+    fixed_.baseline.differences = updater.run(catalogue, strict);
+    for (const DifferenceUpdater::Change& each : updater.changes()) {
+      change(each.verb, each.title, each.why);
+    }
   }
 
   void take(const BaselineEntry& entry) {

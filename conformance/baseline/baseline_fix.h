@@ -16,13 +16,14 @@ struct FixedBaseline {
   std::vector<std::string> changes;  // one line each; empty: it was right
 };
 
-// `result` is what the run has shown of the whole suite, before apply(). Failing cases that no
-// entry covers are added without a reason, which fails the next run until somebody writes one;
-// signatures follow the store; entries go whose cases pass or do not exist; a glob whose cases do
-// not all fail alike gives way to entries for those that fail. What a person has to decide stays as
-// it is, and apply() complains of it again: expired entries, globs that cover too much, flaky cases
-// that end in a way of their own. Reasons, tickets and comments are kept. The error says why the
-// run shows too little: cases that were lost, not run or not decided.
+// `result` is what the run has shown of the whole suite, before apply(). Differences that no entry
+// covers (in a list: failing cases) are added without a reason, which fails the next run until
+// somebody writes one; signatures and causes follow the store; entries go whose cases pass or do
+// not exist; a glob whose cases do not all fail alike gives way to entries for those that fail.
+// What a person has to decide stays as it is, and apply() complains of it again: expired entries,
+// globs that cover too much, flaky cases that end in a way of their own. Reasons, tickets and
+// comments are kept. The error says why the run shows too little: cases that were lost, not run or
+// not decided.
 [[nodiscard]] Result<FixedBaseline, std::string> fix_baseline(const Baseline& baseline,
                                                               const run::SuiteResult& result,
                                                               const scenario::Catalogue& catalogue,

@@ -89,18 +89,21 @@ TEST(BaselineFix, ChangesNothingThatIsRight) {
   EXPECT_EQ(out.text, text);
 }
 
-TEST(BaselineFix, AddsFailuresWithoutAReason) {
+TEST(BaselineFix, AddsDifferencesWithoutAReason) {
   const Fixed out = fixed("version: 1\n", {{"good"}, {"bad", run::Verdict::kFailed}});
-  EXPECT_EQ(out.text, "version: 1\nfail:\n  - case: bad\n    signature: '" + kSignature +
-                          "'\n    reason: ''\n");
-  EXPECT_THAT(out.changes, ElementsAre("added bad: it fails; its reason is yours to write"));
-  EXPECT_THAT(loaded(out.text, "known.yaml").entries[0].reason, IsEmpty());
+  EXPECT_EQ(out.text,
+            "version: 1\ndifferences:\n  - requirement: R-MUST-1\n    case: bad\n    failures: 1\n"
+            "    causes:\n      - 'wrong; want , got #'\n    reason: ''\n");
+  EXPECT_THAT(out.changes,
+              ElementsAre("added R-MUST-1 (bad): 1 failure; the reason is yours to write"));
+  EXPECT_THAT(loaded(out.text, "known.yaml").differences[0].reason, IsEmpty());
 }
 
 TEST(BaselineFix, AddsWarningsOnlyWhereTheyFailTheRun) {
   const std::vector<SampleCase> sample = {{"odd", run::Verdict::kFailed, "R-SHOULD-1"}};
   EXPECT_THAT(fixed("version: 1\n", sample).changes, IsEmpty());
-  EXPECT_THAT(fixed("version: 1\n", sample, true).changes, ElementsAre(HasSubstr("added odd")));
+  EXPECT_THAT(fixed("version: 1\n", sample, true).changes,
+              ElementsAre(HasSubstr("added R-SHOULD-1 (odd)")));
   // One that is there already stays.
   EXPECT_THAT(fixed("version: 1\nfail: [{case: odd, reason: r}]\n", sample).changes, IsEmpty());
 }

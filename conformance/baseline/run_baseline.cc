@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "conformance/baseline/baseline_file.h"
 #include "conformance/baseline/baseline_fix.h"
+#include "conformance/baseline/known_difference.h"
 #include "conformance/report/report_files.h"
 
 namespace fencepost::baseline {
@@ -84,6 +85,9 @@ void RunBaseline::settle(const std::vector<const scenario::Case*>& selected,
   if (fix_) fix(catalogue, strict, result);
   apply(*baseline_, run_, result);
   run::summarize(result, catalogue, strict);
+  if (std::string counts = known_and_new(*baseline_, result, catalogue, strict); !counts.empty()) {
+    result.baseline_notes.insert(result.baseline_notes.begin(), std::move(counts));
+  }
 }
 
 void RunBaseline::fix(const scenario::Catalogue& catalogue, bool strict,

@@ -30,7 +30,7 @@ std::optional<FindingKind> kind_of(const run::CaseResult& result,
   return std::nullopt;
 }
 
-Finding finding_of(Difference difference, const scenario::Catalogue& catalogue) {
+Finding finding_about(Difference difference, const scenario::Catalogue& catalogue) {
   const run::CaseResult& best = *difference.cases.front();
   Finding out{.kind = difference.kind,
               .result = &best,
@@ -65,7 +65,7 @@ std::vector<Finding> findings(const run::SuiteResult& result, const scenario::Ca
   std::set<const run::CaseResult*> explained;
   for (Difference& difference : differences(result, catalogue, strict)) {
     explained.insert(difference.cases.begin(), difference.cases.end());
-    out.push_back(finding_of(std::move(difference), catalogue));
+    out.push_back(finding_about(std::move(difference), catalogue));
   }
   for (const run::CaseResult& entry : result.cases) {
     if (explained.contains(&entry)) continue;

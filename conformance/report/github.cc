@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxAnnotationBytes = 4'000;
 constexpr std::size_t kMaxCellBytes = 600;
-constexpr std::size_t kMaxIds = 20;  // of the other cases of a difference
+constexpr std::size_t kMaxGithubIds = 20;  // of the other cases of a difference
 
 // ---- commands ----
 
@@ -96,7 +96,7 @@ Annotation annotation_of(const Finding& finding, const scenario::Catalogue& cata
   out.message = headline(finding) + "\n" + evidence(result, finding.rule_id, catalogue, context);
   if (finding.difference && finding.difference->cases.size() > 1) {
     out.title += fmt::format(" and {} more", finding.difference->cases.size() - 1);
-    out.message += "also: " + others_of(*finding.difference, kMaxIds) + "\n";
+    out.message += "also: " + others_of(*finding.difference, kMaxGithubIds) + "\n";
   }
   return out;
 }
@@ -208,7 +208,7 @@ std::string row_of(const Finding& finding) {
   if (!result.baseline.empty()) what += "<br>" + cell(result.baseline);
   std::string cases = code(result.test_case->id);
   if (finding.difference && finding.difference->cases.size() > 1) {
-    cases += "<br>" + cell(others_of(*finding.difference, kMaxIds));
+    cases += "<br>" + cell(others_of(*finding.difference, kMaxGithubIds));
   }
   return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", cases, rfc2119_keyword(finding.level),
                      cell(finding.rule_id), what, code(result.expected), code(result.actual),

@@ -26,7 +26,7 @@ constexpr std::size_t kMaxBytesOfTexts = 20'000'000;
 constexpr std::size_t kMaxBytesOfOneTranscript = 256'000;
 constexpr std::size_t kMaxBytesOfOneText = 20'000;
 constexpr std::size_t kMaxBytesOfOneMessage = 2'000;
-constexpr std::size_t kMaxIds = 100;  // of the other cases of a difference
+constexpr std::size_t kMaxJunitIds = 100;  // of the other cases of a difference
 
 // As much of any text as one attribute may be.
 std::string message_text(std::string_view text) {
@@ -105,7 +105,7 @@ std::string message_of(const Explained& explained, const run::CaseResult& result
 std::string relation(const Explained& explained) {
   const Difference& found = *explained.difference;
   if (explained.at == 0) {
-    const std::string others = others_of(found, kMaxIds);
+    const std::string others = others_of(found, kMaxJunitIds);
     return others.empty() ? "" : fmt::format("difference {}: {}\n", found.name, others);
   }
   return fmt::format("difference {}: shown best by {}, which has the messages{}\n", found.name,
