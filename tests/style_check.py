@@ -20,7 +20,7 @@ LAYERS = {
     "hlc": {"base"},
     "reference_store": {"base", "codec", "hlc"},
     "reference_store/variants": {"base", "codec", "hlc", "reference_store"},
-    "reference_store/faults": {"base", "codec", "hlc", "reference_store"},
+    "reference_store/faults": {"base", "codec", "hlc", "reference_store", "reference_store/variants"},
     "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults",
                                       "reference_store/variants"},
     "workload": {"base", "codec", "hlc"},

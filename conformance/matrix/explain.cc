@@ -165,6 +165,7 @@ void collect_outcomes(const scenario::Case& test_case, const scenario::RequestSt
       std::find_if(out.begin(), out.end(), [&](const auto& entry) { return entry.first == id; });
   if (found == out.end()) found = out.insert(out.end(), {id, {}});
   for (const scenario::Outcome& outcome : request.expect.outcomes) {
+    if (outcome.name.empty()) continue;
     Outcomes& names = found->second;
     if (std::find(names.begin(), names.end(), outcome.name) == names.end()) {
       names.push_back(outcome.name);

@@ -105,10 +105,25 @@ MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
 
 void CaseState::note_open_point(const scenario::RequestStep& step,
                                 const scenario::Outcome& outcome) {
-  if (!step.expect.open) return;
+  if (!step.expect.open || outcome.name.empty()) return;
+  if (!step.mark.empty()) marks[step.mark].outcome = outcome.name;
   const std::string& id =
       step.expect.cites.empty() ? test_case.requirements.front() : step.expect.cites;
   result.open_points.emplace_back(id, outcome.name);
+}
+
+scenario::Expectation CaseState::settled(const scenario::Expectation& expect) const {
+  scenario::Expectation out = expect;
+  const auto found = marks.find(expect.by);
+  if (found == marks.end() || !found->second.outcome) return out;
+  const Mark& mark = found->second;
+  // A canary has no branches.
+  std::erase_if(out.outcomes, [&](const scenario::Outcome& outcome) {
+    return !outcome.after.empty() && outcome.after != *mark.outcome;
+  });
+  out.open = std::any_of(out.outcomes.begin(), out.outcomes.end(),
+                         [](const scenario::Outcome& outcome) { return !outcome.name.empty(); });
+  return out;
 }
 
 }  // namespace fencepost::run

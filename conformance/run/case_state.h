@@ -28,6 +28,10 @@ namespace fencepost::run {
 struct Mark {
   endpoint::Duration sent{0};
   std::optional<endpoint::Duration> replied{};
+  // Of a request with open outcomes, once one is seen: which, and the rule by which the key is then
+  // what it is.
+  std::optional<std::string> outcome{};
+  std::string rule_of_effect{};
 };
 
 // Of one case, used by one thread. All references must outlive it.
@@ -56,6 +60,8 @@ struct CaseState {
   [[nodiscard]] MaybeProblem charge(Problem problem, const std::string& cites,
                                     judge::MismatchFacts facts, const std::string& usual = {});
   void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome);
+  // What is expected after the outcome that the request which the expectation depends on had.
+  [[nodiscard]] scenario::Expectation settled(const scenario::Expectation& expect) const;
 
   const scenario::Case& test_case;
   endpoint::Session& session;

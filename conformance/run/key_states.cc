@@ -29,6 +29,16 @@ std::string_view effect_of(Verb verb, const judge::ReceivedReply& reply) {
 
 }  // namespace
 
+std::string_view rule_of_effect(const judge::Exchange& exchange) {
+  if (!exchange.reply) return {};
+  const judge::ReceivedReply& reply = *exchange.reply;
+  if (!reply.is(ReplyKind::kOk)) return effect_of(exchange.verb.value_or(Verb::kSet), reply);
+  // Of the requests that are answered so, only a SET has a version. What it is may not be known, as
+  // the payload need not be one that everybody takes. Req: VER-SET-1
+  if (reply.message.property(codec::kTimestampProperty) != nullptr) return "SET-WRITE-1";
+  return exchange.verb == Verb::kKeynotify ? "NTF-RESPONSE-2" : "";
+}
+
 void KeyStates::note(const judge::Exchange& exchange) {
   if (!exchange.reply || !exchange.reply->decoded) return;
   const auto command =

@@ -14,6 +14,10 @@
 
 namespace fencepost::run {
 
+// The rule by which an answered request has the effect that it is to have: a refusal none, by
+// ERR-STATE-1. Empty where the answer promises nothing.
+[[nodiscard]] std::string_view rule_of_effect(const judge::Exchange& exchange);
+
 // Of one case, used by one thread.
 class KeyStates {
  public:

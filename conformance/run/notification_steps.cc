@@ -179,9 +179,19 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
                  .direct = observer.rule_of_unexpected(first.key)};
 }
 
+// Is there to be one, as far as it depends on an earlier open outcome?
+bool is_due(const scenario::NotificationStep& step, const CaseState& state) {
+  if (!step.when) return true;
+  const auto found = state.marks.find(step.when->mark);
+  if (found == state.marks.end() || !found->second.outcome) return false;
+  const std::vector<std::string>& outcomes = step.when->outcomes;
+  return std::find(outcomes.begin(), outcomes.end(), *found->second.outcome) != outcomes.end();
+}
+
 }  // namespace
 
 MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState& state) {
+  if (!is_due(step, state)) return std::nullopt;
   auto found = state.clients.get(step.client);
   if (!found) return found.error();
   RequestClient& observer = **found;

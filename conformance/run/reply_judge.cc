@@ -157,7 +157,8 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
   };
   if (auto problem = charged(judge_payload(step, exchange, state))) return problem;
   // Of an open point's outcomes, a refusal carries no version.
-  const bool refusal = step.expect.open && reply.payload().starts_with('-');
+  const bool refusal =
+      (step.expect.open || !step.expect.by.empty()) && reply.payload().starts_with('-');
   if (!refusal) {
     auto problem = charged(
         check_timestamp(step.expect.timestamp, exchange.request, reply.message, state.saved));

@@ -153,9 +153,25 @@ std::string rule_without_reply(const scenario::RequestStep& step, const judge::E
   return command ? "ENV-RESPONSE-1" : "RESP-INVALID-1";
 }
 
+// By the outcome that an earlier open request had. An effect that does not fit its reply breaks
+// what the reply promises, unless the step knows better.
+MaybeProblem await_settled(const Sent& sent, CaseState& state) {
+  scenario::RequestStep step = *sent.step;
+  step.expect = state.settled(step.expect);
+  MaybeProblem problem = await_reply({&step, sent.from, sent.exchange}, state);
+  const auto mark = state.marks.find(step.expect.by);
+  if (problem && problem->cites.empty() && mark != state.marks.end()) {
+    problem->cites = mark->second.rule_of_effect;
+  }
+  return problem;
+}
+
 MaybeProblem finish(const Sent& sent, CaseState& state) {
-  MaybeProblem problem = await_reply(sent, state);
+  const bool depends = !sent.step->expect.by.empty();
+  MaybeProblem problem = depends ? await_settled(sent, state) : await_reply(sent, state);
   state.key_states.note(*sent.exchange);
+  const auto mark = state.marks.find(sent.step->mark);
+  if (mark != state.marks.end()) mark->second.rule_of_effect = rule_of_effect(*sent.exchange);
   if (!problem) return std::nullopt;
   if (problem->subject.empty()) problem->subject = subject_of(*sent.exchange);
   const bool unanswered = problem->direct.empty() && !sent.exchange->reply;

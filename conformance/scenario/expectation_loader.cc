@@ -17,7 +17,9 @@ using codec::ReplyKind;
 constexpr std::string_view kReplyForms =
     "a reply is ok, not-applied, missing, error, none or disconnect, or one of {value: ...}, "
     "{count: 1}, {error: name}, {bytes: ...}, {documented: ..., deployed: ...}, {any_of: [...]}, "
-    "{open: {name: ...}}";
+    "{open: {name: ...}}, {by: {mark: {outcome: ...}}}";
+
+constexpr std::string_view kElse = "else";  // of {by: ...}: all outcomes that are not named
 
 using Outcomes = std::vector<Outcome>;
 
@@ -105,6 +107,10 @@ std::optional<Outcomes> load_open(YamlReader& reader, YamlNode node) {
   if (!reader.check_names(node, "open")) return std::nullopt;
   Outcomes all;
   for (const auto& entry : node.entries()) {
+    if (entry.key.scalar() == kElse) {
+      reader.complain(entry.key, "else means all other outcomes; choose another name");
+      return std::nullopt;
+    }
     auto outcomes = load_outcomes(reader, entry.value);
     if (!outcomes) return std::nullopt;
     for (Outcome& outcome : *outcomes) {
@@ -129,8 +135,8 @@ std::optional<Outcomes> load_outcomes(YamlReader& reader, YamlNode node) {
   const std::string& form = key.scalar();
   if (form == "error") return load_error_outcome(reader, value);
   if (form == "any_of") return load_any_of(reader, value);
-  if (form == "open") {
-    reader.complain(node, "open stands directly under reply, not inside another reply");
+  if (form == "open" || form == "by") {
+    reader.complain(node, form + " stands directly under reply, not inside another reply");
     return std::nullopt;
   }
   if (form == "count") {
@@ -142,6 +148,85 @@ std::optional<Outcomes> load_outcomes(YamlReader& reader, YamlNode node) {
   if (!bytes) return std::nullopt;
   if (form == "value") return Outcomes{{ValueReply{std::move(*bytes)}}};
   return Outcomes{{ExactBytes{std::move(*bytes)}}};
+}
+
+// The mapping under `reply: {open: ...}` or `{by: ...}`, or nothing defined.
+YamlNode member_of(YamlNode reply, std::string_view form) {
+  if (!reply.is_map() || reply.size() != 1) return YamlNode();
+  return reply.member(form);
+}
+
+// The open outcomes of the request with this mark.
+const std::vector<std::string>* outcomes_of(YamlReader& reader, YamlNode mark,
+                                            const KnownNames& known) {
+  const std::string& name = mark.scalar();
+  const auto found = known.outcomes.find(name);
+  if (found != known.outcomes.end()) return &found->second;
+  reader.complain(mark, known.marks.contains(name)
+                            ? "the request with mark: " + name + " has no open outcomes"
+                            : "no earlier step has mark: " + name);
+  return nullptr;
+}
+
+bool check_outcome(YamlReader& reader, YamlNode node, const std::string& name,
+                   const std::string& mark, const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return true;
+  std::string list;
+  for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
+  reader.complain(node, "\"" + name + "\" is no outcome of " + mark + "; it has " + list);
+  return false;
+}
+
+// The reply, or open replies, after one outcome of an earlier request.
+std::optional<Outcomes> load_branch(YamlReader& reader, YamlNode node) {
+  const YamlNode open = member_of(node, "open");
+  return open.is_defined() ? load_open(reader, open) : load_outcomes(reader, node);
+}
+
+// {by: {mark: {outcome: reply, ..., else: reply}}}
+std::optional<Outcomes> load_by(YamlReader& reader, YamlNode node, const KnownNames& known,
+                                std::string& by) {
+  if (!node.is_map() || node.size() != 1) {
+    reader.complain(node,
+                    "by must be a mapping of one mark to replies, e.g. "
+                    "by: {m: {refused: missing, else: {value: v}}}");
+    return std::nullopt;
+  }
+  if (!reader.check_names(node, "by")) return std::nullopt;
+  const auto [mark, branches] = *node.entries().begin();
+  const std::vector<std::string>* names = outcomes_of(reader, mark, known);
+  if (names == nullptr) return std::nullopt;
+  by = mark.scalar();
+  if (!reader.check_names(branches, by)) return std::nullopt;
+  Outcomes all;
+  const auto add = [&](const std::string& name, const Outcomes& outcomes) {
+    for (Outcome outcome : outcomes) {
+      outcome.after = name;
+      all.push_back(std::move(outcome));
+    }
+  };
+  std::vector<std::string> rest = *names;
+  std::optional<Outcomes> others;
+  for (const auto& entry : branches.entries()) {
+    const std::string name = entry.key.scalar();
+    if (name != kElse && !check_outcome(reader, entry.key, name, by, *names)) return std::nullopt;
+    auto outcomes = load_branch(reader, entry.value);
+    if (!outcomes) return std::nullopt;
+    if (name == kElse) {
+      others = std::move(outcomes);
+      continue;
+    }
+    add(name, *outcomes);
+    std::erase(rest, name);
+  }
+  if (rest.empty() == others.has_value()) {
+    reader.complain(branches, others ? "else stands for no outcome of " + by + "; remove it"
+                                     : "by leaves out the outcome \"" + rest.front() + "\" of " +
+                                           by + "; add it, or else");
+    return std::nullopt;
+  }
+  for (const std::string& name : rest) add(name, *others);
+  return all;
 }
 
 // A name saved by an earlier step.
@@ -159,12 +244,6 @@ void load_properties(YamlReader& reader, YamlNode node, Expectation& out) {
     const auto value = reader.text(entry.value, "the value of a user property");
     if (value) out.user_properties[entry.key.scalar()] = *value;
   }
-}
-
-// The mapping under `reply: {open: ...}`, or nothing defined.
-YamlNode open_of(YamlNode reply) {
-  if (!reply.is_map() || reply.size() != 1) return YamlNode();
-  return reply.member("open");
 }
 
 // What is said of a reply needs one.
@@ -264,6 +343,36 @@ std::optional<TimePoint> load_time_point(YamlReader& reader, YamlNode node, cons
   return point;
 }
 
+std::optional<OutcomeSeen> load_outcome_seen(YamlReader& reader, YamlNode node,
+                                             const KnownNames& known) {
+  if (!node.is_map() || node.size() != 1) {
+    reader.complain(node, "when must be a mapping of one mark to outcomes, e.g. when: {m: [ok]}");
+    return std::nullopt;
+  }
+  if (!reader.check_names(node, "when")) return std::nullopt;
+  const auto [mark, outcomes] = *node.entries().begin();
+  const std::vector<std::string>* names = outcomes_of(reader, mark, known);
+  if (names == nullptr) return std::nullopt;
+  OutcomeSeen out{.mark = mark.scalar(), .outcomes = {}};
+  bool good = true;
+  reader.for_each_text(outcomes, "when", [&](const std::string& name, YamlNode item) {
+    good = check_outcome(reader, item, name, out.mark, *names) && good;
+    out.outcomes.push_back(name);
+  });
+  if (good && !out.outcomes.empty()) return out;
+  if (good) reader.complain(outcomes, "when needs at least one outcome of " + out.mark);
+  return std::nullopt;
+}
+
+std::vector<std::string> open_outcomes(const Expectation& expectation) {
+  std::vector<std::string> out;
+  for (const Outcome& outcome : expectation.outcomes) {
+    const bool known = std::find(out.begin(), out.end(), outcome.name) != out.end();
+    if (!outcome.name.empty() && !known) out.push_back(outcome.name);
+  }
+  return out;
+}
+
 std::string load_citation(YamlReader& reader, YamlNode node, const KnownNames& known) {
   const auto id = reader.text(node, "cites");
   if (!id) return {};
@@ -291,11 +400,12 @@ std::optional<Expectation> load_expectation(YamlReader& reader, YamlNode node, K
   }
   if (!reader.check_map(node, "expect", fields::kExpect)) return std::nullopt;
   if (const YamlNode reply = node.member("reply"); reply.is_defined()) {
-    const YamlNode open = open_of(reply);
-    auto outcomes = open.is_defined() ? load_open(reader, open) : load_outcomes(reader, reply);
+    const YamlNode by = member_of(reply, "by");
+    auto outcomes =
+        by.is_defined() ? load_by(reader, by, known, out.by) : load_branch(reader, reply);
     if (!outcomes) return std::nullopt;
     out.outcomes = std::move(*outcomes);
-    out.open = open.is_defined();
+    out.open = !open_outcomes(out).empty();
   }
   if (!check_reply_possible(reader, node, out)) return std::nullopt;
   if (const YamlNode ts = node.member("ts"); ts.is_defined()) {

@@ -1,9 +1,11 @@
 // Reads what a scenario expects: replies, timestamps, properties.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "conformance/scenario/scenario.h"
 #include "conformance/scenario/yaml_reader.h"
@@ -15,6 +17,8 @@ struct KnownNames {
   std::set<std::string> timestamps;    // saved with ts: {save: ...}
   std::set<std::string> marks;         // set with mark: ...
   std::set<std::string> requirements;  // that the case cites
+  // Of requests with a mark: their open outcomes, in the order of the file.
+  std::map<std::string, std::vector<std::string>> outcomes{};
   // Timestamps that an earlier request of the same pipeline saves.
   std::set<std::string> unanswered{};
 };
@@ -30,6 +34,13 @@ struct KnownNames {
 [[nodiscard]] std::optional<TimePoint> load_time_point(YamlReader& reader, YamlNode node,
                                                        const KnownNames& known,
                                                        std::string_view what);
+
+// {mark: [outcome, ...]}: outcomes of an earlier request with open outcomes.
+[[nodiscard]] std::optional<OutcomeSeen> load_outcome_seen(YamlReader& reader, YamlNode node,
+                                                           const KnownNames& known);
+
+// The names of the open outcomes, each once; empty where nothing is open.
+[[nodiscard]] std::vector<std::string> open_outcomes(const Expectation& expectation);
 
 // One of the requirements that the case cites.
 [[nodiscard]] std::string load_citation(YamlReader& reader, YamlNode node, const KnownNames& known);

@@ -98,6 +98,28 @@ std::string open_text(OutcomeSpan outcomes) {
   return "{open: " + out.text() + "}";
 }
 
+// What is expected after each outcome of an earlier request.
+std::string by_text(const std::string& mark, OutcomeSpan outcomes) {
+  FlowMap out;
+  while (!outcomes.empty()) {
+    const std::string& after = outcomes.front().after;
+    const auto end = std::find_if(outcomes.begin(), outcomes.end(),
+                                  [&](const Outcome& outcome) { return outcome.after != after; });
+    const OutcomeSpan branch = outcomes.first(static_cast<std::size_t>(end - outcomes.begin()));
+    const bool open = !branch.front().name.empty();
+    out.add(text::yaml_scalar(after), open ? open_text(branch) : reply_text(branch));
+    outcomes = outcomes.subspan(branch.size());
+  }
+  FlowMap by;
+  by.add(text::yaml_scalar(mark), out.text());
+  return "{by: " + by.text() + "}";
+}
+
+std::string whole_reply_text(const Expectation& expectation) {
+  if (!expectation.by.empty()) return by_text(expectation.by, expectation.outcomes);
+  return expectation.open ? open_text(expectation.outcomes) : reply_text(expectation.outcomes);
+}
+
 std::string expression_text(const TimestampExpression& expression) {
   std::string out = expression.base;
   const auto sign = [](std::int64_t number) { return number < 0 ? '-' : '+'; };
@@ -119,10 +141,7 @@ std::string expression_text(const TimestampExpression& expression) {
 
 std::string expectation_text(const Expectation& expectation) {
   FlowMap out;
-  if (!expectation.outcomes.empty()) {
-    out.add("reply",
-            expectation.open ? open_text(expectation.outcomes) : reply_text(expectation.outcomes));
-  }
+  if (!expectation.outcomes.empty()) out.add("reply", whole_reply_text(expectation));
   if (expectation.timestamp) out.add("ts", timestamp_check_text(*expectation.timestamp));
   if (!expectation.user_properties.empty()) {
     FlowMap properties;

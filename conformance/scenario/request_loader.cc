@@ -243,6 +243,9 @@ std::optional<RequestStep> RequestLoader::load(const std::string& action, YamlNo
     auto expectation = load_expectation(reader_, expect, known_);
     if (!expectation) return std::nullopt;
     request.expect = std::move(*expectation);
+    if (!request.mark.empty() && request.expect.open) {
+      known_.outcomes[request.mark] = open_outcomes(request.expect);
+    }
     if (!sends_timestamp(request)) refuse_sent(reader_, request.expect.timestamp, expect);
   }
   return request;

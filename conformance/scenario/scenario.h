@@ -115,6 +115,7 @@ struct Outcome {
                Disconnection>
       what;
   std::string name{};                         // of an open outcome: reported as observed
+  std::string after{};                        // expected if Expectation::by had this outcome
   std::optional<codec::DialectId> only_in{};  // judged by this dialect alone
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
@@ -142,6 +143,9 @@ struct TimePoint {
 struct Expectation {
   std::vector<Outcome> outcomes{};  // any of them; empty: any well-formed reply
   bool open = false;  // the outcomes are those of an open point: which one is seen is reported
+  // The mark of an earlier request with open outcomes: which of them it had decides which of these
+  // are expected. Each has an `after` then.
+  std::string by{};
   std::optional<TimestampCheck> timestamp{};
   std::map<std::string, std::string> user_properties{};
   std::optional<std::string> content_type{};
@@ -181,6 +185,13 @@ struct PipelineStep {
   friend bool operator==(const PipelineStep&, const PipelineStep&) = default;
 };
 
+// That a request had one of these open outcomes.
+struct OutcomeSeen {
+  std::string mark;
+  std::vector<std::string> outcomes;
+  friend bool operator==(const OutcomeSeen&, const OutcomeSeen&) = default;
+};
+
 struct NotificationStep {
   std::string client;
   BytesSpec key;
@@ -190,6 +201,7 @@ struct NotificationStep {
   std::optional<std::string> content_type{};
   std::optional<int> qos{};
   std::chrono::milliseconds within{5'000};
+  std::optional<OutcomeSeen> when{};  // otherwise there is none
   std::string cites{};
   friend bool operator==(const NotificationStep&, const NotificationStep&) = default;
 };

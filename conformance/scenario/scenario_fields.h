@@ -59,17 +59,18 @@ inline constexpr std::array kRequest = {"key"sv,
 
 inline constexpr std::array kExpect = {
     "reply"sv, "ts"sv, "properties"sv, "content_type"sv, "payload_format"sv, "before"sv, "cites"sv};
-inline constexpr std::array kReply = {"value"sv,      "count"sv,    "error"sv,  "bytes"sv,
-                                      "documented"sv, "deployed"sv, "any_of"sv, "open"sv};
+inline constexpr std::array kReply = {"value"sv,  "count"sv,      "error"sv,
+                                      "bytes"sv,  "documented"sv, "deployed"sv,
+                                      "any_of"sv, "open"sv,       "by"sv};
 inline constexpr std::array kTimestampCheck = {"save"sv, "equals"sv, "greater_than"sv};
 inline constexpr std::array kBytes = {"escaped"sv, "hex"sv,       "repeat"sv,      "times"sv,
                                       "size"sv,    "join"sv,      "command"sv,     "key"sv,
                                       "append"sv,  "all_bytes"sv, "fill_packet"sv, "filled"sv};
 inline constexpr std::array kKey = {"name"sv, "append"sv, "exact"sv};
 inline constexpr std::array kLiteralTimestamp = {"text"sv};
-inline constexpr std::array kNotification = {"client"sv,       "key"sv, "operation"sv,
-                                             "value"sv,        "ts"sv,  "within"sv,
-                                             "content_type"sv, "qos"sv, "cites"sv};
+inline constexpr std::array kNotification = {"client"sv, "key"sv,    "operation"sv,    "value"sv,
+                                             "ts"sv,     "within"sv, "content_type"sv, "qos"sv,
+                                             "when"sv,   "cites"sv};
 inline constexpr std::array kSilence = {"client"sv, "writer"sv, "cites"sv};
 inline constexpr std::array kWait = {"until"sv};
 inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};

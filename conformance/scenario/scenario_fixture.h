@@ -97,6 +97,7 @@ inline std::string show(const std::vector<Outcome>& outcomes) {
   std::string out;
   for (const Outcome& outcome : outcomes) {
     if (!out.empty()) out += " | ";
+    if (!outcome.after.empty()) out += "after " + outcome.after + ": ";
     if (!outcome.name.empty()) out += outcome.name + ": ";
     if (outcome.only_in) out += std::string(codec::dialect(*outcome.only_in).name) + " ";
     out += std::visit(ShowOutcome{}, outcome.what);
@@ -119,6 +120,7 @@ inline std::string show(const TimePoint& point) {
 
 inline std::string show(const Expectation& expect) {
   std::string out = expect.open ? " => open " : " => ";
+  if (!expect.by.empty()) out += "by " + expect.by + " ";
   out += show(expect.outcomes);
   if (expect.timestamp) out += ", ts " + show(*expect.timestamp);
   for (const auto& [name, value] : expect.user_properties) out += ", " + name + "=" + value;
@@ -170,6 +172,10 @@ struct ShowStep {
     if (step.content_type) out += ", type " + *step.content_type;
     if (step.qos) out += ", qos " + std::to_string(*step.qos);
     out += ", within " + std::to_string(step.within.count());
+    if (step.when) {
+      out += ", when " + step.when->mark + ":";
+      for (const std::string& name : step.when->outcomes) out += " " + name;
+    }
     return out + (step.cites.empty() ? "" : ", cites " + step.cites);
   }
   std::string operator()(const SilenceStep& step) const {

@@ -178,6 +178,15 @@ const GoodSteps kGoodExpectations[] = {
      "    'yes': {any_of: [ok, none]}, refused: {documented: error, deployed: missing}}}}}",
      {R"(get: a ("GET" <k>) => open no value: missing | yes: ok | yes: none | )"
       R"(refused: documented error | refused: deployed missing, cites GET-HIT-1)"}},
+    {"- get: {key: k, mark: m}\n  expect: {reply: {open: {a: ok, b: error, c: missing}}}\n"
+     "- {get: k, expect: {reply: {by: {m: {b: ok, else: {open: {d: ok, e: none}}}}}}}",
+     {R"(get: a ("GET" <k>) mark:m => open a: ok | b: error | c: missing)",
+      R"(get: a ("GET" <k>) => open by m after b: ok | after a: d: ok | after a: e: none | )"
+      R"(after c: d: ok | after c: e: none)"}},
+    {"- get: {key: k, mark: m}\n  expect: {reply: {open: {a: ok, b: error}}}\n"
+     "- notification: {key: k, operation: set, when: {m: [a]}}",
+     {R"(get: a ("GET" <k>) mark:m => open a: ok | b: error)",
+      "notification: a <k> set, within 5000, when m: a"}},
     {"- {get: k, expect: {ts: absent}}", {R"(get: a ("GET" <k>) => , ts absent)"}},
     {"- {get: k, expect: {ts: present, properties: {__stat: '200', b: ''},\n"
      "    content_type: x, payload_format: 0}}",
@@ -484,6 +493,33 @@ const Malformed kExpectationMistakes[] = {
     {"OpenInside",
      in_steps("- {get: k, expect: {reply: {any_of: [ok, {open: {a: ok, b: none}}]}}}"), 9, 48,
      "open stands directly under reply"},
+    {"OpenElse", in_steps("- {get: k, expect: {reply: {open: {a: ok, else: none}}}}"), 9, 49,
+     "else means all other outcomes"},
+    {"ByInside", in_steps("- {get: k, expect: {reply: {any_of: [ok, {by: {m: {a: ok}}}]}}}"), 9, 48,
+     "by stands directly under reply"},
+    {"ByNoMark", in_steps("- {get: k, expect: {reply: {by: {m: {a: ok}}}}}"), 9, 40,
+     "no earlier step has mark: m"},
+    {"ByNotOpen",
+     in_steps("- get: {key: k, mark: m}\n- {get: k, expect: {reply: {by: {m: {a: ok}}}}}"), 10, 40,
+     "the request with mark: m has no open outcomes"},
+    {"ByLeavesOut",
+     in_steps("- get: {key: k, mark: m}\n  expect: {reply: {open: {a: ok, b: error}}}\n"
+              "- {get: k, expect: {reply: {by: {m: {a: ok}}}}}"),
+     11, 43, "by leaves out the outcome \"b\" of m"},
+    {"ByElseOfNothing",
+     in_steps("- get: {key: k, mark: m}\n  expect: {reply: {open: {a: ok, b: error}}}\n"
+              "- {get: k, expect: {reply: {by: {m: {a: ok, b: ok, else: ok}}}}}"),
+     11, 43, "else stands for no outcome of m"},
+    {"ByUnknown",
+     in_steps("- get: {key: k, mark: m}\n  expect: {reply: {open: {a: ok, b: error}}}\n"
+              "- {get: k, expect: {reply: {by: {m: {x: ok, else: ok}}}}}"),
+     11, 44, "\"x\" is no outcome of m; it has a, b"},
+    {"ByTwoMarks", in_steps("- {get: k, expect: {reply: {by: {m: {a: ok}, n: {a: ok}}}}}"), 9, 39,
+     "by must be a mapping of one mark"},
+    {"NotificationWhen",
+     in_steps("- get: {key: k, mark: m}\n  expect: {reply: {open: {a: ok, b: error}}}\n"
+              "- notification: {key: k, operation: set, when: {m: [x]}}"),
+     11, 59, "\"x\" is no outcome of m"},
     {"TimestampWord", in_steps("- {get: k, expect: {ts: some}}"), 9, 31,
      "ts must be absent, present, or {save"},
     {"EqualsUnresolved", in_steps("- {get: k, expect: {ts: {equals: v1}}}"), 9, 40,

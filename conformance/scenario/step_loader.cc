@@ -151,6 +151,9 @@ class StepLoader {
     if (const auto qos = body.member("qos"); qos.is_defined()) {
       out.qos = static_cast<int>(reader_.integer(qos, "qos", 0, 2).value_or(1));
     }
+    if (const auto when = body.member("when"); when.is_defined()) {
+      out.when = load_outcome_seen(reader_, when, known_);
+    }
     if (const auto cites = body.member("cites"); cites.is_defined()) {
       out.cites = load_citation(reader_, cites, known_);
     }

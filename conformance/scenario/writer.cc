@@ -173,6 +173,15 @@ class StepWriter {
       members.add("content_type", text::yaml_scalar(*notification.content_type));
     }
     if (notification.qos) members.add("qos", std::to_string(*notification.qos));
+    if (notification.when) {
+      FlowList outcomes;
+      for (const std::string& name : notification.when->outcomes) {
+        outcomes.add(text::yaml_scalar(name));
+      }
+      FlowMap when;
+      when.add(text::yaml_scalar(notification.when->mark), outcomes.text());
+      members.add("when", when.text());
+    }
     add_citation(members, notification.cites);
     action(step.title, members.text());
   }

@@ -300,6 +300,25 @@ class CaseMaker {
     } while (chance(3));
   }
 
+  // After each outcome of an earlier request.
+  void add_branches(Expectation& out) {
+    out.by = one_of(open_);
+    for (const std::string& after : outcomes_.at(out.by)) {
+      std::vector<Outcome> branch;
+      if (chance(4)) {
+        out.open = true;
+        add_outcomes(branch, "one");
+        add_outcomes(branch, "two");
+      } else {
+        add_outcomes(branch, "");
+      }
+      for (Outcome& outcome : branch) {
+        outcome.after = after;
+        out.outcomes.push_back(std::move(outcome));
+      }
+    }
+  }
+
   Expectation some_expectation(bool with_sent) {
     Expectation out;
     if (chance(5)) return out;
@@ -307,6 +326,8 @@ class CaseMaker {
       out.open = true;
       add_outcomes(out.outcomes, "refused");
       add_outcomes(out.outcomes, some_filled_text());
+    } else if (!open_.empty() && chance(2)) {
+      add_branches(out);
     } else {
       add_outcomes(out.outcomes, "");
     }
@@ -381,6 +402,14 @@ class CaseMaker {
                        std::any_of(out.user_properties.begin(), out.user_properties.end(),
                                    [](const auto& pair) { return pair.first == "__ts"; });
     out.expect = some_expectation(sends);
+    if (!out.mark.empty() && out.expect.open) {
+      open_.push_back(out.mark);
+      std::vector<std::string>& names = outcomes_[out.mark];
+      for (const Outcome& outcome : out.expect.outcomes) {
+        const bool known = std::count(names.begin(), names.end(), outcome.name) > 0;
+        if (!outcome.name.empty() && !known) names.push_back(outcome.name);
+      }
+    }
   }
 
   RequestStep some_request(std::string_view action) {
@@ -453,6 +482,10 @@ class CaseMaker {
     if (chance(3)) out.content_type = some_text();
     if (chance(3)) out.qos = up_to(2);
     if (chance(3)) out.within = milliseconds{up_to(3'600'000)};
+    if (!open_.empty() && chance(3)) {
+      const std::string mark = one_of(open_);
+      out.when = OutcomeSeen{mark, {outcomes_.at(mark).front()}};
+    }
     out.cites = some_citation();
     return out;
   }
@@ -466,6 +499,8 @@ class CaseMaker {
   std::vector<std::string> saved_;
   std::vector<std::string> sendable_;  // saved before this step
   std::vector<std::string> marks_;
+  std::vector<std::string> open_;  // marks of requests with open outcomes
+  std::map<std::string, std::vector<std::string>> outcomes_;  // of these
   std::vector<std::int64_t> filled_;
   bool fills_ = false;
 };

@@ -81,6 +81,9 @@ class Planter {
     Canary canary{.what = "step " + std::to_string(step_ + 1) + ": " + what,
                   .test_case = test_case_};
     change(canary.test_case.steps[step_]);
+    // Whether or not the store that runs it has that outcome.
+    auto* notified = std::get_if<scenario::NotificationStep>(&canary.test_case.steps[step_].what);
+    if (notified != nullptr) notified->when.reset();
     out_.push_back(std::move(canary));
   }
 

@@ -31,6 +31,7 @@ std::string area_of(std::string_view fault_id) {
 std::string area_name(const std::string& letters) {
   static const std::map<std::string, std::string> names = {
       {"A", "Authorization"},
+      {"R", "Reply and effect"},
       {"B", "Benign variants"},
       {"C", "Codec"},
       {"D", "DEL, VDEL"},

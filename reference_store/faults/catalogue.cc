@@ -9,9 +9,10 @@ namespace fencepost::store {
 const std::vector<Fault>& faults() {
   static const std::vector<Fault> all = [] {
     std::vector<Fault> out;
-    for (const auto part : {codec_faults, set_faults, expiry_faults, delete_faults, version_faults,
-                            fencing_faults, notification_faults, envelope_faults, limit_faults,
-                            concurrency_faults, benign_variants, article_stores, null_stores}) {
+    for (const auto part :
+         {codec_faults, set_faults, expiry_faults, delete_faults, version_faults, fencing_faults,
+          notification_faults, envelope_faults, limit_faults, concurrency_faults, two_faced_faults,
+          benign_variants, article_stores, null_stores}) {
       std::vector<Fault> more = part();
       std::move(more.begin(), more.end(), std::back_inserter(out));
     }

@@ -79,6 +79,7 @@ struct Fault {
 [[nodiscard]] std::vector<Fault> envelope_faults();
 [[nodiscard]] std::vector<Fault> limit_faults();
 [[nodiscard]] std::vector<Fault> concurrency_faults();
+[[nodiscard]] std::vector<Fault> two_faced_faults();
 [[nodiscard]] std::vector<Fault> benign_variants();
 [[nodiscard]] std::vector<Fault> article_stores();
 [[nodiscard]] std::vector<Fault> null_stores();
