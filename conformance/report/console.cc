@@ -11,6 +11,7 @@
 #include "base/durations.h"
 #include "conformance/report/cause.h"
 #include "conformance/report/findings.h"
+#include "conformance/report/requirement_states.h"
 #include "conformance/run/signature.h"
 #include "conformance/text/colour.h"
 
@@ -302,7 +303,7 @@ void Console::print_rule(const std::string& id, const scenario::Catalogue& catal
   const scenario::Requirement* requirement = catalogue.find(id);
   if (requirement == nullptr) return;
   const char* open =
-      requirement->level == scenario::Level::kMay ? "; outside the outcomes that it allows" : "";
+      requirement->level == scenario::Level::kMay ? "; the answer is outside the allowed ones" : "";
   line(fmt::format("  rule      {} ({}): {}{}", requirement->id, name(requirement->level),
                    requirement->text, open));
 }
@@ -391,6 +392,9 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
   line(fmt::format("dialect {}{}", observed_dialect(result),
                    forms.empty() ? "" : " (" + forms + ")"));
   line(basis_text(result, catalogue, context));
+  const std::string states = requirements_text(
+      requirement_states(result, differences(result, catalogue, context.strict), catalogue));
+  if (!states.empty()) line(states);
   for (const std::string& note : result.baseline_notes) line("baseline: " + note);
   if (!result.baseline_complaints.empty()) line(paint_(kRed, "the baseline is out of date:"));
   for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "conformance/report/findings.h"
+#include "conformance/report/requirement_states.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::report {
@@ -189,6 +190,9 @@ std::string summary_head(const run::SuiteResult& result, const scenario::Catalog
                      code(context.endpoint), name(context.profile), observed_dialect(result),
                      suite_version(), context.seed);
   out += cell(basis_text(result, catalogue, context)) + ".\n\n";
+  const std::string states = requirements_text(
+      requirement_states(result, differences(result, catalogue, context.strict), catalogue));
+  if (!states.empty()) out += cell(states) + ".\n\n";
   out += "To run one case again: " + code(context.command + " --run CASE") + "\n\n";
   if (!context.stopped_because.empty()) out += cell(context.stopped_because) + "\n\n";
   out +=

@@ -20,6 +20,7 @@
 #include "conformance/page/html_page.h"
 #include "conformance/page/report_page.h"
 #include "conformance/report/differences.h"
+#include "conformance/report/findings.h"
 #include "conformance/report/report.h"
 #include "conformance/report/report_json.h"
 #include "conformance/text/printable.h"
@@ -271,20 +272,28 @@ std::string dialect_text(const run::SuiteResult& result) {
   return out;
 }
 
-// For readers without JavaScript: each case that did not pass, in a sentence or two.
-std::string static_list(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
+// For readers without JavaScript: each difference, and each other case that did not pass, in a
+// sentence or two.
+std::string static_list(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                        bool strict) {
   std::string out;
   for (const run::CaseResult& entry : result.cases) {
-    const bool calm = entry.verdict == run::Verdict::kPassed ||
-                      entry.verdict == run::Verdict::kSkipped ||
-                      entry.verdict == run::Verdict::kNotRun;
-    if (calm) continue;
-    out += fmt::format("<li><b>{}</b> <code>{}</code> {}: {}", name(entry.verdict),
+    if (entry.verdict != run::Verdict::kLost) continue;
+    out += fmt::format("<li><b>lost</b> <code>{}</code> {}: {}</li>\n",
                        page::html(entry.test_case->id), page::html(entry.test_case->title),
                        page::html(entry.message));
-    if (const scenario::Requirement* rule = catalogue.find(entry.requirement)) {
-      out += fmt::format(". Rule {} ({}): {}", page::html(rule->id), name(rule->level),
-                         page::html(rule->text));
+  }
+  for (const Finding& finding : findings(result, catalogue, strict)) {
+    const run::CaseResult& entry = *finding.result;
+    out += fmt::format("<li><b>{}</b> <code>{}</code> {}: {}", name(entry.verdict),
+                       page::html(entry.test_case->id), page::html(entry.test_case->title),
+                       page::html(headline(finding)));
+    if (finding.difference && finding.difference->cases.size() > 1) {
+      out += page::html("; " + others_of(*finding.difference, finding.difference->cases.size()));
+    }
+    if (finding.rule != nullptr) {
+      out += fmt::format(". Rule {} ({}): {}", page::html(finding.rule->id),
+                         name(finding.rule->level), page::html(finding.rule->text));
     }
     if (!entry.expected.empty() || !entry.actual.empty()) {
       out += fmt::format(" Expected <code>{}</code>, actual <code>{}</code>.",
@@ -418,7 +427,7 @@ std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& c
        {"version", page::html(suite_version())},
        {"exit_code", std::to_string(static_cast<int>(exit_code(result)))},
        {"command", page::html(context.command + selection_text(context.selection))},
-       {"static_list", static_list(result, catalogue)}});
+       {"static_list", static_list(result, catalogue, context.strict)}});
 }
 
 }  // namespace fencepost::report

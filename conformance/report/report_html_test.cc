@@ -302,9 +302,12 @@ TEST(HtmlReport, TellsWithoutJavaScriptWhatDidNotPass) {
   run.result.cases[1].expected = "a<b";
   run.result.cases[1].actual = "c";
   const std::string text = between(run.page(), "<noscript>", "</noscript>");
-  EXPECT_THAT(text, HasSubstr("<b>failed</b> <code>t.case-2</code> A case: wrong. Rule R-MUST-1 "
-                              "(must): The first rule. Expected <code>a&lt;b</code>, actual "
-                              "<code>c</code>."));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "<b>failed</b> <code>t.case-2</code> A case: wrong; want a&lt;b, got c. Rule R-MUST-1 "
+          "(must): The first rule. Expected <code>a&lt;b</code>, actual "
+          "<code>c</code>."));
   EXPECT_THAT(text, Not(HasSubstr("t.case-1")));
   EXPECT_THAT(between(Sample({run::Verdict::kPassed}).page(), "<noscript>", "</noscript>"),
               HasSubstr("Nothing did not pass."));

@@ -3,6 +3,7 @@
 #include "base/durations.h"
 #include "codec/message_json.h"
 #include "conformance/report/differences.h"
+#include "conformance/report/requirement_states.h"
 
 namespace fencepost::report {
 namespace {
@@ -230,8 +231,12 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   for (const ReportPart& part : context.parts) out["parts"].push_back(to_json(part));
   out["summary"] = to_json(result.summary);
   out["differences"] = ordered_json::array();
-  for (const Difference& found : differences(result, catalogue, context.strict)) {
-    out["differences"].push_back(to_json(found));
+  const std::vector<Difference> all = differences(result, catalogue, context.strict);
+  for (const Difference& found : all) out["differences"].push_back(to_json(found));
+  out["requirements"] = ordered_json::array();
+  for (const RequirementFinding& each : requirement_states(result, all, catalogue)) {
+    out["requirements"].push_back(
+        {{"id", each.id}, {"state", name(each.state)}, {"note", each.note}});
   }
   out["cases"] = ordered_json::array();
   for (const run::CaseResult& entry : result.cases)

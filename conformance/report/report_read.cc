@@ -371,13 +371,18 @@ class ReportReader {
     for (std::size_t i = 0; i < made["cases"].size(); ++i) {
       made["cases"][i]["file"] = JsonMembers(document["cases"][i], "", complaint_).text("file");
     }
-    // Differences follow from the cases: what is wrong with a case is better said of the case.
-    const json differences = std::exchange(made["differences"], json::array());
+    // These follow from the cases: what is wrong with a case is better said of the case. Reports of
+    // former versions do not have them.
     json seen = document;
-    const json told = seen.contains("differences") ? seen["differences"] : differences;
-    seen["differences"] = json::array();
+    json inferred;
+    json told;
+    for (const char* member : {"differences", "requirements"}) {
+      inferred[member] = std::exchange(made[member], json::array());
+      told[member] = seen.contains(member) ? seen[member] : inferred[member];
+      seen[member] = json::array();
+    }
     auto difference = first_difference(made, seen, "");
-    if (!difference) difference = first_difference(differences, told, "/differences");
+    if (!difference) difference = first_difference(inferred, told, "");
     if (!difference) return;
     const std::size_t colon = difference->find(": ");
     complaint_.add(difference->substr(0, colon),

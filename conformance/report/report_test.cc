@@ -323,6 +323,9 @@ TEST(JsonReport, SaysHowTheRunWas) {
        "causes": ["wrong; want no such key, got +OK"], "cases": ["bad"], "blocked": []},
       {"id": "D2", "requirement": "R-SHOULD-1", "verdict": "warning",
        "causes": ["not nice; want no such key, got -"], "cases": ["warns"], "blocked": []}],
+    "requirements": [
+      {"id": "R-MUST-1", "state": "broken", "note": "D1: 1 case"},
+      {"id": "R-SHOULD-1", "state": "warning", "note": "D2: 1 case"}],
     "forms_observed": {"set-not-applied": ["deployed"]},
     "open_points_observed": {"R-MAY-1": ["a", "b"]},
     "seed": 7, "strict": false,

@@ -91,8 +91,10 @@ function verdictNodes(testCase, report) {
   if (testCase.message) nodes.push(el('p', { class: 'because' }, testCase.message));
   const first = testCase.first_attempt;
   if (first) nodes.push(remark('doubt', 'At first', `${first.verdict}: ${first.message}; then run again, alone`));
-  const rule = failure && report.rules.get(failure.requirement);
-  if (rule) nodes.push(ruleNode(rule, brokenWord(testCase.verdict)));
+  const found = testCase.explained;
+  const rule = failure && report.rules.get(found ? found.requirement : failure.requirement);
+  if (rule) nodes.push(ruleNode(rule, brokenWord(testCase.verdict, rule)));
+  if (found && found.cases[0] !== testCase.id) nodes.push(otherCaseNode(testCase, found));
   if (failure && (failure.expected || failure.actual)) nodes.push(comparisonNode(failure));
   nodes.push(commandNode('Reproduce', testCase.reproduce));
   return nodes;
@@ -102,8 +104,22 @@ function remark(tone, label, text) {
   return el('p', { class: `remark ${tone}` }, el('b', {}, `${label}: `), text);
 }
 
-function brokenWord(verdict) {
-  return verdict === 'inconclusive' ? 'The sentence in question' : 'The sentence that was broken';
+function brokenWord(verdict, rule) {
+  if (verdict === 'inconclusive') return 'The sentence in question';
+  return rule.level === 'may' ? 'Left open; the answer is outside the allowed ones' : 'The sentence that was broken';
+}
+
+// Of a case that fails like another: where to look, and whether it comes to what it is about.
+function otherCaseNode(testCase, found) {
+  const blocked = found.blocked.includes(testCase.id);
+  return el(
+    'p',
+    { class: 'remark' },
+    el('b', {}, `1 of ${plural(found.cases.length, 'failure')} of ${found.id}: `),
+    'shown best by ',
+    linkTo(found.cases[0]),
+    blocked ? '. This case does not come to what it checks: of its own rules it shows nothing.' : '.',
+  );
 }
 
 function ruleNode(rule, label) {

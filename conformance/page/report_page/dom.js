@@ -50,10 +50,13 @@ function milliseconds(value) {
 // tell all; colours repeat it. The order is that of the filters and of what needs attention first.
 const kStates = new Map([
   ['failed', { sign: '✗', word: 'failed', tone: 'bad' }],
+  ['broken', { sign: '✗', word: 'broken', tone: 'bad' }],
+  ['outside', { sign: '✗', word: 'outside the allowed', tone: 'bad' }],
   ['warning', { sign: '!', word: 'warning', tone: 'doubt' }],
   ['inconclusive', { sign: '?', word: 'inconclusive', tone: 'doubt' }],
   ['lost', { sign: '⊗', word: 'lost', tone: 'doubt' }],
   ['expected-failure', { sign: 'x', word: 'expected failure', tone: 'doubt' }],
+  ['not-shown', { sign: '?', word: 'not shown', tone: 'doubt' }],
   ['not-run', { sign: '·', word: 'not run', tone: 'quiet' }],
   ['skipped', { sign: '–', word: 'skipped', tone: 'quiet' }],
   ['passed', { sign: '✓', word: 'passed', tone: 'good' }],
@@ -66,7 +69,7 @@ const kStates = new Map([
 ]);
 
 // What needs attention, the most urgent first.
-const kAttention = ['failed', 'warning', 'inconclusive', 'lost', 'expected-failure'];
+const kAttention = ['failed', 'broken', 'outside', 'warning', 'inconclusive', 'lost', 'expected-failure'];
 
 function badge(state) {
   const { sign, word, tone } = kStates.get(state);

@@ -28,6 +28,7 @@ function readReport() {
     one.reproduce ??= `${out.command} --run ${one.id}`;
   });
   out.values = data.values;
+  out.requirementStates = new Map(data.report.requirements.map((one) => [one.id, one]));
   out.requirements.forEach((rule, i) => Object.assign(rule, { number: i }));
   out.rules = new Map(out.requirements.map((rule) => [rule.id, rule]));
   out.byId = new Map(out.cases.map((one) => [one.id, one]));
@@ -35,7 +36,7 @@ function readReport() {
   let rank = 0;
   (out.differences ?? []).forEach((found, i) => {
     found.key = `difference-${i + 1}.`;
-    for (const id of found.cases) Object.assign(out.byId.get(id), { rank: rank++, difference: found.key });
+    for (const id of found.cases) Object.assign(out.byId.get(id), { rank: rank++, difference: found.key, explained: found });
   });
   return out;
 }

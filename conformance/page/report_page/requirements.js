@@ -39,49 +39,23 @@ function judgeRequirements(report) {
     rule.area = areaOf(rule.id);
     rule.citing = citing.get(rule.id);
     rule.outcomesSeen = report.open_points_observed[rule.id] ?? [];
-    Object.assign(rule, judge(rule));
+    const { state, note } = judge(rule, report);
+    Object.assign(rule, { state, note });
   }
 }
 
-// What the cases together say of one requirement. It is passed when a case shows that it holds and none that it does
-// not; cases that ended before they came to it are counted in the note. Of a run that ended early that is not enough:
-// what it did not finish might have shown a failure.
-function judge(rule) {
-  const broken = rule.citing.filter((one) => one.failure?.requirement === rule.id && !one.unexpected_pass);
-  for (const state of ['failed', 'warning', 'expected-failure', 'inconclusive']) {
-    const count = broken.filter((one) => one.verdict === state).length;
-    if (count > 0)
-      return {
-        state,
-        note: `${state === 'inconclusive' ? 'undecided by' : 'broken in'} ${count} of ${plural(rule.citing.length, 'case')}`,
-      };
-  }
+// What the run says of one requirement: the report has it, of those that its cases are about.
+function judge(rule, report) {
+  const found = report.requirementStates.get(rule.id);
+  if (found && found.state !== 'open') return found;
   if (rule.open)
     return {
       state: 'open',
       note: rule.outcomesSeen.length > 0 ? `seen: ${rule.outcomesSeen.join(', ')}` : 'not observed',
     };
-  if (rule.citing.length === 0) {
-    return rule.untestable
-      ? { state: 'untestable', note: rule.untestable }
-      : { state: 'uncovered', note: 'no case of this run looks at it' };
-  }
-  return judgeUnbroken(rule.citing);
-}
-
-function judgeUnbroken(citing) {
-  const of = (...verdicts) => citing.filter((one) => verdicts.includes(one.verdict)).length;
-  const all = plural(citing.length, 'case');
-  const passed = citing.filter((one) => one.verdict === 'passed' || one.unexpected_pass).length;
-  const unfinished = of('lost', 'not-run');
-  if (unfinished > 0) return { state: 'not-run', note: `${unfinished} of ${all} not finished` };
-  const skipped = of('skipped');
-  if (skipped === citing.length) return { state: 'skipped', note: all };
-  const early = citing.length - passed - skipped;
-  const notes = [passed < citing.length ? `${passed} of ${all}` : all];
-  if (early > 0) notes.push(`${early} ended early because of another rule`);
-  if (skipped > 0) notes.push(`${skipped} skipped`);
-  return { state: passed > 0 ? 'passed' : 'inconclusive', note: notes.join('; ') };
+  return rule.untestable
+    ? { state: 'untestable', note: rule.untestable }
+    : { state: 'uncovered', note: 'no case of this run looks at it' };
 }
 
 function renderRequirements(report) {
