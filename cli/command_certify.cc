@@ -5,6 +5,7 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/github.h"
 #include "conformance/report/report.h"
@@ -140,6 +141,49 @@ run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::st
              : run::ExitCode::kInternal;
 }
 
+// How long failures are tried by themselves, when the run is over.
+constexpr std::chrono::seconds kMaxTryingAlone{5};
+
+// Runs cases as the command of a report would: on a new store, where stores end with the run.
+class AfterTheRun {
+ public:
+  AfterTheRun(const Plan& plan, endpoint::Endpoint& endpoint) : plan_(plan), endpoint_(endpoint) {}
+
+  std::optional<run::SuiteResult> operator()(const std::vector<const scenario::Case*>& cases) {
+    const auto late = [this] { return std::chrono::steady_clock::now() > end_ || stop_flag(); };
+    if (late() || !is_quick(cases)) return std::nullopt;
+    std::optional<target::Target> fresh;
+    if (endpoint_.capabilities().ephemeral) {
+      auto target = open_judged_by(plan_.suite.settings.profile, plan_.descriptor);
+      if (!target) return std::nullopt;
+      fresh = std::move(*target);
+    }
+    endpoint::Endpoint& endpoint = fresh ? *fresh->endpoint : endpoint_;
+    run::SuiteOptions options = plan_.suite;
+    options.settings.run_id = random_run_id();  // fresh keys
+    options.repeat_inconclusive = false;
+    std::atomic<bool> stop{false};
+    run::SuiteResult result =
+        run_suite(endpoint, cases, plan_.library.catalogue, options, stop,
+                  [&](const run::CaseResult&, std::size_t, std::size_t) { stop = late(); });
+    return result.endpoint_lost ? std::nullopt : std::optional(std::move(result));
+  }
+
+ private:
+  // Time that is stepped by hand costs nothing.
+  [[nodiscard]] bool is_quick(const std::vector<const scenario::Case*>& cases) const {
+    if (!endpoint_.capabilities().transport) return true;
+    return std::all_of(cases.begin(), cases.end(), [](const scenario::Case* test_case) {
+      return test_case->expected_wait() < kMaxTryingAlone;
+    });
+  }
+
+  const Plan& plan_;
+  endpoint::Endpoint& endpoint_;
+  const std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + kMaxTryingAlone;
+};
+
 run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
   plan.context.endpoint = endpoint.url();
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
@@ -176,6 +220,10 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
     plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
   } else if (result.interrupted) {
     plan.context.stopped_because = "interrupted";
+  }
+  if (result.summary.failed > 0 && plan.context.stopped_because.empty()) {
+    report::try_alone(result, known.to_run(plan.cases), plan.library.catalogue, options.strict,
+                      AfterTheRun(plan, endpoint));
   }
   console.end(result, plan.library.catalogue, plan.context);
   for (const std::string& line : known.news()) {

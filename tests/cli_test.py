@@ -256,6 +256,23 @@ class WrongStores(CliTest):
         self.assertEqual(1, result.returncode, result.stdout + result.stderr)
         self.assertIn("SET-NX-2", result.stdout)
 
+    def test_a_failure_that_needs_its_neighbours_says_so_and_is_reproduced(self):
+        result = self.certify("--endpoint", "embedded?fault=refused-timestamp-moves-the-clock", "--run", "version.*",
+                              "--run", "get.*")
+        self.assertEqual(1, result.returncode, result.stdout + result.stderr)
+        alone = [case for case in self.load_report()["cases"] if "alone" in case]
+        self.assertGreater(len(alone), 0)
+        for case in alone:
+            if case["alone"]["verdict"] == "failed":
+                self.assertTrue(case["reproduce"].endswith(" --run " + case["id"]), case["reproduce"])
+                continue
+            self.assertIn("  alone     it passes when it is run by itself", result.stdout)
+            selection = case["reproduce"].split(" --run ", 1)[1]
+            self.assertIn("*", selection)
+            again = self.certify("--endpoint", "embedded?fault=refused-timestamp-moves-the-clock",
+                                 *(word for glob in selection.split(" --run ") for word in ("--run", glob.strip("'"))))
+            self.assertEqual(1, again.returncode, again.stdout)
+
     def test_null_stores_hold_no_state_store(self):
         server = self.serve("--profile", "deployed", "--null", "silent")
         result = self.certify("--endpoint", server.url, "--run", "get.*")

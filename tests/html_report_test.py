@@ -216,10 +216,13 @@ class HtmlReportTest(PageTest):
         self.open(self.sample)
         name = "expects-other-bytes"
         case = self.sample.cases[name]
-        self.assertEqual(self.text_within(name, "blockquote"), ["SET with NX does not set a key that exists."])
+        # The rule of its difference, not the one that the case is about.
+        self.assertEqual(self.text_within(name, "blockquote"),
+                         ["GET of a key that exists is answered with ${n}\\r\\n{value}\\r\\n."])
         caption = self.text_within(name, "figcaption")[0]
-        self.assertIn("SET-NX-2 MUST binds the store", caption)
-        self.assertIn("SET options", caption)
+        self.assertIn("GET-HIT-1 MUST binds the store", caption)
+        self.assertIn("1 of 2 failures of D1: shown best by breaks-out. This case does not come to what it checks",
+                      self.text_within(name, ".remark")[0])
         expected, actual = self.within(name, ".comparison .bytes")
         self.assertEqual(expected.text, case["failure"]["expected"])
         self.assertEqual(actual.text, case["failure"]["actual"])
@@ -301,7 +304,8 @@ class HtmlReportTest(PageTest):
     def test_requirements_have_a_state_and_say_why(self):
         self.open(self.sample, "#p_requirements")
         states = dict(zip(self.shown("requirement"), self.texts(".requirement .badge")))
-        self.assertEqual(states["SET-NX-2"], "✗ failed")
+        self.assertEqual(states["GET-HIT-1"], "✗ broken")
+        self.assertEqual(states["SET-NX-2"], "✓ passed")
         self.assertEqual(states["SET-PX-1"], "? inconclusive")
         self.assertEqual(states["ENV-QOS-1"], "– skipped")
         self.assertEqual(states["SET-NOT-APPLIED-1"], "✓ passed")
@@ -310,11 +314,12 @@ class HtmlReportTest(PageTest):
         self.assertEqual(states["DEL-COUNT-1"], "∅ not covered")
         notes = dict(zip(self.shown("requirement"), self.texts(".requirement .state-note")))
         self.assertEqual(notes["SET-OPTION-OPEN-3"], "seen: executed")
-        self.assertEqual(notes["SET-NX-2"], "broken in 1 of 2 cases")
+        self.assertEqual(notes["GET-HIT-1"], "D1: 2 cases")
+        self.assertEqual(notes["SET-NX-2"], "1 of 2 cases; 1 failed because of something else")
         self.assertEqual(notes["SET-NOT-APPLIED-1"], "1 case")
         self.assertEqual(states["GET-HIT-2"], "✓ passed")
-        self.assertEqual(notes["GET-HIT-2"], "1 of 2 cases; 1 ended early because of another rule")
-        self.assertEqual(states["GET-HIT-3"], "? inconclusive")
+        self.assertEqual(notes["GET-HIT-2"], "1 of 2 cases; 1 failed because of something else")
+        self.assertEqual(states["GET-HIT-3"], "? not shown")
         self.assertIn("the suite itself always speaks MQTT 5", notes["ENV-MQTT5-1"])
         self.click(self.row("SET-NX-2").find_element(By.CSS_SELECTOR, ".row"))
         self.assertEqual(self.text_within("SET-NX-2", "dd a.id"), ["refuses-existing-key", "expects-other-bytes"])
@@ -338,6 +343,10 @@ class HtmlReportTest(PageTest):
             cases["needs-connections"].update(verdict="not-run")
             cases["came-too-late"].update(verdict="warning", failure={
                 "requirement": "ENV-RESPONSE-TOPIC-6", "step": 1, "line": 1, "expected": "a", "actual": "b"})
+            states = {"GET-HIT-1": "expected-failure", "NTF-VALUE-1": "not-run"}
+            document["report"]["requirements"] = [
+                {**rule, "state": states.get(rule["id"], rule["state"])} for rule in document["report"]["requirements"]
+            ] + [{"id": "ENV-RESPONSE-TOPIC-6", "state": "warning", "note": "D2: 1 case"}]
 
         self.open(self.sample.changed("baseline", change))
         words = {name: self.text_within(name, ".badge")[0] for name in self.sample.cases}
@@ -618,8 +627,9 @@ class HtmlReportTest(PageTest):
         nodes = self.cdp("DOM.getDocument", depth=-1)["root"]
         static = self.texts_of(nodes, "NOSCRIPT")
         self.assertIn("expects-other-bytes", static)
-        self.assertIn("SET with NX does not set a key that exists.", static)
-        self.assertIn("\\x00\\x01\\x7f\\x80\\xff\\xc3", static)
+        self.assertIn("GET of a key that exists is answered with", static)
+        self.assertIn("1 other: expects-other-bytes", static)
+        self.assertIn("actual $41\\r\\n</script><script>window.broken=1</script>", static)
 
     def texts_of(self, node, name, inside=False):
         inside = inside or node["nodeName"] == name

@@ -230,7 +230,7 @@ void Console::print_difference(const Difference& found, bool in_full,
                      paint_(kBold, best.test_case->id), best.test_case->title));
     print_rule(found.rule_id, catalogue);
     line("  because   " + cause_of(best));
-    line("  reproduce " + reproduce_command(context, *best.test_case));
+    print_reproduce(best, context);
   }
   if (found.cases.size() > 1) line("  also      " + others_of(found));
 }
@@ -342,7 +342,13 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
   for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
     line("  " + to_line(result.transcript[i]));
   }
-  line("  reproduce " + reproduce_command(context, test_case));
+  print_reproduce(result, context);
+}
+
+void Console::print_reproduce(const run::CaseResult& result, const ReportContext& context) {
+  const std::string alone = alone_text(result);
+  if (!alone.empty()) line("  alone     " + alone);
+  line("  reproduce " + reproduce_command(context, result));
 }
 
 // Of the rules that do not bind this store: what it does otherwise, each with its first case.

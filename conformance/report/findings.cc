@@ -121,7 +121,10 @@ std::string evidence(const run::CaseResult& result, const std::string& rule_id,
   if (!result.expected.empty()) text += "expected: " + result.expected + "\n";
   if (!result.actual.empty()) text += "actual:   " + result.actual + "\n";
   if (!result.baseline.empty()) text += "baseline: " + result.baseline + "\n";
-  text += "reproduce: " + reproduce_command(context, *result.test_case) + "\n";
+  if (const std::string alone = alone_text(result); !alone.empty()) {
+    text += "alone:    " + alone + "\n";
+  }
+  text += "reproduce: " + reproduce_command(context, result) + "\n";
   return text;
 }
 

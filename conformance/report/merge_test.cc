@@ -253,7 +253,7 @@ TEST(Merge, KeepsTheCommandOfEachRun) {
   EXPECT_EQ(report.context.seed, 7U);
   for (const run::CaseResult& entry : report.result.cases) {
     const std::size_t seed = 7 + stable_hash(entry.test_case->id) % 2;
-    EXPECT_EQ(reproduce_command(report.context, *entry.test_case),
+    EXPECT_EQ(reproduce_command(report.context, entry),
               fmt::format("fencepost certify --seed {} --run {}", seed, entry.test_case->id));
   }
   ASSERT_THAT(report.context.parts, SizeIs(2));

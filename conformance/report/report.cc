@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/text/printable.h"
+
 namespace fencepost::report {
 
 std::string basis_text(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
@@ -20,9 +22,40 @@ std::string attempt_text(const run::Attempt& attempt) {
   return fmt::format("{}: {}", name(attempt.verdict), attempt.message);
 }
 
-std::string reproduce_command(const ReportContext& context, const scenario::Case& test_case) {
-  const auto own = context.commands.find(test_case.id);
-  return (own == context.commands.end() ? context.command : own->second) + " --run " + test_case.id;
+std::string reproduce_selection(const ReportContext& context, const run::CaseResult& result) {
+  if (!result.alone || result.alone->fails) return " --run " + result.test_case->id;
+  if (!result.alone->shown_by.empty()) return " --run " + text::shell_word(result.alone->shown_by);
+  return selection_text(context.selection);
+}
+
+std::string reproduce_command(const ReportContext& context, const run::CaseResult& result) {
+  const auto own = context.commands.find(result.test_case->id);
+  return (own == context.commands.end() ? context.command : own->second) +
+         reproduce_selection(context, result);
+}
+
+std::string selection_text(const run::Selection& selection) {
+  std::string out;
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) {
+      out += fmt::format(" {} {}", option, text::shell_word(value));
+    }
+  };
+  add("--run", selection.run);
+  add("--skip", selection.skip);
+  add("--tag", selection.tags);
+  add("--requirement", selection.requirements);
+  if (selection.shards > 1) out += fmt::format(" --shard {}/{}", selection.shard, selection.shards);
+  return out;
+}
+
+std::string alone_text(const run::CaseResult& result) {
+  if (!result.alone || result.alone->fails) return {};
+  if (result.alone->shown_by.empty()) {
+    return "it passes when it is run by itself: the command repeats the run";
+  }
+  return fmt::format("it passes when it is run by itself, and fails again together with {}",
+                     result.alone->shown_by);
 }
 
 std::string_view name(Transcripts transcripts) {

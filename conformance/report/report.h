@@ -73,10 +73,21 @@ struct ReportContext {
 // What became of a case before it was run once more: `inconclusive: no response`.
 [[nodiscard]] std::string attempt_text(const run::Attempt& attempt);
 
-// The command that runs one case again as it ran here, with its seed; its words are quoted for the
-// shell.
+// The command that runs one case again as it ran here, with its seed; where it is known to pass by
+// itself, with the cases that it needs: of a part of the run, or of the whole run. Its words are
+// quoted for the shell.
 [[nodiscard]] std::string reproduce_command(const ReportContext& context,
-                                            const scenario::Case& test_case);
+                                            const run::CaseResult& result);
+
+// What that command has behind `command`.
+[[nodiscard]] std::string reproduce_selection(const ReportContext& context,
+                                              const run::CaseResult& result);
+
+// Which cases a run was to have, as options, each after a blank; empty for all.
+[[nodiscard]] std::string selection_text(const run::Selection& selection);
+
+// "it passes alone: the command runs all cases"; empty for what fails alone, or was not tried.
+[[nodiscard]] std::string alone_text(const run::CaseResult& result);
 
 // The reports below are valid UTF-8: bytes of a peer are escaped. The cases are in the order of
 // the result. Pure: the same arguments make the same text. The cases of `result` must still exist.

@@ -189,21 +189,6 @@ std::string alerts(const run::SuiteResult& result, const ReportContext& context)
          alert("Of the baseline", list_items(result.baseline_notes));
 }
 
-// Which cases the run was to have, as options, each after a blank; empty for all.
-std::string selection_text(const run::Selection& selection) {
-  std::string out;
-  const auto add = [&](const char* option, const std::vector<std::string>& values) {
-    for (const std::string& value : values)
-      out += fmt::format(" {} {}", option, text::shell_word(value));
-  };
-  add("--run", selection.run);
-  add("--skip", selection.skip);
-  add("--tag", selection.tags);
-  add("--requirement", selection.requirements);
-  if (selection.shards > 1) out += fmt::format(" --shard {}/{}", selection.shard, selection.shards);
-  return out;
-}
-
 // What was left out of the run; nothing when that was nothing.
 std::string selection_fact(const run::SuiteResult& result, const ReportContext& context) {
   const std::string options = selection_text(context.selection);
@@ -362,7 +347,9 @@ ordered_json page_report(const run::SuiteResult& result, const scenario::Catalog
   ordered_json out = report_document(result, catalogue, context);
   for (ordered_json& entry : out["cases"]) {
     if (entry.contains("transcript")) entry["transcript"] = packed(entry["transcript"], values);
-    if (!context.commands.contains(entry["id"])) entry.erase("reproduce");
+    if (!context.commands.contains(entry["id"]) && !entry.contains("alone")) {
+      entry.erase("reproduce");
+    }
   }
   return out;
 }

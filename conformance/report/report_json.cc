@@ -115,9 +115,14 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
     out["failure"] = std::move(failure);
   }
   if (result.first_attempt) out["first_attempt"] = to_json(*result.first_attempt);
+  if (result.alone) {
+    out["alone"] = {
+        {"verdict", name(result.alone->fails ? run::Verdict::kFailed : run::Verdict::kPassed)}};
+    if (!result.alone->shown_by.empty()) out["alone"]["shown_by"] = result.alone->shown_by;
+  }
   if (!result.baseline.empty()) out["baseline"] = result.baseline;
   if (result.unexpected_pass) out["unexpected_pass"] = true;
-  out["reproduce"] = reproduce_command(context, test_case);
+  out["reproduce"] = reproduce_command(context, result);
   out["forms_observed"] = forms(result);
   out["open_points_observed"] = open_points(result);
   out["round_trips_ms"] = ordered_json::array();

@@ -119,6 +119,11 @@ run::CaseResult read_case(const JsonMembers& entry, const scenario::Case& test_c
   out.message = entry.text("message");
   if (entry.has("failure")) read_failure(entry.object("failure"), out);
   if (entry.has("first_attempt")) out.first_attempt = read_attempt(entry.object("first_attempt"));
+  if (entry.has("alone")) {
+    const JsonMembers alone = entry.object("alone");
+    out.alone = run::Alone{.fails = read_verdict(alone) == run::Verdict::kFailed,
+                           .shown_by = alone.text_if_there("shown_by")};
+  }
   out.baseline = entry.text_if_there("baseline");
   out.unexpected_pass = entry.flag_if_there("unexpected_pass");
   read_forms(entry, out);
@@ -347,19 +352,19 @@ class ReportReader {
         result.transcript.push_back(read_entry(JsonMembers(value, where, complaint_)));
       });
     }
-    note_command(entry, report.context, *test_case);
+    note_command(entry, report.context, result);
     report.result.longest_wait = std::max(report.result.longest_wait, test_case->expected_wait());
     report.result.cases.push_back(std::move(result));
   }
 
   // A merged report has cases of several runs, each with a command of its own.
   static void note_command(const JsonMembers& entry, ReportContext& context,
-                           const scenario::Case& test_case) {
+                           const run::CaseResult& result) {
     std::string command = entry.text("reproduce");
-    const std::string end = " --run " + test_case.id;
+    const std::string end = reproduce_selection(context, result);
     if (!command.ends_with(end)) return;  // check() complains
     command.resize(command.size() - end.size());
-    if (command != context.command) context.commands[test_case.id] = std::move(command);
+    if (command != context.command) context.commands[result.test_case->id] = std::move(command);
   }
 
   // Written again, the report must say the same: what it says twice must agree, nothing must be

@@ -224,7 +224,8 @@ std::string text_of(const Finding& finding, const ReportContext& context) {
   if (finding.difference && finding.difference->cases.size() > 1) {
     text += "\nAlso: " + others_of(*finding.difference, kMaxIdsInMessage);
   }
-  text += "\nReproduce: " + reproduce_command(context, *result.test_case);
+  if (const std::string alone = alone_text(result); !alone.empty()) text += "\nAlone: " + alone;
+  text += "\nReproduce: " + reproduce_command(context, result);
   return text;
 }
 

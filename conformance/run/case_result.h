@@ -27,6 +27,12 @@ struct Attempt {
   std::chrono::microseconds duration{0};
 };
 
+// What became of a failed case that was run once more, by itself, after the run.
+struct Alone {
+  bool fails = true;
+  std::string shown_by{};  // where it passes: a glob of cases that show the failure together
+};
+
 // A difference that breaks a rule of which is not yet known whether it binds this store; the case
 // went on as if nothing had been expected there.
 struct Deviation {
@@ -64,6 +70,7 @@ struct CaseResult {
   std::vector<judge::SeenForm> forms{};
   std::vector<std::pair<std::string, std::string>> open_points{};  // requirement id, outcome seen
   std::optional<Attempt> first_attempt{};                          // when this is the second
+  std::optional<Alone> alone{};                                    // nothing: it was not tried
   std::vector<Deviation> deviations{};      // in the order in which they were seen
   std::size_t notifications = 0;            // that were awaited and came
   std::size_t versioned_notifications = 0;  // of these, with a `__ts`

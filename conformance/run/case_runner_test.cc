@@ -253,6 +253,7 @@ TEST(CaseRunnerWrongReply, FailsWrongVersions) {
             "failed 2 VER-GET-1: the message carries no version | a user property __ts | none");
   EXPECT_THAT(wrong(Verb::kSet, version("nonsense")),
               StartsWith("failed 1 HLC-FORMAT-1: the version is not a legal timestamp: "));
+  EXPECT_THAT(wrong(Verb::kSet, version(" 1:0:a")), testing::EndsWith("| __ts = \" 1:0:a\""));
   EXPECT_THAT(
       wrong(Verb::kSet, version("1:0:StateStore")),
       StartsWith("failed 1 VER-SET-2: the version is not greater than the request's timestamp "

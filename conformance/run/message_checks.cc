@@ -7,7 +7,12 @@ namespace {
 
 constexpr std::size_t kMaxShown = 100;  // bytes of a timestamp in a message
 
-std::string shown(const std::string& timestamp) { return "__ts = " + escape(timestamp, kMaxShown); }
+// A blank at an end is not seen without quotes.
+std::string shown(const std::string& timestamp) {
+  const std::string text = escape(timestamp, kMaxShown);
+  const bool quoted = text.starts_with(' ') || text.ends_with(' ');
+  return quoted ? "__ts = \"" + text + "\"" : "__ts = " + text;
+}
 
 // What `name` in a comparison stands for: a saved timestamp, or "sent", the request's own.
 std::optional<hlc::Timestamp> named_timestamp(const std::string& name,

@@ -96,6 +96,8 @@ function verdictNodes(testCase, report) {
   if (rule) nodes.push(ruleNode(rule, brokenWord(testCase.verdict, rule)));
   if (found && found.cases[0] !== testCase.id) nodes.push(otherCaseNode(testCase, found));
   if (failure && (failure.expected || failure.actual)) nodes.push(comparisonNode(failure));
+  if (testCase.alone?.verdict === 'passed')
+    nodes.push(remark('doubt', 'Alone', 'it passes when it is run by itself; the command runs what shows it'));
   nodes.push(commandNode('Reproduce', testCase.reproduce));
   return nodes;
 }
@@ -271,9 +273,12 @@ function aboutNode(testCase, report) {
 
 // --- what broke, at a glance ---
 
+const kMostCommands = 3; // of the first differences the command stands beside them
+
 // What the store does otherwise, once each: many cases often fail for one reason.
 function renderBroken(report, showCases) {
-  const found = report.differences ?? [];
+  // What a baseline knows is nothing new.
+  const found = (report.differences ?? []).filter((one) => one.verdict !== 'expected-failure');
   if (found.length === 0) return;
   const list = el('ul', { class: 'plain' });
   for (const one of found) {
@@ -291,6 +296,7 @@ function renderBroken(report, showCases) {
         rule && levelNode(rule.level),
         rule && el('span', {}, inlineCode(rule.text)),
         el('div', { class: 'note' }, `${one.causes[0]}; shown best by `, linkTo(one.cases[0]), blocked),
+        list.children.length < kMostCommands && commandNode('Reproduce', report.byId.get(one.cases[0]).reproduce),
       ),
     );
   }
