@@ -656,6 +656,16 @@ class HtmlReportTest(PageTest):
             self.open(self.built_in, "#" + name)
             self.assertEqual(self.text_within(name, ".talk .hint"), said)
 
+    def test_one_fault_is_told_once_and_what_shows_it_best_is_open(self):
+        report = Report(self.folder, "nx", "--endpoint", "inproc:?fault=nx-overwrites", scenarios="")
+        self.open(report)
+        [difference] = report.json["differences"]
+        best = report.cases[difference["cases"][0]]
+        self.assertEqual(self.opened(), [best["id"]])
+        self.assertEqual(self.shown()[0], best["id"])
+        self.assertEqual(self.texts(".broken .command code"), [best["reproduce"]])
+        self.assertEqual(best["alone"], {"verdict": "failed"})
+
     def test_a_thousand_cases(self):
         report = Report(self.folder, "thousand", "--endpoint", "inproc:",
                         scenarios=[hundred_cases(first) for first in range(0, 1000, 100)])

@@ -310,6 +310,7 @@ function differencesSentence(found) {
 }
 
 function openFirstFailures(cases) {
-  const failing = cases.filter((one) => one.verdict === 'failed');
+  // As they stand on the page: first what shows the first difference best.
+  const failing = cases.filter((one) => one.verdict === 'failed').sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
   for (const one of failing.slice(0, failing.length > kOpenedAtFirst ? 1 : kOpenedAtFirst)) one.item.toggle(true);
 }
