@@ -5,6 +5,7 @@ Runs on the embedded endpoint are those that the promises are about; all others 
 """
 
 import json
+import re
 import signal
 import xml.etree.ElementTree as ElementTree
 
@@ -118,6 +119,9 @@ class Merge(MergeDiffTest):
         where = ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"]
         baseline = self.path("baseline.yaml")
         self.certify("one.json", *where, "--baseline", baseline, "--fix-baseline")
+        text = baseline.read_text(encoding="utf-8")
+        known = re.search("case: (.*)", text)[1]
+        baseline.write_text(f"{text}fail:\n  - case: {known}\n    reason: a case of its own\n", encoding="utf-8")
         for arguments in (where, ["--endpoint", "inproc:", "--profile", "deployed"]):
             self.certify("one.json", *arguments, "--baseline", baseline)
             report = self.load("one.json")
