@@ -112,6 +112,12 @@ void CaseState::note_open_point(const scenario::RequestStep& step,
   result.open_points.emplace_back(id, outcome.name);
 }
 
+void CaseState::note_habit(std::string_view requirement, std::string seen) {
+  const std::vector<std::string>& about = test_case.requirements;
+  if (std::find(about.begin(), about.end(), requirement) == about.end()) return;
+  result.open_points.emplace_back(requirement, std::move(seen));
+}
+
 scenario::Expectation CaseState::settled(const scenario::Expectation& expect) const {
   scenario::Expectation out = expect;
   const auto found = marks.find(expect.by);

@@ -60,6 +60,8 @@ struct CaseState {
   [[nodiscard]] MaybeProblem charge(Problem problem, const std::string& cites,
                                     judge::MismatchFacts facts, const std::string& usual = {});
   void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome);
+  // Records what was seen of an open point that no reply shows, if the case is about it.
+  void note_habit(std::string_view requirement, std::string seen);
   // What is expected after the outcome that the request which the expectation depends on had.
   [[nodiscard]] scenario::Expectation settled(const scenario::Expectation& expect) const;
 

@@ -146,6 +146,8 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   const Notified notified = std::move(awaited.queue().front());
   awaited.queue().pop_front();
   ++state.result.notifications;
+  state.note_habit("NTF-QOS-OPEN-1", fmt::format("QoS {} {} retain", notified.message.qos,
+                                                 notified.message.retain ? "with" : "without"));
   if (notified.message.property(codec::kTimestampProperty) != nullptr) {
     ++state.result.versioned_notifications;
   }

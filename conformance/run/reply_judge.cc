@@ -133,11 +133,35 @@ judge::MismatchFacts facts_of(const scenario::Expectation& expect, const judge::
   return out;
 }
 
+// Req: VER-OPEN-3
+std::string spelling_of(std::string_view version) {
+  const std::size_t colon = version.find(':');
+  const std::size_t second = colon == std::string_view::npos ? colon : version.find(':', colon + 1);
+  if (second == std::string_view::npos) return "other padding";
+  const std::string_view wall = version.substr(0, colon);
+  const std::string_view counter = version.substr(colon + 1, second - colon - 1);
+  constexpr std::size_t kWall = 15;
+  constexpr std::size_t kCounter = 5;
+  const auto padded = [](std::string_view number) {
+    return number.size() > 1 && number.front() == '0';
+  };
+  if (wall.size() == kWall && counter.size() == kCounter) return "padded to 15 and 5 digits";
+  return padded(wall) || padded(counter) ? "other padding" : "unpadded";
+}
+
+void note_habits(const codec::Message& response, CaseState& state) {
+  state.note_habit("ENV-RESPONSE-OPEN-1", fmt::format("QoS {} {} retain", response.qos,
+                                                      response.retain ? "with" : "without"));
+  const std::string* version = response.property(codec::kTimestampProperty);
+  if (version != nullptr) state.note_habit("VER-OPEN-3", spelling_of(*version));
+}
+
 }  // namespace
 
 MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
                          CaseState& state) {
   const judge::ReceivedReply& reply = *exchange.reply;
+  note_habits(reply.message, state);
   if (!step.mark.empty()) state.marks[step.mark].replied = reply.time;
   MaybeProblem late = check_window(step.expect, reply.time, state);
   if (late && !shows_key(reply)) return late;

@@ -93,6 +93,10 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   if (exchange.reply) return judge_reply(*sent.step, exchange, state);
   if (from.disconnected()) {
     if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
+    const auto code = from.disconnected()->reason_code;
+    state.note_habit("ENV-RESPONSE-TOPIC-OPEN-3",
+                     code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *code)
+                          : "connection closed without DISCONNECT");
     from.expect_end();
     record_open<scenario::Disconnection>(*sent.step, state);
     return std::nullopt;

@@ -201,6 +201,12 @@ void status_of_errors_is_500(Exchange& exchange) {
   }
 }
 
+void long_response_topics_cut(Exchange& exchange) {
+  constexpr std::size_t kMost = 255;
+  codec::Message* response = exchange.response();
+  if (response != nullptr && response->topic.size() > kMost) response->topic.resize(kMost);
+}
+
 void content_type_of_text(Exchange& exchange) {
   if (codec::Message* response = exchange.response()) response->content_type = "text/plain";
 }
@@ -339,6 +345,11 @@ std::vector<Fault> envelope_faults() {
        .text = "every response is sent twice",
        .requirements = {"ENV-RESPONSE-1"},
        .make = with_exchange(answers_twice)},
+      {.id = "M24",
+       .name = "long-response-topics-cut",
+       .text = "a response topic of more than 255 bytes is cut",
+       .requirements = {"ENV-RESPONSE-TOPIC-1", "ENV-RESPONSE-1"},
+       .make = with_exchange(long_response_topics_cut)},
       {.id = "M13",
        .name = "loses-responses-of-many-in-flight",
        .text = "of more than 20 requests within a millisecond only 20 are answered",

@@ -366,6 +366,31 @@ class LostInABurst {
   std::optional<std::chrono::microseconds> last_;
 };
 
+void client_ids_in_any_case(Exchange& exchange) {
+  if (!exchange.command || exchange.command->verb != codec::Verb::kKeynotify ||
+      exchange.command->stop || !exchange.replies(codec::ReplyKind::kOk)) {
+    return;
+  }
+  const std::string id(exchange.caller.client_id);
+  const auto folded = [](std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+  };
+  std::vector<std::string>& observers = exchange.store.observers(exchange.command->key);
+  const bool another =
+      std::any_of(observers.begin(), observers.end(), [&](const std::string& observer) {
+        return observer != id && folded(observer) == folded(id);
+      });
+  if (another) std::erase(observers, id);
+}
+
+void long_client_ids_not_told(Exchange& exchange) {
+  constexpr std::size_t kMost = 200;
+  std::erase_if(exchange.out,
+                [](const Delivery& delivery) { return delivery.client_id.size() > kMost; });
+}
+
 }  // namespace
 
 // A table. NOLINTNEXTLINE(readability-function-size)
@@ -471,6 +496,16 @@ std::vector<Fault> notification_faults() {
        .text = "the end of one connection ends the registrations of all clients",
        .requirements = {"LIFE-DISCONNECT-3"},
        .make = with_decorator<DisconnectEndsEverybodys>()},
+      {.id = "N28",
+       .name = "client-ids-in-any-case",
+       .text = "of clients whose ids differ in case alone, one can observe a key",
+       .requirements = {"NTF-REGISTER-1", "NTF-SEND-1"},
+       .make = with_exchange(client_ids_in_any_case)},
+      {.id = "N29",
+       .name = "long-client-ids-not-told",
+       .text = "a client whose id has more than 200 bytes is not told of changes",
+       .requirements = {"NTF-REGISTER-1", "NTF-SEND-1"},
+       .make = with_exchange(long_client_ids_not_told)},
       {.id = "N14",
        .name = "observes-a-prefix",
        .text = "who observes a key is notified of every key that begins like it",
