@@ -1,4 +1,5 @@
-# The seeds of store_trace and service are what fuzz/traces says. cmake -DTOOL=... -DROOT=... -DWORK=... -P this file;
+# The seeds of store_trace, service and right_store are what fuzz/traces says.
+# cmake -DTOOL=... -DROOT=... -DWORK=... -P this file;
 # with -DWRITE=ON it writes them instead.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
@@ -9,7 +10,7 @@ function(run)
   endif()
 endfunction()
 
-foreach(pair seeds:store_trace service-seeds:service)
+foreach(pair seeds:store_trace service-seeds:service right-seeds:right_store)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 verb)
   list(GET pair 1 target)

@@ -6,6 +6,7 @@
 //   trace_tool random SEED COUNT OUT     the bytes of a random trace of so many operations
 //   trace_tool seeds FOLDER OUT          all FOLDER/*.trace as inputs of store_trace_fuzzer in OUT
 //   trace_tool service-seeds FOLDER OUT  the same as inputs of service_fuzzer
+//   trace_tool right-seeds FOLDER OUT    the same as inputs of right_store_fuzzer
 //
 // Ends 0; 1 when `check` found a difference; 2 when it could not do what was asked.
 #include <cstdio>
@@ -79,6 +80,15 @@ int random_trace(const char* seed, const char* count, const fs::path& to) {
   return write_file(to, encode_trace(trace));
 }
 
+// Behind eight bytes that choose a right store: another one for traces of another length.
+std::string right_store_input(const workload::Trace& trace) {
+  const std::string bytes = workload::encode_trace(trace);
+  workload::Random random(bytes.size());
+  std::string header(8, 0);
+  for (char& each : header) each = static_cast<char>(random.below(256));
+  return header + bytes;
+}
+
 int seeds(const fs::path& from, const fs::path& to, Encoding encoding) {
   fs::create_directories(to);
   int result = 0;
@@ -107,9 +117,12 @@ int main(int argc, char** argv) {
   if (verb == "service-seeds" && argc == 4) {
     return seeds(arguments[1], arguments[2], fuzz::service_input);
   }
+  if (verb == "right-seeds" && argc == 4) {
+    return seeds(arguments[1], arguments[2], right_store_input);
+  }
   std::fprintf(
       stderr,
       "trace_tool encode FILE.trace OUT | decode FILE | check FILE | random SEED COUNT OUT "
-      "| seeds FOLDER OUT | service-seeds FOLDER OUT\n");
+      "| seeds FOLDER OUT | service-seeds FOLDER OUT | right-seeds FOLDER OUT\n");
   return kFailed;
 }

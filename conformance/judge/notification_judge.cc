@@ -37,6 +37,15 @@ bool allow_expiry(KeyKnowledge& key, microseconds now) {
   return may;
 }
 
+// May the notification be that of the change?
+bool explains(const PendingNotification& change, const ReceivedNotification& received) {
+  return change.key == received.key && change.from <= received.at &&
+         (change.operation == Operation::kSet) == received.set &&
+         (!change.value || !received.value || *change.value == *received.value) &&
+         (!received.set || !change.version || !received.version ||
+          *change.version == *received.version);
+}
+
 }  // namespace
 
 void NotificationJudge::expect(KeyKnowledge& key, std::string_view key_name,
@@ -62,13 +71,18 @@ void NotificationJudge::expect(KeyKnowledge& key, std::string_view key_name,
 
 Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification& received,
                                    const Observation& observation, bool repeats_the_last) {
+  // The same change may have been made twice, or told twice: what is queued stays, as another
+  // notification may have been meant. (Req: NTF-REPEAT-OPEN-2)
+  if (repeats_the_last) {
+    for (PendingNotification& change : pending_[std::string(received.client_id)]) {
+      if (explains(change, received)) change.certain = false;
+    }
+    return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
+  }
   if (auto judgement = judge_expected(key, received)) return *judgement;
   if (observation.registered == Registered::kNo && received.at <= observation.lingers_until) {
     return judge_unexpected(key, received, Registered::kPerhaps);
   }
-  // Only when nothing else explains it: the same change may have been made twice. (Req:
-  // NTF-REPEAT-OPEN-2)
-  if (repeats_the_last) return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
   return judge_unexpected(key, received, observation.registered);
 }
 
@@ -76,13 +90,7 @@ Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification
 std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
                                                            const ReceivedNotification& received) {
   std::deque<PendingNotification>& expected = pending_[std::string(received.client_id)];
-  const auto same = [&](const PendingNotification& change) {
-    return change.key == received.key && change.from <= received.at &&
-           (change.operation == Operation::kSet) == received.set &&
-           (!change.value || !received.value || *change.value == *received.value) &&
-           (!received.set || !change.version || !received.version ||
-            *change.version == *received.version);
-  };
+  const auto same = [&](const PendingNotification& change) { return explains(change, received); };
   const auto found = std::find_if(expected.begin(), expected.end(), same);
   if (found == expected.end()) return std::nullopt;
   // A change of the same key that was to be notified before this one, and was not, will not be any

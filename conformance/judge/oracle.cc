@@ -130,7 +130,8 @@ struct Oracle::State {
   [[nodiscard]] Judgement unless_waived(Judgement judgement) const;
   Judgement judge_malformed(std::string_view client_id, const Exchange& exchange, ErrorCode error,
                             const Answered& answered);
-  void forget_what_may_have_changed(std::string_view client_id, std::string_view payload);
+  void forget_what_may_have_changed(std::string_view client_id, const Exchange& exchange);
+  void allow_any_change(KeyKnowledge& known, std::string_view key_name, const Exchange& exchange);
   Judgement judge_key(std::string_view client_id, const Exchange& exchange,
                       const codec::Command& command, const Answered& answered);
   Judgement judge_unfitting(const Exchange& exchange, KeyKnowledge& known, const Asked& asked,
@@ -253,9 +254,7 @@ Judgement Oracle::State::judge_unfitting(const Exchange& exchange, KeyKnowledge&
                                          const Fitting& fitting) {
   KeyTable::forget(known);
   // What it has done instead is not known: a change that is notified must not be blamed, too.
-  notifications.expect(
-      known, asked.command.key,
-      {.from = asked.sent, .known_at = asked.received, .certain = false, .rule = "NTF-SEND-1"});
+  allow_any_change(known, asked.command.key, exchange);
   if (fitting.wrong) return *fitting.wrong;
   if (answered.has_detail) {
     return rejected(rule_of({.kind = Mismatch::kErrorDetail}),
@@ -388,10 +387,24 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   return wrong(ReplyKind::kOk, "+OK or :0");
 }
 
+// Whatever the request has done to the key may be notified, however late: what is known of the key
+// by then does not show it any more. (Req: NTF-ORDER-OPEN-1)
+void Oracle::State::allow_any_change(KeyKnowledge& known, std::string_view key_name,
+                                     const Exchange& exchange) {
+  for (const codec::Operation operation : {codec::Operation::kSet, codec::Operation::kDelete}) {
+    notifications.expect(known, key_name,
+                         {.operation = operation,
+                          .from = exchange.sent,
+                          .known_at = exchange.reply->time,
+                          .certain = false,
+                          .rule = "NTF-SEND-1"});
+  }
+}
+
 // A store has taken a payload that is no command to us, and did what it took it for.
 void Oracle::State::forget_what_may_have_changed(std::string_view client_id,
-                                                 std::string_view payload) {
-  const auto frame = codec::decode_command(payload);
+                                                 const Exchange& exchange) {
+  const auto frame = codec::decode_command(exchange.request.payload);
   if (frame && frame->count > 1) {
     (void)keys.at(frame->arguments[1]);  // not seen yet: it would pass for one that does not exist
   } else {
@@ -399,6 +412,7 @@ void Oracle::State::forget_what_may_have_changed(std::string_view client_id,
   }
   for (auto& [key_name, known] : keys) {
     KeyTable::forget(known);
+    allow_any_change(known, key_name, exchange);
     // It may have been a KEYNOTIFY, or its STOP. (Req: NTF-STOP-OPEN-1)
     keys.observation(known, client_id).registered = Registered::kPerhaps;
   }
@@ -408,7 +422,7 @@ Judgement Oracle::State::judge_malformed(std::string_view client_id, const Excha
                                          ErrorCode error, const Answered& answered) {
   if (answered.reply.kind != ReplyKind::kError) {
     if (is_lenient(exchange.request, error)) {
-      forget_what_may_have_changed(client_id, exchange.request.payload);
+      forget_what_may_have_changed(client_id, exchange);
       return undecidable("ERR-ARITY-OPEN-1", "perhaps it is a request to this store");
     }
     return rejected(requirement_of(error, RequestFacts{}),
