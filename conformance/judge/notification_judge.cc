@@ -247,6 +247,28 @@ Judgement NotificationJudge::missing(KeyTable& keys, std::string_view client_id,
   return out;
 }
 
+// Of a client that observes the key no longer.
+void NotificationJudge::allow_expiry_before(const KeyKnowledge& key, std::string_view key_name,
+                                            std::string_view client_id, microseconds at) {
+  const bool expired =
+      std::any_of(key.candidates.begin(), key.candidates.end(), [&](const CandidateState& state) {
+        return state.exists && state.expiry != CandidateState::Expiry::kNever &&
+               state.earliest <= at;
+      });
+  if (!expired) return;
+  pending_[std::string(client_id)].push_back({.key = std::string(key_name),
+                                              .operation = Operation::kDelete,
+                                              .known_at = at,
+                                              .certain = false,
+                                              .rule = expiry_rule()});
+}
+
+void NotificationJudge::stopped(const KeyKnowledge& key, std::string_view key_name,
+                                std::string_view client_id, microseconds at) {
+  // Otherwise it would have come before the response to the STOP.
+  if (!basis_.binds("NTF-ORDER-1")) allow_expiry_before(key, key_name, client_id, at);
+}
+
 void NotificationJudge::disconnected(KeyTable& keys, std::string_view client_id, microseconds at) {
   // Keys that may have expired by now: their notifications may have been sent already.
   for (auto& [key_name, key] : keys) {
@@ -254,16 +276,7 @@ void NotificationJudge::disconnected(KeyTable& keys, std::string_view client_id,
     if (observed_by == key.observers.end() || observed_by->second.registered == Registered::kNo) {
       continue;
     }
-    const bool expired =
-        std::any_of(key.candidates.begin(), key.candidates.end(), [&](const CandidateState& state) {
-          return state.exists && state.expiry != CandidateState::Expiry::kNever &&
-                 state.earliest <= at;
-        });
-    if (!expired) continue;
-    pending_[std::string(client_id)].push_back({.key = key_name,
-                                                .operation = Operation::kDelete,
-                                                .certain = false,
-                                                .rule = expiry_rule()});
+    allow_expiry_before(key, key_name, client_id, at);
   }
   // What was on its way may reach the next connection. (Req: LIFE-OPEN-3)
   const auto on_their_way = pending_.find(client_id);

@@ -64,10 +64,17 @@ class NotificationJudge {
                                   std::chrono::microseconds sent,
                                   std::chrono::microseconds expiry_slack);
 
+  // The client, which observed the key or may have done so, has stopped that: that the key expired
+  // before `at` may be told all the same.
+  void stopped(const KeyKnowledge& key, std::string_view key_name, std::string_view client_id,
+               std::chrono::microseconds at);
+
   // The connection of the client has ended: what is on its way may come or not.
   void disconnected(KeyTable& keys, std::string_view client_id, std::chrono::microseconds at);
 
  private:
+  void allow_expiry_before(const KeyKnowledge& key, std::string_view key_name,
+                           std::string_view client_id, std::chrono::microseconds at);
   std::optional<Judgement> judge_expected(KeyKnowledge& key, const ReceivedNotification& received);
   Judgement judge_unexpected(KeyKnowledge& key, const ReceivedNotification& received,
                              Registered registered);

@@ -374,6 +374,9 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   }
   // However often a client has registered, one STOP ends it, and says whether there was something
   // to end. (Req: NTF-STOP-1, NTF-STOP-3)
+  if (before != Registered::kNo) {
+    notifications.stopped(known, command.key, client_id, exchange.reply->time);
+  }
   registered = Registered::kNo;
   observed_by.repeated = late && observed_by.repeated;
   if (kind == ReplyKind::kOk) {
