@@ -93,6 +93,10 @@ constexpr std::array kUsualMismatches = {
                 .verb = Verb::kSet,
                 .reply = ReplyKind::kOk,
                 .requirement = "VER-UPDATE-3"},
+    // A notification carries the version of the SET.
+    MismatchRow{.kind = Mismatch::kVersionNotLater,
+                .operation = Operation::kSet,
+                .requirement = "VER-UPDATE-3"},
     MismatchRow{.kind = Mismatch::kNotificationMissing,
                 .operation = Operation::kSet,
                 .requirement = "NTF-SEND-1"},
@@ -186,6 +190,7 @@ std::string_view rule_of_form(const MismatchFacts& facts) {
     if (facts.malformed->starts_with('-')) return "RESP-ERROR-FORM-1";
     return has_wrong_length(*facts.malformed) ? "GET-HIT-2" : "";
   }
+  if (facts.odd_error) return "RESP-ERROR-FORM-1";
   if (facts.wanted == ReplyKind::kError && facts.reply == ReplyKind::kError) {
     return facts.wanted_error ? rule_of_text(*facts.wanted_error) : "";
   }

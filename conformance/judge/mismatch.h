@@ -55,6 +55,7 @@ struct MismatchFacts {
   std::optional<codec::ReplyKind> wanted{};
   std::optional<codec::ErrorCode> wanted_error{};  // kError
   std::optional<std::string_view> malformed{};
+  bool odd_error = false;  // kReply: the errors are told apart by what is before the text
   bool set_again = false;  // kVersionNotLater: the key had been deleted, or had expired, in between
   // kReply: the key of a request that was refused, and has nothing else that could be.
   std::optional<std::string_view> refused_key{};

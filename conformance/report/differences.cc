@@ -19,7 +19,8 @@ using run::CaseResult;
 // What a failure says of a rule. The step that checks a requirement of its case is worth more than
 // one on the way; what the case is merely about is a hint.
 constexpr double kDirect = 1.0;
-constexpr double kSeenByGet = 0.2;  // what a GET returns shows the work of other requests
+constexpr double kSeenByGet = 0.2;  // of a GET, where other requests may have made what it returns
+constexpr double kSuspected = 0.5;  // one of several that may have come before
 constexpr double kOwnStep = 1.0;
 constexpr double kOnTheWay = 0.6;
 constexpr double kFirst = 0.4;  // of the rules that it is about
@@ -32,6 +33,11 @@ bool is_about(const CaseResult& result, const std::string& rule) {
   return std::find(own.begin(), own.end(), rule) != own.end();
 }
 
+bool suspects(const CaseResult& result, const std::string& rule) {
+  const auto& all = result.suspects;
+  return std::find(all.begin(), all.end(), rule) != all.end();
+}
+
 bool speaks_for(const CaseResult& result, const std::string& rule) {
   return result.requirement == rule || result.direct == rule;
 }
@@ -40,22 +46,29 @@ bool speaks_for(const CaseResult& result, const std::string& rule) {
 // Otherwise it is the first that the case is about.
 bool is_named(const CaseResult& result) {
   const scenario::Case& test_case = *result.test_case;
-  if (result.requirement != test_case.requirements.front() || result.step == 0) return true;
+  const std::string& charged = result.requirement;
+  if (charged != test_case.requirements.front() || charged == result.direct) return true;
+  if (result.step == 0) return true;
   const auto& what = test_case.steps[result.step - 1].what;
   if (const auto* request = std::get_if<scenario::RequestStep>(&what)) {
-    return !request->expect.cites.empty();
+    return request->expect.cites == charged;
   }
   if (const auto* awaited = std::get_if<scenario::NotificationStep>(&what)) {
-    return !awaited->cites.empty();
+    return awaited->cites == charged;
   }
   const auto* silence = std::get_if<scenario::SilenceStep>(&what);
-  return silence != nullptr && !silence->cites.empty();
+  return silence != nullptr && silence->cites == charged;
 }
 
 double weight(const CaseResult& result, const std::string& rule) {
   const bool about = is_about(result, rule);
-  const bool shows = result.subject.starts_with("GET") && rule.starts_with("GET");
+  const bool shows =
+      rule.starts_with("GET") &&
+      std::any_of(result.suspects.begin(), result.suspects.end(), [](const std::string& each) {
+        return !each.starts_with("GET") && !each.starts_with("SET-VALUE");
+      });
   double out = result.direct == rule ? (shows ? kSeenByGet : kDirect) : 0;
+  if (out == 0 && suspects(result, rule)) out = shows ? kSeenByGet : kSuspected;
   if (result.requirement == rule) {
     if (!is_named(result)) {
       out += kFirst;
@@ -118,7 +131,11 @@ class Explainer {
   void count(const Cases& cases) {
     failed_.clear();
     for (const CaseResult* entry : cases) {
+      // Of what may have come before no case shows anything.
       std::set<std::string> rules = rules_of(*entry);
+      for (const std::string& rule : entry->suspects) {
+        if (!is_about(*entry, rule) && !speaks_for(*entry, rule)) rules.erase(rule);
+      }
       for (const std::string& rule : rules) ++failed_[rule];
     }
   }
@@ -128,6 +145,7 @@ class Explainer {
     std::set<std::string> out(own.begin(), own.end());
     out.insert(entry.requirement);
     if (!entry.direct.empty()) out.insert(entry.direct);
+    out.insert(entry.suspects.begin(), entry.suspects.end());
     return out;
   }
 
@@ -139,9 +157,11 @@ class Explainer {
     return out;
   }
 
-  [[nodiscard]] bool is_may(const std::string& rule) const {
+  // An open point explains only what it is charged with; a rule of another catalogue nothing else.
+  [[nodiscard]] bool can_be_named(const CaseResult& entry, const std::string& rule) const {
     const scenario::Requirement* found = catalogue_.find(rule);
-    return found != nullptr && found->level == scenario::Level::kMay;
+    if (found == nullptr) return entry.requirement == rule;
+    return found->level != scenario::Level::kMay;
   }
 
   // A rule whose other cases passed is less likely.
@@ -158,7 +178,7 @@ class Explainer {
     for (const Group& group : groups) {
       for (const CaseResult* entry : group.cases) {
         for (const std::string& rule : rules_of(*entry)) {
-          if (!is_may(rule)) scores[rule] += weight(*entry, rule);
+          if (can_be_named(*entry, rule)) scores[rule] += weight(*entry, rule);
         }
       }
     }
@@ -191,6 +211,11 @@ class Explainer {
     const auto speaking = static_cast<std::size_t>(std::count_if(
         cases.begin(), cases.end(), [&](const auto* each) { return speaks_for(*each, rule); }));
     if (speaking * kShare >= cases.size()) return true;
+    const auto possible =
+        static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), [&](const auto* each) {
+          return speaks_for(*each, rule) || suspects(*each, rule);
+        }));
+    if (possible * 2 >= cases.size()) return true;
     return std::all_of(cases.begin(), cases.end(),
                        [&](const auto* each) { return is_about(*each, rule); });
   }

@@ -20,6 +20,7 @@ struct SeenCase {
   std::string requirements = "R-MUST-1";
   std::string charged{};  // empty: the case passed
   std::string direct{};
+  std::vector<std::string> suspects{};
   std::string subject = "GET";
   std::string expected = R"($3\r\none\r\n)";
   std::string actual = R"($-1\r\n (no such key))";
@@ -39,6 +40,7 @@ struct SeenRun {
         entry.verdict = run::Verdict::kFailed;
         entry.requirement = seen.charged;
         entry.direct = seen.direct;
+        entry.suspects = seen.suspects;
         entry.step = 1;
         entry.subject = seen.subject;
         entry.message = "the reply is not the expected one";
@@ -79,6 +81,34 @@ TEST(Differences, FailuresWithOneCauseAreOneWhateverRuleTheyAreChargedTo) {
   EXPECT_THAT(ids(found[0]), ElementsAre("a", "c", "b"));
   EXPECT_THAT(found[0].causes, ElementsAre("GET: want a value, got no such key"));
   EXPECT_EQ(sentence_of(found), "1 difference explains 3 failures");
+}
+
+TEST(Differences, ARuleThatMayBeBrokenEverywhereExplainsFailuresOfSeveralKinds) {
+  const SeenRun run({{.id = "a", .charged = "R-MUST-1", .direct = "R-MUST-1"},
+                     {.id = "b", .charged = "R-MUST-1", .direct = "R-MUST-1"},
+                     {.id = "c",
+                      .requirements = "R-MUST-2",
+                      .charged = "R-MUST-2",
+                      .direct = "R-MUST-2",
+                      .suspects = {"R-MUST-1"},
+                      .subject = "SET NX"}});
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].rule_id, "R-MUST-1");
+  EXPECT_THAT(ids(found[0]), ElementsAre("a", "b", "c"));
+}
+
+TEST(Differences, ARuleThatIsOnlySuspectedDoesNotOutweighTheOneThatIsShown) {
+  const SeenRun run({{.id = "a",
+                      .requirements = "R-MUST-2",
+                      .charged = "R-MUST-2",
+                      .direct = "R-MUST-2",
+                      .suspects = {"R-MUST-1"}},
+                     {.id = "good-1"},
+                     {.id = "good-2"}});
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].rule_id, "R-MUST-2");
 }
 
 TEST(Differences, TheRuleWhoseOtherCasesPassedIsLessLikely) {

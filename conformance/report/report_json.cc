@@ -106,6 +106,7 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
     failure["requirement"] = result.requirement;
     if (result.waived) failure["binds"] = false;
     if (!result.direct.empty()) failure["direct"] = result.direct;
+    if (!result.suspects.empty()) failure["suspects"] = result.suspects;
     if (!result.subject.empty()) failure["subject"] = result.subject;
     failure["step"] = result.step;
     failure["line"] = result.position.line;

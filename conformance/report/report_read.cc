@@ -72,6 +72,7 @@ void read_failure(const JsonMembers& failure, run::CaseResult& out) {
   out.requirement = failure.text("requirement");
   out.waived = failure.has("binds") && !failure.flag("binds");
   out.direct = failure.text_if_there("direct");
+  if (failure.has("suspects")) out.suspects = failure.texts("suspects");
   out.subject = failure.text_if_there("subject");
   out.expected = failure.text("expected");
   out.actual = failure.text("actual");

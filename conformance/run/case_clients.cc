@@ -7,8 +7,11 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "codec/command.h"
+#include "codec/dialect.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
+#include "conformance/run/key_states.h"
 
 namespace fencepost::run {
 
@@ -158,6 +161,31 @@ MaybeProblem CaseClients::let_go(const std::string& name) {
   return std::nullopt;
 }
 
+// Is it the response to a request that another client has open? Req: ENV-RESPONSE-TOPIC-1
+bool CaseClients::is_for_another(RequestClient& client) const {
+  const auto& message = client.surprises().front().message;
+  if (!message || !message->correlation_data) return false;
+  return std::any_of(clients_.begin(), clients_.end(), [&](const auto& other) {
+    if (other.second.get() == &client) return false;
+    const auto& exchanges = other.second->exchanges();
+    return std::any_of(exchanges.begin(), exchanges.end(), [&](const judge::Exchange& each) {
+      return !each.reply && each.request.correlation_data == message->correlation_data;
+    });
+  });
+}
+
+MaybeProblem CaseClients::check_misdirected(const judge::Exchange& exchange) {
+  for (const auto& [name, client] : clients_) {
+    if (!client->disconnected()) client->drain();
+    if (client->surprises().empty()) continue;
+    const auto& message = client->surprises().front().message;
+    if (message && message->correlation_data == exchange.request.correlation_data) {
+      return check_surprises();
+    }
+  }
+  return std::nullopt;
+}
+
 MaybeProblem CaseClients::check_surprises() {
   for (const auto& [name, client] : clients_) {
     if (client->surprises().empty()) continue;
@@ -165,6 +193,7 @@ MaybeProblem CaseClients::check_surprises() {
                     .expected = "responses to open requests, and notifications of observed keys",
                     .actual = client->surprises().front().text,
                     .direct = client->surprises().front().rule};
+    if (is_for_another(*client)) problem.direct = "ENV-RESPONSE-TOPIC-1";
     client->surprises().clear();
     return problem;
   }
@@ -187,14 +216,49 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
                    .expected = "no further notification",
                    .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
                                          escape(notified.key, 100)),
-                   .direct = client.rule_of_unexpected(notified.key)};
+                   .direct = rule_of_unexpected(client, notified.key)};
   }
   if (client.ended_unexpectedly()) return unexpected_disconnect(client);
   return std::nullopt;
 }
 
+// Is it a key that nobody has named, and that one which is observed may have become? Req:
+// KEY-BINARY-1
+bool CaseClients::is_distorted_registration(const RequestClient& client,
+                                            const std::string& key) const {
+  const auto key_of = [](const judge::Exchange& exchange) -> std::string_view {
+    const auto command =
+        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    return command ? command->key : std::string_view();
+  };
+  const bool named = std::any_of(clients_.begin(), clients_.end(), [&](const auto& each) {
+    const auto& exchanges = each.second->exchanges();
+    return std::any_of(exchanges.begin(), exchanges.end(),
+                       [&](const judge::Exchange& one) { return key_of(one) == key; });
+  });
+  const auto& own = client.exchanges();
+  return std::any_of(own.begin(), own.end(), [&](const judge::Exchange& each) {
+    if (each.verb != codec::Verb::kKeynotify) return false;
+    return named ? are_similar(key, key_of(each)) : is_distorted(key, key_of(each));
+  });
+}
+
+// Req: LIFE-DISCONNECT-1. A registration ends with the connection that made it.
+std::string CaseClients::rule_of_unexpected(const RequestClient& client,
+                                            const std::string& key) const {
+  std::string out = client.rule_of_unexpected(key);
+  if (out != "NTF-SEND-3") return out;
+  if (is_distorted_registration(client, key)) return "KEY-BINARY-1";
+  return former_.contains({client.client_id(), key}) ? "LIFE-DISCONNECT-1" : out;
+}
+
 void CaseClients::note_round_trips(const RequestClient& client) {
   for (const judge::Exchange& exchange : client.exchanges()) {
+    if (exchange.verb == codec::Verb::kKeynotify) {
+      const auto command = codec::parse_command(exchange.request.payload,
+                                                codec::dialect(codec::DialectId::kDeployed));
+      if (command) former_.emplace(client.client_id(), command->key);
+    }
     if (exchange.reply) round_trips_.push_back(exchange.reply->time - exchange.sent);
   }
 }

@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/run/request_client.h"
@@ -49,6 +51,13 @@ class CaseClients {
 
   // A message that nobody asked for, if any client received one.
   [[nodiscard]] MaybeProblem check_surprises();
+  // Has another client received the response to this request, which nobody else has? Reads what has
+  // come for all of them.
+  [[nodiscard]] MaybeProblem check_misdirected(const judge::Exchange& exchange);
+  // The rule that a notification breaks for which this client has no reason: see RequestClient.
+  // What its earlier connections have asked for counts too.
+  [[nodiscard]] std::string rule_of_unexpected(const RequestClient& client,
+                                               const std::string& key) const;
   // The same, and notifications that no step has consumed, and connections that ended.
   [[nodiscard]] MaybeProblem check_leftovers();
 
@@ -61,10 +70,13 @@ class CaseClients {
  private:
   [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
-  [[nodiscard]] static MaybeProblem check_leftovers(RequestClient& client);
+  [[nodiscard]] MaybeProblem check_leftovers(RequestClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);
   void settle();
   void note_round_trips(const RequestClient& client);
+  [[nodiscard]] bool is_for_another(RequestClient& client) const;
+  [[nodiscard]] bool is_distorted_registration(const RequestClient& client,
+                                               const std::string& key) const;
 
   const scenario::Case& case_;
   endpoint::Session& session_;
@@ -73,7 +85,8 @@ class CaseClients {
   endpoint::Duration start_;
   std::vector<TranscriptEntry>& transcript_;
   std::map<std::string, std::unique_ptr<RequestClient>> clients_;  // by name
-  std::map<std::string, std::shared_ptr<Received>> received_;      // by client id
+  std::set<std::pair<std::string, std::string>> former_;  // client ids, and keys that they observed
+  std::map<std::string, std::shared_ptr<Received>> received_;  // by client id
   std::vector<endpoint::Duration> round_trips_;
 };
 

@@ -38,6 +38,7 @@ struct Alone {
 struct Deviation {
   std::string requirement;
   std::string direct;
+  std::vector<std::string> suspects;
   std::string subject;
   std::string message;
   std::string expected;
@@ -53,6 +54,8 @@ struct CaseResult {
   std::string requirement{};
   // The rule that such a difference breaks by itself, whatever the case is about; may be empty.
   std::string direct{};
+  // Other rules of which each, if it is broken, makes such a difference after what came before.
+  std::vector<std::string> suspects{};
   std::string subject{};  // what differs: the kind of request, or of notification; may be empty
   std::string message{};
   std::string expected{};

@@ -92,6 +92,7 @@ void blame(const Problem& problem, CaseState& state) {
   result.doubt = problem.doubt;
   result.subject = problem.subject;
   result.direct = problem.direct;
+  result.suspects = problem.suspects;
   result.message = problem.message;
   result.expected = problem.expected;
   result.actual = problem.actual;

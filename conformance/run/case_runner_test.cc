@@ -663,7 +663,7 @@ TEST(CaseRunnerSilence, FailsUnlessTheFenceIsTheNextThingThatArrives) {
 - silence: {client: b, writer: a, cites: R-MUST-2}
 )"}),
       {{deaf(),
-        "failed 2 R-MUST-2: the fence notification did not arrive | a notification for the fence "
+        "failed 2 NTF-SEND-1: the fence notification did not arrive | a notification for the fence "
         "key "
         "and nothing before it | nothing"},
        {with_spurious({.verb = Verb::kSet, .first = true}), must_not},

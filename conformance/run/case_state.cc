@@ -20,6 +20,14 @@ std::string tag_of(const scenario::Case& test_case, int attempt) {
   return fmt::format("{:08x}", stable_hash(text) & 0xffffffffU);
 }
 
+// A step about the version of a value cites a rule of versions: another value is no matter of
+// these.
+bool shows(judge::Mismatch kind, const judge::MismatchFacts& facts, const std::string& cites) {
+  if (kind == judge::Mismatch::kVersionNotLater) return !cites.starts_with("NTF-VERSION-");
+  const bool payload = kind == judge::Mismatch::kReply && facts.verb == codec::Verb::kGet;
+  return !payload || !cites.starts_with("VER-");
+}
+
 }  // namespace
 
 CaseState::CaseState(const scenario::Case& the_case, endpoint::Session& the_session,
@@ -87,13 +95,14 @@ MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
   const std::string certain(failed ? judge::rule_of(facts) : "");
   problem.direct = !problem.cites.empty() ? problem.cites : certain.empty() ? usual : certain;
   if (problem.cites.empty()) problem.cites = certain;
-  if (problem.cites.empty()) problem.cites = cites;
+  if (problem.cites.empty()) problem.cites = shows(problem.kind, facts, cites) ? cites : usual;
   if (!failed) return problem;
   const bool may_not_bind =
       settings.unsettled != nullptr && settings.unsettled->contains(problem.cites);
   if (!may_not_bind || !judge::leaves_case_sound(problem.kind)) return problem;
   result.deviations.push_back({.requirement = std::move(problem.cites),
                                .direct = std::move(problem.direct),
+                               .suspects = std::move(problem.suspects),
                                .subject = std::move(problem.subject),
                                .message = std::move(problem.message),
                                .expected = std::move(problem.expected),

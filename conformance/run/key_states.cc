@@ -1,5 +1,10 @@
 #include "conformance/run/key_states.h"
 
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <utility>
+
 #include "codec/command.h"
 #include "codec/error_code.h"
 #include "codec/message.h"
@@ -39,6 +44,58 @@ std::string_view rule_of_effect(const judge::Exchange& exchange) {
   return exchange.verb == Verb::kKeynotify ? "NTF-RESPONSE-2" : "";
 }
 
+bool are_similar(std::string_view a, std::string_view b) {
+  constexpr std::size_t kMany = 200;
+  const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  const std::string_view common = a.substr(0, static_cast<std::size_t>(in_a - a.begin()));
+  if (common.size() >= kMany) return true;
+  const auto ends = [](auto at, auto end) { return at == end || *at == '\0'; };
+  if (ends(in_a, a.end()) && ends(in_b, b.end())) return true;
+  const auto trimmed = [](std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    return begin == text.size() ? ""
+                                : text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+  };
+  if (!trimmed(a).empty() && trimmed(a) == trimmed(b)) return true;
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+bool is_distorted(std::string_view seen, std::string_view key) {
+  if (seen.empty() || seen == key || seen.size() > key.size()) return false;
+  return key.find(seen) != std::string_view::npos || are_similar(seen, key);
+}
+
+void KeyStates::note_past(const codec::Command& command, const judge::Exchange& exchange) {
+  const std::string key(command.key);
+  const judge::ReceivedReply& reply = *exchange.reply;
+  KeyPast& past = pasts_[key];
+  const auto state = states_.find(key);
+  const bool timed = state != states_.end() && state->second.deadline;
+  if (command.verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
+    const judge::KeyFacts before = of(key, exchange.sent);
+    past.write = before.exists ? "SET-WRITE-2" : "SET-WRITE-1";
+    if (timed) past.retimed = "SET-PX-5";
+    past.refusals.clear();
+    past.written = exchange.sent;
+    past.read = false;
+    past.values.insert(std::hash<std::string_view>()(command.value));
+    if (exchange.request.property(codec::kTokenProperty) != nullptr) {
+      (before.fenced ? past.newer_token : past.first_token) = true;
+    }
+    return;
+  }
+  const std::string_view effect = effect_of(command.verb, reply);
+  if (command.verb != Verb::kSet && reply.is(ReplyKind::kCount) && reply.decoded->count > 0) {
+    const std::string_view retimed = timed ? "SET-PX-6" : past.retimed;
+    past = {.removal = effect, .retimed = retimed, .values = std::move(past.values)};
+    removals_.insert(effect);
+  } else if (!effect.empty()) {
+    past.refusals.push_back(effect);
+  }
+}
+
 void KeyStates::note(const judge::Exchange& exchange) {
   if (!exchange.reply || !exchange.reply->decoded) return;
   const auto command =
@@ -48,7 +105,12 @@ void KeyStates::note(const judge::Exchange& exchange) {
   const judge::ReceivedReply& reply = *exchange.reply;
   const bool changes =
       command->verb == Verb::kSet || command->verb == Verb::kDel || command->verb == Verb::kVdel;
-  if (changes) effects_[key] = effect_of(command->verb, reply);
+  const bool read = command->verb == Verb::kGet && reply.is(ReplyKind::kValue);
+  if (const auto past = pasts_.find(key); read && past != pasts_.end()) past->second.read = true;
+  if (changes) {
+    effects_[key] = effect_of(command->verb, reply);
+    note_past(*command, exchange);
+  }
   if (command->verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
     const bool token = exchange.request.property(codec::kTokenProperty) != nullptr;
     const bool fenced = token || of(key, exchange.sent).fenced;
@@ -68,6 +130,17 @@ void KeyStates::note(const judge::Exchange& exchange) {
 std::string_view KeyStates::rule_of_effect(std::string_view key) const {
   const auto found = effects_.find(key);
   return found == effects_.end() ? std::string_view() : found->second;
+}
+
+KeyPast KeyStates::past_of(std::string_view key) const {
+  const auto found = pasts_.find(key);
+  return found == pasts_.end() ? KeyPast{} : found->second;
+}
+
+bool KeyStates::has_similar(std::string_view key) const {
+  return std::any_of(pasts_.begin(), pasts_.end(), [&](const auto& each) {
+    return each.first != key && are_similar(each.first, key);
+  });
 }
 
 bool KeyStates::was_deleted(std::string_view key) const { return deleted_.contains(key); }

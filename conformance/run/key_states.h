@@ -2,11 +2,13 @@
 // reply to the rule that it is for.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "conformance/judge/attribution.h"
 #include "conformance/judge/exchange.h"
@@ -17,6 +19,25 @@ namespace fencepost::run {
 // The rule by which an answered request has the effect that it is to have: a refusal none, by
 // ERR-STATE-1. Empty where the answer promises nothing.
 [[nodiscard]] std::string_view rule_of_effect(const judge::Exchange& exchange);
+
+// What has happened to a key, by the rules under which each of it shows in what comes later. Ids
+// are empty where nothing of the kind has happened.
+struct KeyPast {
+  std::string_view write{};                     // of the last SET that was carried out
+  std::string_view removal{};                   // of the last DEL or VDEL that removed it
+  std::string_view retimed{};                   // an earlier expiry of it must no longer count
+  std::optional<endpoint::Duration> written{};  // when it was sent
+  bool read = false;                            // and a GET has returned it since
+  bool first_token = false;                     // its token is the first that it had
+  bool newer_token = false;                     // its token has replaced another
+  std::vector<std::string_view> refusals{};  // since the last change: nothing of them may be seen
+  std::set<std::size_t> values{};            // hashes of what it was set to
+};
+
+// Are the keys one for a store that does not look at all bytes, or may `seen` be what such a store
+// has made of `key`? Req: KEY-BINARY-1
+[[nodiscard]] bool are_similar(std::string_view a, std::string_view b);
+[[nodiscard]] bool is_distorted(std::string_view seen, std::string_view key);
 
 // Of one case, used by one thread.
 class KeyStates {
@@ -31,6 +52,13 @@ class KeyStates {
   // The rule by which the last request of this key has left it as it should be, and not as it is
   // seen now; empty where that request was to set it, or there is none.
   [[nodiscard]] std::string_view rule_of_effect(std::string_view key) const;
+  [[nodiscard]] KeyPast past_of(std::string_view key) const;
+  // Of any keys: by which rules they were removed.
+  [[nodiscard]] const std::set<std::string_view>& removals() const { return removals_; }
+  // Has the case changed, or asked to change, this key?
+  [[nodiscard]] bool knows(std::string_view key) const { return pasts_.contains(key); }
+  // Has another key been used that differs in letter case, or only behind a NUL or many bytes?
+  [[nodiscard]] bool has_similar(std::string_view key) const;
 
  private:
   struct State {
@@ -40,6 +68,10 @@ class KeyStates {
   std::map<std::string, State, std::less<>> states_;  // of the keys that exist, or have expired
   std::set<std::string, std::less<>> deleted_;        // at any time
   std::map<std::string, std::string_view, std::less<>> effects_;
+  std::map<std::string, KeyPast, std::less<>> pasts_;
+  std::set<std::string_view> removals_;
+
+  void note_past(const codec::Command& command, const judge::Exchange& exchange);
 };
 
 }  // namespace fencepost::run

@@ -84,5 +84,45 @@ TEST(KeyStates, TheLastRequestOfAKeyHasARuleByWhichItLeftTheKey) {
   EXPECT_EQ(KeyStates().rule_of_effect("k"), "");
 }
 
+TEST(KeyStates, ThePastOfAKeySaysByWhichRulesItCameAbout) {
+  KeyStates states;
+  note(states, {"SET", "k", "v", "PX", "100"}, "+OK\r\n", true);
+  EXPECT_EQ(states.past_of("k").write, "SET-WRITE-1");
+  EXPECT_TRUE(states.past_of("k").first_token);
+  note(states, {"SET", "k", "w"}, "+OK\r\n", true);
+  EXPECT_EQ(states.past_of("k").write, "SET-WRITE-2");
+  EXPECT_EQ(states.past_of("k").retimed, "SET-PX-5");
+  EXPECT_TRUE(states.past_of("k").newer_token);
+  note(states, {"GET", "k"}, "$1\r\nw\r\n");
+  EXPECT_TRUE(states.past_of("k").read);
+}
+
+TEST(KeyStates, WhatWasRefusedIsRememberedUntilTheNextChange) {
+  KeyStates states;
+  note(states, {"SET", "k", "v"});
+  note(states, {"SET", "k", "w", "NX"}, ":-1\r\n");
+  note(states, {"VDEL", "k", "w"}, ":-1\r\n");
+  EXPECT_EQ(states.past_of("k").refusals,
+            (std::vector<std::string_view>{"SET-NOT-APPLIED-2", "VDEL-MISMATCH-1"}));
+  note(states, {"VDEL", "k", "v"}, ":1\r\n");
+  EXPECT_TRUE(states.past_of("k").refusals.empty());
+  EXPECT_EQ(states.past_of("k").removal, "VDEL-MATCH-1");
+}
+
+TEST(KeyStates, KeysThatACarelessStoreTakesForOne) {
+  using namespace std::string_view_literals;
+  EXPECT_TRUE(are_similar("key", "KEY"));
+  EXPECT_TRUE(are_similar("key", " key"));
+  EXPECT_TRUE(are_similar("key"sv, "key\0more"sv));
+  EXPECT_TRUE(are_similar(std::string(255, 'k'), std::string(256, 'k')));
+  EXPECT_FALSE(are_similar("key", "key2"));
+  EXPECT_TRUE(is_distorted("key", "key2"));
+  EXPECT_FALSE(is_distorted("key2", "key"));
+  KeyStates states;
+  note(states, {"SET", "key", "v"});
+  EXPECT_TRUE(states.has_similar("KEY"));
+  EXPECT_FALSE(states.has_similar("key"));
+}
+
 }  // namespace
 }  // namespace fencepost::run

@@ -16,6 +16,7 @@
 #include "conformance/run/reply_judge.h"
 #include "conformance/run/request_steps.h"
 #include "conformance/run/silence.h"
+#include "conformance/run/suspects.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::run {
@@ -58,7 +59,12 @@ MaybeProblem judge_payload(const scenario::NotificationStep& step, const Notifie
                 .actual = shown(notified),
                 .kind = judge::Mismatch::kNotification};
   const auto decoded = codec::decode_notification(notified.message.payload);
-  if (notified.key != state.bytes_of(step.key)) return other;
+  const std::string key = state.bytes_of(step.key);
+  if (notified.key != key && !state.key_states.knows(notified.key) &&
+      is_distorted(notified.key, key)) {
+    other.cites = "KEY-BINARY-1";
+  }
+  if (notified.key != key) return other;
   if (step.operation == codec::Operation::kSet && lacks_value(notified.message)) {
     other.kind = judge::Mismatch::kValueMissing;
     return other;
@@ -102,7 +108,12 @@ struct Awaited {
     problem->subject = step.operation == codec::Operation::kSet ? "notification of a SET"
                                                                 : "notification of a deletion";
     const judge::MismatchFacts facts{
-        .kind = problem->kind, .operation = step.operation, .cause = cause};
+        .kind = problem->kind,
+        .operation = step.operation,
+        .cause = cause,
+        .set_again = state.changes.is_set_again(state.bytes_of(step.key), state.clock.now())};
+    problem->suspects =
+        suspects_of(*problem, state.bytes_of(step.key), step.operation, cause, state);
     return state.charge(std::move(*problem), step.cites, facts,
                         std::string(judge::usual_rule_of(facts)));
   }
@@ -161,24 +172,26 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
 
 // What the observer received first must be the notification of the fence.
 MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& observer,
-                         const std::string& fence) {
+                         const std::string& fence, const CaseState& state) {
   std::deque<Notified>& queue = observer.notifications();
   if (queue.empty()) {
     if (observer.disconnected()) return unexpected_disconnect(observer);
     return Problem{.message = "the fence notification did not arrive",
                    .expected = "a notification for the fence key and nothing before it",
                    .actual = "nothing",
-                   .cites = step.cites,
+                   .cites = "NTF-SEND-1",
+                   .direct = "NTF-SEND-1",
                    .kind = judge::Mismatch::kNotificationMissing};
   }
   const Notified first = std::move(queue.front());
   queue.pop_front();
   if (first.key == fence) return std::nullopt;
+  const std::string rule = state.clients.rule_of_unexpected(observer, first.key);
   return Problem{.message = "a notification that must not be sent",
                  .expected = "no notification",
                  .actual = shown(first),
-                 .cites = step.cites,
-                 .direct = observer.rule_of_unexpected(first.key)};
+                 .cites = rule == "KEY-BINARY-1" ? rule : step.cites,
+                 .direct = rule};
 }
 
 // Is there to be one, as far as it depends on an earlier open outcome?
@@ -259,7 +272,7 @@ MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& obs
                           "a notification for the fence key and nothing before it", state);
   }
   if (auto problem = state.clients.check_surprises()) return problem;
-  if (auto problem = judge_fence(step, observer, fence)) return problem;
+  if (auto problem = judge_fence(step, observer, fence, state)) return problem;
   return run_command(observer, {"KEYNOTIFY", fence, "STOP"}, state);
 }
 

@@ -9,6 +9,7 @@
 #include "conformance/judge/clock_doubt.h"
 #include "conformance/run/message_checks.h"
 #include "conformance/run/reply_rule.h"
+#include "conformance/run/suspects.h"
 
 namespace fencepost::run {
 namespace {
@@ -112,6 +113,13 @@ std::optional<std::string_view> refused_key(const scenario::Expectation& expect,
   return command ? std::optional(command->key) : std::nullopt;
 }
 
+bool wants_error(const scenario::Expectation& expect, codec::ErrorCode code) {
+  return std::any_of(expect.outcomes.begin(), expect.outcomes.end(), [&](const auto& outcome) {
+    const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what);
+    return error != nullptr && error->code == code;
+  });
+}
+
 judge::MismatchFacts facts_of(const scenario::Expectation& expect, const judge::Exchange& exchange,
                               const CaseState& state) {
   const judge::ReceivedReply& reply = *exchange.reply;
@@ -122,6 +130,9 @@ judge::MismatchFacts facts_of(const scenario::Expectation& expect, const judge::
   } else {
     out.malformed = reply.payload();
   }
+  // Another sign before a text that is listed.
+  out.odd_error = reply.error() && !reply.payload().starts_with("-ERR ") &&
+                  exchange.verb != codec::Verb::kKeynotify && wants_error(expect, *reply.error());
   if (const auto wanted = wanted_reply(expect)) {
     out.wanted = wanted->kind;
     out.wanted_error = wanted->error;
@@ -177,6 +188,7 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
                          problem->kind == judge::Mismatch::kReply;
     if (usual.empty() && refused) usual = rule_of_refusal(exchange, state);
     if (usual.empty()) usual = rule_of_reply(step, exchange, state);
+    problem->suspects = suspects_of(*problem, step, exchange, state);
     return state.charge(std::move(*problem), step.expect.cites, facts, usual);
   };
   if (auto problem = charged(judge_payload(step, exchange, state))) return problem;

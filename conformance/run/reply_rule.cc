@@ -1,5 +1,6 @@
 #include "conformance/run/reply_rule.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -18,7 +19,66 @@ std::optional<codec::Command> command_of(const judge::Exchange& exchange) {
   return command ? std::optional(*command) : std::nullopt;
 }
 
-// Nothing for an outcome that is not one reply of a known kind.
+judge::RequestFacts request_facts(const judge::Exchange& exchange) {
+  const std::string* token = exchange.request.property(codec::kTokenProperty);
+  const std::string* timestamp = exchange.request.property(codec::kTimestampProperty);
+  const bool token_is_malformed =
+      token != nullptr && !hlc::parse(*token) && (timestamp == nullptr || hlc::parse(*timestamp));
+  judge::RequestFacts out{.verb = exchange.verb,
+                          .has_token = token != nullptr,
+                          .token_is_malformed = token_is_malformed};
+  if (const auto command = command_of(exchange)) {
+    out.condition = command->condition;
+    out.stop = command->stop;
+  }
+  return out;
+}
+
+// Of a SET the options are refused, if it has any: one alone, or that there are two of them.
+std::string rule_of_grammar(const codec::Command& command) {
+  if (command.verb != codec::Verb::kSet) return {};
+  const bool conditional = command.condition != codec::Condition::kAlways;
+  if (conditional == command.expires_after.has_value()) return "SET-GRAMMAR-1";
+  if (!conditional) return "SET-PX-1";
+  return command.condition == codec::Condition::kIfAbsent ? "SET-NX-1" : "SET-NEX-4";
+}
+
+// Is its `__ts` behind the time at which it was sent?
+bool is_old(const judge::Exchange& exchange) {
+  constexpr std::uint64_t kBehind = 1'000;  // ms
+  const std::string* text = exchange.request.property(codec::kTimestampProperty);
+  const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
+  return timestamp && timestamp->wall_ms + kBehind < static_cast<std::uint64_t>(exchange.sent_ms);
+}
+
+template <typename Kind>
+bool are_all(const scenario::Expectation& expect) {
+  return std::all_of(expect.outcomes.begin(), expect.outcomes.end(), [](const auto& outcome) {
+    return std::holds_alternative<Kind>(outcome.what);
+  });
+}
+
+// Where several replies are right, and this one is like none of them.
+std::string rule_of_either(const scenario::Expectation& expect, const judge::Exchange& exchange) {
+  using codec::ReplyKind;
+  if (expect.outcomes.empty()) return {};
+  if (are_all<scenario::ErrorReply>(expect) && !exchange.reply->is(ReplyKind::kError)) {
+    const auto command =
+        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    if (command || !exchange.verb) return {};
+    return std::string(judge::requirement_of(command.error(), request_facts(exchange)));
+  }
+  const bool carried_out =
+      std::all_of(expect.outcomes.begin(), expect.outcomes.end(), [](const auto& outcome) {
+        return std::holds_alternative<scenario::PlainReply>(outcome.what) ||
+               std::holds_alternative<scenario::ValueReply>(outcome.what);
+      });
+  const bool reads = exchange.verb == codec::Verb::kGet && exchange.reply->is(ReplyKind::kValue);
+  return reads && carried_out ? "GET-HIT-3" : "";
+}
+
+}  // namespace
+
 std::optional<judge::ReplyFacts> reply_facts(const scenario::Outcome& outcome) {
   if (const auto* plain = std::get_if<scenario::PlainReply>(&outcome.what)) {
     return judge::ReplyFacts{.kind = plain->kind};
@@ -37,31 +97,6 @@ std::optional<judge::ReplyFacts> reply_facts(const scenario::Outcome& outcome) {
   return std::nullopt;
 }
 
-judge::RequestFacts request_facts(const judge::Exchange& exchange) {
-  const std::string* token = exchange.request.property(codec::kTokenProperty);
-  const std::string* timestamp = exchange.request.property(codec::kTimestampProperty);
-  const bool token_is_malformed =
-      token != nullptr && !hlc::parse(*token) && (timestamp == nullptr || hlc::parse(*timestamp));
-  judge::RequestFacts out{.verb = exchange.verb,
-                          .has_token = token != nullptr,
-                          .token_is_malformed = token_is_malformed};
-  if (const auto command = command_of(exchange)) {
-    out.condition = command->condition;
-    out.stop = command->stop;
-  }
-  return out;
-}
-
-// Is its `__ts` behind the time at which it was sent?
-bool is_old(const judge::Exchange& exchange) {
-  constexpr std::uint64_t kBehind = 1'000;  // ms
-  const std::string* text = exchange.request.property(codec::kTimestampProperty);
-  const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
-  return timestamp && timestamp->wall_ms + kBehind < static_cast<std::uint64_t>(exchange.sent_ms);
-}
-
-}  // namespace
-
 std::optional<judge::ReplyFacts> wanted_reply(const scenario::Expectation& expect) {
   if (expect.open || expect.outcomes.size() != 1) return std::nullopt;
   return reply_facts(expect.outcomes.front());
@@ -70,13 +105,20 @@ std::optional<judge::ReplyFacts> wanted_reply(const scenario::Expectation& expec
 std::string rule_of_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
                           const CaseState& state) {
   const auto wanted = wanted_reply(step.expect);
-  if (!wanted) return {};
+  if (!wanted) return rule_of_either(step.expect, exchange);
   judge::KeyFacts before;
   if (const auto command = command_of(exchange)) {
     before = state.key_states.of(command->key, exchange.sent);
-    const bool carried_out = wanted->kind != codec::ReplyKind::kError &&
-                             !exchange.reply->is(codec::ReplyKind::kError) &&
-                             command->verb != codec::Verb::kKeynotify;
+    // Other requests than a GET may be wrong themselves: these show what they should have found.
+    const bool finds = command->verb == codec::Verb::kGet || wanted->removed ||
+                       command->condition == codec::Condition::kIfAbsent;
+    const bool carried_out = finds && wanted->kind != codec::ReplyKind::kError &&
+                             !exchange.reply->is(codec::ReplyKind::kError);
+    const bool taken_for_another = wanted->kind == codec::ReplyKind::kMissing &&
+                                   exchange.reply->is(codec::ReplyKind::kValue) &&
+                                   !state.key_states.knows(command->key) &&
+                                   state.key_states.has_similar(command->key);
+    if (taken_for_another) return "KEY-BINARY-1";
     const std::string_view effect = state.key_states.rule_of_effect(command->key);
     if (carried_out && !before.expired && !effect.empty()) return std::string(effect);
   }
@@ -111,7 +153,7 @@ std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& st
     case ErrorCode::kQuotaExceeded:
       return "QUOTA-KEYS-3";
     case ErrorCode::kSyntax:
-      return command->verb == Verb::kSet ? "SET-GRAMMAR-1" : "";
+      return rule_of_grammar(*command);
     case ErrorCode::kTokenTooFarAhead:
     case ErrorCode::kUnknownCommand:
     case ErrorCode::kWrongArgumentCount:

@@ -12,6 +12,9 @@
 
 namespace fencepost::run {
 
+// Nothing for an outcome that is not one reply of a known kind.
+[[nodiscard]] std::optional<judge::ReplyFacts> reply_facts(const scenario::Outcome& outcome);
+
 // The one reply that is expected; nothing where several are, or none.
 [[nodiscard]] std::optional<judge::ReplyFacts> wanted_reply(const scenario::Expectation& expect);
 

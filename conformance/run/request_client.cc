@@ -184,7 +184,8 @@ std::string RequestClient::rule_of_unexpected(const std::string& key) const {
   for (const judge::Exchange& exchange : exchanges_) {
     const auto command =
         codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
-    const bool of_key = command && command->verb == codec::Verb::kKeynotify && command->key == key;
+    if (!command || command->verb != codec::Verb::kKeynotify) continue;
+    const bool of_key = command->key == key;
     if (!of_key || !exchange.reply || !exchange.reply->is(codec::ReplyKind::kOk)) continue;
     out = command->stop ? "NTF-STOP-1" : "NTF-SEND-4";
   }

@@ -122,6 +122,9 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   const judge::Exchange& exchange = *sent.exchange;
   from.await(exchange, state.reply_timeout());
   const auto known = [&] { return exchange.is_over() || !from.surprises().empty(); };
+  if (!known()) {
+    if (auto problem = state.clients.check_misdirected(exchange)) return problem;
+  }
   if (!known() && !from.disconnected() &&
       explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
     return nobody_answers("no response", expected_text(*sent.step, exchange, state), state);
@@ -153,6 +156,11 @@ std::string rule_without_reply(const scenario::RequestStep& step, const judge::E
                      !step.expiry_seconds && step.user_properties.empty();
   const auto command =
       codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  // Req: ENV-RESPONSE-TOPIC-7
+  const bool only_topic = step.response_topic && step.expect.cites.empty() && command &&
+                          !expects<scenario::NoReply>(step) &&
+                          !expects<scenario::Disconnection>(step);
+  if (only_topic && !exchange.refused) return "ENV-RESPONSE-TOPIC-7";
   if (!usual) return step.expect.cites;
   return command ? "ENV-RESPONSE-1" : "RESP-INVALID-1";
 }

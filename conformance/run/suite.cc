@@ -477,6 +477,7 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue,
     result.verdict = Verdict::kFailed;
     result.requirement = deviation.requirement;
     result.direct = deviation.direct;
+    result.suspects = deviation.suspects;
     result.subject = deviation.subject;
     result.message = deviation.message;
     result.expected = deviation.expected;

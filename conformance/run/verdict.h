@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "conformance/judge/mismatch.h"
 
@@ -37,6 +38,7 @@ struct Problem {
   std::string cites{};    // requirement id; the case's first when empty
   std::string subject{};  // what differs: see CaseResult
   std::string direct{};
+  std::vector<std::string> suspects{};  // see CaseResult
   judge::Mismatch kind = judge::Mismatch::kOther;
 };
 using MaybeProblem = std::optional<Problem>;

@@ -407,7 +407,7 @@ std::vector<Fault> concurrency_faults() {
       {.id = "L12",
        .name = "misses-own-writes",
        .text = "GET misses what the same client has just written",
-       .requirements = {"GET-HIT-3", "SET-WRITE-1"},
+       .requirements = {"GET-HIT-3", "SET-WRITE-1", "SET-WRITE-2"},
        .make = with_decorator<MissesOwnWrites>()},
       race("L13", "lost-update", "of two SETs that meet the earlier one stays",
            {"SET-WRITE-1", "SET-WRITE-2"}, with_decorator<LostUpdate>()),

@@ -1,6 +1,9 @@
 // Faults of DEL and VDEL.
 
+#include <iterator>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "reference_store/faults/decorator.h"
 
@@ -72,24 +75,42 @@ void del_drops_the_registrations(Exchange& exchange) {
   if (removed) exchange.store.observers(exchange.command->key).clear();
 }
 
-// D11: a DEL that is answered with :1 leaves the key.
+// D11: a DEL that is answered with :1 leaves the key. What is refused, is.
 class DelOnlySaysSo final : public Decorator {
  public:
   using Decorator::Decorator;
 
  private:
+  struct Entry {
+    std::string value;
+    hlc::Timestamp version;
+    std::optional<hlc::Timestamp> token;
+    std::optional<std::chrono::microseconds> deadline;
+  };
+
   void before(const Caller& /*caller*/, codec::Message& request, const Instant& /*now*/) override {
-    del_ = false;
+    kept_.reset();
     const auto command = codec::parse_command(request.payload, dialect());
     if (!command || command->verb != Verb::kDel) return;
-    del_ = Tamper(service()).value(command->key) != nullptr;
-    if (del_) request.payload = codec::encode_command({"GET", command->key});
+    Tamper store(service());
+    if (store.value(command->key) == nullptr) return;
+    kept_ = Entry{.value = *store.value(command->key),
+                  .version = *store.version(command->key),
+                  .token = *store.token(command->key),
+                  .deadline = store.deadline(command->key)};
   }
   void after(Exchange& exchange) override {
-    if (del_ && exchange.response() != nullptr) exchange.response()->payload = ":1\r\n";
+    const codec::Message* response = exchange.response();
+    if (!kept_ || response == nullptr || response->payload != ":1\r\n") return;
+    const std::string_view key = exchange.command->key;
+    exchange.store.put(key, kept_->value, kept_->version);
+    *exchange.store.token(key) = kept_->token;
+    exchange.store.set_deadline(key, kept_->deadline);
+    // Nobody is told: all but the response goes.
+    exchange.out.erase(exchange.out.begin(), std::prev(exchange.out.end()));
   }
 
-  bool del_ = false;
+  std::optional<Entry> kept_;
 };
 
 }  // namespace

@@ -310,7 +310,7 @@ std::vector<Fault> set_faults() {
       {.id = "S11",
        .name = "renewal-keeps-the-old-time",
        .text = "SET with NEX and PX of an equal value does not restart the time",
-       .requirements = {"SET-NEX-5", "LOCK-RENEW-1"},
+       .requirements = {"SET-NEX-5", "LOCK-RENEW-1", "SET-PX-5"},
        .make =
            with_rules([](Rules& rules) { rules.deadline_of_set = renewal_keeps_the_old_time; })},
       {.id = "S14",

@@ -1,0 +1,30 @@
+// Which other rules may be the broken one. What a request finds was made by those before it: a key
+// that is gone too early may never have been stored, may have expired, or may have been changed by
+// a request that was refused. One difference alone does not tell these apart; many do.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/notification.h"
+#include "conformance/judge/exchange.h"
+#include "conformance/run/case_state.h"
+#include "conformance/scenario/scenario.h"
+
+namespace fencepost::run {
+
+// Rules of which each, broken alone, makes a store answer like this after what the case has sent
+// before; without order, each once. Empty where the answer says nothing of what was before.
+[[nodiscard]] std::vector<std::string> suspects_of(const Problem& problem,
+                                                   const scenario::RequestStep& step,
+                                                   const judge::Exchange& exchange,
+                                                   const CaseState& state);
+
+// The same of a notification that should have come and has not, or is another one. `key` has the
+// prefix of the case.
+[[nodiscard]] std::vector<std::string> suspects_of(const Problem& problem, std::string_view key,
+                                                   codec::Operation operation, judge::Cause cause,
+                                                   const CaseState& state);
+
+}  // namespace fencepost::run
