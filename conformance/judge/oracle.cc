@@ -121,6 +121,7 @@ struct Oracle::State {
 
   // Memory that is used again.
   std::vector<CandidateState> passed{};
+  std::vector<CandidateState> later{};
   std::vector<Branch> branches{};
   std::vector<CandidateState> next{};
 
@@ -134,6 +135,8 @@ struct Oracle::State {
   void allow_any_change(KeyKnowledge& known, std::string_view key_name, const Exchange& exchange);
   Judgement judge_key(std::string_view client_id, const Exchange& exchange,
                       const codec::Command& command, const Answered& answered);
+  [[nodiscard]] bool may_expire_now(const KeyKnowledge& known, const CandidateState& state,
+                                    const Asked& asked);
   Judgement judge_unfitting(const Exchange& exchange, KeyKnowledge& known, const Asked& asked,
                             const Answered& answered, const Fitting& fitting);
   Judgement judge_registration(std::string_view client_id, const Exchange& exchange,
@@ -265,6 +268,20 @@ Judgement Oracle::State::judge_unfitting(const Exchange& exchange, KeyKnowledge&
                               describe_reply(exchange.reply->payload()), fitting.expected));
 }
 
+// May the key have been there before the request, and be in this state since? That it may have
+// expired long ago as well says nothing of that: it is told to whoever has registered meanwhile.
+bool Oracle::State::may_expire_now(const KeyKnowledge& known, const CandidateState& state,
+                                   const Asked& asked) {
+  if (!state.expired) return false;
+  return std::any_of(known.candidates.begin(), known.candidates.end(),
+                     [&](const CandidateState& old) {
+                       if (!old.exists) return false;
+                       later.clear();
+                       pass_time(old, asked.sent, asked.received, options.expiry_slack, later);
+                       return std::find(later.begin(), later.end(), state) != later.end();
+                     });
+}
+
 Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& exchange,
                                    const codec::Command& command, const Answered& answered) {
   KeyKnowledge& known = keys.at(command.key);
@@ -285,10 +302,7 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
   next.clear();
   Fitting fitting;
   for (const CandidateState& state : passed) {
-    const bool expires_now =
-        state.expired && std::none_of(known.candidates.begin(), known.candidates.end(),
-                                      [&](const CandidateState& old) { return old == state; });
-    keep_what_fits(state, expires_now, asked, answered, fitting);
+    keep_what_fits(state, may_expire_now(known, state, asked), asked, answered, fitting);
   }
   if (next.empty()) return judge_unfitting(exchange, known, asked, answered, fitting);
   expect_notifications(client_id, known, asked, answered, fitting);

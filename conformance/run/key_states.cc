@@ -80,7 +80,8 @@ void KeyStates::note_past(const codec::Command& command, const judge::Exchange& 
     past.refusals.clear();
     past.written = exchange.sent;
     past.read = false;
-    past.values.insert(std::hash<std::string_view>()(command.value));
+    past.last_value = std::hash<std::string_view>()(command.value);
+    past.values.insert(*past.last_value);
     if (exchange.request.property(codec::kTokenProperty) != nullptr) {
       (before.fenced ? past.newer_token : past.first_token) = true;
     }

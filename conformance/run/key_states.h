@@ -32,6 +32,7 @@ struct KeyPast {
   bool newer_token = false;                     // its token has replaced another
   std::vector<std::string_view> refusals{};  // since the last change: nothing of them may be seen
   std::set<std::size_t> values{};            // hashes of what it was set to
+  std::optional<std::size_t> last_value{};   // hash of what the last of those SETs has written
 };
 
 // Are the keys one for a store that does not look at all bytes, or may `seen` be what such a store

@@ -89,8 +89,10 @@ class Suspicion {
   }
   void of_value(std::string_view seen) {
     add("GET-HIT-3");
-    const bool known = past_.values.contains(std::hash<std::string_view>()(seen));
-    if (known) {
+    const std::size_t value = std::hash<std::string_view>()(seen);
+    // What was written last says that this SET has done its work.
+    if (past_.last_value == value) return;
+    if (past_.values.contains(value)) {
       of_changes();
     } else {
       add("SET-VALUE-1");
