@@ -156,7 +156,9 @@ std::string spelling_of(std::string_view version) {
   const auto padded = [](std::string_view number) {
     return number.size() > 1 && number.front() == '0';
   };
-  if (wall.size() == kWall && counter.size() == kCounter) return "padded to 15 and 5 digits";
+  // A greater counter, as other cases may leave it, has more digits.
+  const bool fills = counter.size() == kCounter || (counter.size() > kCounter && !padded(counter));
+  if (wall.size() == kWall && fills) return "padded to 15 and 5 digits";
   return padded(wall) || padded(counter) ? "other padding" : "unpadded";
 }
 
