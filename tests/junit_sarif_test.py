@@ -384,8 +384,9 @@ class GithubActions(unittest.TestCase):
         self.assertEqual([line.split("::")[1].split(",")[0] for line in commands],
                          ["error file=sample.yaml"] + ["warning file=sample.yaml"] * 2)
         fails = next(case for case in run.json["cases"] if case["id"] == "fails")
+        line = fails["failure"]["line"]
         self.assertTrue(commands[0].startswith(
-            f"::error file=sample.yaml,line={fails['failure']['line']},title=MUST GET-HIT-3%3A fails and 1 more::"), commands[0])
+            f"::error file=sample.yaml,line={line},title=MUST GET-HIT-3%3A fails and 1 more::"), commands[0])
         summary = files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8")
         for title in ("## State store conformance: ❌ NOT conformant", "### Failed (1 of 2 cases)", "### Warnings (1)",
                       "### Inconclusive (1)"):
