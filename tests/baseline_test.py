@@ -283,7 +283,7 @@ class BaselineTest(harness.FolderTest):
     def test_a_baseline_is_made_and_wants_reasons(self):
         (self.folder / "cases" / "odd.yaml").unlink()
         self.assertEqual(self.fix(), 1, self.complained)
-        self.assertRegex(self.said, r"known.yaml: added SET-NX-2 \(wrong.\w+\): \d failures?; the reason is yours to write\n")
+        self.assertRegex(self.said, r"known.yaml: added GET-HIT-3 \(wrong.value\): 1 failure; the reason is yours to write\n")
         self.assertIn("      - 'GET: want a value, got a value'\n", self.read())
         self.assertNotIn("fail:", self.read())
         self.assertTrue(self.read().startswith("# Known failures."))

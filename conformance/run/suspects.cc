@@ -68,10 +68,13 @@ class Suspicion {
     }
     for (const std::string_view rule : past_.refusals) add(rule);
   }
-  void of_loss() {
-    of_changes();
+  void of_expiry_too_early() {
     add(past_.retimed);
     if (before_.expires) add("SET-PX-2");
+  }
+  void of_loss() {
+    of_changes();
+    of_expiry_too_early();
     // Without a PX it takes time to lose a key, or the store would be said to have lost it at once.
     constexpr std::chrono::seconds kAWhile{1};
     if (!before_.expires && past_.written && now_ - *past_.written >= kAWhile) add("SET-PX-3");
@@ -228,8 +231,7 @@ std::vector<std::string> suspects_of(const Problem& problem, std::string_view ke
       found.add(found.past().removal);
     }
   } else if (problem.kind == Mismatch::kNotification) {
-    found.add(found.past().retimed);
-    found.add("SET-PX-2");
+    found.of_expiry_too_early();
   }
   if (state.key_states.has_similar(key)) found.add("KEY-BINARY-1");
   return in_order(found.take());

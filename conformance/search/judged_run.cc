@@ -68,6 +68,7 @@ class Run {
   void wait(const Operation& operation) {
     microseconds time = milliseconds{operation.by_ms};
     if (options_.short_expiry) {
+      time = std::chrono::duration_cast<microseconds>(time * stretch_);
       const microseconds enough = *options_.short_expiry + options_.oracle.expiry_slack;
       time = std::min(time, enough + milliseconds{50});
     }
@@ -176,6 +177,8 @@ class Run {
       codec::Command command = workload::command_of(operation, keys_.at(operation.key));
       if (options_.short_expiry && command.expires_after && command.expires_after->count() > 0 &&
           *command.expires_after < kMaxExpiryToShorten) {
+        stretch_ = static_cast<double>(options_.short_expiry->count()) /
+                   static_cast<double>(command.expires_after->count());
         command.expires_after = *options_.short_expiry;
       }
       out.payload = codec::encode(command);
@@ -326,6 +329,8 @@ class Run {
   std::map<std::string, hlc::Timestamp> tokens_;    // the last that a SET offered and had taken
   std::optional<hlc::Timestamp> greatest_token_;    // of those, and of SETs that are payloads
   std::map<std::string, bool> written_;
+  // Waits are to end before and after the same expiries, though these are shorter or longer.
+  double stretch_ = 1;
   workload::Offered offered_;
   std::size_t correlation_ = 0;
   std::size_t at_ = 0;

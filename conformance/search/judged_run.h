@@ -28,8 +28,9 @@ struct JudgedRunOptions {
   std::string key_prefix{};                        // so that the keys are those of this run alone
   std::string client_id_prefix{};                  // and so are the ids of its clients
   endpoint::Duration timeout{run::kReplyTimeout};  // of a reply
-  // Where time has to be waited for: a PX below a minute becomes this one, and a wait as long as it
-  // takes until that is over. Nothing: times are those of the trace.
+  // Where time has to be waited for: a PX below a minute becomes this one, waits after it change in
+  // the same proportion, and none is longer than it takes until that is over. Nothing: times are
+  // those of the trace.
   std::optional<std::chrono::milliseconds> short_expiry{};
   // Asked before each operation: true ends the run there. Empty: nothing does.
   std::function<bool()> stop{};
