@@ -30,20 +30,13 @@ std::string area_of(std::string_view fault_id) {
 
 std::string area_name(const std::string& letters) {
   static const std::map<std::string, std::string> names = {
-      {"A", "Authorization"},
-      {"R", "Reply and effect"},
-      {"B", "Benign variants"},
-      {"C", "Codec"},
-      {"D", "DEL, VDEL"},
-      {"F", "Fencing"},
-      {"H", "Versions, clock"},
-      {"L", "Concurrency, scale"},
-      {"M", "MQTT envelope"},
-      {"N", "Notifications"},
-      {"Q", "Quota"},
-      {"S", "SET, NX, NEX"},
-      {"X", "Expiry"},
-      {"Z", "Null stores"},
+      {"A", "Authorization"},   {"R", "Reply and effect"},
+      {"B", "Benign variants"}, {"C", "Codec"},
+      {"D", "DEL, VDEL"},       {"F", "Fencing"},
+      {"H", "Versions, clock"}, {"L", "Concurrency, scale"},
+      {"M", "MQTT envelope"},   {"N", "Notifications"},
+      {"Q", "Quota"},           {"S", "SET, NX, NEX"},
+      {"X", "Expiry"},          {"Z", "Null stores"},
   };
   const auto found = names.find(letters);
   return found == names.end() ? letters : found->second;
