@@ -118,8 +118,14 @@ std::string cause_of(const run::CaseResult& result) {
   }
   std::string out = subject.empty() ? "" : general(subject) + ": ";
   if (got.starts_with("no reply: ")) return out + got;
-  if (message != "the reply is not the expected one") out += general(message) + "; ";
-  return fmt::format("{}want {}, got {}", out, general_forms(result.expected), got);
+  const std::string wanted = general_forms(result.expected);
+  if (message != "the reply is not the expected one") {
+    out += general(message);
+    // Two versions are one word here: that one was wanted and one has come says nothing.
+    if (wanted == got) return out;
+    out += "; ";
+  }
+  return fmt::format("{}want {}, got {}", out, wanted, got);
 }
 
 std::string theme_of(const run::CaseResult& result) {
