@@ -161,6 +161,7 @@ Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
     suite.settings.disconnect_settling = *descriptor.disconnect_settling;
   }
   suite.settings.key_prefix = endpoint.capabilities().key_prefix;
+  suite.settings.client_ids = endpoint.capabilities().client_ids;
   suite.offered = offered_by(endpoint, *checked);
   if (std::string wrong = target::contradiction(descriptor, *checked); !wrong.empty()) {
     return fail(NotReady{.reason = std::move(wrong), .hint = {}, .code = run::ExitCode::kUsage});

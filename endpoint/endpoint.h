@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -132,6 +133,8 @@ struct Capabilities {
   bool ephemeral = false;              // it and its keys are gone when the run ends
   bool exact_clock = false;            // the store reads the very clock of the sessions
   std::vector<std::string> roles{};    // credentials besides the default ones, e.g. "restricted"
+  // By role: the only client id that has its rights. One client at a time can use it.
+  std::map<std::string, std::string> client_ids{};
   std::optional<std::uint32_t> max_packet_size{};  // bytes that a PUBLISH may have, when known
   bool restart = false;                            // its broker can be restarted
   std::string key_prefix = "fencepost";            // what all keys of the suite begin with

@@ -15,7 +15,7 @@
 namespace fencepost::endpoint {
 
 struct Credentials {
-  std::string user{};  // empty: none
+  std::string user{};  // empty: none; a role may be a matter of the client id alone
   std::string password{};
   std::filesystem::path certificate{};  // TLS: instead of the endpoint's
   std::filesystem::path key{};

@@ -43,16 +43,21 @@ class ProbeTest(cli_test.CliTest):
         options = [line for line in lines if line.startswith("plugin_opt_")]
         return self.start_mosquitto(*[line for line in lines if line not in options], f"plugin {PLUGIN}", *options).port
 
-    def restricted_store(self, *lines):
-        """The same with users me and sensor, who may not touch all keys below team/f."""
+    def rules_below_team_f(self, principals):
+        """What an endpoint has to know for cases of the role, as the probe prints it."""
         rules = run("probe", "--endpoint", f"mqtt://127.0.0.1:{self.start_store('allow_anonymous true')}",
                     "--descriptor", self.write("prefix.yaml", "url: mqtt://x\nkey_prefix: team/f\n"), *SLOW).stdout
         begin = rules.index('# {"policies"')
         policy = json.loads("\n".join(line[2:] for line in rules[begin:].split("\n\n")[0].splitlines()))
-        policy["policies"][0]["principals"]["usernames"] = ["sensor"]
+        policy["policies"][0]["principals"] = principals
+        return self.write("rules.json", json.dumps(policy))
+
+    def restricted_store(self, *lines):
+        """The same with users me and sensor, who may not touch all keys below team/f."""
+        rules = self.rules_below_team_f({"usernames": ["sensor"]})
         passwords = self.password_file(me="of-me", sensor="of-sensor")
         return self.start_store("allow_anonymous false", f"password_file {passwords}",
-                                f"plugin_opt_authorization {self.write('rules.json', json.dumps(policy))}", *lines)
+                                f"plugin_opt_authorization {rules}", *lines)
 
     def certify_what_was_written(self, **options):
         result = self.certify("--descriptor", self.out, *DESCRIBED_CASES, **options)
@@ -120,6 +125,18 @@ class Found(ProbeTest):
         result = self.certify("--descriptor", self.out)
         self.assertEqual(2, result.returncode)
         self.assertIn("there is no environment variable", result.stderr)
+
+    def test_a_role_that_is_a_client_id(self):
+        rules = self.rules_below_team_f({"clientIds": ["Sensor-1"]})
+        port = self.start_store("allow_anonymous true", f"plugin_opt_authorization {rules}")
+        known = self.write("known.yaml", f"url: mqtt://127.0.0.1:{port}\nkey_prefix: team/f\n"
+                                         "roles: {restricted: {client_id: Sensor-1}}\n")
+        found, _ = self.probed("--descriptor", known)
+        self.assertEqual({"restricted": {"client_id": "Sensor-1"}}, found["roles"])
+        self.assertRegex(self.summary, r"restricted logs in; (\d+) of \1 cases of its rights passed")
+        cases = self.certify_what_was_written()
+        self.assertFalse([case for case, what in cases.items()
+                          if what["verdict"] == "skipped" and case.startswith("authorization.")])
 
     def test_the_descriptor_goes_to_standard_output_by_itself(self):
         result = run("probe", "--endpoint", "inproc:", *SLOW)

@@ -65,6 +65,12 @@ const scenario::ClientSpec& CaseClients::spec_of(const std::string& name) const 
 
 std::string CaseClients::client_id(const std::string& name) const { return id_prefix_ + name; }
 
+std::string CaseClients::client_id(const scenario::ClientSpec& spec) const {
+  if (!spec.same_id_as.empty()) return client_id(spec_of(spec.same_id_as));
+  const auto fixed = settings_.client_ids.find(spec.role);
+  return fixed == settings_.client_ids.end() ? client_id(spec.name) : fixed->second;
+}
+
 std::shared_ptr<Received> CaseClients::received_by(const std::string& id) {
   std::shared_ptr<Received>& received = received_[id];
   if (!received) received = std::make_shared<Received>();
@@ -80,7 +86,7 @@ Result<RequestClient*, Problem> CaseClients::get(const std::string& name) {
 
 MaybeProblem CaseClients::connect(const std::string& name) {
   const scenario::ClientSpec& spec = spec_of(name);
-  const std::string id = client_id(spec.same_id_as.empty() ? name : spec.same_id_as);
+  const std::string id = client_id(spec);
   if (auto problem = let_go(name)) return problem;
   for (const auto& [other, client] : clients_) {
     if (client->client_id() == id) client->expect_end();  // its session is taken over

@@ -61,7 +61,7 @@ class CaseClients {
   // The same, and notifications that no step has consumed, and connections that ended.
   [[nodiscard]] MaybeProblem check_leftovers();
 
-  // The MQTT client id that this case uses for a client of that name.
+  // An MQTT client id that nobody else uses.
   [[nodiscard]] std::string client_id(const std::string& name) const;
 
   // Closes all connections; returns how long each answered request took.
@@ -69,6 +69,7 @@ class CaseClients {
 
  private:
   [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
+  [[nodiscard]] std::string client_id(const scenario::ClientSpec& spec) const;
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
   [[nodiscard]] MaybeProblem check_leftovers(RequestClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);

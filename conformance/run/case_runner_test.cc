@@ -884,10 +884,13 @@ clients:
 - drop: b
 - {get: {client: c, key: k}, expect: missing}
 )"});
-  EXPECT_EQ(outcome_text(run_on(endpoint, test_case)), "passed");
+  RunSettings given = settings();
+  given.client_ids["restricted"] = "Sensor-1";
+  EXPECT_EQ(outcome_text(run_on(endpoint, test_case, given)), "passed");
   const auto connected = endpoint.connected();
   ASSERT_THAT(connected, SizeIs(3));
   EXPECT_EQ(connected[0].role, "restricted");
+  EXPECT_EQ(connected[0].client_id, "Sensor-1");
   EXPECT_FALSE(connected[0].clean_start);
   EXPECT_EQ(connected[0].session_expiry_seconds, 60U);
   EXPECT_FALSE(connected[0].droppable);

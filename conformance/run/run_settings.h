@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,6 +34,7 @@ struct RunSettings {
   // Of the case in this run: each has keys and clients of its own, as the first may have left some.
   int attempt = 1;
   std::string key_prefix = endpoint::Capabilities{}.key_prefix;  // of every key
+  std::map<std::string, std::string> client_ids{};               // of clients of these roles
   std::uint64_t seed = 0;                                        // of everything random
   double timeout_scale = 1.0;                                    // factor of every time limit
   std::int64_t clock_offset_ms = 0;  // what to add to the session's clock to estimate the store's

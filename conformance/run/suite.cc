@@ -81,15 +81,17 @@ class SuiteRun {
   // others, but have an isolated broker, need not wait for them, unless only one case is to run at
   // once.
   void run_cases() {
-    const auto alone = [](const CaseResult& entry) { return entry.test_case->exclusive; };
+    const auto alone = [this](const CaseResult& entry) {
+      return entry.test_case->exclusive || shares_client_id(*entry.test_case);
+    };
     const auto isolated = [this](const CaseResult& entry) {
       return endpoint_.capabilities().has_isolated_broker && disturbs_others(*entry.test_case);
     };
     // Req: VER-SET-2. Versions are greater than any `__ts`, so after these cases the versions of a
     // store with one clock are ahead of the time, for a minute at most. That matters to a store
     // that others use, or that stays, not to one that ends with the run.
-    const auto leaves_traces = [this](const CaseResult& entry) {
-      return !endpoint_.capabilities().ephemeral && !entry.test_case->exclusive &&
+    const auto leaves_traces = [this, &alone](const CaseResult& entry) {
+      return !endpoint_.capabilities().ephemeral && !alone(entry) &&
              scenario::moves_clock(*entry.test_case);
     };
     // All queues are made before any case runs: a running case changes its entry.
@@ -111,6 +113,14 @@ class SuiteRun {
     repeat_inconclusive();
     run_phase(very_last, options_.jobs, Admission::kInTurn);
     repeat_inconclusive();
+  }
+
+  // Two connections with one client id would end each other. (MQTT 5, 3.1.4)
+  [[nodiscard]] bool shares_client_id(const scenario::Case& test_case) const {
+    return std::any_of(test_case.clients.begin(), test_case.clients.end(),
+                       [this](const scenario::ClientSpec& client) {
+                         return settings_.client_ids.contains(client.role);
+                       });
   }
 
   using Queue = std::vector<CaseResult*>;

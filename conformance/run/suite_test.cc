@@ -387,6 +387,35 @@ TEST(SuiteConcurrency, RunsAnExclusiveCaseWhileNoOtherDoes) {
   EXPECT_TRUE(gate.met());
 }
 
+// Two connections with one client id would end each other. (MQTT 5, 3.1.4)
+TEST(SuiteConcurrency, RunsCasesOfARoleWithOneClientIdOneAfterTheOther) {
+  std::vector<scenario::Case> cases;
+  for (const std::string id : {"r1", "a", "r2", "r3"}) {
+    const std::string role = id.front() == 'r' ? "role: restricted" : "";
+    cases.push_back(case_of({.id = id, .more = "clients: {a: {" + role + "}}", .steps = kGet}));
+  }
+  std::mutex mutex;
+  int running = 0;
+  int most = 0;
+  FakeEndpoint endpoint({.behaviour = reference_store(), .on_open = [&] {
+                           const std::lock_guard lock(mutex);
+                           most = std::max(most, ++running);
+                           return std::optional<endpoint::Error>();
+                         }});
+  RunSettings given = settings();
+  given.client_ids["restricted"] = "Sensor-1";
+  std::vector<std::string> finished;
+  const SuiteResult result = run(endpoint, cases, {.settings = given, .jobs = 4},
+                                 [&](const CaseResult& entry, std::size_t, std::size_t) {
+                                   const std::lock_guard lock(mutex);
+                                   --running;
+                                   finished.push_back(entry.test_case->id);
+                                 });
+  EXPECT_EQ(result.summary.passed, 4U);
+  EXPECT_EQ(most, 1);
+  EXPECT_THAT(finished, ElementsAre("a", "r1", "r2", "r3"));
+}
+
 TEST(SuiteConcurrency, RunsACaseThatFillsAQuotaOfItsOwnBesideTheOthers) {
   std::vector<scenario::Case> cases;
   cases.push_back(case_of({.id = "a", .steps = kGet}));

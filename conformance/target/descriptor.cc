@@ -17,6 +17,7 @@ namespace fields = descriptor_fields;
 constexpr std::int64_t kMaxKeys = 100'000;      // that a case fills in reasonable time
 constexpr std::int64_t kMinPacketSize = 1'024;  // a request without value has some 300 bytes
 constexpr std::size_t kMaxKeyPrefixLength = 64;
+constexpr std::size_t kMaxClientIdLength = 64;
 
 // Letters that mean nothing in a pattern of keys, as the prefix goes into rules of access.
 bool is_key_prefix(std::string_view text) {
@@ -25,6 +26,14 @@ bool is_key_prefix(std::string_view text) {
   return !text.empty() && text.size() <= kMaxKeyPrefixLength &&
          text.find_first_not_of(kAllowed) == std::string_view::npos && text.front() != '/' &&
          text.back() != '/';
+}
+
+// It becomes a level of topics.
+bool is_client_id(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+  return !text.empty() && text.size() <= kMaxClientIdLength &&
+         text.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
 class DescriptorLoader {
@@ -169,8 +178,10 @@ class DescriptorLoader {
     const scenario::YamlNode variable = node.member("password_env");
     if (user.is_defined()) out.user = reader_.text(user, "user").value_or("");
     load_certificate(node, out.certificate, out.key);
-    if (!user.is_defined() && !node.member("certificate").is_defined()) {
-      reader_.complain(node, "a role needs a user, a certificate or both");
+    const scenario::YamlNode client_id = node.member("client_id");
+    if (client_id.is_defined()) load_client_id(name, client_id);
+    if (!user.is_defined() && !node.member("certificate").is_defined() && !client_id.is_defined()) {
+      reader_.complain(node, "a role needs a user, a certificate or a client_id");
     }
     if (!user.is_defined() && (password.is_defined() || variable.is_defined())) {
       reader_.complain(node, "a password needs its user");
@@ -183,6 +194,20 @@ class DescriptorLoader {
       out.password = environment(name, variable);
     }
     return out;
+  }
+
+  void load_client_id(const std::string& role, scenario::YamlNode node) {
+    const auto text = reader_.text(node, "client_id");
+    if (!text) return;
+    if (role == kDefaultRole) {
+      reader_.complain(node, "client_id: the clients of this role are many; remove it");
+    } else if (!is_client_id(*text)) {
+      reader_.complain(node, "client_id \"" + *text +
+                                 "\" must be at most 64 letters, digits, dots, dashes and "
+                                 "underscores");
+    } else {
+      out_.mqtt.capabilities.client_ids[role] = *text;
+    }
   }
 
   std::string environment(const std::string& role, scenario::YamlNode node) {

@@ -26,8 +26,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::TemporaryFolder;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::UnorderedElementsAre;
 
 // All complaints about a descriptor, one a line; empty when it was taken.
@@ -63,6 +65,7 @@ roles:
   default: {user: me, password_env: FENCEPOST_TEST_PASSWORD}
   restricted: {user: r, password: "p:1"}
   other: {certificate: r.pem, key: r.key}
+  third: {client_id: Sensor-1}
 key_prefix: team-a/fencepost
 capabilities: {quota: 1000, max_packet_size: 5000}
 clock_tolerance: 250ms
@@ -84,7 +87,8 @@ note: For readers.
   EXPECT_EQ(all.mqtt.roles.at("other").password, "");
   EXPECT_EQ(all.mqtt.roles.at("other").certificate, folder.path() / "r.pem");
   EXPECT_EQ(all.mqtt.roles.at("other").key, folder.path() / "r.key");
-  EXPECT_THAT(all.mqtt.capabilities.roles, UnorderedElementsAre("restricted", "other"));
+  EXPECT_THAT(all.mqtt.capabilities.roles, UnorderedElementsAre("restricted", "other", "third"));
+  EXPECT_THAT(all.mqtt.capabilities.client_ids, ElementsAre(Pair("third", "Sensor-1")));
   EXPECT_EQ(all.mqtt.capabilities.key_prefix, "team-a/fencepost");
   EXPECT_EQ(all.mqtt.capabilities.quota, 1000U);
   EXPECT_EQ(all.mqtt.capabilities.max_packet_size, 5000U);
@@ -173,9 +177,9 @@ TEST(Descriptor, NamesWhatIsWrongWithRoles) {
   const BadDescriptor kTable[] = {
       {" [restricted]", "d.yaml:2:8: roles must be a mapping, not a list"},
       {"\n  r: {password: x}",
-       "d.yaml:3:6: a role needs a user, a certificate or both\n"
+       "d.yaml:3:6: a role needs a user, a certificate or a client_id\n"
        "d.yaml:3:6: a password needs its user"},
-      {"\n  r: {}", "d.yaml:3:6: a role needs a user, a certificate or both"},
+      {"\n  r: {}", "d.yaml:3:6: a role needs a user, a certificate or a client_id"},
       {"\n  r: {user: r, password: 1234}",
        "d.yaml:3:26: password: put it in quotes; YAML readers take it for something else than "
        "text"},
@@ -186,6 +190,11 @@ TEST(Descriptor, NamesWhatIsWrongWithRoles) {
       {"\n  r: {user: r, password_env: FENCEPOST_NO_SUCH}",
        "d.yaml:3:30: password_env: there is no environment variable of this name"},
       {"\n  r: {user: r, key: /etc/passwd}", "d.yaml:3:6: a key needs its certificate"},
+      {"\n  r: {client_id: a/b}",
+       "d.yaml:3:18: client_id \"a/b\" must be at most 64 letters, digits, dots, dashes and "
+       "underscores"},
+      {"\n  default: {user: r, client_id: a}",
+       "d.yaml:3:33: client_id: the clients of this role are many; remove it"},
   };
   for (const BadDescriptor& row : kTable) {
     EXPECT_EQ(complaints("url: mqtt://h\nroles:" + row.content), row.complaint);

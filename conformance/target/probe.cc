@@ -164,8 +164,11 @@ class QuotaMeter {
 };
 
 RoleFinding try_role(endpoint::Session& session, const std::string& name,
-                     const std::string& run_id) {
-  const std::string id = "fp-" + run_id + "-role-" + name;
+                     const run::RunSettings& settings) {
+  const auto fixed = settings.client_ids.find(name);
+  const std::string id = fixed == settings.client_ids.end()
+                             ? "fp-" + settings.run_id + "-role-" + name
+                             : fixed->second;
   auto client = session.connect({.client_id = id, .role = name});
   if (!client) return {name, client.error().text};
   const auto subscribed = (*client)->subscribe(codec::recommended_response_topic(id));
@@ -201,10 +204,11 @@ Result<Findings, run::PreflightError> probe_endpoint(endpoint::Endpoint& endpoin
   ProbeSettings with_clock = settings;
   with_clock.run.clock_offset_ms = checked->clock_offset_ms;
   with_clock.run.key_prefix = out.offered.key_prefix;
+  with_clock.run.client_ids = out.offered.client_ids;
   auto session = endpoint.open_session();
   if (!session) return fail(lost(session.error()));
   for (const std::string& role : endpoint.capabilities().roles) {
-    out.roles.push_back(try_role(**session, role, settings.run.run_id));
+    out.roles.push_back(try_role(**session, role, with_clock.run));
     if (!out.roles.back().problem.empty()) std::erase(out.offered.roles, role);
   }
   if (settings.quota_up_to > 0) {

@@ -232,8 +232,12 @@ class DescriptorWriter {
   }
 
   void write_role(const std::string& name, const endpoint::Credentials& credentials) {
-    if (credentials.user.empty() && credentials.certificate.empty()) return;
+    const auto& client_ids = given_.mqtt.capabilities.client_ids;
+    const auto client_id = client_ids.find(name);
+    const bool has_id = client_id != client_ids.end();
+    if (credentials.user.empty() && credentials.certificate.empty() && !has_id) return;
     out_ += "  " + text::yaml_scalar(name) + ":\n";
+    if (has_id) out_ += "    client_id: " + text::yaml_scalar(client_id->second) + "\n";
     if (!credentials.user.empty())
       out_ += "    user: " + text::yaml_scalar(credentials.user) + "\n";
     if (!credentials.password.empty()) {
@@ -260,7 +264,8 @@ class DescriptorWriter {
         std::string("To fill in, for cases that need a client which may not touch all keys:\n") +
         (any_roles ? "" : "roles:\n") +
         "  restricted: {user: NAME, password_env: VARIABLE}\n"
-        "The rules that it needs, for a user of that name:\n" +
+        "The rules that it needs, for a user of that name (with {client_id: ID} in the role they\n"
+        "may be for that client id instead, \"clientIds\"):\n" +
         authorization_below(findings_.offered.key_prefix));
   }
 

@@ -307,7 +307,8 @@ TEST(ProbeDescriptor, IsOneThatLoadsAndSaysTheSame) {
       ca + ", certificate: " + ca + ", key: " + ca +
       "}\nroles:\n"
       "  default: {user: 'me: \"#1\"', password_env: SUITE_PASSWORD}\n"
-      "  restricted: {user: 'yes', password: 'other \"secret\"', certificate: " +
+      "  restricted: {client_id: Sensor, user: 'yes', password: 'other \"secret\"', "
+      "certificate: " +
       ca +
       "}\n"
       "key_prefix: a/b\ncapabilities: {max_packet_size: 5000}\n"
@@ -326,6 +327,7 @@ TEST(ProbeDescriptor, IsOneThatLoadsAndSaysTheSame) {
   EXPECT_EQ(after.mqtt.credentials.user, "me: \"#1\"");
   EXPECT_EQ(after.mqtt.credentials.password, "the secret");
   EXPECT_EQ(after.mqtt.roles.at("restricted").user, "yes");
+  EXPECT_EQ(after.mqtt.capabilities.client_ids.at("restricted"), "Sensor");
   EXPECT_EQ(after.mqtt.roles.at("restricted").password, "other \"secret\"");
   EXPECT_EQ(after.mqtt.roles.at("restricted").certificate, ca);
   EXPECT_EQ(after.mqtt.capabilities.key_prefix, "a/b");
