@@ -1,11 +1,16 @@
 // The command line: parses options and calls the commands. Nothing else happens here.
 
+#include <cstdlib>
 #include <exception>
 #include <functional>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -401,12 +406,13 @@ std::string without_passwords(std::string text, const std::vector<std::string>& 
   return text;
 }
 
-// A URL with a password as the value of, say, --json or --profile would end in a complaint or in a
-// report. The complaint; nothing when there is no such URL.
+// A URL with a password as the value of, say, --json, or as one of the files of lint, would end in
+// a complaint or in a report. The complaint; nothing when there is no such URL.
 std::optional<std::string> misplaced_url(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* option : command->get_options()) {
-      if (option->check_lname("endpoint") || option->get_positional()) continue;
+      const bool names_endpoint = option->get_positional() && command->get_name() == "diff";
+      if (option->check_lname("endpoint") || names_endpoint) continue;
       for (const std::string& value : option->results()) {
         if (value.find("://") == std::string::npos || value.find('@') == std::string::npos)
           continue;
@@ -499,7 +505,20 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace fencepost::cli
 
+namespace {
+
+[[noreturn]] void end_without_memory() {
+  constexpr std::string_view kWords =
+      "fencepost: there is not enough memory; see `ulimit -v` and the limits of the container\n";
+  (void)!::write(STDERR_FILENO, kWords.data(), kWords.size());  // what formats would allocate
+  std::_Exit(static_cast<int>(fencepost::run::ExitCode::kInternal));
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  // Also in a thread, where an exception would end the program without a word.
+  std::set_new_handler(end_without_memory);
   try {
     return fencepost::cli::run(argc, argv);
   } catch (const std::exception& error) {

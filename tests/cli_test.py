@@ -7,6 +7,7 @@ Starts brokers on free loopback ports and ends only the processes that it has st
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import time
@@ -131,6 +132,30 @@ class Certify(CliTest):
         result = run("certify", "--endpoint", "inproc:", "--json", "/dev/full", "--junit", self.junit)
         self.assertNotEqual(0, result.returncode)
         self.assertIn("/dev/full", result.stderr)
+
+    def test_a_report_into_a_pipe(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        arguments = ("certify", "--endpoint", "inproc:", "--run", "get.*", "--json", pipe)
+        result = run(*arguments)
+        self.assertEqual(70, result.returncode, result.stderr)
+        self.assertIn("it is a pipe that nobody reads", result.stderr)
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        self.assertEqual(0, run(*arguments).returncode)
+        with os.fdopen(reader) as stream:
+            self.assertTrue(json.load(stream)["cases"])
+
+    def test_too_little_memory_and_too_few_threads(self):
+        def limited(megabytes):
+            limit = megabytes << 20
+            return run("certify", "--endpoint", "inproc:", "--quiet", "-j", 16,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        # The stacks of 16 threads alone are reserved as 128 MB, of which all that can be had are taken.
+        results = [limited(megabytes) for megabytes in (60, 200, 300, 400)]
+        self.assertEqual(70, results[0].returncode, results[0].stderr)
+        self.assertIn("not enough memory", results[0].stderr)
+        for result in results:
+            self.assertIn(result.returncode, (0, 70), result.stderr)
 
     def test_a_run_that_skips_everything_certifies_nothing(self):
         result = self.certify("--endpoint", "inproc:", "--run", "envelope.delivery.responses-are-not-retained")

@@ -189,6 +189,13 @@ class Endpoints(RedactionTest):
                 self.search(command[0], done.stdout + done.stderr)
                 self.search_files(wrote=False)
 
+    def test_a_url_where_a_file_belongs(self):
+        for command in ("lint", "merge", "replay", "explain"):
+            done = run(command, f"mqtt://user:{PASSWORD}@127.0.0.1", cwd=self.outputs)
+            self.assertEqual(2, done.returncode, done.stderr)
+            self.assertIn("takes no URL", done.stderr)
+            self.search(command, done.stdout + done.stderr)
+
     def test_in_process(self):
         path = self.descriptor(json.dumps({
             "url": "inproc:?dialect=documented",

@@ -8,6 +8,9 @@
 #include <fstream>
 #include <utility>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 namespace fencepost::report {
@@ -32,14 +35,39 @@ std::string writing_place(const std::string& path) {
   return replaceable ? path + ".partial" : path;
 }
 
+bool is_pipe(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::is_fifo(std::filesystem::status(path, failed));
+}
+
 std::string cannot_write(const std::string& path) {
+  if (errno == ENXIO && is_pipe(path)) {
+    return fmt::format("cannot write the report {}: it is a pipe that nobody reads", path);
+  }
   return fmt::format("cannot write the report {}: {}", path,
                      std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+}
+
+// A pipe that nobody reads is refused: opened as other files are, it would wait for a reader, for
+// ever perhaps.
+Result<void, std::string> write_to_pipe(const std::string& path, const std::string& content) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return fail(cannot_write(path));
+  ::fcntl(descriptor, F_SETFL, O_WRONLY);  // a reader that is slow is waited for
+  std::FILE* stream = ::fdopen(descriptor, "wb");
+  const bool written = std::fwrite(content.data(), 1, content.size(), stream) == content.size();
+  if (std::fclose(stream) == 0 && written) return {};
+  return fail(cannot_write(path));
 }
 
 }  // namespace
 
 Result<void, std::string> check_writable(const std::string& path) {
+  // To open a pipe and to close it again would end its reader.
+  if (is_pipe(path)) {
+    if (::access(path.c_str(), W_OK) != 0) return fail(cannot_write(path));
+    return {};
+  }
   const std::string place = writing_place(path);
   std::ofstream stream(place, std::ios::binary | std::ios::app);
   if (!stream.is_open()) return fail(cannot_write(path));
@@ -58,6 +86,7 @@ Result<void, std::string> check_writable(const ReportFiles& files) {
 }
 
 Result<void, std::string> write_file(const std::string& path, const std::string& content) {
+  if (is_pipe(path)) return write_to_pipe(path, content);
   const std::string place = writing_place(path);
   std::ofstream stream(place, std::ios::binary | std::ios::trunc);
   stream << content;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 #include <random>
-#include <thread>
 
+#include "base/threads.h"
 #include "conformance/run/capability.h"
 #include "conformance/run/path_times.h"
 #include "conformance/run/request_client.h"
@@ -105,10 +105,14 @@ class SuiteRun {
         queue_of([&](const CaseResult& entry) { return leaves_traces(entry) && !isolated(entry); });
     // These run one after the other on a broker of their own, in parallel to the rest. That chain
     // is long, so it does not queue for slots.
-    std::thread isolated_phase([&] { run_phase(own_quota, 1, Admission::kAtOnce); });
-    if (options_.jobs == 1) isolated_phase.join();
-    run_phase(together, options_.jobs, Admission::kInTurn);
-    if (isolated_phase.joinable()) isolated_phase.join();
+    const auto run_isolated = [&] { run_phase(own_quota, 1, Admission::kAtOnce); };
+    const auto run_together = [&] { run_phase(together, options_.jobs, Admission::kInTurn); };
+    if (options_.jobs == 1) {
+      run_isolated();
+      run_together();
+    } else {
+      run_side_by_side(run_isolated, run_together);
+    }
     run_phase(last, 1, Admission::kInTurn);
     repeat_inconclusive();
     run_phase(very_last, options_.jobs, Admission::kInTurn);
@@ -150,17 +154,12 @@ class SuiteRun {
 
   void run_phase(const Queue& queue, std::size_t jobs, Admission admission) {
     std::atomic<std::size_t> next{0};
-    std::vector<std::thread> threads;
-    const std::size_t count = std::min(jobs, queue.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      threads.emplace_back([&] {
-        for (std::size_t at = next++; at < queue.size(); at = next++) {
-          const SlotGuard slot(slots_, admission);
-          run_one(*queue[at]);
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    run_in_threads(std::min(jobs, queue.size()), [&] {
+      for (std::size_t at = next++; at < queue.size(); at = next++) {
+        const SlotGuard slot(slots_, admission);
+        run_one(*queue[at]);
+      }
+    });
   }
 
   void run_one(CaseResult& slot) {

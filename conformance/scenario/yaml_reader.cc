@@ -5,6 +5,8 @@
 #include <charconv>
 #include <set>
 
+#include "conformance/text/printable.h"
+
 namespace fencepost::scenario {
 namespace {
 
@@ -23,11 +25,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+constexpr std::size_t kMostShown = 200;        // of a value, in a complaint
+constexpr std::size_t kMostComplained = 1000;  // bytes
+
 std::string kind_of(YamlNode node, bool quote = true) {
   if (node.is_map()) return "a mapping";
   if (node.is_list()) return "a list";
   if (!node.is_scalar()) return "nothing";
-  return quote ? "\"" + node.scalar() + "\"" : "a text";
+  // What a file holds on one line may be megabytes.
+  return quote ? "\"" + text::shortened(text::printable(node.scalar()), kMostShown) + "\""
+               : "a text";
 }
 
 }  // namespace
@@ -83,7 +90,7 @@ Position YamlReader::position(YamlNode node) const {
 }
 
 void YamlReader::complain(YamlNode node, std::string text) {
-  errors_.push_back({position(node), std::move(text)});
+  errors_.push_back({position(node), text::shortened(text::printable(text), kMostComplained)});
 }
 
 std::string YamlReader::shown(YamlNode node) const {

@@ -276,6 +276,13 @@ TEST_F(YamlReaderTest, ChecksNamesOfTheWritersChoice) {
                   "f:1:1: names must be a mapping, not a list"));
 }
 
+TEST_F(YamlReaderTest, ALongLineIsNotShownAsAWhole) {
+  const std::string_view allowed[] = {"key"};
+  EXPECT_FALSE(reader_.check_map(parsed(std::string(1'000'000, 'x')), "thing", allowed));
+  ASSERT_EQ(errors_.size(), 1U);
+  EXPECT_LT(complaints()[0].size(), 300U);
+}
+
 TEST_F(YamlReaderTest, RefusesWhatMeansMoreThanItShows) {
   const struct {
     std::string text;

@@ -4,7 +4,6 @@
 #include <array>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include <rapidcheck/shrink/Shrink.h>
 #include <rapidcheck/shrinkable/Create.h>
 
+#include "base/threads.h"
 #include "conformance/search/seed_traces.h"
 #include "workload/random.h"
 #include "workload/trace_mutator.h"
@@ -208,9 +208,7 @@ class Explorer {
   // ---- The search
 
   void search() {
-    std::vector<std::jthread> workers;
-    for (std::size_t i = 1; i < options_.jobs; ++i) workers.emplace_back([&] { work(); });
-    work();
+    run_in_threads(std::max<std::size_t>(options_.jobs, 1), [this] { work(); });
   }
 
   void work() {
@@ -296,12 +294,7 @@ class Explorer {
         }
       }
     };
-    std::vector<std::jthread> workers;
-    for (std::size_t i = 1; i < std::min(options_.jobs, all.size()); ++i) {
-      workers.emplace_back(work);
-    }
-    work();
-    workers.clear();
+    run_in_threads(std::min(options_.jobs, all.size()), work);
     return out;
   }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "base/threads.h"
 #include "conformance/run/preflight.h"
 
 namespace fencepost::selftest {
@@ -43,18 +43,14 @@ class RightStores {
       profiles_.push_back({.profile = profile});
     }
     const std::size_t total = options_.stores * profiles_.size();
-    std::vector<std::thread> threads;
     std::atomic<std::size_t> next{0};
-    for (std::size_t i = 0; i < std::max<std::size_t>(options_.jobs, 1); ++i) {
-      threads.emplace_back([&] {
-        for (std::size_t at = next++; at < total && !stop_; at = next++) {
-          certify(profiles_[at / options_.stores], options_.seed + at % options_.stores);
-          const std::lock_guard lock(mutex_);
-          progress(++done_, total);
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    run_in_threads(std::max<std::size_t>(options_.jobs, 1), [&] {
+      for (std::size_t at = next++; at < total && !stop_; at = next++) {
+        certify(profiles_[at / options_.stores], options_.seed + at % options_.stores);
+        const std::lock_guard lock(mutex_);
+        progress(++done_, total);
+      }
+    });
     return {.profiles = std::move(profiles_), .interrupted = stop_};
   }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "base/threads.h"
 #include "conformance/report/differences.h"
 #include "conformance/run/preflight.h"
 #include "conformance/selftest/canary.h"
@@ -50,14 +50,10 @@ class Selftest {
   SelftestResult run() {
     const auto start = steady_clock::now();
     plan();
-    std::vector<std::thread> threads;
     std::atomic<std::size_t> next{0};
-    for (std::size_t i = 0; i < std::max<std::size_t>(options_.jobs, 1); ++i) {
-      threads.emplace_back([&] {
-        for (std::size_t at = next++; at < work_.size() && !stop_; at = next++) do_one(work_[at]);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    run_in_threads(std::max<std::size_t>(options_.jobs, 1), [&] {
+      for (std::size_t at = next++; at < work_.size() && !stop_; at = next++) do_one(work_[at]);
+    });
     SelftestResult result;
     result.cases = pointers_;
     for (Work& work : work_) sort_in(work, result);
