@@ -4,8 +4,8 @@
 #include <cctype>
 #include <limits>
 
-#include "codec/reply.h"
 #include "codec/topics.h"
+#include "reference_store/variants/variant_gate.h"
 
 namespace fencepost::store {
 namespace {
@@ -24,7 +24,6 @@ constexpr milliseconds kCounted{2000};
 constexpr milliseconds kNoticesAnEndAfter{50};
 constexpr milliseconds kNotifiesAfter{20};
 constexpr std::size_t kLongKey = 1'000;
-constexpr std::string_view kStatusOk = "200";
 
 // The deadline of what was to live for longer than a clock counts.
 microseconds after(microseconds now, milliseconds wait) {
@@ -39,14 +38,6 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-// `__protVer` is there, and not 1.x.
-bool has_other_version(const codec::Message& request) {
-  const std::string* version = request.property("__protVer");
-  if (version == nullptr) return false;
-  return !version->starts_with("1.") || version->size() == 2 ||
-         version->find_first_not_of("0123456789", 2) != std::string::npos;
-}
-
 Access access_of(Verb verb) {
   return verb == Verb::kGet || verb == Verb::kKeynotify ? Access::kRead : Access::kWrite;
 }
@@ -54,7 +45,10 @@ Access access_of(Verb verb) {
 }  // namespace
 
 VariantStore::VariantStore(const ServiceOptions& options, const Decisions& decisions)
-    : dialect_(codec::dialect(options.dialect)), options_(options.store), is_(decisions) {
+    : dialect_(codec::dialect(options.dialect)),
+      options_(options.store),
+      is_(decisions),
+      messages_(dialect_, is_) {
   if (is_.is<"node-id", "0">()) options_.node_id = "0";
   if (is_.is<"node-id", "$store">()) options_.node_id = "$store";
   if (is_.is<"node-id", "-1">()) options_.node_id = "-1";
@@ -65,19 +59,20 @@ Handling VariantStore::handle(const Caller& caller, const codec::Message& reques
                               const Instant& now, std::vector<Delivery>& out) {
   // Who is here again has been away.
   if (leaving_.erase(std::string(caller.client_id)) > 0) end_registrations(caller.client_id);
-  const Gate gate = this->gate(request);
+  const Gate gate = gate_of(request, is_);
   if (gate == Gate::kDisconnect) return Handling::kDisconnect;
   if (gate == Gate::kSilence) return Handling::kIgnored;
   expire(now, out);
   if (gate == Gate::kError) {
-    out.push_back({.client_id = {}, .message = response(request, error({}, now))});
+    out.push_back({.client_id = {}, .message = messages_.response(request, error({}, now))});
     return Handling::kAnswered;
   }
   // A request of another protocol version is answered without being carried out.
   writer_ = caller.client_id;
-  const Answer answer = status_of(request) == kStatusOk ? serve(caller, request, now) : Answer{};
+  const VariantAnswer answer =
+      status_of(request, is_) == kExecuted ? serve(caller, request, now) : VariantAnswer{};
   writer_.clear();
-  Delivery reply{.client_id = {}, .message = response(request, answer)};
+  Delivery reply{.client_id = {}, .message = messages_.response(request, answer)};
   const bool after = is_.is<"notification-order", "after-response">();
   const bool answers = gate == Gate::kServe;
   if (after && answers) out.push_back(reply);
@@ -87,99 +82,13 @@ Handling VariantStore::handle(const Caller& caller, const codec::Message& reques
   return Handling::kAnswered;
 }
 
-// ---- The envelope
-
-VariantStore::Gate VariantStore::gate_of_topic(std::string_view topic) const {
-  const Gate forbidden =
-      is_.is<"forbidden-topic", "executed">() ? Gate::kServeAndDisconnect : Gate::kDisconnect;
-  std::string compared(topic);
-  std::string prefix(codec::kStorePrefix);
-  if (is_.is<"prefix-case", "ignored">()) {
-    for (std::string* text : {&compared, &prefix}) {
-      std::transform(text->begin(), text->end(), text->begin(),
-                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    }
-  }
-  if (topic == codec::kRequestTopic) return forbidden;
-  if (compared.starts_with(prefix)) {
-    const bool is_below = compared.size() > prefix.size() && compared[prefix.size()] == '/';
-    if (is_below || is_.is<"prefix-levels", "bytes">()) return forbidden;
-  }
-  if (topic.starts_with('$') && !is_.is<"dollar-response-topic", "disconnected">()) {
-    return is_.is<"dollar-response-topic", "silence">() ? Gate::kSilence : Gate::kServe;
-  }
-  if (codec::response_topic_fault(topic) && !topic.starts_with(codec::kStorePrefix)) {
-    return is_.is<"odd-response-topic", "silence">() ? Gate::kSilence : Gate::kDisconnect;
-  }
-  const bool empty_level =
-      topic.starts_with('/') || topic.ends_with('/') || topic.find("//") != std::string_view::npos;
-  if (empty_level && !is_.is<"empty-topic-levels", "answered">()) {
-    return is_.is<"empty-topic-levels", "silence">() ? Gate::kSilence : Gate::kDisconnect;
-  }
-  return Gate::kServe;
-}
-
-VariantStore::Gate VariantStore::gate(const codec::Message& request) const {
-  Gate topic = Gate::kServe;
-  if (request.response_topic) topic = gate_of_topic(*request.response_topic);
-  if (topic == Gate::kDisconnect || topic == Gate::kSilence) return topic;
-  if (!request.response_topic) {
-    return is_.is<"no-response-topic", "silence">() ? Gate::kSilence : Gate::kDisconnect;
-  }
-  if (request.qos != 1) {
-    const bool none = request.qos == 0;
-    if (none ? is_.is<"qos-0", "silence">() : is_.is<"qos-2", "silence">()) return Gate::kSilence;
-    if (none ? is_.is<"qos-0", "error">() : is_.is<"qos-2", "error">()) return Gate::kError;
-    return Gate::kDisconnect;
-  }
-  if (!request.correlation_data) {
-    if (is_.is<"no-correlation", "silence">()) return Gate::kSilence;
-    return is_.is<"no-correlation", "error">() ? Gate::kError : Gate::kDisconnect;
-  }
-  if (request.correlation_data->empty() && !is_.is<"empty-correlation", "answered">()) {
-    if (is_.is<"empty-correlation", "silence">()) return Gate::kSilence;
-    return is_.is<"empty-correlation", "error">() ? Gate::kError : Gate::kDisconnect;
-  }
-  if (request.retain && !is_.is<"retained-request", "executed">()) {
-    return is_.is<"retained-request", "silence">() ? Gate::kSilence : Gate::kDisconnect;
-  }
-  if (objects_to_properties(request)) return Gate::kError;
-  return topic;
-}
-
-bool VariantStore::objects_to_properties(const codec::Message& request) const {
-  const auto is_text = [](std::string_view bytes) {
-    return std::all_of(bytes.begin(), bytes.end(),
-                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  };
-  if (request.payload_format == std::uint8_t{1} && !is_text(request.payload) &&
-      is_.is<"payload-format", "error">()) {
-    return true;
-  }
-  if (request.content_type && *request.content_type != codec::kContentType &&
-      is_.is<"content-type", "error">()) {
-    return true;
-  }
-  if (has_other_version(request) && is_.is<"protocol-version", "error">()) return true;
-  const std::string* persist = request.property("aio-persistence");
-  const auto verb = codec::verb_of(request.payload);
-  return persist != nullptr && (*persist != "true" || (verb && *verb != Verb::kSet)) &&
-         is_.is<"persistence", "error">();
-}
-
-std::string_view VariantStore::status_of(const codec::Message& request) const {
-  if (!has_other_version(request)) return kStatusOk;
-  if (is_.is<"protocol-version", "505">()) return "505";
-  return is_.is<"protocol-version", "400">() ? "400" : kStatusOk;
-}
-
 // ---- Requests
 
-VariantStore::Answer VariantStore::serve(const Caller& caller, const codec::Message& request,
-                                         const Instant& now) {
-  std::optional<Answer> first;
+VariantAnswer VariantStore::serve(const Caller& caller, const codec::Message& request,
+                                  const Instant& now) {
+  std::optional<VariantAnswer> first;
   for (const ReadRequest& read : read_requests(request.payload, is_)) {
-    Answer answer;
+    VariantAnswer answer;
     if (read.error) {
       answer = error(*read.error, now);
     } else {
@@ -192,7 +101,7 @@ VariantStore::Answer VariantStore::serve(const Caller& caller, const codec::Mess
   return *first;
 }
 
-VariantStore::Answer VariantStore::apply(const Context& context) {
+VariantAnswer VariantStore::apply(const Context& context) {
   const VariantCommand& command = context.command;
   if (command.array_reply) return {.array = true};
   if (!command.verb) return refuse(command.objections, context.now);
@@ -206,7 +115,7 @@ VariantStore::Answer VariantStore::apply(const Context& context) {
     objections.push_back({Check::kTimestamp, *wrong});
   }
   if (!command.has_key) return refuse(objections, context.now);
-  Answer answer;
+  VariantAnswer answer;
   switch (*command.verb) {
     case Verb::kSet:
       return set(context, std::move(objections));
@@ -291,8 +200,8 @@ std::optional<ErrorCode> VariantStore::fencing_error(
   return std::nullopt;
 }
 
-VariantStore::Answer VariantStore::refuse(const std::vector<Objection>& objections,
-                                          const Instant& now) const {
+VariantAnswer VariantStore::refuse(const std::vector<Objection>& objections,
+                                   const Instant& now) const {
   const auto first = std::min_element(objections.begin(), objections.end(),
                                       [this](const Objection& a, const Objection& b) {
                                         return turn_of(a.check, is_) < turn_of(b.check, is_);
@@ -300,15 +209,15 @@ VariantStore::Answer VariantStore::refuse(const std::vector<Objection>& objectio
   return error(first->error, now);
 }
 
-VariantStore::Answer VariantStore::error(const VariantError& error, const Instant& now) const {
-  Answer out;
+VariantAnswer VariantStore::error(const VariantError& error, const Instant& now) const {
+  VariantAnswer out;
   out.reply = {.kind = ReplyKind::kError, .error = error.code.value_or(ErrorCode::kSyntax)};
   out.own_words = !error.code;
   if (is_.is<"ts-of-errors", "present">()) out.version = time_of(now);
   return out;
 }
 
-VariantStore::Answer VariantStore::set(const Context& context, std::vector<Objection> objections) {
+VariantAnswer VariantStore::set(const Context& context, std::vector<Objection> objections) {
   const VariantCommand& command = context.command;
   const auto found = entries_.find(command.key);
   Entry* entry = found == entries_.end() ? nullptr : &found->second;
@@ -344,7 +253,7 @@ VariantStore::Answer VariantStore::set(const Context& context, std::vector<Objec
   if (!holds) {
     const bool newer = token.value && (!entry->token || *entry->token < *token.value);
     if (newer && is_.is<"token-of-set-not-applied", "kept">()) entry->token = token.value;
-    Answer out{.reply = {.kind = ReplyKind::kNotApplied}, .version = entry->version};
+    VariantAnswer out{.reply = {.kind = ReplyKind::kNotApplied}, .version = entry->version};
     if (is_.is<"ts-of-set-not-applied", "absent">()) out.version.reset();
     if (is_.is<"ts-of-set-not-applied", "time-of-day">()) out.version = time_of(context.now);
     move_clock(context);
@@ -354,8 +263,8 @@ VariantStore::Answer VariantStore::set(const Context& context, std::vector<Objec
   return write(context, *timestamp.value, token.value);
 }
 
-VariantStore::Answer VariantStore::write(const Context& context, const hlc::Timestamp& timestamp,
-                                         const std::optional<hlc::Timestamp>& offered) {
+VariantAnswer VariantStore::write(const Context& context, const hlc::Timestamp& timestamp,
+                                  const std::optional<hlc::Timestamp>& offered) {
   const VariantCommand& command = context.command;
   const hlc::Timestamp version = fresh_version(command.key, timestamp, context.now);
   const auto [found, is_new] = entries_.try_emplace(command.key);
@@ -386,7 +295,7 @@ VariantStore::Answer VariantStore::write(const Context& context, const hlc::Time
   return {.reply = {.kind = ReplyKind::kOk}, .version = version};
 }
 
-VariantStore::Answer VariantStore::get(const Context& context, std::vector<Objection> objections) {
+VariantAnswer VariantStore::get(const Context& context, std::vector<Objection> objections) {
   const Stamp token = read_property(context.request, codec::kTokenProperty, context.now);
   if (token.error && is_.is<"bad-token-on-get", "refused">()) {
     objections.push_back({Check::kToken, *token.error});
@@ -394,7 +303,7 @@ VariantStore::Answer VariantStore::get(const Context& context, std::vector<Objec
   if (!objections.empty()) return refuse(objections, context.now);
   const auto found = entries_.find(context.command.key);
   if (found == entries_.end()) {
-    Answer out{.reply = {.kind = ReplyKind::kMissing}};
+    VariantAnswer out{.reply = {.kind = ReplyKind::kMissing}};
     if (is_.is<"ts-of-a-miss", "present">()) out.version = time_of(context.now);
     return out;
   }
@@ -403,8 +312,7 @@ VariantStore::Answer VariantStore::get(const Context& context, std::vector<Objec
 }
 
 // DEL and VDEL.
-VariantStore::Answer VariantStore::remove(const Context& context,
-                                          std::vector<Objection> objections) {
+VariantAnswer VariantStore::remove(const Context& context, std::vector<Objection> objections) {
   const VariantCommand& command = context.command;
   const auto found = entries_.find(command.key);
   Entry* entry = found == entries_.end() ? nullptr : &found->second;
@@ -427,14 +335,14 @@ VariantStore::Answer VariantStore::remove(const Context& context,
   }
   if (!objections.empty()) return refuse(objections, context.now);
   if (entry == nullptr) {
-    Answer out{.reply = {.kind = ReplyKind::kCount, .count = 0}};
+    VariantAnswer out{.reply = {.kind = ReplyKind::kCount, .count = 0}};
     if (is_.is<"ts-of-del-miss", "present">()) out.version = time_of(context.now);
     return out;
   }
   if (differs) {
     const bool newer = token.value && (!entry->token || *entry->token < *token.value);
     if (newer && is_.is<"token-of-vdel-mismatch", "kept">()) entry->token = token.value;
-    Answer out{.reply = {.kind = ReplyKind::kNotApplied}};
+    VariantAnswer out{.reply = {.kind = ReplyKind::kNotApplied}};
     if (is_.is<"ts-of-vdel-mismatch", "present">()) out.version = entry->version;
     return out;
   }
@@ -450,8 +358,7 @@ VariantStore::Answer VariantStore::remove(const Context& context,
           .version = is_.is<"version-of-del", "fresh">() ? fresh : deleted};
 }
 
-VariantStore::Answer VariantStore::keynotify(const Context& context,
-                                             std::vector<Objection> objections) {
+VariantAnswer VariantStore::keynotify(const Context& context, std::vector<Objection> objections) {
   const VariantCommand& command = context.command;
   const std::string client(context.caller.client_id);
   const bool too_long = !codec::has_notification_topic(client, command.key);
@@ -461,7 +368,7 @@ VariantStore::Answer VariantStore::keynotify(const Context& context,
   }
   if (pattern && is_.is<"wildcards", "refused">()) objections.push_back({Check::kKey, {}});
   if (!objections.empty()) return refuse(objections, context.now);
-  Answer out{.reply = {.kind = ReplyKind::kOk}};
+  VariantAnswer out{.reply = {.kind = ReplyKind::kOk}};
   if (is_.is<"ts-of-keynotify", "present">()) out.version = time_of(context.now);
   if (too_long && !command.stop) return out;
   const auto observed = observers_.find(command.key);
@@ -469,7 +376,7 @@ VariantStore::Answer VariantStore::keynotify(const Context& context,
   std::vector<Observer>& observers = observed == observers_.end() ? none : observed->second;
   const auto known = std::find_if(observers.begin(), observers.end(),
                                   [&](const Observer& one) { return one.client_id == client; });
-  Answer zero{.reply = {.kind = ReplyKind::kCount, .count = 0}, .version = out.version};
+  VariantAnswer zero{.reply = {.kind = ReplyKind::kCount, .count = 0}, .version = out.version};
   if (command.stop) {
     if (known == observers.end()) return zero;
     observers.erase(known);
@@ -534,24 +441,13 @@ void VariantStore::notify(const std::string& key, Operation operation, std::stri
   if (observed == observers_.end()) return;
   for (const Observer& observer : observed->second) {
     if (observer.client_id == writer_ && is_.is<"own-changes", "not-told">()) continue;
-    const auto topic = codec::notification_topic(observer.client_id, key);
-    if (!topic) continue;
-    codec::Message notification = message();
-    notification.topic = *topic;
-    notification.qos = is_.is<"notification-qos", "0">() ? 0 : 1;
-    notification.retain = is_.is<"notification-retain", "1">();
-    if (operation == Operation::kSet && is_.is<"value-without-get", "not-told">()) {
-      notification.payload = codec::encode_command({"NOTIFY", "SET"});
-    } else {
-      codec::append_notification(notification.payload, {.operation = operation, .value = value},
-                                 dialect_);
-    }
-    notification.user_properties.emplace_back(codec::kTimestampProperty, version_text(version));
-    finish(notification);
+    const auto notification = messages_.notification(
+        observer.client_id, key, {.operation = operation, .value = value}, version);
+    if (!notification) continue;
     const std::size_t times =
         is_.is<"registered-twice", "told-twice">() ? observer.registrations : 1;
     for (std::size_t i = 0; i < times; ++i) {
-      notifications_.push_back({.client_id = observer.client_id, .message = notification});
+      notifications_.push_back({.client_id = observer.client_id, .message = *notification});
     }
   }
 }
@@ -621,86 +517,6 @@ void VariantStore::end_registrations(std::string_view client_id) {
                   [&](const Observer& one) { return one.client_id == client_id; });
     observed = observed->second.empty() ? observers_.erase(observed) : std::next(observed);
   }
-}
-
-// ---- Messages
-
-codec::Message VariantStore::message() const {
-  codec::Message out;
-  out.qos = 1;
-  if (is_.is<"own-content-type", "octet-stream">()) {
-    out.content_type = std::string(codec::kContentType);
-  }
-  if (is_.is<"other-content-type", "text-plain">()) out.content_type = "text/plain";
-  if (is_.is<"more-properties", "before">())
-    out.user_properties.emplace_back("traceparent", "00-1");
-  return out;
-}
-
-void VariantStore::finish(codec::Message& message) const {
-  if (is_.is<"more-properties", "behind">()) {
-    message.user_properties.emplace_back("__srcId", "StateStore");
-    message.user_properties.emplace_back("__protVer", "1.0");
-  }
-  if (is_.is<"own-payload-format", "absent">()) return;
-  const bool text = std::all_of(message.payload.begin(), message.payload.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x80 && byte != 0;
-  });
-  message.payload_format = std::uint8_t{text && is_.is<"own-payload-format", "1-for-text">()};
-}
-
-codec::Message VariantStore::response(const codec::Message& request, const Answer& answer) const {
-  codec::Message out = message();
-  out.qos = is_.is<"response-qos", "0">() ? 0 : 1;
-  out.topic = *request.response_topic;
-  out.correlation_data = request.correlation_data;
-  const auto verb = codec::verb_of(request.payload);
-  const codec::Dialect& dialect = is_.is<"keynotify-error", "plain">() && verb == Verb::kKeynotify
-                                      ? codec::dialect(codec::DialectId::kDeployed)
-                                      : dialect_;
-  if (answer.array) {
-    out.payload = "*0\r\n";
-  } else if (answer.own_words) {
-    out.payload = verb == Verb::kKeynotify ? std::string(dialect.keynotify_error_prefix) : "-ERR ";
-    out.payload += "the request is not understood\r\n";
-  } else {
-    codec::append_reply(out.payload, answer.reply, verb, dialect);
-    if (answer.reply.kind == ReplyKind::kError) change_error(verb, out.payload);
-  }
-  const std::string_view status = status_of(request);
-  if (status != kStatusOk) out.payload.clear();
-  if (status == "505") out.user_properties.emplace_back("__supProtMajVer", "1");
-  if (status != kStatusOk || is_.is<"status", "200">()) {
-    out.user_properties.emplace_back(codec::kStatusProperty, status);
-  }
-  if (answer.version) {
-    out.user_properties.emplace_back(codec::kTimestampProperty, version_text(*answer.version));
-  }
-  finish(out);
-  return out;
-}
-
-// An error that the protocol lists, as the article alone lets a store spell it.
-void VariantStore::change_error(std::optional<Verb> verb, std::string& payload) const {
-  constexpr std::string_view kLineEnd = "\r\n";
-  payload.resize(payload.size() - kLineEnd.size());
-  if (is_.is<"error-detail", "behind-the-text">()) payload += ": see the log";
-  // The article prints its first error without line end, that of KEYNOTIFY with one.
-  if (verb == Verb::kKeynotify || is_.is<"error-line-end", "cr-lf">()) payload += kLineEnd;
-}
-
-std::string VariantStore::version_text(const hlc::Timestamp& version) const {
-  if (is_.is<"version-padding", "20-10">()) {
-    const auto padded = [](std::uint64_t number, std::size_t width) {
-      std::string digits = std::to_string(number);
-      return std::string(width - std::min(width, digits.size()), '0') + digits;
-    };
-    return padded(version.wall_ms, 20) + ":" + padded(version.counter, 10) + ":" + version.node;
-  }
-  const bool padded = is_.is<"version-padding", "15-5">() ||
-                      (is_.is<"version-padding", "as-the-dialect">() && dialect_.padded_versions);
-  return hlc::format(version, padded ? hlc::Padding::kCanonical : hlc::Padding::kNone);
 }
 
 MakeVariant make_variant(const Decisions& decisions) {

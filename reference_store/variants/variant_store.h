@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "codec/notification.h"
 #include "reference_store/service.h"
 #include "reference_store/variants/axes.h"
 #include "reference_store/variants/variant_command.h"
+#include "reference_store/variants/variant_messages.h"
 
 namespace fencepost::store {
 
@@ -44,18 +44,11 @@ class VariantStore final : public Handler {
     std::string client_id;
     std::size_t registrations = 1;
   };
-  struct Answer {
-    codec::Reply reply{};
-    bool own_words = false;  // an error that the protocol does not list
-    bool array = false;
-    std::optional<hlc::Timestamp> version{};
-  };
   // A property of a request: `__ts` or `__ft`.
   struct Stamp {
     std::optional<VariantError> error{};
     std::optional<hlc::Timestamp> value{};  // nothing: there is none, or it is in error
   };
-  enum class Gate { kServe, kSilence, kError, kDisconnect, kServeAndDisconnect };
   // What one request is handled with.
   struct Context {
     const Caller& caller;
@@ -64,19 +57,14 @@ class VariantStore final : public Handler {
     const VariantCommand& command;
   };
 
-  [[nodiscard]] Gate gate(const codec::Message& request) const;
-  [[nodiscard]] Gate gate_of_topic(std::string_view topic) const;
-  [[nodiscard]] bool objects_to_properties(const codec::Message& request) const;
-  [[nodiscard]] std::string_view status_of(const codec::Message& request) const;  // `__stat`
-
-  Answer serve(const Caller& caller, const codec::Message& request, const Instant& now);
-  Answer apply(const Context& context);
-  Answer set(const Context& context, std::vector<Objection> objections);
-  Answer get(const Context& context, std::vector<Objection> objections);
-  Answer remove(const Context& context, std::vector<Objection> objections);
-  Answer keynotify(const Context& context, std::vector<Objection> objections);
-  Answer write(const Context& context, const hlc::Timestamp& timestamp,
-               const std::optional<hlc::Timestamp>& offered);
+  VariantAnswer serve(const Caller& caller, const codec::Message& request, const Instant& now);
+  VariantAnswer apply(const Context& context);
+  VariantAnswer set(const Context& context, std::vector<Objection> objections);
+  VariantAnswer get(const Context& context, std::vector<Objection> objections);
+  VariantAnswer remove(const Context& context, std::vector<Objection> objections);
+  VariantAnswer keynotify(const Context& context, std::vector<Objection> objections);
+  VariantAnswer write(const Context& context, const hlc::Timestamp& timestamp,
+                      const std::optional<hlc::Timestamp>& offered);
 
   [[nodiscard]] bool objects_to_key(std::string_view key) const;
   [[nodiscard]] Stamp read_property(const codec::Message& request, std::string_view name,
@@ -85,8 +73,9 @@ class VariantStore final : public Handler {
   [[nodiscard]] std::optional<codec::ErrorCode> fencing_error(
       const std::optional<hlc::Timestamp>& held,
       const std::optional<hlc::Timestamp>& offered) const;
-  [[nodiscard]] Answer refuse(const std::vector<Objection>& objections, const Instant& now) const;
-  [[nodiscard]] Answer error(const VariantError& error, const Instant& now) const;
+  [[nodiscard]] VariantAnswer refuse(const std::vector<Objection>& objections,
+                                     const Instant& now) const;
+  [[nodiscard]] VariantAnswer error(const VariantError& error, const Instant& now) const;
 
   [[nodiscard]] hlc::Timestamp fresh_version(const std::string& key, const hlc::Timestamp& floor,
                                              const Instant& now);
@@ -100,15 +89,10 @@ class VariantStore final : public Handler {
   void end_registrations(std::string_view client_id);
   [[nodiscard]] std::optional<std::chrono::microseconds> next_deadline() const;
 
-  void change_error(std::optional<codec::Verb> verb, std::string& payload) const;
-  [[nodiscard]] codec::Message message() const;
-  [[nodiscard]] codec::Message response(const codec::Message& request, const Answer& answer) const;
-  void finish(codec::Message& message) const;
-  [[nodiscard]] std::string version_text(const hlc::Timestamp& version) const;
-
   const codec::Dialect& dialect_;
   StoreOptions options_;
   Decisions is_;
+  VariantMessages messages_;  // with the two above
   std::map<std::string, Entry, std::less<>> entries_;
   std::set<std::pair<std::chrono::microseconds, std::string>> deadlines_;
   std::map<std::string, std::vector<Observer>, std::less<>> observers_;
