@@ -17,7 +17,8 @@ struct Arity {
   std::size_t most;
 };
 
-// Verb and key included.
+// Verb and key included. A SET with more than NX or NEX and PX has an option that it cannot have,
+// which the reference store counts as too many arguments. Req: ERR-ARITY-1, ERR-OPTION-OPEN-1
 Arity arity(Verb verb) {
   switch (verb) {
     case Verb::kSet:
@@ -64,7 +65,8 @@ std::optional<std::chrono::milliseconds> parse_expiry(std::string_view text,
 }
 
 // Reads NX, NEX and PX in any order, each at most once, NX and NEX not together. False when they
-// are not that.
+// are not that. All of this is open; refusing what nobody can mean is how the reference store
+// decides it. Req: SET-OPTION-OPEN-1 to SET-OPTION-OPEN-3. NEX takes no argument: SET-NEX-4
 bool parse_set_options(const CommandFrame& frame, const Dialect& dialect, Command& command) {
   for (std::size_t i = 3; i < frame.count; ++i) {
     const std::string_view option = frame.arguments[i];
@@ -114,6 +116,7 @@ std::optional<ErrorCode> parse_into(Command& command, std::string_view payload,
   command.verb = *verb;
   command.key = frame->arguments[1];
   if (!parse_options(*frame, dialect, command)) return ErrorCode::kSyntax;
+  // Last of all, as the order of checks is open. Req: ERR-ORDER-OPEN-1, KEY-EMPTY-1
   if (command.key.empty()) return ErrorCode::kEmptyKey;
   return std::nullopt;
 }

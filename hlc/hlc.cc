@@ -49,10 +49,13 @@ Result<Timestamp, ParseErrorCode> parse(std::string_view text) {
   if (second == std::string_view::npos) return fail(ParseErrorCode::kMissingField);
   const auto wall_ms = parse_number(text.substr(0, first), ParseErrorCode::kBadWallClock);
   if (!wall_ms) return fail(wall_ms.error());
+  // Beyond it, differences of two wall clocks would no longer fit a signed number of milliseconds.
   if (*wall_ms > kMaxWallMs) return fail(ParseErrorCode::kBadWallClock);
   const auto counter =
       parse_number(text.substr(first + 1, second - first - 1), ParseErrorCode::kBadCounter);
   if (!counter) return fail(counter.error());
+  // Which node ids are legal is open: neither of these could be written and read back in one way
+  // only. Req: HLC-PARSE-OPEN-1
   const std::string_view node = text.substr(second + 1);
   if (node.empty()) return fail(ParseErrorCode::kEmptyNode);
   if (node.find(':') != std::string_view::npos) return fail(ParseErrorCode::kColonInNode);
@@ -100,12 +103,16 @@ Clock::Clock(std::string node, ClockLimits limits) : last_{0, 0, std::move(node)
 }
 
 Result<Timestamp, ClockErrorCode> Clock::now(std::uint64_t wall_ms) {
+  // A clock that was set back, or two events in one millisecond, count up instead: versions must be
+  // strictly greater. Req: VER-UPDATE-3
   if (wall_ms > last_.wall_ms) return advance(wall_ms, wall_ms, 0);
   return advance(wall_ms, last_.wall_ms, successor(last_.counter, limits_.max_counter));
 }
 
 Result<Timestamp, ClockErrorCode> Clock::update(const Timestamp& remote, std::uint64_t wall_ms) {
   const std::uint64_t newest = std::max({last_.wall_ms, remote.wall_ms, wall_ms});
+  // The counter goes on from whichever has the newest wall clock, and from the greater of two that
+  // tie: else the result would not be above both. Req: VER-SET-2, VER-SET-3
   const bool ours = newest == last_.wall_ms;
   const bool theirs = newest == remote.wall_ms;
   if (!ours && !theirs) return advance(wall_ms, newest, 0);
@@ -115,6 +122,8 @@ Result<Timestamp, ClockErrorCode> Clock::update(const Timestamp& remote, std::ui
 
 Result<Timestamp, ClockErrorCode> Clock::advance(std::uint64_t wall_ms, std::uint64_t new_wall_ms,
                                                  std::optional<std::uint64_t> counter) {
+  // All checks come before the clock moves: a timestamp that is refused leaves no trace. Req:
+  // HLC-SKEW-6
   if (!counter) return fail(ClockErrorCode::kOverflow);
   const Timestamp next{new_wall_ms, *counter, last_.node};
   if (too_far_ahead(next, wall_ms, limits_.max_drift_ms)) return fail(ClockErrorCode::kDrift);
@@ -124,12 +133,16 @@ Result<Timestamp, ClockErrorCode> Clock::advance(std::uint64_t wall_ms, std::uin
 }
 
 Fencing check_fencing(const Timestamp* held, const Timestamp* offered) {
+  // Compared with the token of the key, whatever the version of its value. Req: FT-COMPARE-1,
+  // FT-REQUIRED-1, FT-LOWER-1, FT-ACCEPT-1
   if (held == nullptr) return Fencing::kAccepted;
   if (offered == nullptr) return Fencing::kRequired;
   return *offered < *held ? Fencing::kLower : Fencing::kAccepted;
 }
 
 const Timestamp* token_after(const Timestamp* held, const Timestamp* offered) {
+  // Never back, and a key does not lose its token to a request without one. Req: FT-ADVANCE-1,
+  // FT-ADVANCE-2
   if (held == nullptr) return offered;
   if (offered == nullptr) return held;
   return *offered > *held ? offered : held;

@@ -5,6 +5,8 @@ namespace fencepost::store {
 using codec::ErrorCode;
 
 Result<hlc::Timestamp, ErrorCode> check_timestamp(const std::string* text, std::uint64_t wall_ms) {
+  // Req: HLC-REQUIRED-1, HLC-PARSE-1, HLC-SKEW-1. There is no lower bound: a timestamp of 1970 is
+  // old, not wrong (HLC-SKEW-3, HLC-PARSE-3).
   if (text == nullptr) return fail(ErrorCode::kMissingTimestamp);
   Result<hlc::Timestamp, hlc::ParseErrorCode> timestamp = hlc::parse(*text);
   if (!timestamp || timestamp->counter > kMaxRequestCounter) {
@@ -16,6 +18,8 @@ Result<hlc::Timestamp, ErrorCode> check_timestamp(const std::string* text, std::
 
 Result<std::optional<hlc::Timestamp>, ErrorCode> check_token(const std::string* text,
                                                              std::uint64_t wall_ms) {
+  // Req: FT-OPTIONAL-1, HLC-PARSE-1, HLC-SKEW-2. The counter of a token is never counted up, so its
+  // limit is that of the type, not kMaxRequestCounter.
   if (text == nullptr) return std::optional<hlc::Timestamp>();
   Result<hlc::Timestamp, hlc::ParseErrorCode> token = hlc::parse(*text);
   if (!token) return fail(ErrorCode::kMalformedTimestamp);
@@ -37,12 +41,15 @@ std::optional<ErrorCode> fencing_error(const hlc::Timestamp* held, const hlc::Ti
 
 bool condition_holds(codec::Condition condition, const std::string* stored,
                      std::string_view offered) {
+  // Req: SET-NX-1, SET-NX-2, SET-NEX-1 to SET-NEX-3. NX refuses an equal value, too: that alone is
+  // what tells it from NEX.
   if (condition == codec::Condition::kAlways || stored == nullptr) return true;
   return condition == codec::Condition::kIfAbsentOrEqual && *stored == offered;
 }
 
 Access access_needed(codec::Verb verb) {
   switch (verb) {
+    // Who observes a key gets to read its values. Req: AUTH-READ-1
     case codec::Verb::kGet:
     case codec::Verb::kKeynotify:
       return Access::kRead;
@@ -54,6 +61,7 @@ Access access_needed(codec::Verb verb) {
   return Access::kWrite;
 }
 
+// Asked for new keys only: a SET of a key that exists takes no room. Req: QUOTA-KEYS-1
 bool has_room(std::size_t keys, std::size_t quota) { return quota == 0 || keys < quota; }
 
 const hlc::Timestamp* token_after(const hlc::Timestamp* held, const hlc::Timestamp* offered) {
@@ -66,7 +74,8 @@ Result<hlc::Timestamp, hlc::ClockErrorCode> version_of_set(hlc::Clock& clock,
   return clock.update(request, now.wall_ms);
 }
 
-// The new expiry replaces the old one: a SET without PX makes the key permanent.
+// The new expiry replaces the old one: a SET without PX makes the key permanent. The time runs from
+// the store's clock that nobody sets, so neither `__ts` nor a GET moves it. Req: SET-PX-5, SET-PX-7
 std::optional<std::chrono::microseconds> deadline_of_set(
     const codec::Command& command, const hlc::Timestamp& /*request*/,
     std::optional<std::chrono::microseconds> /*held*/, const Instant& now) {

@@ -44,6 +44,8 @@ std::string_view rule_of_effect(const judge::Exchange& exchange) {
   return exchange.verb == Verb::kKeynotify ? "NTF-RESPONSE-2" : "";
 }
 
+// What stores that take keys for text make one of two: cut at some length or at a NUL, trimmed, or
+// with letters of one case. Req: KEY-BINARY-1
 bool are_similar(std::string_view a, std::string_view b) {
   constexpr std::size_t kMany = 200;
   const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
@@ -88,6 +90,8 @@ void KeyStates::note_past(const codec::Command& command, const judge::Exchange& 
     return;
   }
   const std::string_view effect = effect_of(command.verb, reply);
+  // A new life of the key: nothing of the old one may be seen, but for what was done to its expiry
+  // (SET-PX-6).
   if (command.verb != Verb::kSet && reply.is(ReplyKind::kCount) && reply.decoded->count > 0) {
     const std::string_view retimed = timed ? "SET-PX-6" : past.retimed;
     past = {.removal = effect, .retimed = retimed, .values = std::move(past.values)};

@@ -109,7 +109,9 @@ std::string rule_of_reply(const scenario::RequestStep& step, const judge::Exchan
   judge::KeyFacts before;
   if (const auto command = command_of(exchange)) {
     before = state.key_states.of(command->key, exchange.sent);
-    // Other requests than a GET may be wrong themselves: these show what they should have found.
+    // An earlier request that was answered, and not carried out, shows in a later one: then its
+    // rule is broken, and the later request is innocent. Other requests than a GET may be wrong
+    // themselves: these show what they should have found.
     const bool finds = command->verb == codec::Verb::kGet || wanted->removed ||
                        command->condition == codec::Condition::kIfAbsent;
     const bool carried_out = finds && wanted->kind != codec::ReplyKind::kError &&
@@ -125,6 +127,8 @@ std::string rule_of_reply(const scenario::RequestStep& step, const judge::Exchan
   return std::string(judge::requirement_of(request_facts(exchange), before, *wanted));
 }
 
+// A store that refuses what it must take: the reason that it gives says which sentence it has
+// misread. Of the properties it says that it has not seen, or has not read, what was there.
 std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& state) {
   using codec::ErrorCode;
   using codec::Verb;

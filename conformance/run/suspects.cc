@@ -79,7 +79,8 @@ class Suspicion {
     constexpr std::chrono::seconds kAWhile{1};
     if (!before_.expires && past_.written && now_ - *past_.written >= kAWhile) add("SET-PX-3");
   }
-  // Why it is still there.
+  // Why it is still there: a refused request was carried out, an expiry did not happen, or a
+  // removal did not.
   void of_rest() {
     for (const std::string_view rule : past_.refusals) add(rule);
     if (before_.expired) {
