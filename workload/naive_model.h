@@ -26,6 +26,7 @@
 #include "codec/notification.h"
 #include "codec/reply.h"
 #include "hlc/hlc.h"
+#include "workload/naive_reader.h"
 #include "workload/operation.h"
 #include "workload/rendering.h"
 
@@ -144,19 +145,6 @@ class NaiveModel {
     std::string key;
     bool repeated;
   };
-  // A request as understood, whatever its spelling.
-  struct Wanted {
-    Kind kind = Kind::kGet;
-    std::string_view key;
-    std::string_view value;
-    codec::Condition condition = codec::Condition::kAlways;
-    std::optional<std::int64_t> px_ms;
-  };
-  struct Misread {
-    codec::ErrorCode error = codec::ErrorCode::kSyntax;
-    std::string_view open;
-  };
-
   void request(const Step& step, const Wanted& wanted);
   void name_what_is_ignored(const Step& step, const Wanted& wanted);
   void set(const Step& step, const Wanted& wanted);
@@ -164,11 +152,6 @@ class NaiveModel {
   void remove(const Step& step, const Wanted& wanted);
   void keynotify(const Step& step, const Wanted& wanted);
   void stop(const Step& step, const Wanted& wanted);
-
-  std::optional<Misread> understand(const std::string& payload, Wanted& wanted);
-  std::optional<Misread> understand_set(Wanted& wanted);
-  std::optional<Misread> split(const std::string& payload);
-  std::optional<Misread> read_px(const std::string& text, Wanted& wanted) const;
 
   void write(const Step& step, const Wanted& wanted, Entry* entry);
   bool bad_timestamp(const Step& step);
@@ -195,7 +178,7 @@ class NaiveModel {
   std::uint64_t clock_wall_ms_ = 0;  // the greatest version made, but for the node
   std::uint64_t clock_counter_ = 0;
   std::uint64_t deadlines_set_ = 0;
-  std::vector<std::string> arguments_;  // of a raw payload
+  NaiveReader reader_;
   Prediction prediction_;
 };
 
