@@ -81,6 +81,9 @@ class Client {
   // another QoS than 1, which was asked for.
   [[nodiscard]] virtual Result<void, Error> subscribe(const std::string& filter) = 0;
 
+  // Ends a subscription; waits for the UNSUBACK.
+  [[nodiscard]] virtual Result<void, Error> unsubscribe(const std::string& filter) = 0;
+
   // Hands the message over; what the broker says of it arrives through receive(). kLost after the
   // connection has ended, kInvalid for what the client library cannot put into a packet.
   [[nodiscard]] virtual Result<void, Error> publish(const codec::Message& message) = 0;
@@ -100,11 +103,23 @@ class Client {
   virtual void drop() = 0;
 };
 
+// What the broker publishes, with QoS 1, when the connection is lost.
+struct Will {
+  std::string topic;
+  std::string payload;
+};
+
 struct ClientOptions {
   std::string client_id;
   std::string role{};  // whose credentials to use; empty: the endpoint's own
   bool clean_start = true;
   std::uint32_t session_expiry_seconds = 0;
+  // Messages of QoS 1 that may be unacknowledged, and bytes of a packet to this client; 0: what the
+  // client library takes, and any. A client that is a function call away ignores these and the
+  // will.
+  std::uint16_t receive_maximum = 0;
+  std::uint32_t max_packet_size = 0;
+  std::optional<Will> will{};
   bool droppable = false;  // drop() will be called; some client libraries have to prepare for it
 };
 

@@ -64,6 +64,9 @@ class InProcessSession final : public Session, public Clock {
       filters.push_back(filter);
     }
   }
+  void unsubscribe(const std::string& client_id, const std::string& filter) {
+    std::erase(states_[client_id].filters, filter);
+  }
   void publish(InProcessClient& from, const codec::Message& message);
   // Ends a connection; the client hears of it when it was the broker's doing.
   void close(InProcessClient& client, std::optional<int> broker_reason);
@@ -97,6 +100,12 @@ class InProcessClient final : public Client {
   Result<void, Error> subscribe(const std::string& filter) override {
     if (!connected_) return fail(lost());
     session_.subscribe(client_id_, filter);
+    return {};
+  }
+
+  Result<void, Error> unsubscribe(const std::string& filter) override {
+    if (!connected_) return fail(lost());
+    session_.unsubscribe(client_id_, filter);
     return {};
   }
 

@@ -205,6 +205,16 @@ TEST_F(InProcess, FiltersDecideWhoHearsAResponse) {
   EXPECT_THAT(waiting(*client), IsEmpty());  // who asked is nobody special
 }
 
+TEST_F(InProcess, AnUnsubscribedFilterHearsNothing) {
+  ASSERT_TRUE(client->subscribe("a/b"));
+  ASSERT_TRUE(client->subscribe("a/c"));
+  ASSERT_TRUE(client->unsubscribe("a/b"));
+  ASSERT_TRUE(client->publish(request(*session, {"GET", "k"}, "a/b")));
+  EXPECT_THAT(waiting(*client), IsEmpty());
+  ASSERT_TRUE(client->publish(request(*session, {"GET", "k"}, "a/c")));
+  EXPECT_EQ(waiting(*client).size(), 1U);
+}
+
 TEST_F(InProcess, OverlappingFiltersDeliverOnce) {
   ASSERT_TRUE(client->subscribe("#"));
   ASSERT_TRUE(client->subscribe("r"));

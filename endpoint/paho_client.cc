@@ -177,6 +177,18 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     }
   }
 
+  Result<void, Error> unsubscribe(const std::string& filter) override {
+    if (!connected_) return fail(lost());
+    try {
+      const mqtt::token_ptr token = start([&] { return client_->unsubscribe(filter); });
+      if (token->wait_for(timeout_)) return {};
+      return fail(Error{ErrorKind::kTimeout, "no UNSUBACK in time for " + filter});
+    } catch (const mqtt::exception& error) {
+      return fail(
+          Error{ErrorKind::kLost, "cannot unsubscribe from " + filter + ": " + error.what()});
+    }
+  }
+
   Result<void, Error> publish(const codec::Message& message) override {
     if (!connected_) return fail(lost());  // Paho would keep the message for a later connection
     if (message.expiry_seconds.value_or(0) > kMaxFourByteInteger) {
@@ -294,7 +306,17 @@ mqtt::connect_options connect_options(const MqttOptions& broker, const ClientOpt
   options.set_clean_start(client.clean_start);
   options.set_max_inflight(kReceiveMaximum);
   mqtt::properties properties;
-  properties.add({Code::RECEIVE_MAXIMUM, kReceiveMaximum});
+  properties.add({Code::RECEIVE_MAXIMUM, client.receive_maximum == 0
+                                             ? kReceiveMaximum
+                                             : static_cast<int>(client.receive_maximum)});
+  if (client.max_packet_size > 0) {
+    properties.add({Code::MAXIMUM_PACKET_SIZE, static_cast<std::int32_t>(client.max_packet_size)});
+  }
+  if (client.will) {
+    options.set_will_message(mqtt::make_message(client.will->topic, client.will->payload.data(),
+                                                client.will->payload.size(), kSubscriptionQos,
+                                                false));
+  }
   if (client.session_expiry_seconds > 0) {
     properties.add(
         {Code::SESSION_EXPIRY_INTERVAL, static_cast<std::int32_t>(client.session_expiry_seconds)});

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -484,6 +485,62 @@ TEST_F(Paho, SessionsOnManyThreadsDoNotDisturbEachOther) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(problems, Each(IsEmpty()));
+}
+
+Message plain(const std::string& topic, const std::string& payload) {
+  Message out;
+  out.topic = topic;
+  out.payload = payload;
+  return out;
+}
+
+std::string payload_of(Client& client) {
+  const auto event = client.receive(kPatience);
+  const auto* received = event ? std::get_if<MessageReceived>(&event->what) : nullptr;
+  return received == nullptr ? "" : received->message.payload;
+}
+
+TEST_F(Paho, GetsNothingFromATopicThatItUnsubscribedFrom) {
+  auto client = session->connect({.client_id = "c"}).value();
+  ASSERT_TRUE(client->subscribe("x/1"));
+  ASSERT_TRUE(client->subscribe("x/2"));
+  ASSERT_TRUE(client->unsubscribe("x/1"));
+  ASSERT_TRUE(client->publish(plain("x/1", "one")));
+  ASSERT_TRUE(client->publish(plain("x/2", "two")));
+  EXPECT_EQ(payload_of(*client), "two");
+}
+
+TEST_F(Paho, TheBrokerPublishesTheWillOfAClientThatDrops) {
+  auto watcher = session->connect({.client_id = "watcher"}).value();
+  ASSERT_TRUE(watcher->subscribe("wills/#"));
+  auto client = session
+                    ->connect({.client_id = "c",
+                               .will = Will{.topic = "wills/c", .payload = std::string("a\0b", 3)},
+                               .droppable = true})
+                    .value();
+  client->drop();
+  EXPECT_EQ(payload_of(*watcher), std::string("a\0b", 3));
+}
+
+TEST_F(Paho, TakesNoLargerPacketsThanItSays) {
+  auto writer = session->connect({.client_id = "w"}).value();
+  auto client = session->connect({.client_id = "c", .max_packet_size = 500}).value();
+  ASSERT_TRUE(client->subscribe("x"));
+  ASSERT_TRUE(writer->publish(plain("x", std::string(600, 'x'))));
+  ASSERT_TRUE(writer->publish(plain("x", "one")));
+  EXPECT_EQ(payload_of(*client), "one");
+}
+
+TEST_F(Paho, GetsAllMessagesWhenItTakesOneAtATime) {
+  auto writer = session->connect({.client_id = "w"}).value();
+  auto client = session->connect({.client_id = "c", .receive_maximum = 1}).value();
+  ASSERT_TRUE(client->subscribe("x"));
+  for (const char* payload : {"one", "two", "three"}) {
+    ASSERT_TRUE(writer->publish(plain("x", payload)));
+  }
+  EXPECT_EQ(payload_of(*client), "one");
+  EXPECT_EQ(payload_of(*client), "two");
+  EXPECT_EQ(payload_of(*client), "three");
 }
 
 TEST_F(Paho, EndpointsComeAndGo) {

@@ -44,6 +44,9 @@ class LimitedClient final : public Client {
   Result<void, Error> subscribe(const std::string& filter) override {
     return client_->subscribe(filter);
   }
+  Result<void, Error> unsubscribe(const std::string& filter) override {
+    return client_->unsubscribe(filter);
+  }
   Result<void, Error> publish(const codec::Message& message) override {
     turns_.wait_for_turn();
     return client_->publish(message);

@@ -11,6 +11,7 @@
 #include "codec/dialect.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
+#include "conformance/judge/judge.h"
 #include "conformance/run/key_states.h"
 
 namespace fencepost::run {
@@ -46,12 +47,13 @@ Problem unexpected_disconnect(const RequestClient& client) {
 }
 
 CaseClients::CaseClients(const scenario::Case& test_case, endpoint::Session& session,
-                         const RunSettings& settings, std::string tag,
+                         const RunSettings& settings, std::string tag, std::string key_prefix,
                          std::vector<TranscriptEntry>& transcript)
     : case_(test_case),
       session_(session),
       settings_(settings),
       id_prefix_("fp-" + settings.run_id + "-" + std::move(tag) + "-"),
+      key_prefix_(std::move(key_prefix)),
       start_(session.clock().now()),
       transcript_(transcript) {}
 
@@ -84,6 +86,22 @@ Result<RequestClient*, Problem> CaseClients::get(const std::string& name) {
   return clients_[name].get();
 }
 
+std::optional<endpoint::Will> CaseClients::will_of(const scenario::ClientSpec& spec) const {
+  if (!spec.will) return std::nullopt;
+  return endpoint::Will{judge::resolve(spec.will->topic, key_prefix_),
+                        judge::resolve(spec.will->payload, key_prefix_)};
+}
+
+MaybeProblem CaseClients::unsubscribe(const std::string& name) {
+  const auto client = get(name);
+  if (!client) return client.error();
+  const auto done =
+      (*client)->raw().unsubscribe(codec::notification_filter((*client)->client_id()));
+  if (!done) return lost(done.error());
+  (*client)->note("unsubscribed from its notifications");
+  return std::nullopt;
+}
+
 MaybeProblem CaseClients::connect(const std::string& name) {
   const scenario::ClientSpec& spec = spec_of(name);
   const std::string id = client_id(spec);
@@ -95,6 +113,9 @@ MaybeProblem CaseClients::connect(const std::string& name) {
                                       .role = spec.role,
                                       .clean_start = spec.clean_start,
                                       .session_expiry_seconds = spec.session_expiry_seconds,
+                                      .receive_maximum = spec.receive_maximum,
+                                      .max_packet_size = spec.max_packet_size,
+                                      .will = will_of(spec),
                                       .droppable = spec.drops});
   if (!connection) return lost(connection.error());
   auto& client = clients_[name] =

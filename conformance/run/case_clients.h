@@ -29,10 +29,10 @@ namespace fencepost::run {
 
 class CaseClients {
  public:
-  // `tag` distinguishes this case from the others of the run. All references must outlive the
-  // object.
+  // `tag` distinguishes this case from the others of the run, and so does the prefix of its keys.
+  // All references must outlive the object.
   CaseClients(const scenario::Case& test_case, endpoint::Session& session,
-              const RunSettings& settings, std::string tag,
+              const RunSettings& settings, std::string tag, std::string key_prefix,
               std::vector<TranscriptEntry>& transcript);
 
   // The client of that name, connected when it is not yet.
@@ -44,6 +44,9 @@ class CaseClients {
   // Ends its connection: with a DISCONNECT packet, or as a broken network does. Returns when the
   // store has had the time to notice.
   [[nodiscard]] MaybeProblem disconnect(const std::string& name, bool drop);
+
+  // Ends its subscription to its notifications.
+  [[nodiscard]] MaybeProblem unsubscribe(const std::string& name);
 
   // Restarts the broker and waits up to `timeout` until each connection has ended; the clients are
   // connected again when they are wanted.
@@ -70,6 +73,7 @@ class CaseClients {
  private:
   [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
   [[nodiscard]] std::string client_id(const scenario::ClientSpec& spec) const;
+  [[nodiscard]] std::optional<endpoint::Will> will_of(const scenario::ClientSpec& spec) const;
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
   [[nodiscard]] MaybeProblem check_leftovers(RequestClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);
@@ -83,6 +87,7 @@ class CaseClients {
   endpoint::Session& session_;
   const RunSettings& settings_;
   std::string id_prefix_;
+  std::string key_prefix_;
   endpoint::Duration start_;
   std::vector<TranscriptEntry>& transcript_;
   std::map<std::string, std::unique_ptr<RequestClient>> clients_;  // by name

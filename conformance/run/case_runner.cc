@@ -51,6 +51,10 @@ class StepRunner {
     return state_.clients.disconnect(step.client, step.drop);
   }
 
+  MaybeProblem operator()(const scenario::UnsubscribeStep& step) {
+    return state_.clients.unsubscribe(step.client);
+  }
+
   MaybeProblem operator()(const scenario::RestartStep& /*step*/) {
     return state_.clients.restart_broker(state_.reply_timeout());
   }

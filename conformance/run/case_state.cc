@@ -39,7 +39,7 @@ CaseState::CaseState(const scenario::Case& the_case, endpoint::Session& the_sess
       tag(tag_of(the_case, the_settings.attempt)),
       key_prefix(the_settings.key_prefix + "/" + the_settings.run_id + "/" + tag + "/"),
       start(clock.now()),
-      clients(the_case, the_session, the_settings, tag, result.transcript),
+      clients(the_case, the_session, the_settings, tag, key_prefix, result.transcript),
       store_clock(the_settings.clock_bounds),
       random(the_settings.seed ^ stable_hash(the_case.id)) {
   result.test_case = &the_case;
@@ -119,6 +119,10 @@ void CaseState::note_open_point(const scenario::RequestStep& step,
   const std::string& id =
       step.expect.cites.empty() ? test_case.requirements.front() : step.expect.cites;
   result.open_points.emplace_back(id, outcome.name);
+}
+
+void CaseState::note_choice(const std::string& point, const std::string& outcome) {
+  result.open_points.emplace_back(point, outcome);
 }
 
 void CaseState::note_habit(std::string_view requirement, std::string seen) {

@@ -60,6 +60,8 @@ struct CaseState {
   [[nodiscard]] MaybeProblem charge(Problem problem, const std::string& cites,
                                     judge::MismatchFacts facts, const std::string& usual = {});
   void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome);
+  // The same of a choice that shows in notifications.
+  void note_choice(const std::string& point, const std::string& outcome);
   // Records what was seen of an open point that no reply shows, if the case is about it.
   void note_habit(std::string_view requirement, std::string seen);
   // What is expected after the outcome that the request which the expectation depends on had.

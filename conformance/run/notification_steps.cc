@@ -159,6 +159,10 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   ++state.result.notifications;
   state.note_habit("NTF-QOS-OPEN-1", fmt::format("QoS {} {} retain", notified.message.qos,
                                                  notified.message.retain ? "with" : "without"));
+  if (awaited.cause == judge::Cause::kOwnChange) {
+    state.note_habit("NTF-ORDER-OPEN-1",
+                     notified.before_response ? "notification first" : "response first");
+  }
   if (notified.message.property(codec::kTimestampProperty) != nullptr) {
     ++state.result.versioned_notifications;
   }
@@ -203,10 +207,98 @@ bool is_due(const scenario::NotificationStep& step, const CaseState& state) {
   return std::find(outcomes.begin(), outcomes.end(), *found->second.outcome) != outcomes.end();
 }
 
+MaybeProblem judge_optional(const Awaited& awaited, const std::string& fence, CaseState& state) {
+  const scenario::Optional& choice = *awaited.step.optional;
+  const std::deque<Notified>& queue = awaited.queue();
+  const bool came = !queue.empty() && queue.front().key != fence;
+  state.note_choice(choice.point, came ? choice.came : choice.missing);
+  return came ? judge_first(awaited, state) : std::nullopt;
+}
+
+// Sets a key.
+using WriteFence = std::function<MaybeProblem(const std::string& key)>;
+
+// That nothing came before the notification of a key that is written now, but one that is awaited
+// and may come or not.
+MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& observer,
+                           const WriteFence& write, CaseState& state,
+                           const Awaited* optional = nullptr) {
+  const std::string fence = state.key_prefix + fmt::format("fence-{}", ++state.fences);
+  if (auto problem = run_command(observer, {"KEYNOTIFY", fence}, state)) return problem;
+  state.keys.add(fence);
+  if (auto problem = write(fence)) return problem;
+  const auto arrived = [&] {
+    const std::deque<Notified>& queue = observer.notifications();
+    const bool fenced = std::any_of(queue.begin(), queue.end(),
+                                    [&](const Notified& each) { return each.key == fence; });
+    return fenced || (optional == nullptr && !queue.empty()) || !observer.surprises().empty();
+  };
+  const bool in_time = observer.pump_until(arrived, state.reply_timeout());
+  if (!in_time && !observer.disconnected() &&
+      explain_silence(observer, arrived, std::nullopt, state) == Silence::kStore) {
+    return nobody_answers("the fence notification did not arrive",
+                          "a notification for the fence key and nothing before it", state);
+  }
+  if (auto problem = state.clients.check_surprises()) return problem;
+  if (optional != nullptr) {
+    if (auto problem = judge_optional(*optional, fence, state)) return problem;
+  }
+  if (auto problem = judge_fence(step, observer, fence, state)) return problem;
+  return run_command(observer, {"KEYNOTIFY", fence, "STOP"}, state);
+}
+
+// By a client that has nothing to do with the case.
+MaybeProblem write_as_witness(const std::string& key, CaseState& state) {
+  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.witnesses));
+  auto connection = state.session.connect({.client_id = id});
+  if (!connection) return lost(connection.error());
+  RequestClient witness("witness", std::move(*connection), id, state.clock,
+                        Recording{state.result.transcript, state.start});
+  if (auto done = witness.raw().subscribe(witness.response_topic()); !done) {
+    return lost(done.error());
+  }
+  codec::Message message = witness.request({"SET", key, "fence"});
+  // Req: HLC-REQUIRED-1
+  message.user_properties.emplace_back(codec::kTimestampProperty,
+                                       hlc::format({state.store_wall_ms(), 0, id}));
+  const auto sent = witness.send(std::move(message));
+  if (!sent) return lost(sent.error());
+  if (witness.await(**sent, state.reply_timeout()) && (*sent)->reply &&
+      (*sent)->reply->is(codec::ReplyKind::kOk)) {
+    return std::nullopt;
+  }
+  return Problem{.verdict = Verdict::kInconclusive,
+                 .message = "a client of our own could not write the key that proves a silence"};
+}
+
+// Behind the fence it cannot come any more. Req: NTF-ORDER-1
+MaybeProblem run_optional(const scenario::NotificationStep& step, CaseState& state) {
+  auto observer = state.clients.get(step.client);
+  if (!observer) return observer.error();
+  auto writer = state.clients.get(step.optional->writer);
+  if (!writer) return writer.error();
+  Awaited awaited{
+      .step = step, .observer = **observer, .expected = describe_notification(step, state)};
+  ChangeLog::Notification wanted{.observer = (*observer)->client_id(),
+                                 .key = state.bytes_of(step.key),
+                                 .operation = step.operation};
+  if (step.value) wanted.value = state.bytes_of(*step.value);
+  awaited.cause = state.changes.take(wanted, state.clock.now());
+  const scenario::SilenceStep behind{
+      .client = step.client, .writer = step.optional->writer, .cites = step.cites};
+  return prove_silence(
+      behind, **observer,
+      [&](const std::string& key) {
+        return run_command(**writer, {"SET", key, "fence"}, state);
+      },
+      state, &awaited);
+}
+
 }  // namespace
 
 MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState& state) {
   if (!is_due(step, state)) return std::nullopt;
+  if (step.optional) return run_optional(step, state);
   auto found = state.clients.get(step.client);
   if (!found) return found.error();
   RequestClient& observer = **found;
@@ -250,58 +342,6 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   return judge_first(awaited, state);
 }
 
-namespace {
-
-// Sets a key.
-using WriteFence = std::function<MaybeProblem(const std::string& key)>;
-
-// That nothing came before the notification of a key that is written now.
-MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& observer,
-                           const WriteFence& write, CaseState& state) {
-  const std::string fence = state.key_prefix + fmt::format("fence-{}", ++state.fences);
-  if (auto problem = run_command(observer, {"KEYNOTIFY", fence}, state)) return problem;
-  state.keys.add(fence);
-  if (auto problem = write(fence)) return problem;
-  const auto arrived = [&] {
-    return !observer.notifications().empty() || !observer.surprises().empty();
-  };
-  const bool in_time = observer.pump_until(arrived, state.reply_timeout());
-  if (!in_time && !observer.disconnected() &&
-      explain_silence(observer, arrived, std::nullopt, state) == Silence::kStore) {
-    return nobody_answers("the fence notification did not arrive",
-                          "a notification for the fence key and nothing before it", state);
-  }
-  if (auto problem = state.clients.check_surprises()) return problem;
-  if (auto problem = judge_fence(step, observer, fence, state)) return problem;
-  return run_command(observer, {"KEYNOTIFY", fence, "STOP"}, state);
-}
-
-// By a client that has nothing to do with the case.
-MaybeProblem write_as_witness(const std::string& key, CaseState& state) {
-  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.witnesses));
-  auto connection = state.session.connect({.client_id = id});
-  if (!connection) return lost(connection.error());
-  RequestClient witness("witness", std::move(*connection), id, state.clock,
-                        Recording{state.result.transcript, state.start});
-  if (auto done = witness.raw().subscribe(witness.response_topic()); !done) {
-    return lost(done.error());
-  }
-  codec::Message message = witness.request({"SET", key, "fence"});
-  // Req: HLC-REQUIRED-1
-  message.user_properties.emplace_back(codec::kTimestampProperty,
-                                       hlc::format({state.store_wall_ms(), 0, id}));
-  const auto sent = witness.send(std::move(message));
-  if (!sent) return lost(sent.error());
-  if (witness.await(**sent, state.reply_timeout()) && (*sent)->reply &&
-      (*sent)->reply->is(codec::ReplyKind::kOk)) {
-    return std::nullopt;
-  }
-  return Problem{.verdict = Verdict::kInconclusive,
-                 .message = "a client of our own could not write the key that proves a silence"};
-}
-
-}  // namespace
-
 MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   auto observer = state.clients.get(step.client);
   if (!observer) return observer.error();
@@ -313,6 +353,9 @@ MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
         return run_command(**writer, {"SET", key, "fence"}, state);
       },
       state);
+  if (!problem) {
+    for (const auto& [point, outcome] : step.shows) state.note_choice(point, outcome);
+  }
   const bool own = step.client == step.writer;
   if (!problem || !own || problem->kind != judge::Mismatch::kNotificationMissing) return problem;
   problem->cites.clear();

@@ -169,6 +169,16 @@ void note_habits(const codec::Message& response, CaseState& state) {
   if (version != nullptr) state.note_habit("VER-OPEN-3", spelling_of(*version));
 }
 
+// With the version of the value that the reply has.
+std::optional<scenario::TimestampCheck> timestamp_check(const scenario::RequestStep& step,
+                                                        const judge::ReceivedReply& reply) {
+  std::optional<scenario::TimestampCheck> out = step.expect.timestamp;
+  if (!out || out->of_value.empty() || !reply.is(ReplyKind::kValue)) return out;
+  const auto found = out->of_value.find(std::string(reply.decoded->value));
+  if (found != out->of_value.end()) out->equals = found->second;
+  return out;
+}
+
 }  // namespace
 
 MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
@@ -198,8 +208,8 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
   const bool refusal =
       (step.expect.open || !step.expect.by.empty()) && reply.payload().starts_with('-');
   if (!refusal) {
-    auto problem = charged(
-        check_timestamp(step.expect.timestamp, exchange.request, reply.message, state.saved));
+    auto problem = charged(check_timestamp(timestamp_check(step, reply), exchange.request,
+                                           reply.message, state.saved));
     if (problem) return problem;
   }
   return charged(check_properties(step.expect, reply.message));

@@ -168,7 +168,8 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
   const auto target = codec::parse_notification_topic(message.topic);
   // Req: NTF-TOPIC-1, NTF-TOPIC-3
   if (target && target->client_id == client_id_) {
-    notifications_.push_back({std::move(message), target->key, time});
+    const bool open = !exchanges_.empty() && !exchanges_.back().is_over();
+    notifications_.push_back({std::move(message), target->key, time, open});
     return;
   }
   surprises_.push_back({.text = "a notification on the topic " + escape(message.topic, 300) +

@@ -30,6 +30,7 @@ struct Notified {
   codec::Message message;
   std::string key;  // decoded from the topic
   endpoint::Duration time{0};
+  bool before_response = false;  // the last request was not answered yet
 };
 
 // A message that is neither the reply to an open request nor a notification of this client, or a

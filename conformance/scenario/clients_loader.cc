@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "conformance/scenario/bytes_loader.h"
 #include "conformance/scenario/scenario_fields.h"
 
 namespace fencepost::scenario {
@@ -13,6 +14,23 @@ template <typename Clients>
 auto find_client(Clients& clients, const std::string& name) {
   return std::find_if(clients.begin(), clients.end(),
                       [&](const ClientSpec& spec) { return spec.name == name; });
+}
+
+void load_will(YamlReader& reader, YamlNode node, ClientSpec& spec) {
+  if (!reader.check_map(node, "will", fields::kWill, {"topic", "payload"})) return;
+  auto topic = load_bytes(reader, node.member("topic"), "topic");
+  auto payload = load_bytes(reader, node.member("payload"), "payload");
+  if (topic && payload) spec.will = Will{std::move(*topic), std::move(*payload)};
+}
+
+// Without a broker nobody looks at these.
+void needs_transport(YamlReader& reader, YamlNode node, const ClientSpec& spec,
+                     const Case& test_case) {
+  const bool needed = spec.receive_maximum != 0 || spec.max_packet_size != 0 || spec.will;
+  const auto& names = test_case.requires_;
+  if (!needed || std::find(names.begin(), names.end(), "transport") != names.end()) return;
+  reader.complain(node,
+                  "client " + spec.name + " needs a real connection: write requires: [transport]");
 }
 
 void load_client(YamlReader& reader, const std::string& name, YamlNode node, Case& test_case) {
@@ -35,6 +53,16 @@ void load_client(YamlReader& reader, const std::string& name, YamlNode node, Cas
     const auto seconds = reader.integer(expiry, "session_expiry (seconds)", 0, 86'400);
     spec.session_expiry_seconds = static_cast<std::uint32_t>(seconds.value_or(0));
   }
+  if (const auto most = node.member("receive_maximum"); most.is_defined()) {
+    const auto count = reader.integer(most, "receive_maximum", 1, 65'535);
+    spec.receive_maximum = static_cast<std::uint16_t>(count.value_or(1));
+  }
+  if (const auto most = node.member("max_packet_size"); most.is_defined()) {
+    const auto bytes = reader.integer(most, "max_packet_size", 100, 16'777'216);
+    spec.max_packet_size = static_cast<std::uint32_t>(bytes.value_or(100));
+  }
+  if (const auto will = node.member("will"); will.is_defined()) load_will(reader, will, spec);
+  needs_transport(reader, node, spec, test_case);
   test_case.clients.push_back(std::move(spec));
 }
 

@@ -264,6 +264,21 @@ bool check_reply_possible(YamlReader& reader, YamlNode node, const Expectation& 
   return true;
 }
 
+bool load_of_value(YamlReader& reader, YamlNode node, const KnownNames& known,
+                   TimestampCheck& check) {
+  if (!node.is_map() || node.size() == 0) {
+    reader.complain(node, "of_value must map values to the saved timestamps of their versions");
+    return false;
+  }
+  for (const auto& entry : node.entries()) {
+    const auto value = reader.text(entry.key, "a value");
+    const auto name = reader.text(entry.value, "of_value");
+    if (!value || !name || !check_saved_name(reader, entry.value, *name, known)) return false;
+    check.of_value[*value] = *name;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, YamlNode node,
@@ -288,6 +303,9 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, YamlNode 
     if (!check.equals || !check_saved_name(reader, equals, *check.equals, known)) {
       return std::nullopt;
     }
+  }
+  if (const YamlNode versions = node.member("of_value"); versions.is_defined()) {
+    if (!load_of_value(reader, versions, known, check)) return std::nullopt;
   }
   if (const YamlNode list = node.member("greater_than"); list.is_defined()) {
     bool good = true;

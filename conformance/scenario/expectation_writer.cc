@@ -167,6 +167,11 @@ std::string timestamp_check_text(const TimestampCheck& check) {
   FlowMap out;
   if (check.save) out.add("save", text::yaml_scalar(*check.save));
   if (check.equals) out.add("equals", text::yaml_scalar(*check.equals));
+  FlowMap versions;
+  for (const auto& [value, name] : check.of_value) {
+    versions.add(text::yaml_scalar(value), text::yaml_scalar(name));
+  }
+  if (!check.of_value.empty()) out.add("of_value", versions.text());
   FlowList less;
   for (const std::string& name : check.greater_than) less.add(text::yaml_scalar(name));
   if (!less.empty()) out.add("greater_than", less.text());

@@ -127,7 +127,8 @@ struct TimestampCheck {
   bool present = false;
   std::optional<std::string> save{};
   std::optional<std::string> equals{};
-  std::vector<std::string> greater_than{};  // saved names; "sent" is the request's own
+  std::map<std::string, std::string> of_value{};  // the value in the reply -> what it equals
+  std::vector<std::string> greater_than{};        // saved names; "sent" is the request's own
   friend bool operator==(const TimestampCheck&, const TimestampCheck&) = default;
 };
 
@@ -192,6 +193,15 @@ struct OutcomeSeen {
   friend bool operator==(const OutcomeSeen&, const OutcomeSeen&) = default;
 };
 
+// A notification that need not come: whether it does is a choice of the store.
+struct Optional {
+  std::string writer;  // who writes a fence, behind which it cannot come any more
+  std::string point;   // the open requirement
+  std::string came;    // its outcomes
+  std::string missing;
+  friend bool operator==(const Optional&, const Optional&) = default;
+};
+
 struct NotificationStep {
   std::string client;
   BytesSpec key;
@@ -202,6 +212,7 @@ struct NotificationStep {
   std::optional<int> qos{};
   std::chrono::milliseconds within{5'000};
   std::optional<OutcomeSeen> when{};  // otherwise there is none
+  std::optional<Optional> optional{};
   std::string cites{};
   friend bool operator==(const NotificationStep&, const NotificationStep&) = default;
 };
@@ -211,6 +222,7 @@ struct SilenceStep {
   std::string client;  // whose silence
   std::string writer;  // who writes the fence
   std::string cites{};
+  std::map<std::string, std::string> shows{};  // open requirement -> its outcome, if it is silent
   friend bool operator==(const SilenceStep&, const SilenceStep&) = default;
 };
 
@@ -234,6 +246,11 @@ struct SubscribeStep {
   std::string client;
   BytesSpec filter;
   friend bool operator==(const SubscribeStep&, const SubscribeStep&) = default;
+};
+// Ends the subscription to its notifications.
+struct UnsubscribeStep {
+  std::string client;
+  friend bool operator==(const UnsubscribeStep&, const UnsubscribeStep&) = default;
 };
 // Writes new keys until the store refuses one because of its quota.
 struct FillQuotaStep {
@@ -260,11 +277,19 @@ struct Step {
   Position position;
   std::string title{};  // the action, as files call it: "set", "get", ...
   std::variant<RequestStep, PipelineStep, NotificationStep, SilenceStep, WaitStep, ConnectStep,
-               DisconnectStep, SubscribeStep, FillQuotaStep, WriteManyStep, RestartStep>
+               DisconnectStep, SubscribeStep, UnsubscribeStep, FillQuotaStep, WriteManyStep,
+               RestartStep>
       what;
   std::string note{};  // for readers of the file
   // Wherever it stands.
   friend bool operator==(const Step& left, const Step& right);
+};
+
+// What the broker publishes when the connection of a client is lost.
+struct Will {
+  BytesSpec topic;
+  BytesSpec payload;
+  friend bool operator==(const Will&, const Will&) = default;
 };
 
 struct ClientSpec {
@@ -274,6 +299,10 @@ struct ClientSpec {
   bool subscribes = true;  // subscribes to its response topic
   bool clean_start = true;
   std::uint32_t session_expiry_seconds = 0;
+  // Of its CONNECT; 0: what the client library takes, and no limit.
+  std::uint16_t receive_maximum = 0;
+  std::uint32_t max_packet_size = 0;
+  std::optional<Will> will{};
   std::string same_id_as{};  // shares another client's MQTT client id: session takeover
   bool drops = false;        // a step drops its connection
   friend bool operator==(const ClientSpec&, const ClientSpec&) = default;

@@ -22,19 +22,21 @@ inline constexpr std::array kRecordedBy = {"explore"sv, "record"sv, "hand"sv};
 // What a value of an axis may say of its cases; any other name in it is a placeholder.
 inline constexpr std::array kAxisValue = {"requirements"sv, "requires"sv, "tags"sv, "exclusive"sv,
                                           "note"sv};
-inline constexpr std::array kClient = {"role"sv,        "subscribes"sv,     "observes"sv,
-                                       "clean_start"sv, "session_expiry"sv, "same_id_as"sv};
+inline constexpr std::array kClient = {
+    "role"sv,       "subscribes"sv,      "observes"sv,        "clean_start"sv, "session_expiry"sv,
+    "same_id_as"sv, "receive_maximum"sv, "max_packet_size"sv, "will"sv};
+inline constexpr std::array kWill = {"topic"sv, "payload"sv};
 
 // Steps: one action each, and an expectation when the action is a request.
 inline constexpr std::array kActions = {
-    "set"sv,      "get"sv,          "del"sv,        "vdel"sv,       "keynotify"sv, "send"sv,
-    "pipeline"sv, "notification"sv, "silence"sv,    "wait"sv,       "connect"sv,   "disconnect"sv,
-    "drop"sv,     "subscribe"sv,    "fill_quota"sv, "write_many"sv, "restart"sv};
-inline constexpr std::array kStep = {"set"sv,       "get"sv,       "del"sv,        "vdel"sv,
-                                     "keynotify"sv, "send"sv,      "pipeline"sv,   "notification"sv,
-                                     "silence"sv,   "wait"sv,      "connect"sv,    "disconnect"sv,
-                                     "drop"sv,      "subscribe"sv, "fill_quota"sv, "write_many"sv,
-                                     "restart"sv,   "expect"sv,    "note"sv};
+    "set"sv,      "get"sv,          "del"sv,         "vdel"sv,       "keynotify"sv,  "send"sv,
+    "pipeline"sv, "notification"sv, "silence"sv,     "wait"sv,       "connect"sv,    "disconnect"sv,
+    "drop"sv,     "subscribe"sv,    "unsubscribe"sv, "fill_quota"sv, "write_many"sv, "restart"sv};
+inline constexpr std::array kStep = {
+    "set"sv,        "get"sv,        "del"sv,          "vdel"sv,      "keynotify"sv,
+    "send"sv,       "pipeline"sv,   "notification"sv, "silence"sv,   "wait"sv,
+    "connect"sv,    "disconnect"sv, "drop"sv,         "subscribe"sv, "unsubscribe"sv,
+    "fill_quota"sv, "write_many"sv, "restart"sv,      "expect"sv,    "note"sv};
 
 // A request: what is sent (the first six; which of them depends on the verb), then how.
 inline constexpr std::array kRequest = {"key"sv,
@@ -62,16 +64,18 @@ inline constexpr std::array kExpect = {
 inline constexpr std::array kReply = {"value"sv,  "count"sv,      "error"sv,
                                       "bytes"sv,  "documented"sv, "deployed"sv,
                                       "any_of"sv, "open"sv,       "by"sv};
-inline constexpr std::array kTimestampCheck = {"save"sv, "equals"sv, "greater_than"sv};
+inline constexpr std::array kTimestampCheck = {"save"sv, "equals"sv, "of_value"sv,
+                                               "greater_than"sv};
 inline constexpr std::array kBytes = {"escaped"sv, "hex"sv,       "repeat"sv,      "times"sv,
                                       "size"sv,    "join"sv,      "command"sv,     "key"sv,
                                       "append"sv,  "all_bytes"sv, "fill_packet"sv, "filled"sv};
 inline constexpr std::array kKey = {"name"sv, "append"sv, "exact"sv};
 inline constexpr std::array kLiteralTimestamp = {"text"sv};
-inline constexpr std::array kNotification = {"client"sv, "key"sv,    "operation"sv,    "value"sv,
-                                             "ts"sv,     "within"sv, "content_type"sv, "qos"sv,
-                                             "when"sv,   "cites"sv};
-inline constexpr std::array kSilence = {"client"sv, "writer"sv, "cites"sv};
+inline constexpr std::array kNotification = {"client"sv, "key"sv,      "operation"sv,    "value"sv,
+                                             "ts"sv,     "within"sv,   "content_type"sv, "qos"sv,
+                                             "when"sv,   "optional"sv, "cites"sv};
+inline constexpr std::array kOptional = {"writer"sv, "point"sv, "came"sv, "missing"sv};
+inline constexpr std::array kSilence = {"client"sv, "writer"sv, "cites"sv, "shows"sv};
 inline constexpr std::array kWait = {"until"sv};
 inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};
 inline constexpr std::array kFillQuota = {"client"sv, "key"sv, "cites"sv};

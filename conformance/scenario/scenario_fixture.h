@@ -108,6 +108,7 @@ inline std::string show(const std::vector<Outcome>& outcomes) {
 inline std::string show(const TimestampCheck& check) {
   std::string out = check.absent ? "absent" : check.present ? "present" : "";
   if (check.equals) out += " =" + *check.equals;
+  for (const auto& [value, name] : check.of_value) out += " " + value + ":" + name;
   for (const std::string& name : check.greater_than) out += " >" + name;
   if (check.save) out += " save " + *check.save;
   return out;
@@ -176,11 +177,18 @@ struct ShowStep {
       out += ", when " + step.when->mark + ":";
       for (const std::string& name : step.when->outcomes) out += " " + name;
     }
+    if (step.optional) {
+      out += ", " + step.optional->point + " " + step.optional->came + " or " +
+             step.optional->missing + " by " + step.optional->writer;
+    }
     return out + (step.cites.empty() ? "" : ", cites " + step.cites);
   }
   std::string operator()(const SilenceStep& step) const {
-    return step.client + " by " + step.writer + (step.cites.empty() ? "" : ", cites " + step.cites);
+    std::string out = step.client + " by " + step.writer;
+    for (const auto& [point, outcome] : step.shows) out += ", " + point + " " + outcome;
+    return out + (step.cites.empty() ? "" : ", cites " + step.cites);
   }
+  std::string operator()(const UnsubscribeStep& step) const { return step.client; }
   std::string operator()(const WaitStep& step) const {
     return step.until ? "until " + show(*step.until) : std::to_string(step.duration->count());
   }
@@ -214,6 +222,9 @@ inline std::string show(const ClientSpec& spec) {
   if (spec.session_expiry_seconds != 0) {
     out += " expiry=" + std::to_string(spec.session_expiry_seconds);
   }
+  if (spec.receive_maximum != 0) out += " receives=" + std::to_string(spec.receive_maximum);
+  if (spec.max_packet_size != 0) out += " packets=" + std::to_string(spec.max_packet_size);
+  if (spec.will) out += " will=" + show(spec.will->topic) + " " + show(spec.will->payload);
   if (!spec.same_id_as.empty()) out += " as=" + spec.same_id_as;
   if (spec.drops) out += " drops";
   return out;

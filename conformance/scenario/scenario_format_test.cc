@@ -16,6 +16,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/scenario_fixture.h"
+#include "conformance/scenario/untied.h"
 
 namespace fencepost::scenario {
 namespace {
@@ -68,13 +69,90 @@ TEST(ScenarioManual, HasStepsThatLoad) {
   }
 }
 
-TEST(ScenarioManual, HasAFamilyThatLoads) {
-  const std::vector<std::string> blocks = blocks_of_the_manual();
-  const auto family = std::find_if(blocks.begin(), blocks.end(), is_case);
-  ASSERT_NE(family, blocks.end());
-  const Loaded loaded = load_manual("area: test\ncases:\n" + indented(*family, 2));
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
-  EXPECT_EQ(loaded.cases.size(), 4U);
+TEST(ScenarioManual, HasCasesThatLoad) {
+  std::size_t cases = 0;
+  for (const std::string& block : blocks_of_the_manual()) {
+    if (!is_case(block)) continue;
+    const Loaded loaded = load_manual("area: test\ncases:\n" + indented(block, 2));
+    EXPECT_THAT(loaded.complaints(), IsEmpty());
+    cases += loaded.cases.size();
+  }
+  EXPECT_EQ(cases, 5U);  // a family of four, and one
+}
+
+// --- words for what brokers know
+// ------------------------------------------------------------------
+
+std::string complaints_of(const std::string& file) {
+  std::string out;
+  for (const std::string& each : load(file).complaints()) out += each + "\n";
+  return out;
+}
+
+TEST(ScenarioLoader, LimitsAndWillsOfAClientNeedARealConnection) {
+  for (const std::string option :
+       {"receive_maximum: 1", "max_packet_size: 2000", "will: {topic: t, payload: p}"}) {
+    const std::string clients = "clients: {a: {" + option + "}}";
+    EXPECT_THAT(complaints_of(in_case(clients)),
+                HasSubstr("client a needs a real connection: write requires: [transport]"));
+    EXPECT_EQ(complaints_of(in_case("requires: [transport]\n" + clients)), "");
+  }
+  EXPECT_THAT(complaints_of(in_case("requires: [transport]\nclients: {a: {receive_maximum: 0}}")),
+              HasSubstr("receive_maximum must be a whole number from 1 to 65535"));
+  EXPECT_THAT(complaints_of(in_case("requires: [transport]\nclients: {a: {will: {topic: t}}}")),
+              HasSubstr("will needs the key \"payload\""));
+}
+
+TEST(ScenarioLoader, AnOptionalNotificationIsFencedByAnotherClient) {
+  const auto with = [](const std::string& writer, const std::string& point) {
+    return file_with(
+        "    clients: {a: {}, b: {}}\n",
+        "      - notification: {client: b, key: k, operation: set, optional: {writer: " + writer +
+            ", point: " + point + ", came: told, missing: quiet}}\n");
+  };
+  EXPECT_EQ(complaints_of(with("a", "SET-NX-1")), "");
+  EXPECT_THAT(complaints_of(with("b", "SET-NX-1")),
+              HasSubstr("writer must be another client than the one that is notified"));
+  EXPECT_THAT(complaints_of(with("a", "SET-NX-2")),
+              HasSubstr("SET-NX-2 is not among the requirements of this case"));
+}
+
+TEST(ScenarioLoader, ASilenceShowsOutcomesOfItsCasesRequirements) {
+  EXPECT_EQ(complaints_of(in_steps("- silence: {client: a, shows: {SET-NX-1: quiet}}")), "");
+  EXPECT_THAT(complaints_of(in_steps("- silence: {client: a, shows: {SET-NX-2: quiet}}")),
+              HasSubstr("SET-NX-2 is not among the requirements of this case"));
+  EXPECT_THAT(complaints_of(in_steps("- silence: {client: a, shows: {}}")),
+              HasSubstr("shows must map open requirements to their outcomes"));
+}
+
+TEST(ScenarioLoader, TheVersionOfAValueIsASavedOne) {
+  const std::string save = "- set: {key: k, value: w}\n  expect: {reply: ok, ts: {save: v1}}\n";
+  EXPECT_EQ(complaints_of(in_steps(save + "- get: k\n  expect: {ts: {of_value: {w: v1}}}")), "");
+  EXPECT_THAT(complaints_of(in_steps(save + "- get: k\n  expect: {ts: {of_value: {w: v2}}}")),
+              HasSubstr("v2"));
+}
+
+TEST(UntiedRequests, AreThoseThatMayHaveBeenRefusedAndCarriedOut) {
+  const auto untied = [](const std::string& steps) {
+    const Loaded loaded = load(in_steps(steps));
+    EXPECT_THAT(loaded.complaints(), IsEmpty());
+    return loaded.cases.empty() ? std::size_t{9} : untied_requests(loaded.cases[0]).size();
+  };
+  const std::string either = "  expect: {reply: {open: {refused: error, done: ok}}}\n";
+  const std::string set = "- set: {key: l, value: w, mark: m}\n" + either;
+  EXPECT_EQ(untied(set), 1U);
+  EXPECT_EQ(untied(set + "- get: l\n  expect: missing"), 1U);
+  EXPECT_EQ(untied(set + "  note: Nobody reads it."), 0U);
+  EXPECT_EQ(
+      untied(set + "- get: l\n  expect: {reply: {by: {m: {done: {value: w}, else: missing}}}}"),
+      0U);
+  EXPECT_EQ(untied("- keynotify: {key: l, mark: m}\n" + either +
+                   "- notification: {key: l, operation: set, when: {m: [done]}}"),
+            0U);
+  EXPECT_EQ(untied("- get: l\n  expect: {reply: {open: {refused: error, done: missing}}}"), 0U);
+  EXPECT_EQ(untied("- set: {key: l, value: w}\n"
+                   "  expect: {reply: {open: {syntax: {error: syntax}, other: error}}}"),
+            0U);
 }
 
 // --- the JSON Schema -----------------------------------------------------------------------------
@@ -107,6 +185,8 @@ TEST(ScenarioSchema, HasThePropertiesOfTheLoader) {
       {"/definitions/case", fields::kCase},
       {"/definitions/recorded", fields::kRecorded},
       {"/definitions/client", fields::kClient},
+      {"/definitions/will", fields::kWill},
+      {"/definitions/optional", fields::kOptional},
       {"/definitions/step", fields::kStep},
       {"/definitions/request", fields::kRequest},
       {"/definitions/expectMapping", fields::kExpect},
@@ -138,7 +218,7 @@ TEST(ScenarioSchema, ClosesAsManyMappingsAsTheLoader) {
   for (const auto& definition : schema().at("definitions")) {
     if (definition.contains("additionalProperties")) ++closed;
   }
-  EXPECT_EQ(closed, 18U);
+  EXPECT_EQ(closed, 20U);
 }
 
 TEST(ScenarioSchema, HasWhatAValueOfAnAxisMaySay) {

@@ -85,6 +85,9 @@ class StepLoader {
     const std::string client = load_client_name(reader_, body, case_);
     if (action == "connect") {
       step.what = ConnectStep{client};
+    } else if (action == "unsubscribe") {
+      make_observer(case_, client);
+      step.what = UnsubscribeStep{client};
     } else {
       step.what = DisconnectStep{client, action == "drop"};
       if (action == "drop") make_dropping(case_, client);
@@ -154,10 +157,30 @@ class StepLoader {
     if (const auto when = body.member("when"); when.is_defined()) {
       out.when = load_outcome_seen(reader_, when, known_);
     }
+    if (const auto optional = body.member("optional"); optional.is_defined()) {
+      if (!load_optional(optional, out)) return false;
+    }
     if (const auto cites = body.member("cites"); cites.is_defined()) {
       out.cites = load_citation(reader_, cites, known_);
     }
     step.what = std::move(out);
+    return true;
+  }
+
+  bool load_optional(YamlNode node, NotificationStep& step) {
+    if (!reader_.check_map(node, "optional", fields::kOptional,
+                           {"writer", "point", "came", "missing"})) {
+      return false;
+    }
+    Optional out{.writer = load_client_name(reader_, node.member("writer"), case_),
+                 .point = load_citation(reader_, node.member("point"), known_),
+                 .came = reader_.text(node.member("came"), "came").value_or(""),
+                 .missing = reader_.text(node.member("missing"), "missing").value_or("")};
+    // Its own changes need not be told to it. Req: NTF-SELF-1
+    if (out.writer == step.client) {
+      reader_.complain(node, "writer must be another client than the one that is notified");
+    }
+    step.optional = std::move(out);
     return true;
   }
 
@@ -173,9 +196,24 @@ class StepLoader {
       if (const auto cites = body.member("cites"); cites.is_defined()) {
         out.cites = load_citation(reader_, cites, known_);
       }
+      if (const auto shows = body.member("shows"); shows.is_defined()) {
+        if (!load_shows(shows, out)) return false;
+      }
     }
     make_observer(case_, out.client);
     step.what = std::move(out);
+    return true;
+  }
+
+  bool load_shows(YamlNode node, SilenceStep& step) {
+    if (!node.is_map() || node.size() == 0) {
+      reader_.complain(node, "shows must map open requirements to their outcomes");
+      return false;
+    }
+    for (const auto& [point, outcome] : node.entries()) {
+      const std::string id = load_citation(reader_, point, known_);
+      step.shows[id] = reader_.text(outcome, id).value_or("");
+    }
     return true;
   }
 

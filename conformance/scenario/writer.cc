@@ -182,18 +182,31 @@ class StepWriter {
       when.add(text::yaml_scalar(notification.when->mark), outcomes.text());
       members.add("when", when.text());
     }
+    if (notification.optional) {
+      FlowMap optional;
+      optional.add("writer", text::yaml_scalar(notification.optional->writer));
+      optional.add("point", text::yaml_scalar(notification.optional->point));
+      optional.add("came", text::yaml_scalar(notification.optional->came));
+      optional.add("missing", text::yaml_scalar(notification.optional->missing));
+      members.add("optional", optional.text());
+    }
     add_citation(members, notification.cites);
     action(step.title, members.text());
   }
 
   void write_action(const Step& step, const SilenceStep& silence) {
-    if (silence.writer == silence.client && silence.cites.empty()) {
+    if (silence.writer == silence.client && silence.cites.empty() && silence.shows.empty()) {
       return action(step.title, text::yaml_scalar(silence.client));
     }
     FlowMap members;
     members.add("client", text::yaml_scalar(silence.client));
     if (silence.writer != silence.client) members.add("writer", text::yaml_scalar(silence.writer));
     add_citation(members, silence.cites);
+    FlowMap shows;
+    for (const auto& [point, outcome] : silence.shows) {
+      shows.add(text::yaml_scalar(point), text::yaml_scalar(outcome));
+    }
+    if (!silence.shows.empty()) members.add("shows", shows.text());
     action(step.title, members.text());
   }
 
@@ -212,6 +225,9 @@ class StepWriter {
     members.add("filter", bytes_text(subscribe.filter));
     add_client(members, subscribe.client);
     action(step.title, members.text());
+  }
+  void write_action(const Step& step, const UnsubscribeStep& unsubscribe) {
+    action(step.title, text::yaml_scalar(unsubscribe.client));
   }
   void write_action(const Step& step, const FillQuotaStep& fill) {
     FlowMap members;
@@ -245,6 +261,18 @@ std::string client_text(const ClientSpec& client) {
   if (!client.clean_start) out.add("clean_start", "false");
   if (client.session_expiry_seconds != 0) {
     out.add("session_expiry", std::to_string(client.session_expiry_seconds));
+  }
+  if (client.receive_maximum != 0) {
+    out.add("receive_maximum", std::to_string(client.receive_maximum));
+  }
+  if (client.max_packet_size != 0) {
+    out.add("max_packet_size", std::to_string(client.max_packet_size));
+  }
+  if (client.will) {
+    FlowMap will;
+    will.add("topic", bytes_text(client.will->topic));
+    will.add("payload", bytes_text(client.will->payload));
+    out.add("will", will.text());
   }
   if (!client.same_id_as.empty()) out.add("same_id_as", text::yaml_scalar(client.same_id_as));
   return out.text();

@@ -246,6 +246,7 @@ class CaseMaker {
     TimestampCheck out{.present = true};
     if (!saved_.empty() && chance(3)) out.equals = one_of(saved_);
     if (!saved_.empty() && chance(3)) out.greater_than.push_back(one_of(saved_));
+    if (!saved_.empty() && chance(4)) out.of_value[some_text()] = one_of(saved_);
     if (with_sent && chance(2)) out.greater_than.emplace_back("sent");
     if (chance(2)) {
       out.save = one_of<std::string>({"v1", "v2", "y", "yes", "counter", "node", "null"});
@@ -433,6 +434,7 @@ class CaseMaker {
     if (action == "silence") {
       SilenceStep out{some_client(), some_client(), some_citation()};
       client(out.client).observes = true;
+      if (chance(4)) out.shows[one_of(case_.requirements)] = some_text();
       return out;
     }
     if (action == "wait") return some_wait();
@@ -443,6 +445,11 @@ class CaseMaker {
       return out;
     }
     if (action == "subscribe") return SubscribeStep{some_client(), bytes(2)};
+    if (action == "unsubscribe") {
+      const std::string name = some_client();
+      client(name).observes = true;
+      return UnsubscribeStep{name};
+    }
     if (action == "fill_quota") return FillQuotaStep{some_client(), some_text(), some_citation()};
     if (action == "write_many") {
       return WriteManyStep{some_client(), some_text(), up_to<std::size_t>(99'999) + 1,
@@ -485,6 +492,10 @@ class CaseMaker {
     if (!open_.empty() && chance(3)) {
       const std::string mark = one_of(open_);
       out.when = OutcomeSeen{mark, {outcomes_.at(mark).front()}};
+    }
+    const std::string writer = some_client();
+    if (writer != out.client && chance(2)) {
+      out.optional = Optional{writer, one_of(case_.requirements), some_text(), some_text()};
     }
     out.cites = some_citation();
     return out;

@@ -83,7 +83,10 @@ class Planter {
     change(canary.test_case.steps[step_]);
     // Whether or not the store that runs it has that outcome.
     auto* notified = std::get_if<scenario::NotificationStep>(&canary.test_case.steps[step_].what);
-    if (notified != nullptr) notified->when.reset();
+    if (notified != nullptr) {
+      notified->when.reset();
+      notified->optional.reset();
+    }
     out_.push_back(std::move(canary));
   }
 

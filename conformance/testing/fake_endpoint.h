@@ -82,6 +82,10 @@ class Log {
   void add(Published published) { append(published_, std::move(published)); }
   void add(endpoint::ClientOptions options) { append(connected_, std::move(options)); }
   void add_filter(std::string filter) { append(filters_, std::move(filter)); }
+  void remove_filter(const std::string& filter) {
+    const std::lock_guard lock(mutex_);
+    std::erase(filters_, filter);
+  }
   [[nodiscard]] std::vector<Published> published() const { return copy(published_); }
   [[nodiscard]] std::vector<endpoint::ClientOptions> connected() const { return copy(connected_); }
   [[nodiscard]] std::vector<std::string> filters() const { return copy(filters_); }
@@ -143,6 +147,11 @@ class FakeClient final : public endpoint::Client {
     session_.log_->add_filter(filter);
     if (!session_.script_->on_subscribe) return {};
     if (auto error = session_.script_->on_subscribe(filter)) return fail(*error);
+    return {};
+  }
+
+  Result<void, endpoint::Error> unsubscribe(const std::string& filter) override {
+    session_.log_->remove_filter(filter);
     return {};
   }
 
