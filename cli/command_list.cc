@@ -15,6 +15,7 @@
 #include "conformance/scenario/binding.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/moves_clock.h"
+#include "conformance/scenario/untied.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 #include "reference_store/faults/fault.h"
@@ -235,6 +236,10 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   }
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = load_library(files, errors);
+  for (const scenario::Case& test_case : library.cases) {
+    const auto untied = scenario::untied_requests(test_case);
+    errors.insert(errors.end(), untied.begin(), untied.end());
+  }
   // Only a library with a catalogue of its own is a whole one, whose rules all need cases.
   std::vector<scenario::LoadError> warnings;
   if (errors.empty() && std::any_of(files.begin(), files.end(), scenario::is_catalogue)) {

@@ -227,16 +227,17 @@ void Outcomes::set() {
   const std::string* stored = before_.exists && before_.value ? &*before_.value : nullptr;
   const bool conditional = command.condition != Condition::kAlways;
   // What the key holds may be unknown (somebody else has written it): NEX may then apply or not,
-  // and the reply says which.
-  const bool guess =
-      before_.exists && !before_.value && command.condition == Condition::kIfAbsentOrEqual;
+  // and the reply says which. So it may on a key with an empty value. (Req: SET-NEX-OPEN-3)
+  const bool guess = before_.exists && (!before_.value || before_.value->empty()) &&
+                     command.condition == Condition::kIfAbsentOrEqual;
   const bool holds =
       !before_.exists || guess ||
       (stored == nullptr ? command.condition != Condition::kIfAbsent
                          : store::condition_holds(command.condition, stored, command.value));
+  const bool equal = stored != nullptr && *stored == command.value;
   // Even a request that is certain to be refused may be answered with minus one: whether errors or
   // the condition come first is open. (Req: ERR-ORDER-OPEN-2)
-  if (conditional && before_.exists && (!holds || guess)) {
+  if (conditional && before_.exists && (!holds || (guess && !equal))) {
     Branch& kept = add({.kind = ReplyKind::kNotApplied});
     kept.version = VersionRule::kSame;
     if (refusal_is_certain_) kept.choice = {"ERR-ORDER-OPEN-2", {}, "minus one"};

@@ -266,6 +266,8 @@ constexpr std::array kHidden = {
     Hidden{"Q01", "it needs a quota"},
     Hidden{"Q02", "it needs a quota"},
     Hidden{"M24", "it needs a long response topic"},
+    Hidden{"M25", "it needs a request of QoS 0"},
+    Hidden{"N32", "it needs more than eight observers"},
     Hidden{"N28", "it needs client ids that differ in case alone"},
     Hidden{"N29", "it needs a long client id"},
     Hidden{"R01", "the oracle is not asked what an open request has changed"},

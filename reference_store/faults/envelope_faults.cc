@@ -275,6 +275,14 @@ std::vector<Fault> envelope_faults() {
        .text = "a request of QoS 0 is carried out",
        .requirements = {"ENV-QOS-1"},
        .make = carries_out(Lacking::kQos)},
+      {.id = "M25",
+       .name = "get-of-any-qos",
+       .text = "a GET of QoS 0 or 2 is answered",
+       .requirements = {"ENV-QOS-1"},
+       .make = with_request([](codec::Message& request) {
+         const std::vector<std::string> arguments = arguments_of(request);
+         if (!arguments.empty() && arguments.front() == "GET") request.qos = 1;
+       })},
       {.id = "M06",
        .name = "carried-out-without-response-topic",
        .text = "a request without a response topic is carried out",

@@ -391,6 +391,65 @@ void long_client_ids_not_told(Exchange& exchange) {
                 [](const Delivery& delivery) { return delivery.client_id.size() > kMost; });
 }
 
+// N30
+class SecondKeynotifyEndsTheFirst final : public Decorator {
+ public:
+  using Decorator::Decorator;
+
+ private:
+  void before(const Caller& caller, codec::Message& request, const Instant& /*now*/) override {
+    const std::vector<std::string> arguments = arguments_of(request);
+    again_ = arguments.size() == 2 && arguments[0] == "KEYNOTIFY" &&
+             observes(arguments[1], caller.client_id);
+  }
+  void after(Exchange& exchange) override {
+    if (!again_ || !exchange.command) return;
+    std::erase(exchange.store.observers(exchange.command->key), exchange.caller.client_id);
+  }
+  [[nodiscard]] bool observes(std::string_view key, std::string_view client) {
+    const std::vector<std::string>& observers = Tamper(service()).observers(key);
+    return std::find(observers.begin(), observers.end(), client) != observers.end();
+  }
+
+  bool again_ = false;
+};
+
+// N31
+class SameValueToldWithTheVersionBefore {
+ public:
+  void operator()(Exchange& exchange) {
+    if (!exchange.command || exchange.command->verb != Verb::kSet ||
+        !exchange.replies(codec::ReplyKind::kOk)) {
+      return;
+    }
+    const hlc::Timestamp* version = exchange.store.version(exchange.command->key);
+    if (version == nullptr) return;
+    Last& last = last_[std::string(exchange.command->key)];
+    const bool same = last.value == exchange.command->value;
+    for (Delivery& delivery : exchange.out) {
+      if (same && is_notification(delivery)) {
+        set_property(delivery.message, codec::kTimestampProperty, last.version);
+      }
+    }
+    last = {.value = std::string(exchange.command->value), .version = hlc::format(*version)};
+  }
+
+ private:
+  struct Last {
+    std::optional<std::string> value{};
+    std::string version{};
+  };
+  std::map<std::string, Last> last_;
+};
+
+// N32
+void eight_observers(Exchange& exchange) {
+  constexpr std::size_t kMost = 8;
+  std::size_t told = 0;
+  std::erase_if(exchange.out,
+                [&](const Delivery& each) { return is_notification(each) && ++told > kMost; });
+}
+
 }  // namespace
 
 // A table. NOLINTNEXTLINE(readability-function-size)
@@ -506,6 +565,21 @@ std::vector<Fault> notification_faults() {
        .text = "a client whose id has more than 200 bytes is not told of changes",
        .requirements = {"NTF-REGISTER-1", "NTF-SEND-1"},
        .make = with_exchange(long_client_ids_not_told)},
+      {.id = "N30",
+       .name = "second-keynotify-ends-the-first",
+       .text = "a KEYNOTIFY of a key that is monitored already says +OK and ends the monitoring",
+       .requirements = {"NTF-SEND-1", "NTF-SEND-2"},
+       .make = with_decorator<SecondKeynotifyEndsTheFirst>()},
+      {.id = "N31",
+       .name = "same-value-told-with-the-version-before",
+       .text = "a SET of the value that the key has is notified with the version before",
+       .requirements = {"NTF-VERSION-3"},
+       .make = with_state<SameValueToldWithTheVersionBefore>()},
+      {.id = "N32",
+       .name = "eight-observers",
+       .text = "of the observers of a key the first eight are told",
+       .requirements = {"NTF-SEND-1", "NTF-SEND-2"},
+       .make = with_exchange(eight_observers)},
       {.id = "N14",
        .name = "observes-a-prefix",
        .text = "who observes a key is notified of every key that begins like it",

@@ -217,6 +217,36 @@ void missing_key_has_a_version(Exchange& exchange) {
                hlc::format({exchange.now.wall_ms, 0, "StateStore"}));
 }
 
+// H30
+class ReadTooSoon {
+ public:
+  void operator()(Exchange& exchange) {
+    if (!exchange.command || exchange.response() == nullptr) return;
+    const std::string key(exchange.command->key);
+    if (exchange.command->verb == Verb::kSet && exchange.replies(codec::ReplyKind::kOk)) {
+      Versions& versions = versions_[key];
+      versions.before = versions.now;
+      if (const Timestamp* version = exchange.store.version(key)) versions.now = *version;
+      versions.set_at = exchange.now.wall_ms;
+    }
+    const auto found = versions_.find(key);
+    const bool soon = exchange.command->verb == Verb::kGet && found != versions_.end() &&
+                      found->second.before && found->second.set_at == exchange.now.wall_ms &&
+                      exchange.store.version(key) != nullptr;
+    if (!soon) return;
+    set_property(*exchange.response(), codec::kTimestampProperty,
+                 hlc::format(*found->second.before));
+  }
+
+ private:
+  struct Versions {
+    std::optional<Timestamp> before{};
+    std::optional<Timestamp> now{};
+    std::uint64_t set_at = 0;  // ms
+  };
+  std::map<std::string, Versions> versions_;
+};
+
 void version_with_a_blank(Exchange& exchange) {
   codec::Message* response = exchange.response();
   const std::string* text =
@@ -316,6 +346,12 @@ std::vector<Fault> version_faults() {
        .text = "a malformed __ts counts as the time of day",
        .requirements = {"HLC-PARSE-1"},
        .make = with_check(malformed_accepted)},
+      {.id = "H30",
+       .name = "read-too-soon",
+       .text = "a GET within the millisecond of a SET has the version before that",
+       .requirements = {"VER-GET-2"},
+       .needs = FaultNeeds::kMeeting,
+       .make = with_state<ReadTooSoon>()},
       {.id = "H17",
        .name = "version-begins-anew-after-del",
        .text = "a key that was deleted and set again follows the request alone",

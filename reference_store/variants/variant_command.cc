@@ -156,7 +156,8 @@ class Interpreter {
   void read_stop() {
     const std::string& option = arguments_[2].bytes;
     out_.stop = option == "STOP";
-    if (out_.stop) return;
+    out_.get = option == "GET" && is_.is<"keynotify-get", "taken">();
+    if (out_.stop || out_.get) return;
     if (upper(option) == "STOP") {
       if (is_.is<"stop-case", "taken">()) {
         out_.stop = true;

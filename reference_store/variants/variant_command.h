@@ -48,6 +48,7 @@ struct VariantCommand {
   std::optional<std::chrono::milliseconds> expires_after{};
   bool permanent = false;  // by a PX that says so
   bool stop = false;
+  bool get = false;  // KEYNOTIFY with the option GET
   std::vector<Objection> objections{};
 };
 

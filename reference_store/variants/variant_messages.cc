@@ -90,17 +90,18 @@ std::string VariantMessages::version_text(const hlc::Timestamp& version) const {
   return hlc::format(version, padded ? hlc::Padding::kCanonical : hlc::Padding::kNone);
 }
 
-std::optional<codec::Message> VariantMessages::notification(std::string_view client_id,
+std::optional<codec::Message> VariantMessages::notification(const Recipient& to,
                                                             const std::string& key,
                                                             const codec::Notification& what,
                                                             const hlc::Timestamp& version) const {
-  const auto topic = codec::notification_topic(client_id, key);
+  const auto topic = codec::notification_topic(to.client_id, key);
   if (!topic) return std::nullopt;
   codec::Message out = begun();
   out.topic = *topic;
   out.qos = is_.is<"notification-qos", "0">() ? 0 : 1;
   out.retain = is_.is<"notification-retain", "1">();
-  if (what.operation == codec::Operation::kSet && is_.is<"value-without-get", "not-told">()) {
+  if (what.operation == codec::Operation::kSet && !to.with_get &&
+      is_.is<"value-without-get", "not-told">()) {
     out.payload = codec::encode_command({"NOTIFY", "SET"});
   } else {
     codec::append_notification(out.payload, what, dialect_);

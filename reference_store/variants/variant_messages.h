@@ -21,6 +21,12 @@ struct VariantAnswer {
   std::optional<hlc::Timestamp> version{};
 };
 
+// Who is told of a change.
+struct Recipient {
+  std::string_view client_id;
+  bool with_get = false;  // its KEYNOTIFY had the option GET
+};
+
 // Both arguments of the constructor must outlive it.
 class VariantMessages {
  public:
@@ -32,7 +38,7 @@ class VariantMessages {
                                         const VariantAnswer& answer) const;
 
   // Nothing where the client and the key make no topic of a length that MQTT allows.
-  [[nodiscard]] std::optional<codec::Message> notification(std::string_view client_id,
+  [[nodiscard]] std::optional<codec::Message> notification(const Recipient& to,
                                                            const std::string& key,
                                                            const codec::Notification& what,
                                                            const hlc::Timestamp& version) const;

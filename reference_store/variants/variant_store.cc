@@ -240,9 +240,11 @@ VariantAnswer VariantStore::set(const Context& context, std::vector<Objection> o
   if (full && (entry == nullptr || is_.is<"overwrite-at-quota", "refused">())) {
     objections.push_back({Check::kQuota, {ErrorCode::kQuotaExceeded}});
   }
-  const bool holds =
-      command.condition == Condition::kAlways || entry == nullptr ||
-      (command.condition == Condition::kIfAbsentOrEqual && entry->value == command.compared);
+  const bool counts_as_absent =
+      entry == nullptr || (entry->value.empty() && is_.is<"nex-on-an-empty-value", "taken">());
+  const bool holds = command.condition == Condition::kAlways || entry == nullptr ||
+                     (command.condition == Condition::kIfAbsentOrEqual &&
+                      (counts_as_absent || entry->value == command.compared));
   // Who has no right to the key learns nothing of it.
   const bool sooner =
       !holds && !denied &&
@@ -385,9 +387,10 @@ VariantAnswer VariantStore::keynotify(const Context& context, std::vector<Object
   }
   if (known != observers.end()) {
     ++known->registrations;
+    known->get = known->get || command.get;
     return is_.is<"second-keynotify", "ok">() ? out : zero;
   }
-  observers_[command.key].push_back({.client_id = client});
+  observers_[command.key].push_back({.client_id = client, .get = command.get});
   return out;
 }
 
@@ -441,8 +444,9 @@ void VariantStore::notify(const std::string& key, Operation operation, std::stri
   if (observed == observers_.end()) return;
   for (const Observer& observer : observed->second) {
     if (observer.client_id == writer_ && is_.is<"own-changes", "not-told">()) continue;
-    const auto notification = messages_.notification(
-        observer.client_id, key, {.operation = operation, .value = value}, version);
+    const auto notification =
+        messages_.notification({.client_id = observer.client_id, .with_get = observer.get}, key,
+                               {.operation = operation, .value = value}, version);
     if (!notification) continue;
     const std::size_t times =
         is_.is<"registered-twice", "told-twice">() ? observer.registrations : 1;

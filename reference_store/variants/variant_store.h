@@ -43,6 +43,7 @@ class VariantStore final : public Handler {
   struct Observer {
     std::string client_id;
     std::size_t registrations = 1;
+    bool get = false;  // asked for values
   };
   // A property of a request: `__ts` or `__ft`.
   struct Stamp {
