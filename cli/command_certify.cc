@@ -1,8 +1,9 @@
-#include <charconv>
+#include <algorithm>
 #include <random>
 
 #include <fmt/format.h>
 
+#include "cli/case_selection.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/report/alone.h"
@@ -12,6 +13,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
 #include "conformance/text/printable.h"
+#include "conformance/text/text_wrap.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
@@ -25,17 +27,6 @@ std::string unguessable_word() {
 
 report::Github github_of(const CertifyOptions& options) {
   return {!options.no_github, report::variable_of_this_process};
-}
-
-// "2/5" -> shard 2 of 5.
-bool parse_shard(const std::string& text, run::Selection& selection) {
-  if (text.empty()) return true;
-  const char* end = text.data() + text.size();
-  const auto [slash, code] = std::from_chars(text.data(), end, selection.shard);
-  if (code != std::errc{} || slash == end || *slash != '/') return false;
-  const auto [stop, code2] = std::from_chars(slash + 1, end, selection.shards);
-  return code2 == std::errc{} && stop == end && selection.shard >= 1 &&
-         selection.shard <= selection.shards;
 }
 
 // The command line that repeats this run, without the selection of cases.
@@ -94,6 +85,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     complain(writable.error());
     return std::nullopt;
   }
+  const bool again = !options.last_failed.empty();
+  if (again && !select_last_failed(options.last_failed, options.selection)) return std::nullopt;
   auto library = open_library(options.scenarios);
   if (!library) return std::nullopt;
   auto baseline = baseline::RunBaseline::open(options.baseline, options.selection, *library,
@@ -108,7 +101,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
             .suite = {},
             .context = {},
             .baseline = std::move(*baseline)};
-  plan.cases = select(plan.library.cases, options.selection);
+  const bool nothing_failed = again && options.selection.run.empty();
+  if (!nothing_failed) plan.cases = select(plan.library.cases, options.selection);
   plan.suite.settings = std::move(basis->settings);
   plan.suite.strict = options.strict;
   plan.suite.shuffled = options.shuffle;
@@ -184,6 +178,17 @@ class AfterTheRun {
       std::chrono::steady_clock::now() + kMaxTryingAlone;
 };
 
+// What was skipped fails the run where the user says so.
+run::ExitCode settled(const CertifyOptions& options, const run::SuiteResult& result,
+                      run::ExitCode code) {
+  const bool mild = code == run::ExitCode::kConformant || code == run::ExitCode::kInconclusive ||
+                    code == run::ExitCode::kNothingSelected;
+  if (!options.fail_on_skip || !mild || result.summary.skipped == 0) return code;
+  complain(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
+                       text::counted(result.summary.skipped, "case")));
+  return run::ExitCode::kFailed;
+}
+
 run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
   plan.context.endpoint = endpoint.url();
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
@@ -208,18 +213,24 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   fmt::print("{}", github.pause_commands(word));
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.running);
   const baseline::RunBaseline& known = plan.baseline;
-  run::SuiteResult result =
-      run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
-                [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
-                  const run::CaseResult expected{.test_case = entry.test_case,
-                                                 .verdict = run::Verdict::kExpectedFailure};
-                  console.progress(known.expects(entry) ? expected : entry, done, total);
-                });
+  run::SuiteResult result = run_suite(
+      endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
+      [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
+        const run::CaseResult expected{.test_case = entry.test_case,
+                                       .verdict = run::Verdict::kExpectedFailure};
+        console.progress(known.expects(entry) ? expected : entry, done, total);
+        const bool enough = options.max_failures > 0 && console.failures() >= options.max_failures;
+        if (enough) stop_early();
+      });
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
   if (result.endpoint_lost) {
     plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
   } else if (result.interrupted) {
-    plan.context.stopped_because = "interrupted";
+    const bool enough = options.max_failures > 0 && console.failures() >= options.max_failures;
+    plan.context.stopped_because = enough
+                                       ? fmt::format("stopped after {}, as --max-failures says",
+                                                     text::counted(console.failures(), "failure"))
+                                       : "interrupted";
   }
   if (result.summary.failed > 0 && plan.context.stopped_because.empty()) {
     report::try_alone(result, known.to_run(plan.cases), plan.library.catalogue, options.strict,
@@ -236,7 +247,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   if (!written) return run::ExitCode::kInternal;
-  return known.trouble().value_or(exit_code(result));
+  return settled(options, result, known.trouble().value_or(exit_code(result)));
 }
 
 }  // namespace
@@ -246,10 +257,11 @@ run::ExitCode certify(CertifyOptions options) {
   if (!plan) return run::ExitCode::kUsage;
   fmt::print(stderr, "{}", github_of(options).masks(secrets_of(plan->descriptor)));
   if (plan->cases.empty()) {
-    complain(fmt::format("no case selected; there are {}: see fencepost list cases",
-                         plan->library.cases.size()));
+    const bool said = !options.last_failed.empty() && options.selection.run.empty();
+    if (!said) complain(why_empty(options.selection, plan->library));
     return not_begun(options, *plan, "no case selected", run::ExitCode::kNothingSelected);
   }
+  if (options.dry_run) return dry_run(plan->cases, plan->library);
   stop_on_signals();
   auto target = open_judged_by(plan->suite.settings.profile, plan->descriptor);
   if (!target) {

@@ -181,6 +181,7 @@ run::ExitCode list(const ListOptions& options) {
   if (options.what == "requirements") return list_requirements(library->catalogue, options);
   ordered_json out = ordered_json::array();
   for (const scenario::Case& test_case : library->cases) {
+    if (!selects(options.selection, test_case)) continue;
     if (options.json) {
       out.push_back(to_json(test_case, library->catalogue));
     } else {

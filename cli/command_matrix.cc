@@ -32,12 +32,8 @@ bool read_report(const std::string& path, matrix::Matrix& matrix) {
   return true;
 }
 
-// To a file, or to standard output when the path is "-". False after a complaint.
+// False after a complaint.
 bool write(const std::string& path, const std::string& content) {
-  if (path == "-") {
-    fmt::print("{}", content);
-    return true;
-  }
   const auto written = report::write_file(path, content);
   return written || refuse(written.error());
 }

@@ -34,9 +34,11 @@ constexpr endpoint::Duration kPromptReply = std::chrono::milliseconds(5);
 constexpr std::size_t kKeysOfACase = 16;
 
 std::atomic<bool> stop_requested{false};
+std::atomic<bool> signalled{false};
 
 void request_stop(int signal) {
-  if (stop_requested.exchange(true)) _exit(128 + signal);  // the second time, at once
+  stop_requested = true;
+  if (signalled.exchange(true)) _exit(128 + signal);  // the second time, at once
 }
 
 std::string_view headline(run::PreflightErrorKind kind) {
@@ -175,10 +177,13 @@ Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
 void stop_on_signals() {
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
-  std::signal(SIGPIPE, SIG_IGN);  // NOLINT: the C API is like this
+  std::signal(SIGHUP, request_stop);  // a terminal that is closed, a CI runner that goes
+  std::signal(SIGPIPE, SIG_IGN);      // NOLINT: the C API is like this
 }
 
 const std::atomic<bool>& stop_flag() { return stop_requested; }
+
+void stop_early() { stop_requested = true; }
 
 std::string certify_command(const std::string& program, const EndpointChoice& choice) {
   std::string out = text::shell_word(program) + " certify";

@@ -80,9 +80,11 @@ void complain(const NotReady& error);
 // `'/my tools/fencepost' certify --endpoint embedded`. `program`: as it was called.
 [[nodiscard]] std::string certify_command(const std::string& program, const EndpointChoice& choice);
 
-// SIGINT and SIGTERM set the flag from now on; the second one ends the program at once.
+// SIGINT, SIGTERM and SIGHUP set the flag from now on; the second one ends the program at once.
 void stop_on_signals();
 [[nodiscard]] const std::atomic<bool>& stop_flag();
+// Sets the flag as a signal does. From any thread.
+void stop_early();
 
 // "2026-01-01T00:00:00Z"
 [[nodiscard]] std::string utc_now();

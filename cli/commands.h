@@ -5,8 +5,9 @@
 // process exits with: run::ExitCode::kUsage when an option, descriptor or file cannot be used (then
 // nothing was sent), kUnreachable when the endpoint cannot be reached or was lost, kInternal when
 // something of our own failed, such as a report that cannot be written. What else a command returns
-// is said below. One command a process: those that talk to an endpoint catch SIGINT and SIGTERM,
-// end early, write what they have, and, but for `serve` and `record`, return kInterrupted.
+// is said below. One command a process: those that talk to an endpoint catch SIGINT, SIGTERM
+// and SIGHUP, end early, write what they have, and, but for `serve` and `record`, return
+// kInterrupted.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,10 @@ struct CertifyOptions : RunFlags {
   bool strict = false;
   bool verbose = false;  // each case and each difference in full
   bool shuffle = false;
+  bool dry_run = false;          // print the cases that would run, and send nothing
+  bool fail_on_skip = false;     // kFailed where a case is skipped
+  std::size_t max_failures = 0;  // end the run after so many; 0: run all cases
+  std::string last_failed{};     // a JSON report: only what did not pass there
   run::Selection selection{};
   std::string shard{};  // K/N
   report::ReportFiles reports{};
@@ -172,6 +177,7 @@ struct ListOptions {
   std::string scenarios{};
   std::string profile{};  // of requirements: what it demands; empty: what they say
   std::string wording = "auto";
+  run::Selection selection{};  // of cases
   bool json = false;
 };
 // Prints cases, requirements, capabilities, faults or axes, in the order of their files.

@@ -1,28 +1,34 @@
 // The command line: parses options and calls the commands. Nothing else happens here.
 
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
 #include <new>
-#include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/command_support.h"
 #include "cli/commands.h"
+#include "cli/usage.h"
 #include "conformance/report/report.h"
-#include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
 
 using Action = std::function<run::ExitCode()>;
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
+    "2 usage, descriptor, baseline or scenario error, 3 endpoint unreachable or lost, "
+    "4 inconclusive, 5 no case selected, 70 internal error, 130 interrupted";
 
 void add_selection(CLI::App& command, run::Selection& selection) {
   command.add_option("--run", selection.run, "Only cases whose id matches this glob (repeatable)");
@@ -49,7 +55,7 @@ void add_reports(CLI::App& command, report::ReportFiles& files) {
 
 void add_timeout_scale(CLI::App& command, double& factor) {
   command.add_option("--timeout-scale", factor, "Factor of every time limit (default 1)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_factor());
 }
 
 // How a command explains the options of RunFlags.
@@ -59,9 +65,9 @@ struct RunHelp {
   const char* profile = "As of certify";
   const char* wording = "As of certify";
   const char* jobs;
-  const char* seed = "Of everything random (default: a new one, printed)";
+  const char* seed = "Seed for all random choices (default: a new one, printed)";
   const char* trace;
-  const char* quiet = "Print failures and the summary only";
+  const char* quiet = "Print the first line, failures and the summary only";
 };
 
 void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
@@ -69,9 +75,9 @@ void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
   command.add_option("--descriptor", flags.descriptor, help.descriptor);
   command.add_option("--profile", flags.profile, help.profile);
   command.add_option("--wording", flags.wording, help.wording);
-  command.add_option("-j,--jobs", flags.jobs, help.jobs);
+  command.add_option("-j,--jobs", flags.jobs, help.jobs)->check(whole_number(1));
   add_timeout_scale(command, flags.timeout_scale);
-  command.add_option("--seed", flags.seed, help.seed);
+  command.add_option("--seed", flags.seed, help.seed)->check(whole_number(0));
   command.add_flag("--trace", flags.trace, help.trace);
   command.add_flag("-q,--quiet", flags.quiet, help.quiet);
 }
@@ -79,6 +85,7 @@ void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("certify", "Run the conformance cases against an endpoint");
+  command->footer(kExitCodes);
   add_run_flags(
       *command, options,
       {.endpoint =
@@ -91,11 +98,23 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
                   "store that speaks nothing but its dialect, else deployed)",
        .wording = "The generation of the article: ga, preview, or auto (default: ga; for a store "
                   "of the documented dialect preview where no notification has a __ts)",
-       .jobs = "Cases at once (default: 64 over MQTT, fewer under a small quota; embedded, 16 and "
-               "those that wait for time to pass; in process, one a core)",
+       .jobs =
+           "Cases to run in parallel (default: 64, fewer under a small quota; embedded: 16, and "
+           "all that wait for time to pass; inproc: one per core)",
        .trace = "Print all packets of a failed case, not just the last ones; --transcripts all"});
-  command->add_flag("--verbose", options.verbose,
+  command->add_flag("-v,--verbose", options.verbose,
                     "Print a line for each case, and each difference with all its cases");
+  command
+      ->add_option("--max-failures", options.max_failures,
+                   "End the run after so many failures; the rest is not run")
+      ->check(whole_number(1));
+  command->add_flag(
+      "-x", [&](std::int64_t) { options.max_failures = 1; }, "The same as --max-failures 1");
+  command->add_flag("--dry-run", options.dry_run, "Print the cases that would run, send nothing");
+  command->add_option("--last-failed", options.last_failed,
+                      "Only the cases that failed or were inconclusive in this JSON report");
+  command->add_flag("--fail-on-skip", options.fail_on_skip,
+                    "Exit code 1 where a case is skipped; reports stay as they are");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
   command->add_flag("--shuffle", options.shuffle,
                     "Run the cases in a random order, which follows from --seed");
@@ -108,7 +127,7 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
           [&](const std::string& word) { options.transcripts = *report::transcripts_named(word); },
           "Whose messages the JSON and HTML reports have: those of failures (default: of "
           "all cases that did not pass) or of all cases")
-      ->check(CLI::IsMember({"failures", "all"}));
+      ->check(one_of({"failures", "all"}));
   CLI::Option* baseline = command->add_option(
       "--baseline", options.baseline.file,
       "Known failures (docs/BASELINES.md): they fail the run only if they change, pass or expire");
@@ -133,7 +152,7 @@ void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
                       "The cases of the runs are of this folder or file");
   command->add_flag("--trace", options.trace,
                     "Print all packets of a failed case, not just the last ones");
-  command->add_flag("--verbose", options.verbose,
+  command->add_flag("-v,--verbose", options.verbose,
                     "Print a line for each case, and each difference with all its cases");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->callback([&] { action = [&] { return merge(options); }; });
@@ -159,11 +178,14 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
   for (const char* name : {"--run", "--skip", "--tag", "--requirement"}) {
     command->get_option(name)->allow_extra_args(false);
   }
-  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
+  command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
+      ->check(whole_number(1));
   add_timeout_scale(*command, options.timeout_scale);
-  command->add_option("--seed", options.seed,
-                      "Of everything random (default: that of the report on the other side, else "
-                      "a new one for both)");
+  command
+      ->add_option("--seed", options.seed,
+                   "Seed for all random choices (default: that of the report on the other side, "
+                   "else a new one for both)")
+      ->check(whole_number(0));
   command->add_option("--scenarios", options.scenarios,
                       "The cases of this folder or file instead of the built-in ones");
   command->add_option("--json", options.json,
@@ -187,10 +209,12 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
       ->add_option("--quota-up-to", options.quota_up_to,
                    "Write this many keys at most to see how many fit, and delete them again. Other "
                    "users cannot write new keys meanwhile")
-      ->check(CLI::Range(std::size_t{1}, kMaxKeys));
-  command->add_option("-j,--jobs", options.jobs, "Cases at once (default: as certify)");
+      ->check(whole_number(1, kMaxKeys));
+  command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
+      ->check(whole_number(1));
   add_timeout_scale(*command, options.timeout_scale);
-  command->add_option("--seed", options.seed, "Of everything random (default: a new one)");
+  command->add_option("--seed", options.seed, "Seed for all random choices (default: a new one)")
+      ->check(whole_number(0));
   command->add_option("--scenarios", options.scenarios,
                       "Learn from the cases of this folder or file instead of the built-in ones");
   command->callback([&] { action = [&] { return probe(options); }; });
@@ -200,17 +224,18 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("serve", "Run a broker with the reference state store on loopback");
   command->add_option("--port", options.port, "TCP port (default 1883)")
-      ->check(CLI::Range(1, 65535));
+      ->check(whole_number(1, 65535));
   command->add_option("--profile", options.profile,
                       "The dialect it speaks: deployed (default) or documented");
-  command->add_option("--quota", options.quota, "How many keys it holds (default: no limit)");
+  command->add_option("--quota", options.quota, "How many keys it holds (default: no limit)")
+      ->check(whole_number(0));
   command->add_option("--authorization", options.authorization,
                       "JSON file: who may touch which key (see reference_store/authorization.h)");
   command->add_option("--node-id", options.node_id, "Node id of its versions (default StateStore)");
   command->add_option("--clock-offset", options.clock_offset,
                       "How far the store's clock is ahead of ours, e.g. 30s; behind: -10m");
   command->add_option("--response-delay", options.response_delay,
-                      "How late the store sends what it sends, e.g. 200ms");
+                      "Delay every message of the store by this much, e.g. 200ms");
   command->add_option("--response-jitter", options.response_jitter,
                       "Up to so much later, at random; what goes to one client stays in order");
   command->add_option("--fault", options.fault,
@@ -221,7 +246,8 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   command->add_option("--null", options.null,
                       "Serve one that does nothing right: silent, echo, always-ok, always-error, "
                       "drops-connection, wrong-topic or closes-at-random");
-  command->add_option("--seed", options.seed, "Of whatever is random in it (default 1)");
+  command->add_option("--seed", options.seed, "Seed for its random choices (default 1)")
+      ->check(whole_number(0));
   command->add_option(
       "--record", options.record,
       "Write the requests of clients and their replies to this scenario file when it ends "
@@ -256,7 +282,7 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
                    "A packet capture of plain MQTT, e.g. of tcpdump; it is read with tshark")
       ->excludes(endpoint);
   command->add_option("--port", options.port, "The broker's port in the packet capture (1883)")
-      ->check(CLI::Range(1, 65535));
+      ->check(whole_number(1, 65535));
   command
       ->add_option("--from", options.from,
                    "The log that `serve --record FILE` left as FILE.log when it was killed")
@@ -275,9 +301,9 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
                 {.profile = "As of certify, but auto is deployed: nothing shows beforehand what "
                             "the store is",
                  .wording = "As of certify, but auto is ga; in --profile documented both are right",
-                 .jobs = "Workloads at once (default: as of certify)",
-                 .seed = "Of everything random (default: a new one, printed): the same seed makes "
-                         "the same workloads",
+                 .jobs = "Workloads to run in parallel (default: as certify)",
+                 .seed = "Seed for all random choices (default: a new one, printed): the same seed "
+                         "makes the same workloads",
                  .trace = "Print all packets of the counter-example",
                  .quiet = "Print the counter-example and the summary only"});
   command->add_option("--max-time", options.max_time,
@@ -285,19 +311,19 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
   command
       ->add_option("--max-examples", options.max_examples,
                    "End after so many workloads (default: when the time is over)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   command
       ->add_option("--max-operations", options.max_operations,
                    "Operations of a workload at most (default: 40)")
-      ->check(CLI::Range(1, 200));
+      ->check(whole_number(1, 200));
   command->add_option("--example", options.example, "Run this workload of the seed and no other")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   command
       ->add_option("--stop-after", options.stop_after,
                    "End when so many requirements are known to be broken (default: 1)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1));
   command->add_option("--rate", options.rate, "At most so many requests a second")
-      ->check(CLI::PositiveNumber);
+      ->check(positive_factor());
   command->add_option("--ignore", options.ignore,
                       "Do not count rejections with this requirement, e.g. 'FT-*', or with this "
                       "line\n'REQUIREMENT: because', which may be a glob, too (repeatable)");
@@ -319,12 +345,12 @@ void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
       "no case to judge by, 130 interrupted");
   command->add_option("paths", options.paths, "Scenario files, or folders of them")->required();
   add_run_flags(*command, options,
-                {.jobs = "Cases at once (default: as certify)",
+                {.jobs = "Cases to run in parallel (default: as certify)",
                  .trace = "Print all packets of a failed case"});
   command
       ->add_option("--runs", options.runs,
                    "Run each case so often, with fresh keys, to know the flaky ones (default: 1)")
-      ->check(CLI::Range(std::size_t{1}, kMaxRuns));
+      ->check(whole_number(1, kMaxRuns));
   command->add_flag("--heal", options.heal,
                     "Write into the files: what is fixed is no longer recorded as failing, what "
                     "has changed gets its new signature");
@@ -342,16 +368,17 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
           "what", list_options.what,
           "cases (default), requirements, capabilities, the wrong stores of selftest: faults, or "
           "what right stores decide: axes")
-      ->check(CLI::IsMember({"cases", "requirements", "capabilities", "faults", "axes"}));
+      ->check(one_of({"cases", "requirements", "capabilities", "faults", "axes"}));
   list_command
       ->add_option("--profile", list_options.profile,
                    "Of requirements: what this profile demands of a store: binds, warns, depends "
                    "on what the store turns out to be, or open")
-      ->check(CLI::IsMember({"auto", "deployed", "documented"}));
+      ->check(one_of({"auto", "deployed", "documented"}));
   list_command
       ->add_option("--wording", list_options.wording, "With --profile: auto (default), preview, ga")
-      ->check(CLI::IsMember({"auto", "preview", "ga"}))
+      ->check(one_of({"auto", "preview", "ga"}))
       ->needs("--profile");
+  add_selection(*list_command, list_options.selection);
   list_command->add_flag("--json", list_options.json, "As JSON");
   list_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
   list_command->callback([&] { action = [&] { return list(list_options); }; });
@@ -377,61 +404,17 @@ void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
   command->add_option("--html", options.html, "The same as a page to look at, which loads nothing");
   command->add_option(
       "--endpoint", options.endpoint,
-      "Where the stores run: inproc: (default) or embedded, which sees faults of the "
-      "transport, and runs of the cases only those that cite what a fault breaks");
+      "Where the stores run: inproc: (default), or embedded: also finds transport faults, but runs "
+      "only the cases that cite a rule the fault breaks");
   command->add_option("--right", options.right,
                       "Certify so many random right stores in each profile instead: none may fail");
   command
       ->add_option("--profile", options.profiles,
                    "Of --right: auto, deployed or documented (repeatable; default: all)")
-      ->check(CLI::IsMember({"auto", "deployed", "documented"}));
-  command->add_option("--seed", options.seed, "Of everything random (default 1)");
+      ->check(one_of({"auto", "deployed", "documented"}));
+  command->add_option("--seed", options.seed, "Seed for all random choices (default 1)")
+      ->check(whole_number(0));
   command->callback([&] { action = [&] { return selftest(options); }; });
-}
-
-// A URL at the wrong place ends in the parser's complaint: not its password.
-std::string without_passwords(std::string text, const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
-    const std::size_t equals = argument.find('=');
-    const std::string value = argument.starts_with('-') && equals != std::string::npos
-                                  ? argument.substr(equals + 1)
-                                  : argument;
-    const std::string shown = endpoint::redacted(value);
-    if (shown == value) continue;
-    for (std::size_t at = text.find(value); at != std::string::npos;
-         at = text.find(value, at + shown.size())) {
-      text.replace(at, value.size(), shown);
-    }
-  }
-  return text;
-}
-
-// A URL with a password as the value of, say, --json, or as one of the files of lint, would end in
-// a complaint or in a report. The complaint; nothing when there is no such URL.
-std::optional<std::string> misplaced_url(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const CLI::Option* option : command->get_options()) {
-      const bool names_endpoint = option->get_positional() && command->get_name() == "diff";
-      if (option->check_lname("endpoint") || names_endpoint) continue;
-      for (const std::string& value : option->results()) {
-        if (value.find("://") == std::string::npos || value.find('@') == std::string::npos)
-          continue;
-        return option->get_name() + " takes no URL; an endpoint is named with --endpoint";
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-// Help and version are no errors to people, only to the parser.
-int refuse(const CLI::App& app, const CLI::ParseError& error,
-           const std::vector<std::string>& arguments) {
-  std::ostringstream out;
-  std::ostringstream complaint;
-  const int code = app.exit(error, out, complaint);
-  fmt::print("{}", out.str());
-  fmt::print(stderr, "{}", without_passwords(complaint.str(), arguments));
-  return code == 0 ? 0 : static_cast<int>(run::ExitCode::kUsage);
 }
 
 void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
@@ -453,13 +436,10 @@ void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{
-      "Fencepost: conformance suite of the state store protocol over MQTT 5\n"
-      "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
-      "2 usage, descriptor, baseline or scenario error, "
-      "3 endpoint unreachable or lost,\n4 inconclusive, 5 no case selected, 70 internal error, "
-      "130 interrupted"};
-  app.set_version_flag("--version", std::string("fencepost ") + report::suite_version());
+  CLI::App app{"Fencepost: conformance suite of the state store protocol over MQTT 5"};
+  app.name("fencepost");
+  app.footer("fencepost help COMMAND explains a command. " + std::string(kExitCodes));
+  app.set_version_flag("-V,--version", std::string("fencepost ") + report::suite_version());
   app.require_subcommand(1);
   CertifyOptions certify_options;
   MergeOptions merge_options;
@@ -490,16 +470,30 @@ int run(int argc, char** argv) {
   add_replay(app, replay_options, action);
   add_readers(app, list_options, id, paths, action);
   add_matrix(app, matrix_options, action);
+  explain_on_terminal(app);
+  const std::vector<std::string> arguments = with_help_command(app, {argv + 1, argv + argc});
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> backwards(arguments.rbegin(), arguments.rend());  // as CLI11 wants
+    app.parse(backwards);
   } catch (const CLI::ParseError& error) {
-    return refuse(app, error, {argv + 1, argv + argc});
+    return refuse(app, error, arguments);
   }
-  if (const auto complaint = misplaced_url(app)) {
-    fmt::print(stderr, "fencepost: {}\n", *complaint);
+  if (const std::string complaint = misplaced_url(app); !complaint.empty()) {
+    complain(complaint);
     return static_cast<int>(run::ExitCode::kUsage);
   }
+  if (reports_to_standard_output(app)) report::keep_standard_output_for_a_report();
   return static_cast<int>(action());
+}
+
+// Who closes a pipe, as `head` does, has read enough; a verdict that could not be written is none.
+int said(int code) {
+  const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  const bool closed = poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+  if (!lost || closed) return code;
+  complain("cannot write to standard output: is the disk full?");
+  return static_cast<int>(run::ExitCode::kInternal);
 }
 
 }  // namespace
@@ -520,9 +514,11 @@ int main(int argc, char** argv) {
   // Also in a thread, where an exception would end the program without a word.
   std::set_new_handler(end_without_memory);
   try {
-    return fencepost::cli::run(argc, argv);
+    return fencepost::cli::said(fencepost::cli::run(argc, argv));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "fencepost: internal error: {}\n", error.what());
+    const bool output = std::ferror(stdout) != 0;  // fmt throws
+    fmt::print(stderr, "fencepost: {}: {}\n",
+               output ? "cannot write to standard output" : "internal error", error.what());
     return static_cast<int>(fencepost::run::ExitCode::kInternal);
   }
 }

@@ -172,11 +172,128 @@ class Certify(CliTest):
         self.assertEqual(whole, set(seen))
 
     def test_interrupt_writes_the_reports(self):
-        process = self.start_program("certify", "--json", self.report, "-j", 1)
-        process.stdout.readline()
-        process.stdout.readline()  # the preflight is over, and one case at a time takes minutes
-        self.assertEqual(130, self.stop(process, signal.SIGINT)[0])
-        self.assertGreater(self.load_report()["summary"]["not_run"], 0)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = self.start_program("certify", "--json", self.report, "-j", 1)
+            process.stdout.readline()
+            process.stdout.readline()  # the preflight is over, and one case at a time takes minutes
+            code, said = self.stop(process, number)
+            self.assertEqual(130, code)
+            self.assertGreater(self.load_report()["summary"]["not_run"], 0)
+            self.assertLess(said.count("\n"), 60)
+            self.report.unlink()
+
+
+class CommandLine(CliTest):
+    """What is typed wrong is shown, with the nearest right word."""
+
+    def test_words_that_are_not_known(self):
+        for arguments, said in ((["certfy"], "there is no command certfy; did you mean certify?"),
+                                (["version"], "there is no command version; did you mean --version?"),
+                                (["help", "certfy"], "there is no command certfy; did you mean certify?"),
+                                ([], "a command is needed"),
+                                (["certify", "--timeout", "5"],
+                                 "there is no option --timeout; did you mean --timeout-scale?"),
+                                (["certify", "set.nx.*"], 'certify takes no argument "set.nx.*"'),
+                                (["certify", "--timeout-scale", "0"], '"0" is no number greater than 0'),
+                                (["certify", "--seed", "-1"], '--seed: "-1" is no whole number from 0 on'),
+                                (["certify", "--jobs", "0"], '--jobs: "0" is no whole number from 1 on'),
+                                (["serve", "--port", "65536"], '"65536" is no whole number from 1 to 65535'),
+                                (["list", "fault"], "did you mean faults?"),
+                                (["certify", "--json", "-", "--html", "-"], "only one report")):
+            result = run(*arguments)
+            self.assertEqual(2, result.returncode, arguments)
+            self.assertIn(said, result.stderr, arguments)
+            self.assertEqual("", result.stdout, arguments)
+
+    def test_help_of_each_command_fits(self):
+        whole = run("help").stdout
+        commands = re.findall(r"^  ([a-z-]+) ", whole[whole.index("Subcommands:"):], re.M)
+        self.assertGreater(len(commands), 10)
+        for command in commands:
+            said = run("help", command)
+            self.assertEqual((0, said.stdout), (said.returncode, run(command, "--help").stdout))
+            self.assertEqual([], [line for line in said.stdout.splitlines() if len(line) > 100])
+
+    def test_which_part_of_a_selection_matches_nothing(self):
+        for arguments, said in ((["--tag", "nope"], "none has the tag nope; the tags are large"),
+                                (["--requirement", "SET-NX-99"], "no requirement SET-NX-99; did you mean SET-NX-"),
+                                (["--run", "no.such.*", "--run", "neither"], "no id matches --run no.such.*"),
+                                (["--run", "set.*", "--tag", "large"], "none matches --run 'set.*' --tag large")):
+            result = run("certify", "--endpoint", "inproc:", *arguments)
+            self.assertEqual(5, result.returncode)
+            self.assertIn(said, result.stderr)
+
+    def test_a_dry_run_sends_nothing(self):
+        result = run("certify", "--endpoint", "mqtt://127.0.0.1:1", "--dry-run", "--run", "set.nx.*")
+        self.assertEqual(0, result.returncode, result.stderr)
+        listed = run("list", "--run", "set.nx.*").stdout
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[:-1], [line.split()[0] for line in listed.splitlines()])
+        self.assertRegex(lines[-1], rf"^{len(lines) - 1} cases of \d+ would run; nothing was sent$")
+
+    def test_a_report_on_standard_output_is_alone_there(self):
+        result = run("certify", "--endpoint", "inproc:", "--run", "set.nx.*", "--json", "-")
+        self.assertEqual(0, result.returncode)
+        self.assertEqual(json.loads(result.stdout)["summary"]["failed"], 0)
+        self.assertIn("conformant", result.stderr)
+        self.assertIn("requirements", json.loads(run("matrix", "--json", "-").stdout))
+
+    def test_a_verdict_that_could_not_be_written_is_none(self):
+        for command in (["list"], ["certify", "-q", "--endpoint", "inproc:", "--run", "set.nx.*"]):
+            result = run_command("sh", "-c", '"$@" >/dev/full', "sh", FENCEPOST, *command)
+            self.assertEqual(70, result.returncode, command)
+            self.assertIn("cannot write to standard output", result.stderr)
+        closed = run_command("bash", "-c", '"$@" | true; exit "${PIPESTATUS[0]}"', "bash", FENCEPOST, "certify",
+                             "--endpoint", "inproc:", "--run", "set.nx.*")
+        self.assertEqual(0, closed.returncode, closed.stderr)
+
+
+class ShortRuns(CliTest):
+    FAULT = ("--endpoint", "inproc:?fault=nx-overwrites")
+
+    def test_ends_after_so_many_failures(self):
+        for arguments, most in ((["-x"], 1), (["--max-failures", "3"], 3)):
+            result = self.certify(*self.FAULT, "-j", 1, *arguments)
+            self.assertEqual(1, result.returncode, result.stdout)
+            summary = self.load_report()["summary"]
+            self.assertEqual(most, summary["failed"])
+            self.assertGreater(summary["not_run"], 1000)
+            self.assertIn(f"stopped after {most} failure", result.stdout)
+
+    def test_runs_again_what_failed(self):
+        self.certify(*self.FAULT, "--run", "set.*")
+        failed = {name for name, verdict in self.verdicts().items() if verdict == "failed"}
+        self.assertGreater(len(failed), 1)
+        before = self.folder / "before.json"
+        self.report.rename(before)
+        self.assertEqual(0, self.certify("--endpoint", "inproc:", "--last-failed", before).returncode)
+        self.assertEqual(failed, set(self.verdicts()))
+        self.certify(*self.FAULT, "--last-failed", before, "--run", "*equal*")
+        self.assertEqual({name for name in failed if "equal" in name}, set(self.verdicts()))
+        self.certify("--endpoint", "inproc:", "--run", "set.nx.*")
+        nothing = run("certify", "--endpoint", "inproc:", "--last-failed", self.report)
+        self.assertEqual(5, nothing.returncode)
+        self.assertIn("nothing failed there", nothing.stderr)
+        self.assertEqual(2, run("certify", "--last-failed", self.write("x.json", "{}")).returncode)
+
+    def test_skipped_cases_are_counted_and_fail_where_that_is_asked_for(self):
+        selection = ["--endpoint", "inproc:", "--run", "limit.*", "--run", "set.nx.*"]
+        result = self.certify(*selection)
+        self.assertEqual(0, result.returncode)
+        self.assertIn("\nskipped: 7 need transport; how to offer it: ", result.stdout)
+        result = self.certify(*selection, "--fail-on-skip")
+        self.assertEqual(1, result.returncode)
+        self.assertIn("7 cases skipped, which --fail-on-skip does not allow", result.stderr)
+
+    def test_everything_fits_on_a_screen(self):
+        for endpoint, code in (("inproc:", 0), ("inproc:?fault=nx-overwrites", 1), (f"mqtt://127.0.0.1:{free_port()}", 3)):
+            terminal = harness.Terminal(self, FENCEPOST, "certify", "--endpoint", endpoint, columns=80)
+            self.assertEqual(code, terminal.end(), terminal.shown[-3000:])
+            # The live line is written again and again on one line.
+            lines = [line.rsplit("\r\x1b[K", 1)[-1] for line in terminal.shown.split("\r\n")]
+            lines = [re.sub(r"\x1b\[[0-9;]*[mK]", "", line) for line in lines]
+            screen = sum(max(1, -(-len(line) // 80)) for line in lines)
+            self.assertLessEqual(screen, 60, terminal.shown[-6000:])
 
 
 class NoStore(CliTest):

@@ -9,6 +9,7 @@ Brokers are on free loopback ports. Processes are ended by those who have starte
 
 import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import pathlib
@@ -16,9 +17,11 @@ import pty
 import random
 import re
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -306,9 +309,10 @@ class Server:
 class Terminal:
     """A process on a terminal of its own, for what the program shows only there."""
 
-    def __init__(self, test, *command, **options):
+    def __init__(self, test, *command, columns=0, **options):
         self.shown = ""
         self.primary, secondary = pty.openpty()
+        fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 25, columns, 0, 0))
         test.addCleanup(os.close, self.primary)
         self.process = test.start(*command, stdout=secondary, stderr=secondary,
                                   env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"}, **options)

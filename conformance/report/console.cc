@@ -12,8 +12,10 @@
 #include "conformance/report/cause.h"
 #include "conformance/report/findings.h"
 #include "conformance/report/requirement_states.h"
+#include "conformance/run/capability.h"
 #include "conformance/run/signature.h"
 #include "conformance/text/colour.h"
+#include "conformance/text/text_wrap.h"
 
 namespace fencepost::report {
 namespace {
@@ -22,6 +24,10 @@ using enum text::Colour;
 constexpr std::size_t kLastPackets = 8;
 constexpr std::size_t kMaxDifferences = 3;  // that are shown unless asked for all
 constexpr std::size_t kMaxIds = 5;          // of cases, in one line
+constexpr std::size_t kLabel = 12;          // columns of "  because   "
+constexpr std::size_t kTreeColumns = 18;    // of a line for a case: sign, duration and blanks
+constexpr std::size_t kMinTitle = 20;       // of its title
+constexpr std::size_t kContinuation = 4;    // of a line that is broken
 
 std::string_view sign(run::Verdict verdict) {
   switch (verdict) {
@@ -87,16 +93,28 @@ ConsoleOptions console_options(std::FILE* stream) {
   const char* no_colour =
       std::getenv("NO_COLOR");             // NOLINT(concurrency-mt-unsafe): nobody writes it
   const char* term = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
-  const bool terminal =
-      isatty(fileno(stream)) == 1 && term != nullptr && std::string(term) != "dumb";
+  const bool screen = isatty(fileno(stream)) == 1;
+  const bool terminal = screen && term != nullptr && std::string(term) != "dumb";
+  if (screen) options.width = text::terminal_width(stream);
   options.live = terminal;
   options.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
   return options;
 }
 
 void Console::line(const std::string& text) {
-  fmt::print(stream_, "{}\n", text);
-  std::fflush(stream_);
+  if (options_.width == 0) return whole_line(text);
+  // Behind a label, if there is one: "  because   the reply ...".
+  const bool labelled = text.size() > kLabel && text.starts_with("  ") && text[2] != ' ' &&
+                        text[kLabel - 1] == ' ' && text[kLabel] != ' ';
+  whole_line(
+      text::wrap(text, {.width = options_.width, .indent = labelled ? kLabel : kContinuation}));
+}
+
+// Not by fmt, which throws where the stream is full or closed.
+void Console::whole_line(const std::string& text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stream_));
+  static_cast<void>(std::fputc('\n', stream_));
+  static_cast<void>(std::fflush(stream_));
 }
 
 void Console::clear_line() {
@@ -107,13 +125,16 @@ void Console::begin(const ReportContext& context, const scenario::Catalogue& cat
                     std::size_t cases, std::size_t jobs) {
   catalogue_ = &catalogue;
   strict_ = context.strict;
-  if (options_.quiet || options_.progress_only) return;
+  said_ = std::chrono::steady_clock::now();
+  if (options_.progress_only) return;
   const std::string wording = context.wording == scenario::Wording::kAuto
                                   ? ""
                                   : fmt::format(" ({} wording)", name(context.wording));
-  line(fmt::format("{} {}  endpoint {}  profile {}{}  {} cases, {} at once  seed {}",
+  line(fmt::format("{} {}  endpoint {}  profile {}{}  {}, {} at once  seed {}",
                    paint_(kBold, "fencepost certify"), suite_version(), context.endpoint,
-                   name(context.profile), wording, cases, jobs, context.seed));
+                   name(context.profile), wording, text::counted(cases, "case"), jobs,
+                   context.seed));
+  if (options_.quiet) return;
   line(fmt::format(
       "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
       "{})",
@@ -133,13 +154,19 @@ void Console::progress(const run::CaseResult& result, std::size_t done, std::siz
     const bool warning = catalogue_ != nullptr && is_warning(result, *catalogue_, strict_);
     ++(warning ? warnings_ : failed_);
   }
-  if (!options_.live || options_.quiet) return;
+  if (options_.quiet || (!options_.live && options_.progress_only)) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (!options_.live && (now - said_ < options_.heartbeat || done == total)) return;
+  said_ = now;
+  std::string text = fmt::format("  {}/{} done", done, total);
+  if (failed_ > 0) text += ", " + paint_(kRed, fmt::format("{} failed", failed_));
+  if (warnings_ > 0) text += ", " + paint_(kYellow, text::counted(warnings_, "warning"));
+  if (!options_.live) return whole_line(text);
   clear_line();
-  std::string counts;
-  if (failed_ > 0) counts += ", " + paint_(kRed, fmt::format("{} failed", failed_));
-  if (warnings_ > 0) counts += ", " + paint_(kYellow, fmt::format("{} warnings", warnings_));
-  fmt::print(stream_, "  {}/{} done{}  {}", done, total, counts,
-             paint_(kDim, result.test_case->id));
+  std::string id = result.test_case->id;
+  const std::size_t taken = text::columns(text) + 3;  // with the blanks, and the cursor
+  if (options_.width > taken) id = text::cut(id, options_.width - taken);
+  fmt::print(stream_, "{}  {}", text, paint_(kDim, id));
   std::fflush(stream_);
 }
 
@@ -213,8 +240,8 @@ void Console::print_differences(const run::SuiteResult& result,
   std::size_t cases = 0;
   for (std::size_t i = shown; i < all.size(); ++i) cases += all[i].cases.size();
   line("");
-  line(fmt::format("and {} more, of {} cases: see --verbose, or a report", all.size() - shown,
-                   cases));
+  line(fmt::format("and {} more, of {}: see --verbose, or a report",
+                   text::counted(all.size() - shown, "difference"), text::counted(cases, "case")));
 }
 
 void Console::print_difference(const Difference& found, bool in_full,
@@ -230,19 +257,17 @@ void Console::print_difference(const Difference& found, bool in_full,
                      paint_(kBold, best.test_case->id), best.test_case->title));
     print_rule(found.rule_id, catalogue);
     line("  because   " + cause_of(best));
-    print_reproduce(best, context);
   }
   if (found.cases.size() > 1) line("  also      " + others_of(found));
+  if (found.blocked() > 0) {
+    line(fmt::format("  blocked   {} of these do not come to what they check", found.blocked()));
+  }
 }
 
 std::string Console::others_of(const Difference& found) const {
   const std::size_t most = options_.verbose ? found.cases.size() : kMaxIds;
   std::string out = report::others_of(found, most);
   if (found.cases.size() - 1 > most) out += ": see a report";
-  const std::size_t blocked = found.blocked();
-  if (blocked > 0) {
-    out += fmt::format("\n  blocked   {} of these do not come to what they check", blocked);
-  }
   return out;
 }
 
@@ -281,6 +306,10 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
     list.push_back(&entry);
     width = std::max(width, entry.test_case->id.size());
   }
+  // A title is cut rather than broken: a line is a case.
+  const std::size_t taken = width + kTreeColumns;
+  const std::size_t room =
+      options_.width == 0 ? 0 : std::max(options_.width, taken + kMinTitle) - taken;
   for (const std::string& area : order) {
     line("");
     line(paint_(kBold, area));
@@ -291,10 +320,11 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
           entry->verdict == run::Verdict::kSkipped || entry->verdict == run::Verdict::kNotRun
               ? std::string(name(entry->verdict))
               : fmt::format("{:.1f} ms", in_milliseconds(entry->duration));
-      line(fmt::format(
+      whole_line(fmt::format(
           "  {} {:<{}} {:>11}  {}",
           paint_(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
-          entry->test_case->id, width, duration, paint_(kDim, remark(*entry))));
+          entry->test_case->id, width, duration,
+          paint_(kDim, room == 0 ? remark(*entry) : text::cut(remark(*entry), room))));
     }
   }
 }
@@ -333,22 +363,33 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
   if (!result.expected.empty()) line("  expected  " + paint_(kGreen, result.expected));
   if (!result.actual.empty()) line("  actual    " + paint_(kRed, result.actual));
   if (result.first_attempt) line("  at first  " + attempt_text(*result.first_attempt));
-  if (!result.signature.empty()) line("  signature " + run::quoted_signature(result.signature));
+  if (!result.signature.empty()) {
+    whole_line("  signature " + run::quoted_signature(result.signature));
+  }
   // Nothing that was sent explains a pass.
   const std::size_t shown = result.unexpected_pass ? 0
                             : options_.trace       ? result.transcript.size()
                                              : std::min(kLastPackets, result.transcript.size());
   if (shown > 0) line(shown < result.transcript.size() ? "  last packets" : "  packets");
   for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
-    line("  " + to_line(result.transcript[i]));
+    print_packet("  " + to_line(result.transcript[i]));
   }
   print_reproduce(result, context);
+}
+
+// On a terminal its beginning, unless all is asked for.
+void Console::print_packet(const std::string& text) {
+  if (options_.width == 0 || options_.trace || options_.verbose) {
+    line(text);
+  } else {
+    whole_line(text::cut(text, options_.width));
+  }
 }
 
 void Console::print_reproduce(const run::CaseResult& result, const ReportContext& context) {
   const std::string alone = alone_text(result);
   if (!alone.empty()) line("  alone     " + alone);
-  line("  reproduce " + reproduce_command(context, result));
+  whole_line("  reproduce " + reproduce_command(context, result));
 }
 
 // Of the rules that do not bind this store: what it does otherwise, each with its first case.
@@ -376,27 +417,34 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
                             const ReportContext& context) {
   const run::Summary& summary = result.summary;
   line("");
-  std::string counts = fmt::format("{} cases: {} passed", result.cases.size(), summary.passed);
+  std::string counts =
+      fmt::format("{}: {} passed", text::counted(result.cases.size(), "case"), summary.passed);
   const auto add = [&](std::size_t number, const char* what, text::Colour colour) {
     if (number > 0) counts += ", " + paint_(colour, fmt::format("{} {}", number, what));
   };
   add(summary.failed, "failed", kRed);
-  add(summary.expected_failures, "expected failures", kYellow);
-  add(summary.warnings, "warnings", kYellow);
+  add(summary.expected_failures,
+      summary.expected_failures == 1 ? "expected failure" : "expected failures", kYellow);
+  add(summary.warnings, summary.warnings == 1 ? "warning" : "warnings", kYellow);
   add(summary.inconclusive, "inconclusive", kYellow);
   add(summary.skipped, "skipped", kDim);
   add(summary.not_run, "not run", kYellow);
   line(counts);
-  line(fmt::format(
-      "time {:.2f} s, the longest wait of one case {:.2f} s; {} requests, round trip "
-      "{:.3f} ms (p50), "
-      "{:.3f} ms (p99) under load",
-      in_seconds(result.duration), in_seconds(result.longest_wait), result.round_trips.size(),
-      in_milliseconds(run::percentile(result.round_trips, 50)),
-      in_milliseconds(run::percentile(result.round_trips, 99))));
+  print_skipped(result);
+  const auto percent = [&](double of) {
+    return in_milliseconds(run::percentile(result.round_trips, of));
+  };
+  line(fmt::format("time {:.2f} s, the longest wait of one case {:.2f} s; {}",
+                   in_seconds(result.duration), in_seconds(result.longest_wait),
+                   text::counted(result.round_trips.size(), "request")));
+  if (options_.verbose) {
+    line(fmt::format("round trip {:.3f} ms (p50), {:.3f} ms (p99) under load", percent(50),
+                     percent(99)));
+  }
   const std::string forms = describe_forms(result);
-  line(fmt::format("dialect {}{}", observed_dialect(result),
-                   forms.empty() ? "" : " (" + forms + ")"));
+  const std::string dialect = observed_dialect(result);
+  const bool forms_matter = options_.verbose || dialect == "mixed";
+  line("dialect " + dialect + (forms.empty() || !forms_matter ? "" : " (" + forms + ")"));
   line(basis_text(result, catalogue, context));
   const std::string states = requirements_text(
       requirement_states(result, differences(result, catalogue, context.strict), catalogue));
@@ -405,6 +453,33 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
   if (!result.baseline_complaints.empty()) line(paint_(kRed, "the baseline is out of date:"));
   for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);
   if (!context.stopped_because.empty()) line(paint_(kRed, context.stopped_because));
+}
+
+// What the endpoint lacks, and for how many cases: a verdict is of what ran.
+void Console::print_skipped(const run::SuiteResult& result) {
+  std::map<std::string_view, std::size_t> missing;
+  std::size_t otherwise = 0;  // as the baseline says
+  for (const run::CaseResult& entry : result.cases) {
+    if (entry.verdict != run::Verdict::kSkipped) continue;
+    const std::string_view reason = entry.message;
+    const std::string_view name = reason.substr(0, reason.find(':'));
+    const auto known = run::all_capabilities();
+    const bool capability = std::any_of(
+        known.begin(), known.end(), [&](const run::Capability& row) { return row.name == name; });
+    ++(capability ? missing[name] : otherwise);
+  }
+  if (missing.empty()) return;
+  std::vector<std::pair<std::size_t, std::string_view>> most_first;
+  for (const auto& [name, count] : missing) most_first.emplace_back(count, name);
+  std::stable_sort(most_first.begin(), most_first.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (const auto& [count, name] : most_first) {
+    text +=
+        fmt::format("{}{} need{} {}", text.empty() ? "" : ", ", count, count == 1 ? "s" : "", name);
+  }
+  if (otherwise > 0) text += fmt::format(", {} by the baseline", otherwise);
+  line("skipped: " + text + "; how to offer it: fencepost list capabilities, docs/DESCRIPTORS.md");
 }
 
 void Console::print_verdict(const run::SuiteResult& result) {
@@ -416,7 +491,11 @@ void Console::print_verdict(const run::SuiteResult& result) {
       } else if (summary.warnings > 0) {
         line(paint_(kGreen, "conformant, with warnings: see above"));
       } else {
-        line(paint_(kGreen, "conformant: every case that ran passed"));
+        const std::string but =
+            summary.skipped == 0
+                ? ""
+                : fmt::format("; {} did not run", text::counted(summary.skipped, "case"));
+        line(paint_(kGreen, "conformant: every case that ran passed" + but));
       }
       break;
     case run::ExitCode::kFailed:

@@ -1,6 +1,7 @@
 // What people see of a run on a terminal or in a log.
 #pragma once
 
+#include <chrono>
 #include <cstdio>
 #include <string>
 
@@ -15,13 +16,17 @@ namespace fencepost::report {
 struct ConsoleOptions {
   bool colour = false;
   bool live = false;           // one line that is written again and again
-  bool quiet = false;          // failures and the summary only
+  std::size_t width = 0;       // of the terminal: longer lines are broken; 0: they are not
+  bool quiet = false;          // the first line, failures and the summary only
   bool trace = false;          // the whole transcript of each failure
   bool verbose = false;        // each case and each difference in full
   bool progress_only = false;  // the live line, if any, and nothing else
+  // Where there is no live line: how often a line says how far the run has come.
+  std::chrono::milliseconds heartbeat{10'000};
 };
 
-// Colour and live progress when `stream` is a terminal and NO_COLOR is not set.
+// Colour, live progress and a width when `stream` is a terminal; no colour where NO_COLOR is set,
+// and neither colour nor progress on a dumb one.
 [[nodiscard]] ConsoleOptions console_options(std::FILE* stream);
 
 // Prints one run: begin(), progress() for each case that is done, end(). Not thread safe, so that
@@ -36,8 +41,11 @@ class Console {
   // `catalogue` must outlive the calls of progress(): it distinguishes failures from warnings.
   void begin(const ReportContext& context, const scenario::Catalogue& catalogue, std::size_t cases,
              std::size_t jobs);
-  // Counts the failure, if it is one, and writes the live line again.
+  // Counts the failure, if it is one, and writes the live line again, or, when one is due, a line
+  // that says how far the run has come.
   void progress(const run::CaseResult& result, std::size_t done, std::size_t total);
+  // That progress() has counted: no warnings. To be called as progress() is.
+  [[nodiscard]] std::size_t failures() const { return failed_; }
   // What certify says of one case that failed or is inconclusive.
   void failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                const ReportContext& context);
@@ -50,6 +58,7 @@ class Console {
   void failure(const run::CaseResult& result, const std::string& rule,
                const scenario::Catalogue& catalogue, const ReportContext& context);
   void print_reproduce(const run::CaseResult& result, const ReportContext& context);
+  void print_packet(const std::string& text);
   void print_rule(const std::string& id, const scenario::Catalogue& catalogue);
   void print_areas(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                    bool strict);
@@ -66,7 +75,11 @@ class Console {
   void print_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context);
   void print_verdict(const run::SuiteResult& result);
+  void print_skipped(const run::SuiteResult& result);
+  // One line, broken at the width of the terminal; what follows the break is indented.
   void line(const std::string& text);
+  // The same of what people copy: never broken.
+  void whole_line(const std::string& text);
 
   std::FILE* stream_;
   ConsoleOptions options_;
@@ -75,6 +88,7 @@ class Console {
   bool strict_ = false;
   std::size_t failed_ = 0;
   std::size_t warnings_ = 0;
+  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace fencepost::report

@@ -1,6 +1,7 @@
 #include "conformance/report/console.h"
 
 #include <array>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/testing/fake_endpoint.h"
+#include "conformance/text/text_wrap.h"
 
 namespace fencepost::report {
 namespace {
@@ -155,7 +157,7 @@ TEST(Console, TellsWarningsAndWhatCouldNotBeDecided) {
   EXPECT_THAT(block(text, "WARNING"),
               HasSubstr("warns  A case\n  rule      R-SHOULD-1 (should): "));
   EXPECT_THAT(block(text, "INCONCLUSIVE"), HasSubstr("because   the reply came 0 ms after t, "));
-  EXPECT_THAT(text, HasSubstr("\n2 cases: 0 passed, 1 warnings, 1 inconclusive\n"));
+  EXPECT_THAT(text, HasSubstr("\n2 cases: 0 passed, 1 warning, 1 inconclusive\n"));
   EXPECT_THAT(text, HasSubstr("\nno failure, but not everything could be decided\n"));
   EXPECT_THAT(block(printed({warns}, {.strict = true}), "FAILED"), HasSubstr("warns  A case"));
 }
@@ -166,8 +168,9 @@ TEST(Console, EndsWithASummary) {
                {.id = "bad", .area = "set", .steps = kBad},
                {.id = "skipped", .more = "requires: [quota]", .steps = kGood}});
   EXPECT_THAT(text, HasSubstr("\n3 cases: 1 passed, 1 failed, 1 skipped\n"));
-  EXPECT_THAT(text, HasSubstr(", the longest wait of one case 0.00 s; 3 requests, "
-                              "round trip 0.020 ms (p50), 0.020 ms (p99) under load\n"));
+  EXPECT_THAT(text, HasSubstr(", the longest wait of one case 0.00 s; 3 requests\n"));
+  EXPECT_THAT(printed({{.steps = kGood}}, {.options = {.verbose = true}}),
+              HasSubstr("\nround trip 0.020 ms (p50), 0.020 ms (p99) under load\n"));
   EXPECT_THAT(text, HasSubstr("\ndialect unknown\n"));
   EXPECT_THAT(text, testing::EndsWith("\nNOT conformant\n"));
   EXPECT_THAT(printed({{.steps = "- wait: 700ms\n- get: k\n  expect: missing\n"}}),
@@ -180,7 +183,7 @@ TEST(Console, EndsWithASummary) {
 TEST(Console, SaysNotThatEverythingPassedWhenThereAreWarnings) {
   const std::string text =
       printed({{.requirements = "R-SHOULD-1", .steps = "- get: k\n  expect: ok\n"}});
-  EXPECT_THAT(text, HasSubstr("1 cases: 0 passed, 1 warnings\n"));
+  EXPECT_THAT(text, HasSubstr("1 case: 0 passed, 1 warning\n"));
   EXPECT_THAT(text, HasSubstr("\nconformant"));
   EXPECT_THAT(text, Not(HasSubstr("every case that ran passed")));
 }
@@ -209,7 +212,7 @@ TEST(Console, TellsAnExpectedFailureInOneLineWithItsReason) {
   EXPECT_THAT(text, HasSubstr("  x known      0.0 ms  expected failure: not yet, T-1\n"));
   EXPECT_THAT(text, Not(HasSubstr("FAILED")));
   EXPECT_THAT(text, Not(HasSubstr("signature")));
-  EXPECT_THAT(text, HasSubstr("\n1 cases: 0 passed, 1 expected failures\n"));
+  EXPECT_THAT(text, HasSubstr("\n1 case: 0 passed, 1 expected failure\n"));
   EXPECT_THAT(text,
               testing::EndsWith("\nconformant, except for the known failures of the baseline\n"));
 }
@@ -236,8 +239,11 @@ TEST(Console, EndsWithWhatIsWrongWithTheBaseline) {
 
 TEST(Console, NamesTheFormsOfTheDialect) {
   const std::string text =
-      printed({{.more = "divergence: [set-not-applied]", .steps = kNotApplied}});
+      printed({{.more = "divergence: [set-not-applied]", .steps = kNotApplied}},
+              {.options = {.verbose = true}});
   EXPECT_THAT(text, HasSubstr("\ndialect deployed (set-not-applied deployed)\n"));
+  EXPECT_THAT(printed({{.more = "divergence: [set-not-applied]", .steps = kNotApplied}}),
+              HasSubstr("\ndialect deployed\n"));
 }
 
 TEST(Console, SaysWhyTheRunStopped) {
@@ -313,7 +319,7 @@ TEST(Console, BeginsWithWhatIsAboutToHappen) {
   EXPECT_THAT(printed({{.steps = kGood}}),
               testing::StartsWith(
                   "fencepost certify " + std::string(suite_version()) +
-                  "  endpoint mqtt://host:1883  profile auto  1 cases, 1 at once  seed 7\n"
+                  "  endpoint mqtt://host:1883  profile auto  1 case, 1 at once  seed 7\n"
                   "preflight: round trip 1.000 ms (p50), 2.000 ms (p99) unloaded; clock offset -3 "
                   "ms (between -5 ms and -1 ms; measured by versions)\n"));
 }
@@ -321,8 +327,10 @@ TEST(Console, BeginsWithWhatIsAboutToHappen) {
 TEST(Console, PrintsOnlyFailuresAndTheSummaryWhenQuiet) {
   const std::string text = printed({{.id = "good", .steps = kGood}, {.id = "bad", .steps = kBad}},
                                    {.options = {.quiet = true}});
-  EXPECT_THAT(text,
-              testing::StartsWith("\n1 difference explains 1 failure\n\nFAILED bad  A case\n"));
+  EXPECT_THAT(text, testing::StartsWith(
+                        "fencepost certify " + std::string(suite_version()) +
+                        "  endpoint mqtt://host:1883  profile auto  2 cases, 1 at once  "
+                        "seed 7\n\n1 difference explains 1 failure\n\nFAILED bad  A case\n"));
   EXPECT_THAT(text, Not(HasSubstr("good")));
   EXPECT_THAT(text, HasSubstr("\n2 cases: 1 passed, 1 failed\n"));
 }
@@ -352,10 +360,51 @@ TEST(Console, CountsWarningsApartFromFailuresWhileItIsLive) {
       {.id = "warns", .requirements = "R-SHOULD-1", .steps = kBadAdvice},
       {.id = "bad", .steps = kBad}};
   const std::string text = printed(cases, {.options = {.live = true}});
-  EXPECT_THAT(text, HasSubstr("\r\033[K  1/2 done, 1 warnings  warns"));
-  EXPECT_THAT(text, HasSubstr("\r\033[K  2/2 done, 1 failed, 1 warnings  bad\r\033[K\n"));
+  EXPECT_THAT(text, HasSubstr("\r\033[K  1/2 done, 1 warning  warns"));
+  EXPECT_THAT(text, HasSubstr("\r\033[K  2/2 done, 1 failed, 1 warning  bad\r\033[K\n"));
   const std::string strict = printed(cases, {.options = {.live = true}, .strict = true});
   EXPECT_THAT(strict, HasSubstr("\r\033[K  2/2 done, 2 failed  bad\r\033[K\n"));
+}
+
+// A log that stands still for minutes looks like a run that does.
+TEST(Console, SaysNowAndThenHowFarItIsWhereThereIsNoLiveLine) {
+  const std::vector<CaseText> cases = {
+      {.id = "bad", .steps = kBad}, {.id = "good", .steps = kGood}, {.id = "last", .steps = kGood}};
+  EXPECT_THAT(printed(cases, {.options = {.heartbeat = 0ms}}),
+              HasSubstr("\n  1/3 done, 1 failed\n  2/3 done, 1 failed\n\n"));
+  EXPECT_THAT(printed(cases), Not(HasSubstr(" done")));
+  EXPECT_THAT(printed(cases, {.options = {.quiet = true, .heartbeat = 0ms}}),
+              Not(HasSubstr(" done")));
+}
+
+TEST(Console, SaysWhatCasesThatDidNotRunNeed) {
+  const std::string text =
+      printed({{.id = "ran", .steps = kGood},
+               {.id = "one", .more = "requires: [quota]", .steps = kGood},
+               {.id = "two", .more = "requires: [restart]", .steps = kGood},
+               {.id = "three", .more = "requires: [restart]", .steps = kGood}});
+  EXPECT_THAT(text,
+              HasSubstr("\n4 cases: 1 passed, 3 skipped\nskipped: 2 need restart, 1 needs quota; "
+                        "how to offer it: fencepost list capabilities, docs/DESCRIPTORS.md\n"));
+  EXPECT_THAT(text,
+              testing::EndsWith("\nconformant: every case that ran passed; 3 cases did not run\n"));
+  EXPECT_THAT(printed({{.steps = kGood}}), Not(HasSubstr("skipped")));
+}
+
+TEST(Console, BreaksLinesAtTheWidthOfTheTerminalButForWhatIsCopied) {
+  constexpr std::size_t kWidth = 60;
+  const std::vector<CaseText> cases = {
+      {.id = "bad", .steps = kBad}, {.id = "skipped", .more = "requires: [quota]", .steps = kGood}};
+  for (const bool verbose : {false, true}) {
+    std::istringstream lines(printed(cases, {.options = {.width = kWidth, .verbose = verbose}}));
+    bool broken = false;
+    for (std::string line; std::getline(lines, line);) {
+      broken = broken || line.starts_with("    ");
+      const bool whole = line.starts_with("  signature ") || line.starts_with("  reproduce ");
+      if (!whole) EXPECT_LE(text::columns(line), kWidth) << line;
+    }
+    EXPECT_TRUE(broken);
+  }
 }
 
 TEST(Console, ShowsNothingThatAStoreSendsUnescaped) {
@@ -376,6 +425,7 @@ TEST(Console, IsPlainWhenItWritesToAFile) {
   const ConsoleOptions options = console_options(paper.file());
   EXPECT_FALSE(options.colour);
   EXPECT_FALSE(options.live);
+  EXPECT_EQ(options.width, 0U);
   EXPECT_FALSE(options.quiet);
   EXPECT_FALSE(options.trace);
 }

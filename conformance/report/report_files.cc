@@ -1,11 +1,13 @@
 #include "conformance/report/report_files.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -26,6 +28,11 @@ constexpr std::array kKinds = {
     Kind{&ReportFiles::html, to_html},   Kind{&ReportFiles::sarif, to_sarif},
     Kind{&ReportFiles::badge, to_badge},
 };
+
+constexpr std::string_view kStandardOutput = "-";
+
+// Is set once, by keep_standard_output_for_a_report().
+std::FILE* kept_output = nullptr;
 
 std::string writing_place(const std::string& path) {
   std::error_code failed;
@@ -62,7 +69,16 @@ Result<void, std::string> write_to_pipe(const std::string& path, const std::stri
 
 }  // namespace
 
+void keep_standard_output_for_a_report() {
+  std::fflush(stdout);
+  const int kept = dup(STDOUT_FILENO);
+  if (kept < 0) return;
+  kept_output = fdopen(kept, "w");
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
 Result<void, std::string> check_writable(const std::string& path) {
+  if (path == kStandardOutput) return {};
   // To open a pipe and to close it again would end its reader.
   if (is_pipe(path)) {
     if (::access(path.c_str(), W_OK) != 0) return fail(cannot_write(path));
@@ -77,6 +93,10 @@ Result<void, std::string> check_writable(const std::string& path) {
 }
 
 Result<void, std::string> check_writable(const ReportFiles& files) {
+  const auto on_output = std::count_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) {
+    return files.*kind.path == kStandardOutput;
+  });
+  if (on_output > 1) return fail(std::string("only one report can go to standard output, -"));
   for (const Kind& kind : kKinds) {
     const std::string& path = files.*kind.path;
     if (path.empty()) continue;
@@ -86,6 +106,13 @@ Result<void, std::string> check_writable(const ReportFiles& files) {
 }
 
 Result<void, std::string> write_file(const std::string& path, const std::string& content) {
+  if (path == kStandardOutput) {
+    std::FILE* output = kept_output == nullptr ? stdout : kept_output;
+    const bool written = std::fwrite(content.data(), 1, content.size(), output) == content.size() &&
+                         std::fflush(output) == 0;
+    if (!written) return fail(cannot_write("to standard output"));
+    return {};
+  }
   if (is_pipe(path)) return write_to_pipe(path, content);
   const std::string place = writing_place(path);
   std::ofstream stream(place, std::ios::binary | std::ios::trunc);

@@ -9,7 +9,7 @@
 
 namespace fencepost::report {
 
-// Where each report goes; empty: nowhere.
+// Where each report goes; empty: nowhere; "-": to standard output, which one report may have.
 struct ReportFiles {
   std::string json{};
   std::string junit{};
@@ -17,6 +17,11 @@ struct ReportFiles {
   std::string sarif{};
   std::string badge{};
 };
+
+// From now on what is printed to standard output goes to standard error, and the file "-" to what
+// standard output was: a report that is piped on has nothing else in it. Once, before anything is
+// printed and before there are threads.
+void keep_standard_output_for_a_report();
 
 // Can every report be written? Asked before a run, not after it. The error says which cannot, and
 // why.
@@ -33,7 +38,7 @@ struct ReportFiles {
                                                       const scenario::Catalogue& catalogue,
                                                       const ReportContext& context);
 
-// Writes one file in the same careful way.
+// Writes one file in the same careful way; "-" is standard output.
 [[nodiscard]] Result<void, std::string> write_file(const std::string& path,
                                                    const std::string& content);
 

@@ -12,6 +12,9 @@ constexpr std::size_t kMinWidth = 60;
 constexpr std::size_t kMaxWidth = 140;
 constexpr std::size_t kFileWidth = 100;
 
+// Not the first byte of a character of UTF-8.
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
+
 // Appends one line of the text, broken where it must be; returns the column it ends in.
 std::size_t append_line(std::string& out, std::string_view line, std::size_t column,
                         const WrapOptions& options) {
@@ -51,9 +54,27 @@ std::string wrap(std::string_view text, const WrapOptions& options) {
 }
 
 std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
-  }));
+  std::size_t count = 0;
+  bool escape = false;
+  for (const char c : text) {
+    if (c == '\033') escape = true;
+    if (!escape && !continues_character(c)) ++count;
+    if (escape && c == 'm') escape = false;
+  }
+  return count;
+}
+
+std::string cut(std::string_view text, std::size_t width) {
+  if (columns(text) <= width) return std::string(text);
+  std::size_t end = 0;
+  for (std::size_t kept = 0; end < text.size(); ++end) {
+    if (!continues_character(text[end]) && ++kept == width) break;
+  }
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::string counted(std::size_t number, std::string_view noun) {
+  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
 std::string padded(std::string_view text, std::size_t width) {

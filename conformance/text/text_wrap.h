@@ -19,8 +19,15 @@ struct WrapOptions {
 // column.
 [[nodiscard]] std::string wrap(std::string_view text, const WrapOptions& options);
 
-// How many characters of UTF-8 the text has.
+// How many characters of UTF-8 the text has; escape codes of colours (colour.h) are none.
 [[nodiscard]] std::size_t columns(std::string_view text);
+
+// The text as it is when it fills at most `width` columns, else its beginning with an ellipsis.
+// Knows no colours. `width` is at least 1.
+[[nodiscard]] std::string cut(std::string_view text, std::size_t width);
+
+// "1 case", "2 cases".
+[[nodiscard]] std::string counted(std::size_t number, std::string_view noun);
 
 // The text with blanks behind it, so that it fills `width` columns.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t width);

@@ -1,0 +1,40 @@
+// How the program explains its command line and complains about it: help that fits the terminal,
+// the word that was typed, and the nearest right one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace fencepost::cli {
+
+// Takes one of these words; the complaint names the nearest.
+[[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& words);
+// Takes decimal digits, of a number between these two.
+[[nodiscard]] CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = UINT64_MAX);
+// Takes a number greater than 0.
+[[nodiscard]] CLI::Validator positive_factor();
+
+// Help of `app` and its commands is as wide as the terminal, and names what a value is (URL, FILE,
+// N). Call it when all commands have been added.
+void explain_on_terminal(CLI::App& app);
+
+// The arguments as they are parsed: `help` and `help COMMAND` ask for help, too.
+[[nodiscard]] std::vector<std::string> with_help_command(const CLI::App& app,
+                                                         std::vector<std::string> arguments);
+
+// The exit code of a command line that cannot be parsed, or that asks for help or the version; what
+// there is to say was printed, without passwords.
+[[nodiscard]] int refuse(const CLI::App& app, const CLI::ParseError& error,
+                         const std::vector<std::string>& arguments);
+
+// Do these options ask for a report on standard output, with the file name "-"?
+[[nodiscard]] bool reports_to_standard_output(const CLI::App& app);
+
+// A URL with a password as the value of, say, --json, or as one of the files of lint, would end in
+// a complaint or in a report. The complaint; empty when there is no such URL.
+[[nodiscard]] std::string misplaced_url(const CLI::App& app);
+
+}  // namespace fencepost::cli
