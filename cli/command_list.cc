@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <strings.h>
 
 #include "cli/commands.h"
 #include "conformance/matrix/explain.h"
@@ -192,6 +193,33 @@ run::ExitCode list(const ListOptions& options) {
   return run::ExitCode::kConformant;
 }
 
+// What is not quite an id: in other letters, the beginning of some, or mistyped.
+run::ExitCode explain_nearly(const std::string& id, const scenario::Library& library,
+                             const std::string& scenarios) {
+  constexpr std::size_t kMost = 20;
+  std::vector<std::string_view> known;
+  for (const scenario::Requirement& requirement : library.catalogue.all())
+    known.push_back(requirement.id);
+  for (const scenario::Case& test_case : library.cases) known.push_back(test_case.id);
+  for (const store::Fault& fault : store::faults()) known.push_back(fault.id);
+  std::vector<std::string_view> begin;
+  for (const std::string_view each : known) {
+    if (each == id || each.size() < id.size()) continue;
+    if (strncasecmp(each.data(), id.data(), id.size()) != 0) continue;
+    if (each.size() == id.size()) return explain(std::string(each), scenarios);
+    begin.push_back(each);
+  }
+  const std::string guess = scenario::nearest(id, known);
+  fmt::print(stderr, "fencepost: there is no requirement, no case and no fault {}{}\n", id,
+             !begin.empty()  ? "; these begin like it:"
+             : guess.empty() ? "; see fencepost list"
+                             : "; did you mean " + guess + "?");
+  for (std::size_t i = 0; i < std::min(kMost, begin.size()); ++i)
+    fmt::print(stderr, "           {}\n", begin[i]);
+  if (begin.size() > kMost) fmt::print(stderr, "           and {} more\n", begin.size() - kMost);
+  return run::ExitCode::kUsage;
+}
+
 run::ExitCode explain(const std::string& id, const std::string& scenarios) {
   const auto library = open_library(scenarios);
   if (!library) return run::ExitCode::kUsage;
@@ -214,14 +242,7 @@ run::ExitCode explain(const std::string& id, const std::string& scenarios) {
     explain_fault(*fault);
     return run::ExitCode::kConformant;
   }
-  std::vector<std::string_view> known;
-  for (const scenario::Requirement& requirement : library->catalogue.all())
-    known.push_back(requirement.id);
-  for (const scenario::Case& test_case : library->cases) known.push_back(test_case.id);
-  const std::string guess = scenario::nearest(id, known);
-  fmt::print(stderr, "fencepost: there is no requirement, no case and no fault {}{}\n", id,
-             guess.empty() ? "; see fencepost list" : "; did you mean " + guess + "?");
-  return run::ExitCode::kUsage;
+  return explain_nearly(id, *library, scenarios);
 }
 
 run::ExitCode lint(const std::vector<std::string>& paths) {
@@ -253,8 +274,10 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
     fmt::print(stderr, "{}:{}: warning: {}\n", warning.position.file, warning.position.line,
                warning.text);
   }
-  fmt::print("{} files, {} cases, {} requirements, {} errors, {} warnings\n", files.size(),
-             library.cases.size(), library.catalogue.all().size(), errors.size(), warnings.size());
+  fmt::print("{}, {}, {}, {}, {}\n", text::counted(files.size(), "file"),
+             text::counted(library.cases.size(), "case"),
+             text::counted(library.catalogue.all().size(), "requirement"),
+             text::counted(errors.size(), "error"), text::counted(warnings.size(), "warning"));
   return errors.empty() ? run::ExitCode::kConformant : run::ExitCode::kUsage;
 }
 

@@ -17,6 +17,7 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "cli/manual.h"
 #include "cli/usage.h"
 #include "conformance/report/report.h"
 
@@ -435,11 +436,37 @@ void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
   command->callback([&] { action = [&] { return matrix(options); }; });
 }
 
+std::string version_text() {
+  return fmt::format("fencepost {} ({})\nbuilt with {}", report::suite_version(),
+                     report::suite_commit(), FENCEPOST_LIBRARIES);
+}
+
+// What packages are made with; `shell` must outlive the action.
+void add_manual(CLI::App& app, std::string& shell, Action& action) {
+  CLI::App* manual = app.add_subcommand("manual", "Print the manual page, as troff");
+  manual->callback([&] {
+    action = [&] {
+      fmt::print("{}", manual_page(app, std::string("fencepost ") + report::suite_version()));
+      return run::ExitCode::kConformant;
+    };
+  });
+  CLI::App* command = app.add_subcommand("completion", "Print the completion of a shell");
+  command->add_option("shell", shell, "bash, zsh or fish")
+      ->required()
+      ->check(one_of({"bash", "zsh", "fish"}));
+  command->callback([&] {
+    action = [&] {
+      fmt::print("{}", completion(app, shell));
+      return run::ExitCode::kConformant;
+    };
+  });
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Fencepost: conformance suite of the state store protocol over MQTT 5"};
   app.name("fencepost");
   app.footer("fencepost help COMMAND explains a command. " + std::string(kExitCodes));
-  app.set_version_flag("-V,--version", std::string("fencepost ") + report::suite_version());
+  app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
   CertifyOptions certify_options;
   MergeOptions merge_options;
@@ -470,6 +497,8 @@ int run(int argc, char** argv) {
   add_replay(app, replay_options, action);
   add_readers(app, list_options, id, paths, action);
   add_matrix(app, matrix_options, action);
+  std::string shell;
+  add_manual(app, shell, action);
   explain_on_terminal(app);
   const std::vector<std::string> arguments = with_help_command(app, {argv + 1, argv + argc});
   try {

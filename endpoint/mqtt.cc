@@ -5,6 +5,10 @@
 #include <thread>
 #include <utility>
 
+extern "C" {  // which this header of Paho does not say
+#include <MQTTReasonCodes.h>
+}
+
 #include "endpoint/paho_client.h"
 #include "endpoint/socket.h"
 
@@ -78,8 +82,10 @@ class MqttEndpoint final : public Endpoint {
 }  // namespace
 
 std::string reason_text(int reason_code) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "0x%02x", static_cast<unsigned>(reason_code));
+  std::array<char, 80> text{};
+  const char* words = MQTTReasonCode_toString(static_cast<MQTTReasonCodes>(reason_code));
+  std::snprintf(text.data(), text.size(), words == nullptr ? "0x%02x" : "0x%02x (%s)",
+                static_cast<unsigned>(reason_code), words);
   return text.data();
 }
 

@@ -356,6 +356,9 @@ Error explained(Error error, const MqttOptions& broker) {
                   (broker.ca.empty() ? "an authority of this system" : broker.ca.string()) +
                   ", it wants a certificate of ours, or one of our files cannot be read";
   }
+  if (error.kind == ErrorKind::kUnreachable && !broker.tls && !error.reason_code) {
+    error.text += "; if that port wants TLS, write mqtts:// in the place of mqtt://";
+  }
   return error;
 }
 

@@ -29,7 +29,7 @@ class PahoConnector {
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// "0x87", as the MQTT specification writes reason codes.
+// "0x87 (Not authorized)", as the MQTT specification writes and names reason codes.
 [[nodiscard]] std::string reason_text(int reason_code);
 
 }  // namespace fencepost::endpoint

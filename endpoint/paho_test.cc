@@ -263,7 +263,7 @@ TEST(PahoRefusal, OfASubscriptionNamesTheReason) {
   ASSERT_FALSE(subscribed);
   EXPECT_EQ(subscribed.error().kind, ErrorKind::kNotAllowed);
   EXPECT_EQ(subscribed.error().reason_code, 0x87);
-  EXPECT_THAT(subscribed.error().text, HasSubstr("a/b with 0x87"));
+  EXPECT_THAT(subscribed.error().text, HasSubstr("a/b with 0x87 (Not authorized)"));
 }
 
 TEST(PahoRefusal, AGrantOfALowerQosIsOne) {

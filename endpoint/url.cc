@@ -168,7 +168,8 @@ Result<Url, std::string> parse_network_url(std::string_view rest, Url url,
     rest = rest.substr(at + 1);
   }
   if (!parse_host_and_port(rest, url)) {
-    return fail("the host or port in \"" + shown + "\" is not legal; " + std::string(kExpected));
+    return fail("the host or port in \"" + shown + "\" is not legal; " + std::string(kExpected) +
+                ", with a port from 1 to 65535");
   }
   return url;
 }

@@ -223,6 +223,40 @@ class CommandLine(CliTest):
             self.assertEqual(5, result.returncode)
             self.assertIn(said, result.stderr)
 
+    def test_a_folder_where_a_file_belongs_and_one_without_cases(self):
+        for option, said in (("--descriptor", f"cannot read {self.folder}: it is a folder"),
+                             ("--scenarios", f"there is no *.yaml in the folder {self.folder}")):
+            result = run("certify", "--endpoint", "inproc:", option, self.folder)
+            self.assertEqual(2, result.returncode)
+            self.assertIn(said, result.stderr)
+
+    def test_the_version_says_what_was_built_with_what(self):
+        lines = run("--version").stdout.splitlines()
+        self.assertRegex(lines[0], r"^fencepost \d+\.\d+\.\d+ \([0-9a-f]{7}, \d{4}-\d\d-\d\d(, changed)?\)$")
+        self.assertIn("OpenSSL 3.", lines[1])
+        self.certify("--endpoint", "inproc:", "--run", "set.nx.*")
+        self.assertIn(self.load_report()["suite_commit"], lines[0])
+
+    def test_the_manual_page_and_the_completions_have_each_option(self):
+        page, shells = run("manual").stdout, {shell: run("completion", shell).stdout for shell in ("bash", "zsh", "fish")}
+        options = set(re.findall(r"--([a-z-]+)", run("certify", "--help").stdout.split("Exit codes")[0]))
+        self.assertGreater(len(options), 20)
+        for option in options:
+            self.assertIn("\\-\\-" + option.replace("-", "\\-"), page)
+            self.assertIn("--" + option, shells["bash"])
+            self.assertIn("--" + option, shells["zsh"])
+            self.assertIn("-l " + option, shells["fish"])
+        must("sh", "-c", 'printf "%s" "$1" | man --warnings -E UTF-8 -l - >/dev/null 2>"$2"', "sh", page,
+             self.folder / "warnings")
+        self.assertEqual("", (self.folder / "warnings").read_text())
+        script = self.write("fencepost", shells["bash"])
+        for words, answer in ((["fencepost", "certi"], "certify"), (["fencepost", "certify", "--max-f"], "--max-failures"),
+                              (["fencepost", "certify", "--transcripts", "f"], "failures"),
+                              (["fencepost", "list", "fa"], "faults")):
+            completed = must("bash", "-c", '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _fencepost; '
+                             'echo "${COMPREPLY[*]}"', "bash", script, *words)
+            self.assertEqual(answer, completed.strip(), words)
+
     def test_a_dry_run_sends_nothing(self):
         result = run("certify", "--endpoint", "mqtt://127.0.0.1:1", "--dry-run", "--run", "set.nx.*")
         self.assertEqual(0, result.returncode, result.stderr)
@@ -524,6 +558,10 @@ class Scenarios(CliTest):
         result = run("explain", "SET-OKK-1")
         self.assertEqual(2, result.returncode)
         self.assertIn("did you mean", result.stderr)
+        self.assertEqual(run("explain", "SET-NX-2").stdout, run("explain", "set-nx-2").stdout)
+        result = run("explain", "set-nx")
+        self.assertEqual(2, result.returncode)
+        self.assertIn("these begin like it:\n           SET-NX-1\n", result.stderr)
         self.assertGreater(len(json.loads(run("list", "requirements", "--json").stdout)), 100)
 
 

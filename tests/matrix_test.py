@@ -235,14 +235,14 @@ class Lint(MatrixTest):
         self.assertEqual(result.returncode, 2)
         self.assertIn(f"{folder}/requirements.yaml:5:5: R-MUST-2 (must) is testable and no case cites it: write a case",
                       result.stderr)
-        self.assertIn("1 errors, 1 warnings", result.stdout)
+        self.assertIn("1 error, 1 warning", result.stdout)
 
     def test_others_without_a_case_are_warnings(self):
         folder = self.library()
         result = run("lint", folder)
         self.assertEqual(result.returncode, 0)
         self.assertIn(f"{folder}/requirements.yaml:7: warning: R-SHOULD-1 (should) is testable", result.stderr)
-        self.assertIn("0 errors, 1 warnings", result.stdout)
+        self.assertIn("0 errors, 1 warning", result.stdout)
 
     def test_files_without_a_catalogue_need_not_cover_it(self):
         path = self.write("mine.yaml", CASES.replace("R-MUST-1, R-MUST-2", "GET-MISS-1"))

@@ -115,5 +115,8 @@ struct ReportContext {
 
 // The version of this suite.
 [[nodiscard]] const char* suite_version();
+// The commit that it was built from and its date, "8324aee, 2026-11-23", with ", changed" behind it
+// where files were; "commit unknown" outside a clone.
+[[nodiscard]] const char* suite_commit();
 
 }  // namespace fencepost::report

@@ -412,6 +412,7 @@ std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& c
        {"duration", seconds(result.duration)},
        {"seed", std::to_string(context.seed)},
        {"version", page::html(suite_version())},
+       {"commit", page::html(suite_commit())},
        {"exit_code", std::to_string(static_cast<int>(exit_code(result)))},
        {"command", page::html(context.command + selection_text(context.selection))},
        {"static_list", static_list(result, catalogue, context.strict)}});

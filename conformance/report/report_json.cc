@@ -203,6 +203,7 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
                              const ReportContext& context) {
   ordered_json out;
   out["suite_version"] = suite_version();
+  out["suite_commit"] = suite_commit();
   out["endpoint"] = context.endpoint;
   out["profile"] = name(context.profile);
   out["wording"] = name(context.wording);

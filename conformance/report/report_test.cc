@@ -314,6 +314,7 @@ TEST(JsonReport, SaysHowTheRunWas) {
   out.erase("cases");
   EXPECT_EQ(out, json::parse(R"({
     "suite_version": ")" + std::string(suite_version()) +
+                             R"(", "suite_commit": ")" + std::string(suite_commit()) +
                              R"(", "endpoint": "mqtt://host:1883",
     "profile": "auto", "wording": "auto",
     "judged_by": {"dialect": "deployed", "wording": "ga", "binding_rules": 2},

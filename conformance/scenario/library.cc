@@ -34,6 +34,10 @@ Library load_library(const std::vector<SourceFile>& files, std::vector<LoadError
 }
 
 Result<SourceFile, std::string> read_file(const std::string& path) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) {
+    return fail("cannot read " + path + ": it is a folder");
+  }
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream content;
   content << stream.rdbuf();
@@ -52,6 +56,7 @@ Result<std::vector<SourceFile>, std::string> read_files(const std::string& path)
       if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
     }
     std::sort(paths.begin(), paths.end());
+    if (paths.empty()) return fail("there is no *.yaml in the folder " + path);
   } else {
     paths.emplace_back(path);
   }

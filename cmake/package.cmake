@@ -1,0 +1,43 @@
+# What is installed, and the packages: cmake --install BUILD --prefix DIR, or ci/package.
+# The program finds its plugin from where it stands itself, so that the tree may be moved.
+include(GNUInstallDirs)
+set(made ${PROJECT_BINARY_DIR}/made_by_fencepost)
+
+install(TARGETS fencepost RUNTIME DESTINATION bin)
+install(TARGETS fencepost_statestore LIBRARY DESTINATION lib/fencepost)
+# The manual page and the completions come from the options of the program itself.
+install(CODE "
+  file(MAKE_DIRECTORY ${made})
+  foreach(file_and_words fencepost.1:manual fencepost.bash:completion:bash _fencepost:completion:zsh
+      fencepost.fish:completion:fish)
+    string(REPLACE : \";\" words \"\${file_and_words}\")
+    list(POP_FRONT words file)
+    execute_process(COMMAND \"$<TARGET_FILE:fencepost>\" \${words} OUTPUT_FILE ${made}/\${file} COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  execute_process(COMMAND gzip -9nf ${made}/fencepost.1 COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES ${made}/fencepost.1.gz DESTINATION share/man/man1)
+install(FILES ${made}/fencepost.bash DESTINATION share/bash-completion/completions RENAME fencepost)
+install(FILES ${made}/_fencepost DESTINATION share/zsh/vendor-completions)
+install(FILES ${made}/fencepost.fish DESTINATION share/fish/vendor_completions.d)
+install(FILES README.md CHANGELOG.md SECURITY.md DESTINATION share/doc/fencepost)
+install(FILES LICENSE DESTINATION share/doc/fencepost RENAME copyright)
+install(DIRECTORY docs/ DESTINATION share/doc/fencepost/docs PATTERN decisions EXCLUDE)
+install(DIRECTORY scenarios DESTINATION share/doc/fencepost)
+
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME fencepost)
+set(CPACK_PACKAGE_CONTACT "Fencepost maintainers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Conformance suite of the state store protocol over MQTT 5")
+set(CPACK_PACKAGE_DESCRIPTION "Certifies key-value stores that are spoken to over MQTT 5, and brings one to write clients against.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# The broker that hosts the reference store; a packet capture is read with tshark.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS mosquitto)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS tshark)
+set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)  # what is stripped, found by its build id
+set(CPACK_ARCHIVE_FILE_EXTENSION .tar.gz)
+include(CPack)
