@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "cli/commands.h"
+#include "cli/source_excerpt.h"
 #include "conformance/matrix/explain.h"
 #include "conformance/matrix/matrix.h"
 #include "conformance/matrix/matrix_formats.h"
@@ -74,7 +75,8 @@ std::optional<scenario::Library> open_library(const std::string& scenarios) {
   }
   std::vector<scenario::LoadError> errors;
   scenario::Library library = load_library(files, errors);
-  for (const scenario::LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
+  for (const scenario::LoadError& error : errors)
+    fmt::print(stderr, "{}\n", with_excerpt(error, files));
   if (!errors.empty()) {
     fmt::print(
         stderr,
@@ -269,7 +271,8 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
     errors = std::move(problems.errors);
     warnings = std::move(problems.warnings);
   }
-  for (const scenario::LoadError& error : errors) fmt::print(stderr, "{}\n", describe(error));
+  for (const scenario::LoadError& error : errors)
+    fmt::print(stderr, "{}\n", with_excerpt(error, files));
   for (const scenario::LoadError& warning : warnings) {
     fmt::print(stderr, "{}:{}: warning: {}\n", warning.position.file, warning.position.line,
                warning.text);

@@ -18,6 +18,7 @@ namespace fencepost::cli {
 namespace {
 
 // Every new message is judged together with all before it; so not after each one.
+constexpr std::chrono::seconds kReachTimeout{2};
 constexpr std::chrono::seconds kJudgeInterval{1};
 
 run::ExitCode from_pcap(const RecordOptions& options) {
@@ -71,6 +72,11 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
   if (!target) {
     complain(target.error().text);
     return exit_code(target.error());
+  }
+  // As certify says it, in the words of the resolver and the system; Paho has one text for all.
+  if (const auto reached = target->endpoint->check_reachable(kReachTimeout); !reached) {
+    complain(fmt::format("no broker at {}: {}", target->endpoint->url(), reached.error().text));
+    return run::ExitCode::kUnreachable;
   }
   stop_on_signals();
   FlagWatcher watcher;

@@ -838,14 +838,15 @@ TEST(BrokerTls, RefusesABrokerOfAnotherAuthority) {
   });
   const Error error = world.refusal();
   EXPECT_EQ(error.kind, ErrorKind::kUnreachable);
-  EXPECT_THAT(error.text, HasSubstr("stranger.pem"));
+  EXPECT_THAT(error.text, HasSubstr("its certificate is not vouched for by "));
+  EXPECT_THAT(error.text, HasSubstr("stranger.pem: self-signed certificate in certificate chain"));
 }
 
 TEST(BrokerTls, RefusesABrokerOfAnotherName) {
   TlsWorld world(Certificates::get().listener("elsewhere", false), [](MqttOptions&) {});
   const Error error = world.refusal();
   EXPECT_EQ(error.kind, ErrorKind::kUnreachable);
-  EXPECT_THAT(error.text, HasSubstr("not for 127.0.0.1"));
+  EXPECT_THAT(error.text, HasSubstr("its certificate is not for 127.0.0.1: IP address mismatch"));
 }
 
 TEST(BrokerTls, AuthenticatesBothSides) {
@@ -859,8 +860,20 @@ TEST(BrokerTls, RefusesAClientWithoutCertificateOrWithAForeignOne) {
     TlsWorld world(Certificates::get().listener("server", true), [&](MqttOptions& options) {
       if (foreign) with_certificate(options, "intruder");
     });
-    EXPECT_EQ(world.refusal().kind, ErrorKind::kUnreachable) << foreign;
+    const Error error = world.refusal();
+    EXPECT_EQ(error.kind, ErrorKind::kUnreachable) << foreign;
+    EXPECT_THAT(error.text, HasSubstr(foreign ? "unknown ca" : "it wants a certificate of ours"));
   }
+}
+
+TEST(BrokerTls, SaysThatAPortIsPlainOrIsNot) {
+  TlsWorld plain(Certificates::get().listener("server", false),
+                 [](MqttOptions& options) { options.tls = false; });
+  EXPECT_THAT(plain.refusal().text, HasSubstr("write mqtts://"));
+  World world({}, [](MqttOptions& options) { options.tls = true; });
+  const auto client = world.session->connect({.client_id = "c"});
+  ASSERT_FALSE(client);
+  EXPECT_THAT(client.error().text, HasSubstr("write mqtt://"));
 }
 
 TEST(BrokerTls, NamesAFileThatCannotBeRead) {
@@ -868,7 +881,7 @@ TEST(BrokerTls, NamesAFileThatCannotBeRead) {
                  [](MqttOptions& options) { options.ca = "/nonexistent/ca.pem"; });
   const Error error = world.refusal();
   EXPECT_EQ(error.kind, ErrorKind::kUnreachable);
-  EXPECT_THAT(error.text, HasSubstr("/nonexistent/ca.pem"));
+  EXPECT_THAT(error.text, HasSubstr("cannot use the authorities in /nonexistent/ca.pem: "));
 }
 
 TEST(BrokerPassword, LetsInWhoKnowsItAndNobodyElse) {

@@ -20,6 +20,7 @@
 #include "endpoint/inbox.h"
 #include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
+#include "endpoint/tls_trouble.h"
 #include "endpoint/wait_clock.h"
 
 namespace fencepost::endpoint {
@@ -347,17 +348,20 @@ std::string uri(const MqttOptions& broker) {
   return (broker.tls ? "ssl://" : "tcp://") + host + ":" + std::to_string(broker.port);
 }
 
-// Paho has one text for all that can go wrong before the CONNECT is answered, and no way to ask
-// OpenSSL: its error handler is called through a pointer that is not valid any more.
-Error explained(Error error, const MqttOptions& broker) {
-  if (error.kind == ErrorKind::kUnreachable && broker.tls && !error.reason_code) {
-    error.text += "; if it listens there, its certificate is not for " + broker.host +
-                  " or not signed by " +
-                  (broker.ca.empty() ? "an authority of this system" : broker.ca.string()) +
-                  ", it wants a certificate of ours, or one of our files cannot be read";
+// Paho has one text for all that can go wrong before the CONNECT is answered, and its error handler
+// is called through a pointer that is not valid any more. So OpenSSL is asked, now and then: a
+// broker that is overloaded is not to be asked again for each connection.
+Error explained(Error error, const MqttOptions& broker, const Credentials& credentials,
+                std::atomic<int>& questions) {
+  constexpr std::chrono::milliseconds kPatience{1'000};
+  constexpr int kMaxQuestions = 4;
+  if (error.kind == ErrorKind::kUnreachable && broker.tls && !error.reason_code &&
+      questions++ < kMaxQuestions) {
+    const std::string trouble = tls_trouble(broker, credentials, kPatience);
+    if (!trouble.empty()) error.text += "; TLS: " + trouble;
   }
   if (error.kind == ErrorKind::kUnreachable && !broker.tls && !error.reason_code) {
-    error.text += "; if that port wants TLS, write mqtts:// in the place of mqtt://";
+    error.text += "; if that port wants TLS, write mqtts://";
   }
   return error;
 }
@@ -437,14 +441,14 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
   if (!client_options.droppable) {
     const auto others = connecting().together();
     if (auto opened = client->open(options); !opened) {
-      return fail(explained(opened.error(), options_));
+      return fail(explained(opened.error(), options_, *credentials, questions_));
     }
     return client;
   }
   // Alone, so that the last descriptor connected is this client's.
   const auto alone = connecting().alone();
   if (auto opened = client->open(options); !opened) {
-    return fail(explained(opened.error(), options_));
+    return fail(explained(opened.error(), options_, *credentials, questions_));
   }
   client->remember_descriptor(last_connected_descriptor());
   return client;

@@ -2,6 +2,7 @@
 // this is.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 
@@ -21,6 +22,7 @@ class PahoConnector {
 
  private:
   const MqttOptions& options_;
+  std::atomic<int> questions_{0};  // to OpenSSL, about connections that failed
   std::shared_ptr<PahoWaker> waker_ = PahoWaker::shared();
 };
 

@@ -320,7 +320,8 @@ class ShortRuns(CliTest):
         self.assertIn("7 cases skipped, which --fail-on-skip does not allow", result.stderr)
 
     def test_everything_fits_on_a_screen(self):
-        for endpoint, code in (("inproc:", 0), ("inproc:?fault=nx-overwrites", 1), (f"mqtt://127.0.0.1:{free_port()}", 3)):
+        for endpoint, code in (("inproc:", 0), ("inproc:?fault=nx-overwrites", 1),
+                               ("inproc:?fault=version-with-a-blank", 1), (f"mqtt://127.0.0.1:{free_port()}", 3)):
             terminal = harness.Terminal(self, FENCEPOST, "certify", "--endpoint", endpoint, columns=80)
             self.assertEqual(code, terminal.end(), terminal.shown[-3000:])
             # The live line is written again and again on one line.
@@ -345,6 +346,15 @@ class NoStore(CliTest):
 
     def test_closed_port(self):
         self.expect_unreachable("no broker at", "--endpoint", f"mqtt://127.0.0.1:{free_port()}")
+
+    def test_each_command_says_it_alike(self):
+        url = f"mqtt://127.0.0.1:{free_port()}"
+        said = set()
+        for command in (["certify"], ["record", "--out", self.folder / "r.yaml"], ["probe"], ["explore"]):
+            result = run(*command, "--endpoint", url)
+            self.assertEqual(3, result.returncode, command)
+            said.add(result.stderr.splitlines()[0])
+        self.assertEqual({f"fencepost: no broker at {url}: cannot connect to {url[7:]}: Connection refused"}, said)
 
     def test_unknown_host(self):
         self.expect_unreachable("no broker at", "--endpoint", "mqtt://no-such-host.invalid")
@@ -505,7 +515,18 @@ class Scenarios(CliTest):
         for command in (["lint", path], ["certify", "--endpoint", "inproc:", "--scenarios", path]):
             result = run(*command)
             self.assertEqual(2, result.returncode)
-            self.assertIn(f'{path}:7:9: step has no key "sett"; did you mean "set"?', result.stderr)
+            self.assertIn(f'{path}:7:9: step has no key "sett"; did you mean "set"?\n'
+                          "    7 |       - sett: {key: k, value: v}\n      |         ^\n", result.stderr)
+
+    def test_a_file_that_is_not_yaml_is_shown_with_what_to_do(self):
+        for text, said in (("area: x\ncases: a: b\n", "    2 | cases: a: b\n      |         ^\n      = a colon and a blank"),
+                           ("area:\n\tx: y\n", "      = a tab stands here"),
+                           ("area: [x\n", "      = a list that begins with [ ends with ]"),
+                           ("area: x\npassword: xyzzy-48\nurl: mqtt://me:xyzzy-48@host\n", ":2:1: ")):
+            result = run("lint", self.write("bad.yaml", text))
+            self.assertEqual(2, result.returncode)
+            self.assertIn(said, result.stderr)
+            self.assertNotIn("xyzzy", result.stderr)
 
     def test_the_built_in_files_are_clean(self):
         result = run("lint")

@@ -23,7 +23,7 @@ namespace {
 using enum text::Colour;
 constexpr std::size_t kLastPackets = 8;
 constexpr std::size_t kMaxDifferences = 3;  // that are shown unless asked for all
-constexpr std::size_t kMaxIds = 5;          // of cases, in one line
+constexpr std::size_t kMaxIds = 3;          // of cases, in one line
 constexpr std::size_t kLabel = 12;          // columns of "  because   "
 constexpr std::size_t kTreeColumns = 18;    // of a line for a case: sign, duration and blanks
 constexpr std::size_t kMinTitle = 20;       // of its title
@@ -141,7 +141,7 @@ void Console::begin(const ReportContext& context, const scenario::Catalogue& cat
       in_milliseconds(context.preflight.round_trip_p50),
       in_milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
       describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));
-  if (context.expiry_tolerance && context.disconnect_settling) {
+  if (options_.verbose && context.expiry_tolerance && context.disconnect_settling) {
     line(
         fmt::format("tolerated: an expiry up to {} ms late; a connection's registrations up to {} "
                     "ms after its end",
