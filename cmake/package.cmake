@@ -33,13 +33,16 @@ set(CPACK_PACKAGE_DESCRIPTION
   "Certifies key-value stores that are spoken to over MQTT 5, and brings one to write clients against.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
-set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # The broker that hosts the reference store; a packet capture is read with tshark.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS mosquitto)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS tshark)
-set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)  # what is stripped, found by its build id
+# What is stripped goes into a package of its own, fencepost-dbgsym.
+set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
+file(WRITE ${PROJECT_BINARY_DIR}/package_options.cmake
+  "if(CPACK_GENERATOR STREQUAL TGZ)\n  set(CPACK_STRIP_FILES ON)\nendif()\n")
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/package_options.cmake)
 set(CPACK_ARCHIVE_FILE_EXTENSION .tar.gz)
 include(CPack)

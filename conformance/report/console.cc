@@ -252,9 +252,10 @@ void Console::print_difference(const Difference& found, bool in_full,
     failure(best, found.rule_id, catalogue, context);
   } else {
     line("");
-    line(fmt::format("{} {}  {}",
-                     paint_(warning ? kYellow : kRed, std::string(headline(best, warning))),
-                     paint_(kBold, best.test_case->id), best.test_case->title));
+    print_title(fmt::format("{} {}  ",
+                            paint_(warning ? kYellow : kRed, std::string(headline(best, warning))),
+                            paint_(kBold, best.test_case->id)),
+                *best.test_case);
     print_rule(found.rule_id, catalogue);
     line("  because   " + cause_of(best));
   }
@@ -329,6 +330,14 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
   }
 }
 
+// On one line of a terminal, with as much of the title as there is room for.
+void Console::print_title(const std::string& id, const scenario::Case& test_case) {
+  const std::size_t taken = text::columns(id) + kMinTitle;
+  const bool whole = options_.width == 0 || options_.verbose;
+  const std::size_t room = std::max(options_.width, taken) - taken + kMinTitle;
+  whole_line(id + (whole ? test_case.title : text::cut(test_case.title, room)));
+}
+
 void Console::print_rule(const std::string& id, const scenario::Catalogue& catalogue) {
   const scenario::Requirement* requirement = catalogue.find(id);
   if (requirement == nullptr) return;
@@ -349,9 +358,11 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
   const bool warning =
       result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, context.strict);
   line("");
-  line(fmt::format("{} {}  {}",
-                   paint_(colour_of(result, warning), std::string(headline(result, warning))),
-                   paint_(kBold, test_case.id), test_case.title));
+  print_title(
+      fmt::format("{} {}  ",
+                  paint_(colour_of(result, warning), std::string(headline(result, warning))),
+                  paint_(kBold, test_case.id)),
+      test_case);
   print_rule(rule, catalogue);
   line(fmt::format("  because   {}", result.message));
   if (result.step > 0) {
@@ -479,7 +490,7 @@ void Console::print_skipped(const run::SuiteResult& result) {
         fmt::format("{}{} need{} {}", text.empty() ? "" : ", ", count, count == 1 ? "s" : "", name);
   }
   if (otherwise > 0) text += fmt::format(", {} by the baseline", otherwise);
-  line("skipped: " + text + "; how to offer it: fencepost list capabilities, docs/DESCRIPTORS.md");
+  line("skipped: " + text + ": docs/DESCRIPTORS.md");
 }
 
 void Console::print_verdict(const run::SuiteResult& result) {

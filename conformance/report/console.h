@@ -58,6 +58,7 @@ class Console {
   void failure(const run::CaseResult& result, const std::string& rule,
                const scenario::Catalogue& catalogue, const ReportContext& context);
   void print_reproduce(const run::CaseResult& result, const ReportContext& context);
+  void print_title(const std::string& id, const scenario::Case& test_case);
   void print_packet(const std::string& text);
   void print_rule(const std::string& id, const scenario::Catalogue& catalogue);
   void print_areas(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
