@@ -31,7 +31,6 @@ set(CPACK_PACKAGE_CONTACT "Fencepost maintainers")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Conformance suite of the state store protocol over MQTT 5")
 set(CPACK_PACKAGE_DESCRIPTION
   "Certifies key-value stores that are spoken to over MQTT 5, and brings one to write clients against.")
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)

@@ -59,7 +59,7 @@ RESTRICTED = {
     r"^CLI/": {"cli"},
     r"^pugixml": {"conformance/report", "conformance/record"},
     r"^fmt/": SUITE,
-    r"^openssl/": {"conformance/page"},
+    r"^openssl/": {"conformance/page", "endpoint"},
     # JSON is read by the reference store (authorization) and its plugin (traffic log); base/json_reader and
     # codec/message_json are libraries of their own.
     r"^nlohmann/": {"base", "codec", "reference_store", "reference_store/broker_plugin", "cli"} | {

@@ -110,6 +110,16 @@ void Console::line(const std::string& text) {
       text::wrap(text, {.width = options_.width, .indent = labelled ? kLabel : kContinuation}));
 }
 
+bool Console::is_short() const {
+  return options_.width > 0 && !options_.verbose && !options_.trace;
+}
+
+// Before it is coloured.
+std::string Console::fitted(const std::string& text, std::size_t most) const {
+  if (!is_short()) return text;
+  return text::cut(text, most * (options_.width - kLabel));
+}
+
 // Not by fmt, which throws where the stream is full or closed.
 void Console::whole_line(const std::string& text) {
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stream_));
@@ -256,10 +266,10 @@ void Console::print_difference(const Difference& found, bool in_full,
                             paint_(warning ? kYellow : kRed, std::string(headline(best, warning))),
                             paint_(kBold, best.test_case->id)),
                 *best.test_case);
-    print_rule(found.rule_id, catalogue);
-    line("  because   " + cause_of(best));
+    print_rule(found.rule_id, catalogue, 1);
+    line("  because   " + fitted(cause_of(best), 1));
   }
-  if (found.cases.size() > 1) line("  also      " + others_of(found));
+  if (found.cases.size() > 1) line("  also      " + fitted(others_of(found), 1));
   if (found.blocked() > 0) {
     line(fmt::format("  blocked   {} of these do not come to what they check", found.blocked()));
   }
@@ -333,18 +343,20 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
 // On one line of a terminal, with as much of the title as there is room for.
 void Console::print_title(const std::string& id, const scenario::Case& test_case) {
   const std::size_t taken = text::columns(id) + kMinTitle;
-  const bool whole = options_.width == 0 || options_.verbose;
+  const bool whole = !is_short();
   const std::size_t room = std::max(options_.width, taken) - taken + kMinTitle;
   whole_line(id + (whole ? test_case.title : text::cut(test_case.title, room)));
 }
 
-void Console::print_rule(const std::string& id, const scenario::Catalogue& catalogue) {
+void Console::print_rule(const std::string& id, const scenario::Catalogue& catalogue,
+                         std::size_t most) {
   const scenario::Requirement* requirement = catalogue.find(id);
   if (requirement == nullptr) return;
   const char* open =
       requirement->level == scenario::Level::kMay ? "; the answer is outside the allowed ones" : "";
-  line(fmt::format("  rule      {} ({}): {}{}", requirement->id, name(requirement->level),
-                   requirement->text, open));
+  line("  rule      " + fitted(fmt::format("{} ({}): {}{}", requirement->id,
+                                           name(requirement->level), requirement->text, open),
+                               most));
 }
 
 void Console::failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,
@@ -363,7 +375,7 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
                   paint_(colour_of(result, warning), std::string(headline(result, warning))),
                   paint_(kBold, test_case.id)),
       test_case);
-  print_rule(rule, catalogue);
+  print_rule(rule, catalogue, 3);
   line(fmt::format("  because   {}", result.message));
   if (result.step > 0) {
     line(fmt::format("  step      {} at {}:{}  ({})", result.step, result.position.file,
@@ -371,30 +383,24 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
   } else {
     line(fmt::format("  case      {}:{}", test_case.position.file, test_case.position.line));
   }
-  if (!result.expected.empty()) line("  expected  " + paint_(kGreen, result.expected));
-  if (!result.actual.empty()) line("  actual    " + paint_(kRed, result.actual));
+  if (!result.expected.empty()) line("  expected  " + paint_(kGreen, fitted(result.expected, 2)));
+  if (!result.actual.empty()) line("  actual    " + paint_(kRed, fitted(result.actual, 2)));
   if (result.first_attempt) line("  at first  " + attempt_text(*result.first_attempt));
-  if (!result.signature.empty()) {
+  if (!result.signature.empty() && !is_short()) {
     whole_line("  signature " + run::quoted_signature(result.signature));
   }
   // Nothing that was sent explains a pass.
-  const std::size_t shown = result.unexpected_pass ? 0
-                            : options_.trace       ? result.transcript.size()
-                                             : std::min(kLastPackets, result.transcript.size());
+  const std::size_t shown =
+      result.unexpected_pass ? 0
+      : options_.trace
+          ? result.transcript.size()
+          : std::min(is_short() ? kLastPackets / 2 : kLastPackets, result.transcript.size());
   if (shown > 0) line(shown < result.transcript.size() ? "  last packets" : "  packets");
   for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
-    print_packet("  " + to_line(result.transcript[i]));
+    const std::string packet = "  " + to_line(result.transcript[i]);
+    whole_line(is_short() ? text::cut(packet, options_.width) : packet);
   }
   print_reproduce(result, context);
-}
-
-// On a terminal its beginning, unless all is asked for.
-void Console::print_packet(const std::string& text) {
-  if (options_.width == 0 || options_.trace || options_.verbose) {
-    line(text);
-  } else {
-    whole_line(text::cut(text, options_.width));
-  }
 }
 
 void Console::print_reproduce(const run::CaseResult& result, const ReportContext& context) {

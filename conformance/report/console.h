@@ -59,8 +59,7 @@ class Console {
                const scenario::Catalogue& catalogue, const ReportContext& context);
   void print_reproduce(const run::CaseResult& result, const ReportContext& context);
   void print_title(const std::string& id, const scenario::Case& test_case);
-  void print_packet(const std::string& text);
-  void print_rule(const std::string& id, const scenario::Catalogue& catalogue);
+  void print_rule(const std::string& id, const scenario::Catalogue& catalogue, std::size_t most);
   void print_areas(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                    bool strict);
   void print_differences(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
@@ -79,6 +78,10 @@ class Console {
   void print_skipped(const run::SuiteResult& result);
   // One line, broken at the width of the terminal; what follows the break is indented.
   void line(const std::string& text);
+  // Is this a terminal, and not all asked for?
+  [[nodiscard]] bool is_short() const;
+  // What stands behind a label, cut to about so many lines where the output is short.
+  [[nodiscard]] std::string fitted(const std::string& text, std::size_t most) const;
   // The same of what people copy: never broken.
   void whole_line(const std::string& text);
 
