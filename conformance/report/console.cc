@@ -398,7 +398,7 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
   if (shown > 0) line(shown < result.transcript.size() ? "  last packets" : "  packets");
   for (std::size_t i = result.transcript.size() - shown; i < result.transcript.size(); ++i) {
     const std::string packet = "  " + to_line(result.transcript[i]);
-    whole_line(is_short() ? text::cut(packet, options_.width) : packet);
+    line(is_short() ? text::cut(packet, options_.width) : packet);
   }
   print_reproduce(result, context);
 }
