@@ -142,11 +142,51 @@ class Recording {
   FlagWatcher watcher_;
 };
 
+// Complains otherwise.
+bool right_can_be_served(const ServeOptions& options, const store::Fault* fault) {
+  if (options.right.empty()) return true;
+  if (fault != nullptr) {
+    complain("--fault and --right: a broker serves one store");
+    return false;
+  }
+  if (const auto right = store::parse_decisions(options.right); !right) {
+    complain("--right " + options.right + ": " + right.error());
+    return false;
+  }
+  return true;
+}
+
+// Complains otherwise.
+bool files_can_be_written(const ServeOptions& options) {
+  for (const std::string& file : {options.ready_file, options.record}) {
+    if (file.empty()) continue;
+    if (const auto writable = report::check_writable(file); !writable) {
+      complain(writable.error());
+      return false;
+    }
+  }
+  return true;
+}
+
+void announce(const ServeOptions& options, const store::Fault* fault, const std::string& url) {
+  fmt::print("fencepost: state store ({} dialect) ready at {}\n", options.profile, url);
+  if (fault != nullptr) {
+    fmt::print("fencepost: it is {} on purpose ({} {}): {}\n",
+               fault->kind == store::FaultKind::kBenign ? "unusual" : "wrong", fault->id,
+               fault->name, fault->text);
+  }
+  if (!options.right.empty()) {
+    fmt::print("fencepost: it is another right store: {}\n",
+               store::to_text(*store::parse_decisions(options.right)));
+  }
+  std::fflush(stdout);
+}
+
 run::ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals,
                     Recording* recording) {
   while (broker.running()) {
     const int signal = sigtimedwait(&signals, nullptr, &kWatchInterval);
-    if (signal == SIGINT || signal == SIGTERM) {
+    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
       broker.stop();
       fmt::print("fencepost: stopped\n");
       return recording == nullptr ? run::ExitCode::kConformant : recording->end();
@@ -186,23 +226,12 @@ run::ExitCode serve(const ServeOptions& options) {
     broker_options.fault = (*fault)->id;
     broker_options.seed = options.seed;
   }
-  if (!options.right.empty()) {
-    if (*fault != nullptr) {
-      complain("--fault and --right: a broker serves one store");
-      return run::ExitCode::kUsage;
-    }
-    if (const auto right = store::parse_decisions(options.right); !right) {
-      complain("--right " + options.right + ": " + right.error());
-      return run::ExitCode::kUsage;
-    }
-    broker_options.right = options.right;
+  if (!right_can_be_served(options, *fault) || !files_can_be_written(options)) {
+    return run::ExitCode::kUsage;
   }
+  broker_options.right = options.right;
   std::optional<Recording> recording;
   if (!options.record.empty()) {
-    if (const auto writable = report::check_writable(options.record); !writable) {
-      complain(writable.error());
-      return run::ExitCode::kUsage;
-    }
     recording = Recording::begin(options.record);
     if (!recording) return run::ExitCode::kUsage;
     broker_options.record = recording->log_path();
@@ -212,6 +241,7 @@ run::ExitCode serve(const ServeOptions& options) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   auto broker = endpoint::BrokerProcess::start(broker_options);
   if (!broker) {
@@ -221,18 +251,14 @@ run::ExitCode serve(const ServeOptions& options) {
     return broker.error().kind == endpoint::StartErrorKind::kFailed ? run::ExitCode::kInternal
                                                                     : run::ExitCode::kUsage;
   }
-  fmt::print("fencepost: state store ({} dialect) ready at mqtt://127.0.0.1:{}\n", options.profile,
-             (*broker)->port());
-  if (*fault != nullptr) {
-    fmt::print("fencepost: it is {} on purpose ({} {}): {}\n",
-               (*fault)->kind == store::FaultKind::kBenign ? "unusual" : "wrong", (*fault)->id,
-               (*fault)->name, (*fault)->text);
+  const std::string url = fmt::format("mqtt://127.0.0.1:{}", (*broker)->port());
+  announce(options, *fault, url);
+  if (!options.ready_file.empty()) {
+    if (const auto written = report::write_file(options.ready_file, url + "\n"); !written) {
+      complain(written.error());
+      return run::ExitCode::kInternal;
+    }
   }
-  if (!options.right.empty()) {
-    fmt::print("fencepost: it is another right store: {}\n",
-               store::to_text(*store::parse_decisions(options.right)));
-  }
-  std::fflush(stdout);
   return watch(**broker, signals, recording ? &*recording : nullptr);
 }
 

@@ -135,7 +135,8 @@ struct ProbeOptions {
 [[nodiscard]] run::ExitCode probe(const ProbeOptions& options);
 
 struct ServeOptions {
-  std::uint16_t port = 1883;
+  std::uint16_t port = 1883;  // 0: one that is free
+  std::string ready_file{};   // receives the URL when clients can connect
   std::string profile = "deployed";
   std::size_t quota = 0;
   std::string authorization{};
@@ -151,9 +152,9 @@ struct ServeOptions {
   bool open_routing = false;
   bool verbose = false;
 };
-// Runs a broker with a store until SIGINT or SIGTERM, then returns kConformant; with `record`,
-// kFailed when a request got an answer that no right store gives. kUnreachable when the broker ends
-// by itself.
+// Runs a broker with a store until SIGINT, SIGTERM or SIGHUP, then returns kConformant; with
+// `record`, kFailed when a request got an answer that no right store gives. kUnreachable when the
+// broker ends by itself.
 [[nodiscard]] run::ExitCode serve(const ServeOptions& options);
 
 // Exactly one of endpoint or descriptor, pcap, and from says what is recorded.

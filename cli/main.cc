@@ -224,8 +224,10 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("serve", "Run a broker with the reference state store on loopback");
-  command->add_option("--port", options.port, "TCP port (default 1883)")
-      ->check(whole_number(1, 65535));
+  command->add_option("--port", options.port, "TCP port (default 1883); 0: one that is free")
+      ->check(whole_number(0, 65535));
+  command->add_option("--ready-file", options.ready_file,
+                      "Write the URL to this file as soon as clients can connect");
   command->add_option("--profile", options.profile,
                       "The dialect it speaks: deployed (default) or documented");
   command->add_option("--quota", options.quota, "How many keys it holds (default: no limit)")

@@ -197,7 +197,7 @@ class CommandLine(CliTest):
                                 (["certify", "--timeout-scale", "0"], '"0" is no number greater than 0'),
                                 (["certify", "--seed", "-1"], '--seed: "-1" is no whole number from 0 on'),
                                 (["certify", "--jobs", "0"], '--jobs: "0" is no whole number from 1 on'),
-                                (["serve", "--port", "65536"], '"65536" is no whole number from 1 to 65535'),
+                                (["serve", "--port", "65536"], '"65536" is no whole number from 0 to 65535'),
                                 (["list", "fault"], "did you mean faults?"),
                                 (["certify", "--json", "-", "--html", "-"], "only one report")):
             result = run(*arguments)
@@ -395,12 +395,22 @@ class NoStore(CliTest):
 
 class Serve(CliTest):
     def test_ends_in_order_on_signals(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             server = self.serve()
             broker = children_of(server.process.pid)[0]
             self.assertEqual(0, self.stop(server.process, number)[0])
             self.assertFalse(listening(server.port))
             self.assertFalse(alive(broker))
+
+    def test_a_free_port_is_told_in_a_file(self):
+        ready = self.folder / "ready"
+        server = self.start_program("serve", "--port", 0, "--ready-file", ready)
+        wait_until(ready.exists)
+        url = ready.read_text().strip()
+        self.assertIn(f"ready at {url}\n", server.stdout.readline())
+        self.assertEqual(0, run("certify", "-q", "--endpoint", url, "--run", "get.*").returncode)
+        self.assertEqual(0, self.stop(server, signal.SIGTERM)[0])
+        self.assertEqual(2, run("serve", "--port", 0, "--ready-file", "/no/such/folder/ready").returncode)
 
     def test_leaves_no_orphan_when_killed(self):
         process = self.serve().process
