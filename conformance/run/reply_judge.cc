@@ -167,6 +167,11 @@ void note_habits(const codec::Message& response, CaseState& state) {
                                                       response.retain ? "with" : "without"));
   const std::string* version = response.property(codec::kTimestampProperty);
   if (version != nullptr) state.note_habit("VER-OPEN-3", spelling_of(*version));
+  if (response.payload.starts_with("-ERR")) {
+    state.note_habit("NTF-ERROR-OPEN-1", response.payload.starts_with("-ERR:")
+                                             ? "-ERR and a colon"
+                                             : "-ERR without a colon");
+  }
 }
 
 // With the version of the value that the reply has.
