@@ -71,7 +71,7 @@ std::string explain_failure(SSL* connection, const MqttOptions& broker) {
   if (ERR_peek_last_error() == 0) {
     return "it ended the handshake without a word; to a port without TLS, write mqtt://";
   }
-  const std::string reason = last_reason();
+  std::string reason = last_reason();
   switch (code) {
     case SSL_R_WRONG_VERSION_NUMBER:
       return reason + ": that port speaks no TLS, write mqtt://";
