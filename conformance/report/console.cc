@@ -72,6 +72,16 @@ std::string remark(const run::CaseResult& result) {
   return result.test_case->title;
 }
 
+// The sign of an area, by the worst that became of its cases: no tick where something was not seen.
+std::pair<std::string_view, text::Colour> area_mark(
+    const std::map<std::string, std::size_t>& counts) {
+  if (counts.contains("failed")) return {"✗", kRed};
+  if (counts.contains("inconclusive")) return {"?", kYellow};
+  if (counts.contains("not-run") || counts.contains("lost")) return {"·", kYellow};
+  if (!counts.contains("passed") && counts.contains("skipped")) return {"-", kDim};
+  return {"✓", counts.size() == 1 ? kGreen : kYellow};
+}
+
 std::string_view words(judge::ClockSource source) {
   switch (source) {
     case judge::ClockSource::kVersions:
@@ -216,13 +226,13 @@ void Console::print_areas(const run::SuiteResult& result, const scenario::Catalo
   line("");
   for (const std::string& area : order) {
     const auto& counts = areas[area];
-    const bool failed = counts.contains("failed");
-    const bool passed = counts.size() == 1 && counts.contains("passed");
     std::string words;
     for (const auto& [verdict, count] : counts) {
-      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, verdict);
+      const std::string said = verdict == "not-run" ? "not run" : verdict;
+      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, said);
     }
-    const std::string mark = failed ? paint_(kRed, "✗") : paint_(passed ? kGreen : kYellow, "✓");
+    const auto& [sign, colour] = area_mark(counts);
+    const std::string mark = paint_(colour, sign);
     line(fmt::format("  {} {:<{}}  {}", mark, area, width, words));
   }
 }

@@ -294,6 +294,20 @@ TEST(Console, HasALineForEachAreaUnlessAskedForAllCases) {
   EXPECT_THAT(text, Not(HasSubstr("three")));
 }
 
+TEST(Console, HasNoTickForAnAreaOfWhichNothingWasSeen) {
+  const std::string text =
+      printed({{.id = "one", .area = "set", .steps = kGood},
+               {.id = "two", .area = "quota", .more = "requires: [quota]", .steps = kGood}});
+  EXPECT_THAT(text, HasSubstr("\n  ✓ set    1 passed\n  - quota  1 skipped\n"));
+  const scenario::Case test_case = case_of({.id = "late", .steps = kGood});
+  run::SuiteResult result;
+  result.cases.push_back({.test_case = &test_case, .verdict = run::Verdict::kNotRun});
+  const Paper paper;
+  Console(paper.file(), {}).end(result, catalogue(), context());
+  EXPECT_THAT(paper.text(), HasSubstr("  1 not run\n"));
+  EXPECT_THAT(paper.text(), HasSubstr("\n  · "));
+}
+
 // A case that fails as `kBad` does, whatever its key and value are.
 CaseText bad_like_the_others(const std::string& id) {
   return {.id = id,
