@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <system_error>
 
+#include "conformance/judge/attribution.h"
+
 namespace fencepost::judge {
 namespace {
 
@@ -214,7 +216,18 @@ std::string_view rule_of(const MismatchFacts& facts) {
 }
 
 std::string_view usual_rule_of(const MismatchFacts& facts) {
+  if (facts.kind == Mismatch::kReply && facts.missing_key_is_error) return "RESP-MISSING-KEY-1";
   return rule_in(kUsualMismatches, facts);
+}
+
+bool names_rule(std::string_view id) {
+  const auto of_row = [&](const MismatchRow& row) { return row.requirement == id; };
+  return std::any_of(kMismatches.begin(), kMismatches.end(), of_row) ||
+         std::any_of(kUsualMismatches.begin(), kUsualMismatches.end(), of_row) ||
+         std::any_of(codec::kErrorCodes.begin(), codec::kErrorCodes.end(),
+                     [&](codec::ErrorCode code) { return rule_of_text(code) == id; }) ||
+         std::any_of(codec::kDivergences.begin(), codec::kDivergences.end(),
+                     [&](codec::Divergence form) { return requirement_of(form) == id; });
 }
 
 bool leaves_case_sound(Mismatch kind) {

@@ -55,6 +55,8 @@ struct MismatchFacts {
   std::optional<codec::ReplyKind> wanted{};
   std::optional<codec::ErrorCode> wanted_error{};  // kError
   std::optional<std::string_view> malformed{};
+  // kReply: that there is no such key was expected, and an error that is not listed came.
+  bool missing_key_is_error = false;
   bool odd_error = false;  // kReply: the errors are told apart by what is before the text
   bool set_again = false;  // kVersionNotLater: the key had been deleted, or had expired, in between
   // kReply: the key of a request that was refused, and has nothing else that could be.
@@ -66,6 +68,9 @@ struct MismatchFacts {
 
 // The same of differences that the case may know better: for steps that cite nothing.
 [[nodiscard]] std::string_view usual_rule_of(const MismatchFacts& facts);
+
+// Is this a rule that one of the two names, of a part of a reply or of its dialect?
+[[nodiscard]] bool names_rule(std::string_view id);
 
 // Does what comes later in a case mean the same after such a difference? After another reply than
 // the expected one the store is in a state that the case knows nothing of.

@@ -118,5 +118,24 @@ TEST(Mismatch, LeavesACaseSoundWhereTheStateIsAsTheCaseExpects) {
   EXPECT_FALSE(leaves_case_sound(Mismatch::kNotification));
 }
 
+TEST(Mismatch, NamesTheRulesOfItsTables) {
+  EXPECT_TRUE(names_rule("VER-MISS-1"));
+  EXPECT_TRUE(names_rule("NTF-SEND-1"));
+  EXPECT_TRUE(names_rule("ERR-TEXT-12"));
+  EXPECT_TRUE(names_rule("SET-NOT-APPLIED-1"));
+  EXPECT_FALSE(names_rule("SET-NX-1"));
+  EXPECT_FALSE(names_rule(""));
+}
+
+TEST(Mismatch, ThatAKeyIsMissingIsNoError) {
+  // It may have been refused for something else.
+  const MismatchFacts facts{.kind = Mismatch::kReply,
+                            .reply = codec::ReplyKind::kError,
+                            .wanted = codec::ReplyKind::kMissing,
+                            .missing_key_is_error = true};
+  EXPECT_EQ(rule_of(facts), "");
+  EXPECT_EQ(usual_rule_of(facts), "RESP-MISSING-KEY-1");
+}
+
 }  // namespace
 }  // namespace fencepost::judge

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <variant>
 
 #include <nlohmann/json.hpp>
+
+#include "conformance/judge/mismatch.h"
 
 namespace fencepost::matrix {
 namespace {
@@ -208,10 +211,50 @@ std::vector<MatrixArea> areas_of(const Matrix& matrix) {
   return out;
 }
 
+namespace {
+
+// What failures of the case may be charged to by what its author says.
+class ChargedBy {
+ public:
+  explicit ChargedBy(const std::vector<scenario::Case>& cases) {
+    for (const scenario::Case& test_case : cases) {
+      if (!test_case.requirements.empty()) ids_.insert(test_case.requirements.front());
+      for (const scenario::Step& step : test_case.steps) std::visit(*this, step.what);
+    }
+  }
+
+  void operator()(const scenario::RequestStep& step) { ids_.insert(step.expect.cites); }
+  void operator()(const scenario::PipelineStep& step) {
+    for (const scenario::RequestStep& request : step.requests) (*this)(request);
+  }
+  void operator()(const scenario::NotificationStep& step) { ids_.insert(step.cites); }
+  void operator()(const scenario::SilenceStep& step) { ids_.insert(step.cites); }
+  void operator()(const scenario::FillQuotaStep& step) { ids_.insert(step.cites); }
+  void operator()(const scenario::WriteManyStep& step) { ids_.insert(step.cites); }
+  template <typename Other>
+  void operator()(const Other& /*step*/) {}
+
+  [[nodiscard]] bool has(const std::string& id) const { return ids_.contains(id); }
+
+ private:
+  std::set<std::string> ids_;
+};
+
+}  // namespace
+
 CoverageProblems check_coverage(const Matrix& matrix) {
   CoverageProblems out;
+  const ChargedBy charged(matrix.library->cases);
   for (const MatrixRow& row : matrix.rows) {
     const scenario::Requirement& requirement = *row.requirement;
+    const bool of_store = scenario::can_be_broken(requirement) && requirement.binds == "store";
+    if (of_store && row.covered() && !charged.has(requirement.id) &&
+        !judge::names_rule(requirement.id)) {
+      out.errors.push_back(
+          {requirement.position, requirement.id +
+                                     " cannot be charged: no case begins with it, and no "
+                                     "step cites it; write cites at the step that shows it"});
+    }
     if (!row.testable() && !row.cases.empty()) {
       out.errors.push_back(
           {requirement.position, requirement.id + " is said to be untestable, and the case " +

@@ -111,7 +111,9 @@ struct MatrixArea {
 };
 [[nodiscard]] std::vector<MatrixArea> areas_of(const Matrix& matrix);
 
-// What a whole library must not have: a testable requirement that no case cites (an error when it
+// What a whole library must not have: a rule of the store that a failure cannot be charged to,
+// because no case begins with it, no step cites it and no table of the judge has it (an error);
+// a testable requirement that no case cites (an error when it
 // is a must, a warning otherwise), and an untestable one that a case cites (an error).
 struct CoverageProblems {
   std::vector<scenario::LoadError> errors;

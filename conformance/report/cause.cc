@@ -130,6 +130,8 @@ std::string cause_of(const run::CaseResult& result) {
 
 std::string theme_of(const run::CaseResult& result) {
   const std::string& message = result.message;
+  // Of a request that may be ignored, the one that was sent behind it to see this.
+  if (message == "neither this request nor the next one was answered") return "no response";
   if (message == "no response" || message.starts_with("the version is not greater")) {
     return general(message);
   }

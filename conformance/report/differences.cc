@@ -1,6 +1,7 @@
 #include "conformance/report/differences.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -96,18 +97,19 @@ struct Group {
   Cases cases;
 };
 
-// Explains failures of one kind.
 class Explainer {
  public:
-  Explainer(const run::SuiteResult& result, const scenario::Catalogue& catalogue)
-      : catalogue_(catalogue) {
+  Explainer(const run::SuiteResult& result, const scenario::Catalogue& catalogue, bool strict)
+      : catalogue_(catalogue), strict_(strict) {
     for (const CaseResult& entry : result.cases) {
       if (entry.verdict != run::Verdict::kPassed) continue;
       for (const std::string& rule : entry.test_case->requirements) ++passed_[rule];
     }
   }
 
-  std::vector<Difference> explain(const Cases& cases, FindingKind kind) {
+  // What breaks a rule that binds the store and what does not are explained together, by the same
+  // rules, and are differences of their own all the same.
+  std::vector<Difference> explain(const Cases& cases, const std::vector<FindingKind>& kinds) {
     count(cases);
     std::vector<Group> groups = grouped(cases);
     std::vector<Difference> out;
@@ -119,10 +121,13 @@ class Explainer {
       });
       // A rule that explains no group as a whole explains the one that speaks for it most.
       if (rest == groups.end()) rest = std::prev(most_for(groups, rule));
-      std::vector<Group> taken(std::make_move_iterator(rest),
-                               std::make_move_iterator(groups.end()));
+      const std::vector<Group> taken(std::make_move_iterator(rest),
+                                     std::make_move_iterator(groups.end()));
       groups.erase(rest, groups.end());
-      out.push_back(made_of(std::move(taken), rule, kind));
+      for (const FindingKind kind : kinds) {
+        std::vector<Group> of_kind = part_of(taken, kind);
+        if (!of_kind.empty()) out.push_back(made_of(std::move(of_kind), rule, kind));
+      }
     }
     return out;
   }
@@ -220,6 +225,23 @@ class Explainer {
                        [&](const auto* each) { return is_about(*each, rule); });
   }
 
+  [[nodiscard]] FindingKind kind_of(const CaseResult& entry) const {
+    if (entry.verdict == run::Verdict::kExpectedFailure) return FindingKind::kExpectedFailure;
+    return is_warning(entry, catalogue_, strict_) ? FindingKind::kWarning : FindingKind::kFailure;
+  }
+
+  [[nodiscard]] std::vector<Group> part_of(const std::vector<Group>& groups,
+                                           FindingKind kind) const {
+    std::vector<Group> out;
+    for (const Group& group : groups) {
+      Group part{.cause = group.cause, .cases = {}};
+      std::copy_if(group.cases.begin(), group.cases.end(), std::back_inserter(part.cases),
+                   [&](const CaseResult* entry) { return kind_of(*entry) == kind; });
+      if (!part.cases.empty()) out.push_back(std::move(part));
+    }
+    return out;
+  }
+
   // Moves the group that speaks for the rule most to the end, which is returned.
   static std::vector<Group>::iterator most_for(std::vector<Group>& groups,
                                                const std::string& rule) {
@@ -257,6 +279,7 @@ class Explainer {
   }
 
   const scenario::Catalogue& catalogue_;
+  const bool strict_;
   std::map<std::string, std::size_t> passed_;  // cases, by the rules that they are about
   std::map<std::string, std::size_t> failed_;
 };
@@ -274,26 +297,24 @@ bool Difference::is_open() const { return rule != nullptr && rule->level == scen
 
 std::vector<Difference> differences(const run::SuiteResult& result,
                                     const scenario::Catalogue& catalogue, bool strict) {
-  Cases failures;
-  Cases warnings;
+  Cases seen;
   Cases known;
   for (const CaseResult& entry : result.cases) {
     if (entry.verdict == run::Verdict::kExpectedFailure && !entry.requirement.empty()) {
       known.push_back(&entry);
     }
-    if (entry.verdict != run::Verdict::kFailed || entry.unexpected_pass) continue;
-    (is_warning(entry, catalogue, strict) ? warnings : failures).push_back(&entry);
+    if (entry.verdict == run::Verdict::kFailed && !entry.unexpected_pass) seen.push_back(&entry);
   }
-  Explainer explainer(result, catalogue);
-  std::vector<Difference> out;
-  for (const auto& [cases, kind] :
-       {std::pair(&failures, FindingKind::kFailure), std::pair(&warnings, FindingKind::kWarning),
-        std::pair(&known, FindingKind::kExpectedFailure)}) {
-    for (Difference& found : explainer.explain(*cases, kind)) {
-      found.name = fmt::format("D{}", out.size() + 1);
-      out.push_back(std::move(found));
-    }
+  Explainer explainer(result, catalogue, strict);
+  std::vector<Difference> out =
+      explainer.explain(seen, {FindingKind::kFailure, FindingKind::kWarning});
+  std::stable_partition(out.begin(), out.end(), [](const Difference& found) {
+    return found.kind == FindingKind::kFailure;
+  });
+  for (Difference& found : explainer.explain(known, {FindingKind::kExpectedFailure})) {
+    out.push_back(std::move(found));
   }
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].name = fmt::format("D{}", i + 1);
   return out;
 }
 

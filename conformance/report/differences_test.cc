@@ -129,6 +129,26 @@ TEST(Differences, WhatADifferenceBreaksByItselfCounts) {
   EXPECT_EQ(run.found().at(0).blocked(), 2U);  // neither case is about it
 }
 
+// A rule that does not bind the store is the cause all the same of what breaks others.
+TEST(Differences, FailuresAreNamedByWhatWarningsShowAndStayApart) {
+  SeenRun run({{.id = "a", .charged = "R-MUST-1", .direct = "R-MUST-1"},
+               {.id = "b", .charged = "R-MUST-1", .direct = "R-MUST-1"},
+               {.id = "c", .requirements = "R-MUST-2", .charged = "R-MUST-2"},
+               {.id = "good", .requirements = "R-MUST-2"}});
+  run.result.cases[0].waived = true;
+  run.result.cases[1].waived = true;
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].kind, FindingKind::kFailure);
+  EXPECT_EQ(found[0].rule_id, "R-MUST-1");
+  EXPECT_THAT(ids(found[0]), ElementsAre("c"));
+  EXPECT_EQ(found[0].name, "D1");
+  EXPECT_EQ(found[1].kind, FindingKind::kWarning);
+  EXPECT_EQ(found[1].rule_id, "R-MUST-1");
+  EXPECT_THAT(ids(found[1]), ElementsAre("a", "b"));
+  EXPECT_EQ(sentence_of(found), "1 difference explains 1 failure");
+}
+
 TEST(Differences, TwoCausesOfTwoRulesAreTwoAndTheGreaterIsFirst) {
   const SeenRun run({{.id = "a", .charged = "R-MUST-1"},
                      {.id = "b",
@@ -258,6 +278,8 @@ TEST(Theme, IsAnErrorThatIsGivenOrNot) {
             theme_of(seen("SET NX", kReply, R"(:-1\r\n  or  -ERR full\r\n)", R"(+OK\r\n)")));
   EXPECT_EQ(theme_of(seen("GET", "the version is not the one saved as v", "a", "b")), "");
   EXPECT_EQ(theme_of(seen("GET", "no response", "x", "nothing within 5 ms")), "no response");
+  EXPECT_EQ(theme_of(seen("GET", "neither this request nor the next one was answered", "x", "y")),
+            "no response");
 }
 
 TEST(Cause, IsOneLineOfPrintableAscii) {

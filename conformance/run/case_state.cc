@@ -93,7 +93,9 @@ MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
   facts.kind = problem.kind;
   const bool failed = problem.verdict == Verdict::kFailed;
   const std::string certain(failed ? judge::rule_of(facts) : "");
-  problem.direct = !problem.cites.empty() ? problem.cites : certain.empty() ? usual : certain;
+  if (problem.direct.empty()) {
+    problem.direct = !problem.cites.empty() ? problem.cites : certain.empty() ? usual : certain;
+  }
   if (problem.cites.empty()) problem.cites = certain;
   if (problem.cites.empty()) problem.cites = shows(problem.kind, facts, cites) ? cites : usual;
   if (!failed) return problem;
@@ -129,6 +131,11 @@ void CaseState::note_habit(std::string_view requirement, std::string seen) {
   const std::vector<std::string>& about = test_case.requirements;
   if (std::find(about.begin(), about.end(), requirement) == about.end()) return;
   result.open_points.emplace_back(requirement, std::move(seen));
+}
+
+std::string CaseState::rule_of_outcome(const std::string& mark) const {
+  const auto found = marks.find(mark);
+  return found == marks.end() ? std::string() : found->second.rule_of_effect;
 }
 
 scenario::Expectation CaseState::settled(const scenario::Expectation& expect) const {

@@ -64,6 +64,8 @@ struct CaseState {
   void note_choice(const std::string& point, const std::string& outcome);
   // Records what was seen of an open point that no reply shows, if the case is about it.
   void note_habit(std::string_view requirement, std::string seen);
+  // The rule by which the open request of this mark has its effect; empty when there is none.
+  [[nodiscard]] std::string rule_of_outcome(const std::string& mark) const;
   // What is expected after the outcome that the request which the expectation depends on had.
   [[nodiscard]] scenario::Expectation settled(const scenario::Expectation& expect) const;
 

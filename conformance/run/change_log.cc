@@ -9,6 +9,12 @@ namespace fencepost::run {
 void ChangeLog::note(const judge::Exchange& exchange, const std::string& client_id) {
   if (!exchange.reply || !exchange.reply->decoded) return;
   const codec::DecodedReply& reply = *exchange.reply->decoded;
+  if (exchange.verb == codec::Verb::kKeynotify && reply.kind != codec::ReplyKind::kError) {
+    const auto command =
+        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    if (command && command->stop) stops_.emplace(client_id, command->key);
+    return;
+  }
   const bool set = exchange.verb == codec::Verb::kSet && reply.kind == codec::ReplyKind::kOk;
   const bool removed =
       (exchange.verb == codec::Verb::kDel || exchange.verb == codec::Verb::kVdel) &&
@@ -53,6 +59,12 @@ judge::Cause ChangeLog::take(const Notification& wanted, endpoint::Duration now)
 bool ChangeLog::has(const Notification& wanted, endpoint::Duration now) const {
   return std::any_of(changes_.begin(), changes_.end(),
                      [&](const Change& change) { return fits(change, wanted, now); });
+}
+
+bool ChangeLog::has_other_stop(const std::string& observer, std::string_view key) const {
+  return std::any_of(stops_.begin(), stops_.end(), [&](const auto& stop) {
+    return (stop.first == observer) != (stop.second == key);
+  });
 }
 
 bool ChangeLog::is_set_again(std::string_view key, endpoint::Duration now) const {

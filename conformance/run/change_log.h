@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "codec/notification.h"
@@ -34,6 +35,8 @@ class ChangeLog {
   judge::Cause take(const Notification& wanted, endpoint::Duration now);
   // Is there still such a change?
   [[nodiscard]] bool has(const Notification& wanted, endpoint::Duration now) const;
+  // Has a STOP been answered that is not of this observer and this key? Req: NTF-STOP-2
+  [[nodiscard]] bool has_other_stop(const std::string& observer, std::string_view key) const;
   // Had the key been deleted, or expired, before the last SET that is noted?
   [[nodiscard]] bool is_set_again(std::string_view key, endpoint::Duration now) const;
 
@@ -51,7 +54,8 @@ class ChangeLog {
   [[nodiscard]] static bool fits(const Change& change, const Notification& wanted,
                                  endpoint::Duration now);
 
-  std::vector<Change> changes_;  // the oldest first
+  std::vector<Change> changes_;                          // the oldest first
+  std::set<std::pair<std::string, std::string>> stops_;  // client id, key
 };
 
 }  // namespace fencepost::run

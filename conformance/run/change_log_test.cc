@@ -99,5 +99,16 @@ TEST(ChangeLog, TellsADeletionByACommandFromAnExpiry) {
             Cause::kOthersChange);
 }
 
+TEST(ChangeLog, KnowsTheStopsOfOtherClientsAndOfOtherKeys) {
+  ChangeLog log;
+  note(log, {milliseconds{1}, "a", {"KEYNOTIFY", "k"}});
+  note(log, {milliseconds{2}, "a", {"KEYNOTIFY", "k", "STOP"}});
+  note(log, {milliseconds{3}, "c", {"KEYNOTIFY", "l", "STOP"}, "-ERR syntax error\r\n"});
+  EXPECT_FALSE(log.has_other_stop("a", "k"));
+  EXPECT_TRUE(log.has_other_stop("b", "k"));
+  EXPECT_TRUE(log.has_other_stop("a", "l"));
+  EXPECT_FALSE(log.has_other_stop("b", "l"));
+}
+
 }  // namespace
 }  // namespace fencepost::run

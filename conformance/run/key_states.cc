@@ -101,8 +101,25 @@ void KeyStates::note_past(const codec::Command& command, const judge::Exchange& 
   }
 }
 
+// Req: VER-UPDATE-3, LOCK-TOKEN-4. Of requests that overlap nobody knows which is the later.
+void KeyStates::note_version(const codec::Command& command, const judge::Exchange& exchange) {
+  const std::string* text = exchange.reply->message.property(codec::kTimestampProperty);
+  const auto version = hlc::parse(text == nullptr ? "" : *text);
+  if (!version) return;
+  const auto last = versions_.find(command.key);
+  const bool behind = last != versions_.end() && last->second.replied <= exchange.sent &&
+                      *version <= last->second.value;
+  const bool again = !of(command.key, exchange.sent).exists;
+  versions_[std::string(command.key)] = {.value = *version,
+                                         .replied = exchange.reply->time,
+                                         .broken = !behind ? ""
+                                                   : again ? "LOCK-TOKEN-4"
+                                                           : "VER-UPDATE-3"};
+}
+
 void KeyStates::note(const judge::Exchange& exchange) {
   if (!exchange.reply || !exchange.reply->decoded) return;
+  refused_ = exchange.reply->is(ReplyKind::kError);
   const auto command =
       codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
   if (!command) return;
@@ -117,9 +134,10 @@ void KeyStates::note(const judge::Exchange& exchange) {
     note_past(*command, exchange);
   }
   if (command->verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
+    note_version(*command, exchange);
     const bool token = exchange.request.property(codec::kTokenProperty) != nullptr;
     const bool fenced = token || of(key, exchange.sent).fenced;
-    State& state = states_[key] = {.fenced = fenced};
+    State& state = states_[key] = {.fenced = fenced, .timed = command->expires_after.has_value()};
     constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
     if (command->expires_after && *command->expires_after <= kLongest) {
       state.deadline = exchange.sent + *command->expires_after;
@@ -135,6 +153,11 @@ void KeyStates::note(const judge::Exchange& exchange) {
 std::string_view KeyStates::rule_of_effect(std::string_view key) const {
   const auto found = effects_.find(key);
   return found == effects_.end() ? std::string_view() : found->second;
+}
+
+std::string_view KeyStates::rule_of_version(std::string_view key) const {
+  const auto found = versions_.find(key);
+  return found == versions_.end() ? std::string_view() : found->second.broken;
 }
 
 KeyPast KeyStates::past_of(std::string_view key) const {
@@ -155,7 +178,7 @@ judge::KeyFacts KeyStates::of(std::string_view key, endpoint::Duration now) cons
   if (found == states_.end()) return {};
   const State& state = found->second;
   if (state.deadline && *state.deadline <= now) return {.expired = true};
-  return {.exists = true, .fenced = state.fenced, .expires = state.deadline.has_value()};
+  return {.exists = true, .fenced = state.fenced, .expires = state.timed};
 }
 
 }  // namespace fencepost::run

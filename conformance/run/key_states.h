@@ -13,6 +13,7 @@
 #include "conformance/judge/attribution.h"
 #include "conformance/judge/exchange.h"
 #include "endpoint/endpoint.h"
+#include "hlc/hlc.h"
 
 namespace fencepost::run {
 
@@ -53,6 +54,11 @@ class KeyStates {
   // The rule by which the last request of this key has left it as it should be, and not as it is
   // seen now; empty where that request was to set it, or there is none.
   [[nodiscard]] std::string_view rule_of_effect(std::string_view key) const;
+  // The rule that the version of its last SET breaks: it is not later than the one before, though
+  // that request had been answered. Empty where it is.
+  [[nodiscard]] std::string_view rule_of_version(std::string_view key) const;
+  // Was the last request that was answered refused?
+  [[nodiscard]] bool was_refused() const { return refused_; }
   [[nodiscard]] KeyPast past_of(std::string_view key) const;
   // Of any keys: by which rules they were removed.
   [[nodiscard]] const std::set<std::string_view>& removals() const { return removals_; }
@@ -64,14 +70,24 @@ class KeyStates {
  private:
   struct State {
     bool fenced = false;
-    std::optional<endpoint::Duration> deadline{};
+    bool timed = false;                            // it has a PX
+    std::optional<endpoint::Duration> deadline{};  // of a PX that a case may wait for
+  };
+  // The version that the last SET of a key was answered with.
+  struct Version {
+    hlc::Timestamp value;
+    endpoint::Duration replied{0};
+    std::string_view broken{};  // the rule by which it must be later than the one before
   };
   std::map<std::string, State, std::less<>> states_;  // of the keys that exist, or have expired
   std::set<std::string, std::less<>> deleted_;        // at any time
   std::map<std::string, std::string_view, std::less<>> effects_;
   std::map<std::string, KeyPast, std::less<>> pasts_;
+  std::map<std::string, Version, std::less<>> versions_;
   std::set<std::string_view> removals_;
+  bool refused_ = false;
 
+  void note_version(const codec::Command& command, const judge::Exchange& exchange);
   void note_past(const codec::Command& command, const judge::Exchange& exchange);
 };
 

@@ -109,6 +109,56 @@ TEST(KeyStates, WhatWasRefusedIsRememberedUntilTheNextChange) {
   EXPECT_EQ(states.past_of("k").removal, "VDEL-MATCH-1");
 }
 
+// A SET that is sent and answered then, with this version.
+void note_version(KeyStates& states, milliseconds sent, milliseconds answered,
+                  const std::string& version) {
+  codec::Message request;
+  request.payload = codec::encode_command({"SET", "k", "v"});
+  judge::Exchange exchange(std::move(request), sent, 0);
+  codec::Message message;
+  message.payload = "+OK\r\n";
+  message.user_properties.emplace_back(codec::kTimestampProperty, version);
+  exchange.reply.emplace(std::move(message), answered, 0);
+  states.note(exchange);
+}
+
+TEST(KeyStates, AVersionIsBrokenThatIsNotLaterThanTheOneBefore) {
+  KeyStates states;
+  note_version(states, milliseconds{1}, milliseconds{2}, "5:0:A");
+  EXPECT_EQ(states.rule_of_version("k"), "");
+  note_version(states, milliseconds{3}, milliseconds{4}, "5:0:A");
+  EXPECT_EQ(states.rule_of_version("k"), "VER-UPDATE-3");
+  note_version(states, milliseconds{5}, milliseconds{6}, "6:0:A");
+  EXPECT_EQ(states.rule_of_version("k"), "");
+  note(states, {"DEL", "k"}, ":1\r\n");
+  note_version(states, milliseconds{7}, milliseconds{8}, "1:0:A");
+  EXPECT_EQ(states.rule_of_version("k"), "LOCK-TOKEN-4");
+}
+
+TEST(KeyStates, OfSetsThatOverlapNobodyKnowsWhichVersionIsTheLater) {
+  KeyStates states;
+  note_version(states, milliseconds{1}, milliseconds{4}, "6:0:A");
+  note_version(states, milliseconds{3}, milliseconds{5}, "5:0:A");
+  EXPECT_EQ(states.rule_of_version("k"), "");
+}
+
+TEST(KeyStates, AKeyWithATimeThatNoCaseWaitsForHasATime) {
+  KeyStates states;
+  note(states, {"SET", "k", "v", "PX", "4294967297"});
+  EXPECT_TRUE(states.of("k", kLater).expires);
+  note(states, {"SET", "k", "v"});
+  EXPECT_FALSE(states.of("k", kLater).expires);
+}
+
+TEST(KeyStates, TheLastRequestMayHaveBeenRefused) {
+  KeyStates states;
+  EXPECT_FALSE(states.was_refused());
+  note(states, {"SET", "k"}, "-ERR wrong number of arguments\r\n");
+  EXPECT_TRUE(states.was_refused());
+  note(states, {"GET", "k"}, "$-1\r\n");
+  EXPECT_FALSE(states.was_refused());
+}
+
 TEST(KeyStates, KeysThatACarelessStoreTakesForOne) {
   using namespace std::string_view_literals;
   EXPECT_TRUE(are_similar("key", "KEY"));

@@ -114,6 +114,16 @@ struct Awaited {
         .set_again = state.changes.is_set_again(state.bytes_of(step.key), state.clock.now())};
     problem->suspects =
         suspects_of(*problem, state.bytes_of(step.key), step.operation, cause, state);
+    const std::string key = state.bytes_of(step.key);
+    // A version that is no legal one of its key is the difference, and not what is compared with
+    // it.
+    if (problem->kind == judge::Mismatch::kVersionOther) {
+      problem->direct = state.key_states.rule_of_version(key);
+    }
+    const bool missing = problem->kind == judge::Mismatch::kNotificationMissing;
+    if (missing && state.changes.has_other_stop(observer.client_id(), key)) {
+      problem->suspects.emplace_back("NTF-STOP-2");
+    }
     return state.charge(std::move(*problem), step.cites, facts,
                         std::string(judge::usual_rule_of(facts)));
   }
@@ -185,6 +195,7 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
                    .actual = "nothing",
                    .cites = "NTF-SEND-1",
                    .direct = "NTF-SEND-1",
+                   .suspects = {"NTF-SEND-1"},
                    .kind = judge::Mismatch::kNotificationMissing};
   }
   const Notified first = std::move(queue.front());
@@ -359,6 +370,7 @@ MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   const bool own = step.client == step.writer;
   if (!problem || !own || problem->kind != judge::Mismatch::kNotificationMissing) return problem;
   problem->cites.clear();
+  problem->direct.clear();
   problem = state.charge(std::move(*problem), step.cites,
                          {.operation = codec::Operation::kSet, .cause = judge::Cause::kOwnChange});
   if (problem) return problem;

@@ -136,6 +136,10 @@ judge::MismatchFacts facts_of(const scenario::Expectation& expect, const judge::
   if (const auto wanted = wanted_reply(expect)) {
     out.wanted = wanted->kind;
     out.wanted_error = wanted->error;
+    const bool removes = exchange.verb == codec::Verb::kDel || exchange.verb == codec::Verb::kVdel;
+    const bool nothing = wanted->kind == ReplyKind::kMissing ||
+                         (removes && wanted->kind == ReplyKind::kCount && !wanted->removed);
+    out.missing_key_is_error = nothing && reply.is(ReplyKind::kError) && !reply.error();
   }
   out.refused_key = refused_key(expect, exchange);
   const auto command =
@@ -184,6 +188,27 @@ std::optional<scenario::TimestampCheck> timestamp_check(const scenario::RequestS
   return out;
 }
 
+// A version that is no legal one of its key is the difference, and not what is compared with it.
+std::string rule_of_compared_version(const Problem& problem, const judge::Exchange& exchange,
+                                     const CaseState& state) {
+  if (problem.kind != judge::Mismatch::kVersionOther) return {};
+  const auto command =
+      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  return command ? std::string(state.key_states.rule_of_version(command->key)) : std::string();
+}
+
+// Of an effect that does not fit the reply of the open request that was to have it: what that reply
+// promises. A key that is gone may have had too short a life as well. Req: SET-PX-2
+std::string rule_of_promise(const Problem& problem, const scenario::RequestStep& step,
+                            const judge::Exchange& exchange, const CaseState& state) {
+  if (problem.kind != judge::Mismatch::kReply) return {};
+  const auto command =
+      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const bool gone = exchange.reply->is(ReplyKind::kMissing);
+  if (gone && command && state.key_states.of(command->key, exchange.sent).expires) return {};
+  return state.rule_of_outcome(step.expect.by);
+}
+
 }  // namespace
 
 MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
@@ -203,9 +228,15 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
     const bool refused = facts.reply == ReplyKind::kError && facts.wanted &&
                          facts.wanted != ReplyKind::kError &&
                          problem->kind == judge::Mismatch::kReply;
+    const std::string promised = rule_of_promise(*problem, step, exchange, state);
+    if (usual.empty()) usual = promised;
     if (usual.empty() && refused) usual = rule_of_refusal(exchange, state);
     if (usual.empty()) usual = rule_of_reply(step, exchange, state);
-    problem->suspects = suspects_of(*problem, step, exchange, state);
+    if (promised.empty()) problem->suspects = suspects_of(*problem, step, exchange, state);
+    problem->direct = rule_of_compared_version(*problem, exchange, state);
+    // Req: RESP-VERBS-1. That a verb is unknown says nothing of what it takes.
+    const bool unknown = refused && exchange.reply->error() == codec::ErrorCode::kUnknownCommand;
+    if (unknown && step.expect.cites.ends_with("-GRAMMAR-1")) problem->cites = "RESP-VERBS-1";
     return state.charge(std::move(*problem), step.expect.cites, facts, usual);
   };
   if (auto problem = charged(judge_payload(step, exchange, state))) return problem;

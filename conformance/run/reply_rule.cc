@@ -36,6 +36,9 @@ judge::RequestFacts request_facts(const judge::Exchange& exchange) {
 
 // Of a SET the options are refused, if it has any: one alone, or that there are two of them.
 std::string rule_of_grammar(const codec::Command& command) {
+  if (command.verb == codec::Verb::kGet) return "GET-GRAMMAR-1";
+  if (command.verb == codec::Verb::kDel) return "DEL-GRAMMAR-1";
+  if (command.verb == codec::Verb::kVdel) return "VDEL-GRAMMAR-1";
   if (command.verb != codec::Verb::kSet) return {};
   const bool conditional = command.condition != codec::Condition::kAlways;
   if (conditional == command.expires_after.has_value()) return "SET-GRAMMAR-1";
@@ -157,10 +160,10 @@ std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& st
     case ErrorCode::kQuotaExceeded:
       return "QUOTA-KEYS-3";
     case ErrorCode::kSyntax:
+    case ErrorCode::kWrongArgumentCount:
       return rule_of_grammar(*command);
     case ErrorCode::kTokenTooFarAhead:
     case ErrorCode::kUnknownCommand:
-    case ErrorCode::kWrongArgumentCount:
     case ErrorCode::kEmptyKey:
       return {};
   }

@@ -179,16 +179,18 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
                         .time = time});
 }
 
-// Req: NTF-SEND-3, NTF-SEND-4, NTF-STOP-1
+// Req: NTF-SEND-3, NTF-SEND-4, NTF-STOP-1, ERR-STATE-1
 std::string RequestClient::rule_of_unexpected(const std::string& key) const {
   std::string out = "NTF-SEND-3";
   for (const judge::Exchange& exchange : exchanges_) {
     const auto command =
         codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
     if (!command || command->verb != codec::Verb::kKeynotify) continue;
-    const bool of_key = command->key == key;
-    if (!of_key || !exchange.reply || !exchange.reply->is(codec::ReplyKind::kOk)) continue;
-    out = command->stop ? "NTF-STOP-1" : "NTF-SEND-4";
+    if (command->key != key || !exchange.reply) continue;
+    const bool refused = exchange.reply->is(codec::ReplyKind::kError) && !command->stop;
+    if (refused && out == "NTF-SEND-3") out = "ERR-STATE-1";
+    if (exchange.reply->is(codec::ReplyKind::kOk))
+      out = command->stop ? "NTF-STOP-1" : "NTF-SEND-4";
   }
   return out;
 }

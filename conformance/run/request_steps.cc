@@ -171,11 +171,17 @@ MaybeProblem await_settled(const Sent& sent, CaseState& state) {
   scenario::RequestStep step = *sent.step;
   step.expect = state.settled(step.expect);
   MaybeProblem problem = await_reply({&step, sent.from, sent.exchange}, state);
-  const auto mark = state.marks.find(step.expect.by);
-  if (problem && problem->cites.empty() && mark != state.marks.end()) {
-    problem->cites = mark->second.rule_of_effect;
-  }
+  if (problem && problem->cites.empty()) problem->cites = state.rule_of_outcome(step.expect.by);
   return problem;
+}
+
+// Was another request of the client under way as well? Then the reply may be the one to that.
+bool meets_another(const Sent& sent) {
+  const auto& all = sent.from->exchanges();
+  return std::any_of(all.begin(), all.end(), [&](const judge::Exchange& other) {
+    return &other != sent.exchange && other.sent < sent.exchange->reply->time &&
+           (!other.reply || other.reply->time > sent.exchange->sent);
+  });
 }
 
 MaybeProblem finish(const Sent& sent, CaseState& state) {
@@ -186,6 +192,14 @@ MaybeProblem finish(const Sent& sent, CaseState& state) {
   if (mark != state.marks.end()) mark->second.rule_of_effect = rule_of_effect(*sent.exchange);
   if (!problem) return std::nullopt;
   if (problem->subject.empty()) problem->subject = subject_of(*sent.exchange);
+  // Where there must be no reply, or no connection any more, the step knows the rule.
+  const bool failed = problem->verdict == Verdict::kFailed && problem->doubt == Doubt::kNone;
+  if (failed && problem->cites.empty() && forbids_replies(*sent.step)) {
+    problem->cites = sent.step->expect.cites;
+  }
+  if (problem->kind == judge::Mismatch::kReply && sent.exchange->reply && meets_another(sent)) {
+    problem->suspects.emplace_back("ENV-CORRELATION-1");
+  }
   const bool unanswered = problem->direct.empty() && !sent.exchange->reply;
   if (unanswered) problem->direct = rule_without_reply(*sent.step, *sent.exchange);
   return problem;

@@ -197,6 +197,12 @@ std::vector<std::string> suspects_of(const Problem& problem, const scenario::Req
       for (const std::string_view rule : state.key_states.removals()) found.add(rule);
     }
     if (state.key_states.has_similar(command->key)) found.add("KEY-BINARY-1");
+    // What a request that was refused has left behind may spoil the next one.
+    const bool spoiled = exchange.reply->error() == ErrorCode::kSyntax && step.expect.by.empty();
+    if (spoiled && state.key_states.was_refused()) {
+      found.add("ERR-STATE-1");
+      found.add("RESP-INVALID-1");
+    }
     const bool both = command->verb == Verb::kSet && command->expires_after &&
                       command->condition != codec::Condition::kAlways;
     if (both && exchange.reply->error() == ErrorCode::kSyntax) {

@@ -154,6 +154,10 @@ Catalogue Catalogue::load(const SourceFile& file, std::vector<LoadError>& errors
   return out;
 }
 
+bool can_be_broken(const Requirement& requirement) {
+  return requirement.untestable.empty() && !requirement.open && requirement.level != Level::kMay;
+}
+
 const Requirement* Catalogue::find(std::string_view id) const {
   const auto found = std::find_if(requirements_.begin(), requirements_.end(),
                                   [&](const Requirement& entry) { return entry.id == id; });

@@ -33,6 +33,9 @@ struct Requirement {
   Position position;
 };
 
+// Can a case show that it is broken? An open point has no wrong outcome, nor has a permission.
+[[nodiscard]] bool can_be_broken(const Requirement& requirement);
+
 // A heading of the article, in the order of the article.
 struct Section {
   std::string title;                            // in English; requirements name it

@@ -58,6 +58,7 @@ class Selftest {
     result.cases = pointers_;
     for (Work& work : work_) sort_in(work, result);
     result.has_canaries = !options_.over_the_wire;
+    count_charged(result);
     result.interrupted = stop_;
     result.duration = since(start);
     return result;
@@ -98,6 +99,18 @@ class Selftest {
                        [&](const std::string& glob) { return matches(glob, fault); });
   }
 
+  void count_charged(SelftestResult& result) const {
+    std::set<std::string> charged;
+    for (const SubjectResult& fault : result.faults) {
+      charged.insert(fault.charged.begin(), fault.charged.end());
+    }
+    for (const scenario::Requirement& rule : catalogue_.all()) {
+      if (!scenario::can_be_broken(rule) || rule.binds != "store") continue;
+      ++result.rules;
+      if (!charged.contains(rule.id)) result.never_charged.push_back(rule.id);
+    }
+  }
+
   void do_one(Work& work) {
     const std::string what = title(work.fault, work.dialect);
     if (work.canaries) {
@@ -112,12 +125,7 @@ class Selftest {
 
   [[nodiscard]] run::SuiteOptions suite_options(codec::DialectId dialect,
                                                 const endpoint::Endpoint& endpoint) const {
-    run::SuiteOptions out;
-    out.settings = {.profile = profile_of(dialect),
-                    .wording = scenario::Wording::kGa,
-                    .run_id = "selftest",
-                    .seed = options_.seed,
-                    .quota = endpoint.capabilities().quota};
+    run::SuiteOptions out = options_of_run(dialect, endpoint, options_.seed);
     out.jobs = options_.cases_at_once;
     out.running = options_.cases_running;
     return out;
@@ -151,7 +159,10 @@ class Selftest {
           out.first_killer = result.test_case;
         });
     for (const run::CaseResult& result : suite.cases) record(result, out);
-    if (work.fault != nullptr) out.diagnosis = diagnosis_of(suite, *work.fault);
+    if (work.fault != nullptr) {
+      out.diagnosis = diagnosis_of(suite, *work.fault);
+      out.charged.insert(out.diagnosis.rules.begin(), out.diagnosis.rules.end());
+    }
     out.owes = work.fault == nullptr || owes(*work.fault, suite.basis);
     out.duration = since(start);
   }
@@ -223,6 +234,7 @@ class Selftest {
         return;
       case run::Verdict::kFailed: {
         const bool kills = out.fault != nullptr && cites(*test_case, *out.fault);
+        out.charged.insert(result.requirement);
         // The correct store gives no reason for a warning either.
         if (result.waived && out.fault != nullptr) {
           out.warned.push_back(test_case);
@@ -324,6 +336,17 @@ bool is_excusable(const store::Fault& fault, bool over_the_wire) {
 bool can_be_met(const store::Fault& fault, bool over_the_wire) {
   return fault.needs !=
          (over_the_wire ? store::FaultNeeds::kDirect : store::FaultNeeds::kTransport);
+}
+
+run::SuiteOptions options_of_run(codec::DialectId dialect, const endpoint::Endpoint& endpoint,
+                                 std::uint64_t seed) {
+  run::SuiteOptions out;
+  out.settings = {.profile = profile_of(dialect),
+                  .wording = scenario::Wording::kGa,
+                  .run_id = "selftest",
+                  .seed = seed,
+                  .quota = endpoint.capabilities().quota};
+  return out;
 }
 
 bool matches(const std::string& glob, const store::Fault& fault) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,11 @@ struct SelftestOptions {
 // Can the store be met on an endpoint of this kind?
 [[nodiscard]] bool can_be_met(const store::Fault& fault, bool over_the_wire);
 
+// How the cases run against a store of this dialect, one after the other.
+[[nodiscard]] run::SuiteOptions options_of_run(codec::DialectId dialect,
+                                               const endpoint::Endpoint& endpoint,
+                                               std::uint64_t seed);
+
 // Does the glob match the id or the name?
 [[nodiscard]] bool matches(const std::string& glob, const store::Fault& fault);
 
@@ -77,6 +83,8 @@ struct SubjectResult {
   bool owes = true;  // a fault: do all rules that it breaks bind such a store?
   // Of a fault: what the failures, or else the warnings, come to in the words of a report.
   Diagnosis diagnosis{};
+  std::set<std::string>
+      charged{};  // requirements that failures, warnings or differences are charged to
   std::vector<const scenario::Case*> inconclusive{};  // decided nothing
   std::vector<const scenario::Case*> skipped{};
   std::chrono::microseconds duration{0};
@@ -104,6 +112,10 @@ struct SelftestResult {
   std::vector<SubjectResult> faults;
   std::vector<SubjectResult> benign;
   std::vector<SubjectResult> nulls;
+  // The rules that a store can break and a case can check, and those of them that no failure of any
+  // fault is charged to: nobody knows whether a report would name them.
+  std::size_t rules = 0;
+  std::vector<std::string> never_charged;
   bool has_canaries = false;  // were they to be planted?
   std::size_t canaries = 0;   // planted, over all dialects
   std::vector<CanarySurvivor> canary_survivors;

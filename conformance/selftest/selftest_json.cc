@@ -388,6 +388,8 @@ ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed)
       {"canaries",
        {{"red", result.canaries - result.canary_survivors.size()}, {"planted", result.canaries}}}};
   out["diagnosis"] = diagnosis(result.faults);
+  out["diagnosis"]["rules"] = result.rules;
+  out["diagnosis"]["rules_never_charged"] = result.never_charged;
   if (ordered_json times = time_to_kill(result.faults); !times.is_null()) {
     out["time_to_kill"] = std::move(times);
   }

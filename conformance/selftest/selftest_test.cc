@@ -73,7 +73,8 @@ TEST(Selftest, SaysHowWellAReportNamesTheFault) {
   EXPECT_EQ(diagnosis.charged, 1U);
   const json out = json::parse(selftest_json(result, 7));
   EXPECT_EQ(out["diagnosis"], json::parse(R"({"right": 1, "total": 1, "failures": 1, "charged": 1,
-                                              "differences_median": 1, "differences_most": 1})"));
+                                              "differences_median": 1, "differences_most": 1,
+                                              "rules": 0, "rules_never_charged": []})"));
   EXPECT_EQ(out["faults"][0]["dialects"]["deployed"]["diagnosis"],
             json::parse(R"({"rules": ["SET-NX-2"], "right": true, "failures": 1, "charged": 1})"));
 }

@@ -153,6 +153,12 @@ std::string selftest_text(const SelftestResult& result) {
       number(diagnosis, "differences_median"), number(diagnosis, "differences_most"));
   out += fmt::format("{:<12} {:>6} of {:<6} failures charged to a rule that is broken\n", "",
                      number(diagnosis, "charged"), number(diagnosis, "failures"));
+  if (is_whole(document)) {
+    out +=
+        fmt::format("{:<12} {:>6} of {:<6} rules that a store can break are charged by a fault\n",
+                    "", result.rules - result.never_charged.size(), result.rules);
+    for (const std::string& rule : result.never_charged) out += "  never " + rule + "\n";
+  }
   out += misnamed(result);
   if (number(score.at("concurrency_faults"), "total") > 0) {
     out += score_line("concurrency", score.at("concurrency_faults"),

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "reference_store/faults/decorator.h"
 
@@ -73,6 +74,23 @@ void del_drops_the_registrations(Exchange& exchange) {
   const bool removed = (has_verb(exchange, Verb::kDel) || has_verb(exchange, Verb::kVdel)) &&
                        exchange.response()->payload == ":1\r\n";
   if (removed) exchange.store.observers(exchange.command->key).clear();
+}
+
+// D12: that a key does not exist is an error.
+void missing_key_is_an_error(Exchange& exchange) {
+  if (exchange.response() == nullptr) return;
+  const bool read = has_verb(exchange, Verb::kGet) && exchange.replies(codec::ReplyKind::kMissing);
+  const bool removed = (has_verb(exchange, Verb::kDel) || has_verb(exchange, Verb::kVdel)) &&
+                       exchange.response()->payload == ":0\r\n";
+  if (read || removed) exchange.response()->payload = "-ERR no such key\r\n";
+}
+
+// D13: a VDEL is taken for a DEL that has too many arguments.
+void vdel_takes_no_value(codec::Message& request) {
+  std::vector<std::string> arguments = arguments_of(request);
+  if (arguments.size() != 3 || arguments[0] != "VDEL") return;
+  arguments.pop_back();
+  set_arguments(request, arguments);
 }
 
 // D11: a DEL that is answered with :1 leaves the key. What is refused, is.
@@ -162,6 +180,16 @@ std::vector<Fault> delete_faults() {
        .text = "DEL answers :1 and leaves the key",
        .requirements = {"DEL-REMOVE-1"},
        .make = with_decorator<DelOnlySaysSo>()},
+      {.id = "D12",
+       .name = "missing-key-is-an-error",
+       .text = "GET, DEL and VDEL of a missing key answer with an error of their own",
+       .requirements = {"RESP-MISSING-KEY-1", "GET-MISS-1", "DEL-MISS-1", "VDEL-MISS-1"},
+       .make = with_exchange(missing_key_is_an_error)},
+      {.id = "D13",
+       .name = "vdel-takes-no-value",
+       .text = "VDEL with a value has one argument too many",
+       .requirements = {"VDEL-GRAMMAR-1"},
+       .make = with_request(vdel_takes_no_value)},
   };
 }
 

@@ -220,7 +220,7 @@ class ServesBelowTheTopic final : public Decorator {
  public:
   using Decorator::Decorator;
   [[nodiscard]] bool serves(std::string_view topic) const override {
-    return topic.starts_with(codec::kRequestTopic);
+    return topic.starts_with(codec::kRequestTopic) || Decorator::serves(topic);
   }
 };
 
@@ -356,7 +356,7 @@ std::vector<Fault> envelope_faults() {
       {.id = "M24",
        .name = "long-response-topics-cut",
        .text = "a response topic of more than 255 bytes is cut",
-       .requirements = {"ENV-RESPONSE-TOPIC-1", "ENV-RESPONSE-1"},
+       .requirements = {"ENV-RESPONSE-TOPIC-1", "ENV-RESPONSE-1", "ENV-RESPONSE-TOPIC-7"},
        .make = with_exchange(long_response_topics_cut)},
       {.id = "M13",
        .name = "loses-responses-of-many-in-flight",

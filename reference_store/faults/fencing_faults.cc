@@ -1,6 +1,8 @@
 // Faults of fencing tokens.
 
+#include <algorithm>
 #include <map>
+#include <string>
 
 #include "reference_store/faults/decorator.h"
 
@@ -268,6 +270,16 @@ class KeynotifyDemandsTheToken final : public Decorator {
   }
 };
 
+// F24: of a token that has no node id the rest counts.
+Result<std::optional<hlc::Timestamp>, ErrorCode> token_may_lack_its_node(const std::string* text,
+                                                                         std::uint64_t wall_ms) {
+  if (text == nullptr || std::count(text->begin(), text->end(), ':') != 1) {
+    return check_token(text, wall_ms);
+  }
+  const std::string whole = *text + ":node";
+  return check_token(&whole, wall_ms);
+}
+
 MakeHandler with_comparison(decltype(&fencing_error) rule) {
   return with_rules([rule](Rules& rules) { rules.fencing_error = rule; });
 }
@@ -391,6 +403,11 @@ std::vector<Fault> fencing_faults() {
        .text = "KEYNOTIFY of a fenced key needs the token",
        .requirements = {"FT-KEYNOTIFY-1"},
        .make = with_decorator<KeynotifyDemandsTheToken>()},
+      {.id = "F24",
+       .name = "token-without-a-node",
+       .text = "an __ft of two parts is a token",
+       .requirements = {"FT-FORMAT-1", "FT-MALFORMED-1", "HLC-PARSE-1"},
+       .make = with_token_check(token_may_lack_its_node)},
       // The article leaves these open.
       {.id = "F09",
        .name = "compare-ignores-the-node",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -40,6 +41,25 @@ class NotificationChanger final : public Decorator {
   }
 
   ChangeNotification change_;
+};
+
+// N33: behind the deletion an expired key is told once more, as set to nothing.
+class ExpiryIsToldTwice final : public Decorator {
+ public:
+  using Decorator::Decorator;
+
+ private:
+  void expired(std::vector<Delivery>& out) override {
+    std::vector<Delivery> more;
+    for (const Delivery& delivery : out) {
+      if (!tells_of(delivery, codec::Operation::kDelete)) continue;
+      more.push_back(delivery);
+      more.back().message.payload.clear();
+      codec::append_notification(more.back().message.payload,
+                                 {.operation = codec::Operation::kSet, .value = ""}, dialect());
+    }
+    std::move(more.begin(), more.end(), std::back_inserter(out));
+  }
 };
 
 MakeHandler with_notification(ChangeNotification change) {
@@ -601,6 +621,11 @@ std::vector<Fault> notification_faults() {
        .text = "of notifications within a tenth of a millisecond only the first arrives",
        .requirements = {"NTF-SEND-1", "NTF-SEND-2"},
        .make = with_state<LostInABurst>()},
+      {.id = "N33",
+       .name = "expired-key-is-told-twice",
+       .text = "the expiry of a key is told as a deletion, and then as a SET of nothing",
+       .requirements = {"NTF-SET-2", "NTF-SEND-4"},
+       .make = with_decorator<ExpiryIsToldTwice>()},
       // The article leaves these open.
       {.id = "N09",
        .name = "registrations-add-up",

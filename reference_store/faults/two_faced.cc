@@ -155,7 +155,7 @@ std::vector<Fault> two_faced_faults() {
       {.id = "R03",
        .name = "refused-but-deleted",
        .text = "a DEL or VDEL that may be refused or taken is refused, and deletes",
-       .requirements = {"ERR-STATE-1"},
+       .requirements = {"ERR-STATE-1", "FT-REJECT-1"},
        .make = two_faced(Face::kRefuses, {Verb::kDel, Verb::kVdel})},
       {.id = "R04",
        .name = "counted-but-not-deleted",
