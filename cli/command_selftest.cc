@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "conformance/report/report.h"
 #include "conformance/scenario/library.h"
+#include "conformance/selftest/pairs.h"
 #include "conformance/selftest/right_stores.h"
 #include "conformance/selftest/selftest.h"
 #include "conformance/selftest/selftest_html.h"
@@ -58,6 +59,35 @@ selftest::OpenRight right_opener() {
   };
 }
 
+selftest::OpenFaults faults_opener() {
+  return [](const std::vector<const store::Fault*>& faults, codec::DialectId dialect,
+            std::uint64_t seed) -> Result<std::unique_ptr<endpoint::Endpoint>, std::string> {
+    target::Descriptor descriptor;
+    descriptor.url = fmt::format("inproc:?dialect={}&fault={}&seed={}",
+                                 codec::dialect(dialect).name, store::ids_of(faults), seed);
+    auto opened = target::open_target(descriptor, dialect);
+    if (!opened) return fail(opened.error().text);
+    return std::move(opened->endpoint);
+  };
+}
+
+// Says how well the suite does; what is too little is for others to decide.
+run::ExitCode selftest_pairs(const SelftestOptions& command, const scenario::Library& library) {
+  selftest::PairsOptions options{.pairs = command.pairs, .seed = command.seed};
+  options.jobs = std::max(1U, std::thread::hardware_concurrency());
+  stop_on_signals();
+  const bool live = isatty(STDOUT_FILENO) == 1;
+  const selftest::PairsResult result =
+      selftest::run_pairs(library.cases, library.catalogue, faults_opener(), options, stop_flag(),
+                          [&](std::size_t done, std::size_t total) {
+                            if (live) fmt::print("{}  {}/{} pairs", text::kEraseLine, done, total);
+                            if (live) std::fflush(stdout);
+                          });
+  if (live) fmt::print(text::kEraseLine);
+  fmt::print("{}", selftest::pairs_text(result));
+  return result.interrupted ? run::ExitCode::kInterrupted : run::ExitCode::kConformant;
+}
+
 run::ExitCode selftest_right(const SelftestOptions& command, const scenario::Library& library) {
   selftest::RightStoresOptions options{.stores = command.right, .seed = command.seed};
   if (!command.profiles.empty()) options.profiles.clear();
@@ -86,6 +116,7 @@ run::ExitCode selftest(const SelftestOptions& command) {
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   if (command.right > 0) return selftest_right(command, *library);
+  if (command.pairs > 0) return selftest_pairs(command, *library);
   if (command.endpoint != "inproc:" && command.endpoint != "embedded") {
     complain("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
     return run::ExitCode::kUsage;

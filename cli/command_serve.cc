@@ -5,6 +5,7 @@
 #include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 
@@ -57,23 +58,25 @@ std::optional<endpoint::Conditions> read_conditions(const ServeOptions& options)
   return out;
 }
 
-// The wrong store that the options name, null for the right one; nothing after a complaint.
-std::optional<const store::Fault*> read_fault(const ServeOptions& options) {
-  if (options.fault.empty() && options.null.empty()) return nullptr;
+// What is wrong with the store that the options name, nothing with the right one; std::nullopt
+// after a complaint.
+std::optional<std::vector<const store::Fault*>> read_faults(const ServeOptions& options) {
+  using Faults = std::vector<const store::Fault*>;
+  if (options.fault.empty() && options.null.empty()) return Faults{};
   if (!options.fault.empty() && !options.null.empty()) {
     complain("--fault and --null: a broker serves one store");
     return std::nullopt;
   }
-  const auto fault = target::fault_named(options.fault.empty() ? options.null : options.fault);
-  if (!fault) {
-    complain(fault.error());
+  auto faults = target::faults_named(options.fault.empty() ? options.null : options.fault);
+  if (!faults) {
+    complain(faults.error());
     return std::nullopt;
   }
-  if (!options.null.empty() && (*fault)->kind != store::FaultKind::kNull) {
+  if (!options.null.empty() && faults->front()->kind != store::FaultKind::kNull) {
     complain("--null " + options.null + ": that store does something; say --fault");
     return std::nullopt;
   }
-  return *fault;
+  return std::move(*faults);
 }
 
 // The log that the broker's plugin writes, and the scenario file that is made of it.
@@ -143,9 +146,10 @@ class Recording {
 };
 
 // Complains otherwise.
-bool right_can_be_served(const ServeOptions& options, const store::Fault* fault) {
+bool right_can_be_served(const ServeOptions& options,
+                         const std::vector<const store::Fault*>& faults) {
   if (options.right.empty()) return true;
-  if (fault != nullptr) {
+  if (!faults.empty()) {
     complain("--fault and --right: a broker serves one store");
     return false;
   }
@@ -168,9 +172,10 @@ bool files_can_be_written(const ServeOptions& options) {
   return true;
 }
 
-void announce(const ServeOptions& options, const store::Fault* fault, const std::string& url) {
+void announce(const ServeOptions& options, const std::vector<const store::Fault*>& faults,
+              const std::string& url) {
   fmt::print("fencepost: state store ({} dialect) ready at {}\n", options.profile, url);
-  if (fault != nullptr) {
+  for (const store::Fault* fault : faults) {
     fmt::print("fencepost: it is {} on purpose ({} {}): {}\n",
                fault->kind == store::FaultKind::kBenign ? "unusual" : "wrong", fault->id,
                fault->name, fault->text);
@@ -220,13 +225,13 @@ run::ExitCode serve(const ServeOptions& options) {
   const auto conditions = read_conditions(options);
   if (!conditions) return run::ExitCode::kUsage;
   broker_options.conditions = *conditions;
-  const auto fault = read_fault(options);
-  if (!fault) return run::ExitCode::kUsage;
-  if (*fault != nullptr) {
-    broker_options.fault = (*fault)->id;
+  const auto faults = read_faults(options);
+  if (!faults) return run::ExitCode::kUsage;
+  if (!faults->empty()) {
+    broker_options.fault = store::ids_of(*faults);
     broker_options.seed = options.seed;
   }
-  if (!right_can_be_served(options, *fault) || !files_can_be_written(options)) {
+  if (!right_can_be_served(options, *faults) || !files_can_be_written(options)) {
     return run::ExitCode::kUsage;
   }
   broker_options.right = options.right;
@@ -252,7 +257,7 @@ run::ExitCode serve(const ServeOptions& options) {
                                                                     : run::ExitCode::kUsage;
   }
   const std::string url = fmt::format("mqtt://127.0.0.1:{}", (*broker)->port());
-  announce(options, *fault, url);
+  announce(options, *faults, url);
   if (!options.ready_file.empty()) {
     if (const auto written = report::write_file(options.ready_file, url + "\n"); !written) {
       complain(written.error());

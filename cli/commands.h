@@ -210,6 +210,7 @@ struct SelftestOptions {
   std::uint64_t seed = 1;
   std::size_t right = 0;                // random right stores to certify instead, in each profile
   std::vector<std::string> profiles{};  // that they are judged by; empty: all
+  std::size_t pairs = 0;                // random pairs of faults to name instead
 };
 // Are the cases able to fail? kFailed when a fault survives, a right store fails, or an expectation
 // is checked by nothing. See selftest.h.

@@ -242,7 +242,8 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   command->add_option("--response-jitter", options.response_jitter,
                       "Up to so much later, at random; what goes to one client stays in order");
   command->add_option("--fault", options.fault,
-                      "Serve a store that is wrong on purpose: an id or name of `list faults`");
+                      "Serve a store that is wrong on purpose: an id or name of `list faults`, or "
+                      "several: S01+D02");
   command->add_option("--right", options.right,
                       "Serve another right store: a seed, or decisions of `list axes`, e.g. "
                       "px-zero:refused,line-end:lf");
@@ -415,6 +416,11 @@ void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
       ->add_option("--profile", options.profiles,
                    "Of --right: auto, deployed or documented (repeatable; default: all)")
       ->check(one_of({"auto", "deployed", "documented"}));
+  command
+      ->add_option("--pairs", options.pairs,
+                   "Run so many random pairs of faults in one store instead, and say for how many "
+                   "both are among the first three differences")
+      ->check(whole_number(0));
   command->add_option("--seed", options.seed, "Seed for all random choices (default 1)")
       ->check(whole_number(0));
   command->callback([&] { action = [&] { return selftest(options); }; });

@@ -137,12 +137,12 @@ TEST(PluginOptions, NameWhatIsWrongAndWhatWasExpected) {
 TEST(PluginOptions, ReadWhichWrongStoreToServe) {
   const auto right = parse_options({});
   ASSERT_TRUE(right.has_value());
-  EXPECT_EQ(right->fault, nullptr);
+  EXPECT_TRUE(right->faults.empty());
   for (const std::string name : {"S01", "nx-overwrites"}) {
     const auto wrong = parse_options({{"fault", name}, {"seed", "18446744073709551615"}});
     ASSERT_TRUE(wrong.has_value()) << wrong.error();
-    ASSERT_NE(wrong->fault, nullptr);
-    EXPECT_EQ(wrong->fault->id, "S01");
+    ASSERT_EQ(wrong->faults.size(), 1U);
+    EXPECT_EQ(wrong->faults.front()->id, "S01");
     EXPECT_EQ(wrong->seed, std::numeric_limits<std::uint64_t>::max());
   }
 }

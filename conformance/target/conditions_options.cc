@@ -59,15 +59,21 @@ std::optional<std::string> set_condition(std::string_view name, const std::strin
   return std::nullopt;
 }
 
-Result<const store::Fault*, std::string> fault_named(const std::string& text) {
-  if (const store::Fault* fault = store::find_fault(text)) return fault;
+Result<std::vector<const store::Fault*>, std::string> faults_named(const std::string& text) {
+  auto found = store::find_faults(text);
+  if (found) {
+    const auto reason = store::cannot_meet(*found);
+    if (reason) return fail("fault=" + text + " is no store: " + *reason);
+    return found;
+  }
+  const std::string& wrong = found.error();
   std::vector<std::string_view> known;
   for (const store::Fault& fault : store::faults()) {
     known.push_back(fault.id);
     known.push_back(fault.name);
   }
-  const std::string guess = scenario::nearest(text, known);
-  return fail("there is no fault \"" + text + "\"" +
+  const std::string guess = scenario::nearest(wrong, known);
+  return fail("there is no fault \"" + wrong + "\"" +
               (guess.empty() ? "" : ", did you mean " + guess + "?") +
               "; `fencepost list faults` has all of them");
 }
@@ -81,9 +87,9 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
       if (!known) return fail("dialect=" + value + " is neither documented nor deployed");
       out.dialect = *known;
     } else if (name == "fault") {
-      const auto fault = fault_named(value);
-      if (!fault) return fail(fault.error());
-      out.fault = *fault;
+      auto faults = faults_named(value);
+      if (!faults) return fail(faults.error());
+      out.faults = std::move(*faults);
     } else if (name == "right") {
       const auto right = store::parse_decisions(value);
       if (!right) return fail("right=" + value + ": " + right.error());
@@ -100,7 +106,7 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
                   "fault, right and seed");
     }
   }
-  if (out.fault != nullptr && out.right) return fail("fault and right: an endpoint is one store");
+  if (!out.faults.empty() && out.right) return fail("fault and right: an endpoint is one store");
   return out;
 }
 

@@ -2,13 +2,14 @@
 // ourselves, and on the command line of `fencepost serve`.
 //
 //   embedded?dialect=documented&clock-offset=-10m&response-delay=200ms&response-jitter=50ms
-//   inproc:?fault=S01&seed=7
+//   inproc:?fault=S01&seed=7   inproc:?fault=S01+D02
 //   inproc:?right=7   embedded?right=px-zero:refused,line-end:lf
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "codec/dialect.h"
@@ -29,13 +30,15 @@ namespace fencepost::target {
 struct ReferenceOptions {
   codec::DialectId dialect = codec::DialectId::kDeployed;
   endpoint::Conditions conditions{};
-  const store::Fault* fault = nullptr;      // the store is this wrong or unusual one
-  std::uint64_t seed = 1;                   // of whatever is random in it
-  std::optional<store::Decisions> right{};  // the store is a right one that decides like this
+  std::vector<const store::Fault*> faults{};  // the store is wrong or unusual in all these ways
+  std::uint64_t seed = 1;                     // of whatever is random in it
+  std::optional<store::Decisions> right{};    // the store is a right one that decides like this
 };
 
-// The fault of that id or name. The error says what comes near, and where the list is.
-[[nodiscard]] Result<const store::Fault*, std::string> fault_named(const std::string& text);
+// The fault of that id or name, or those of "S01+D02". The error says what comes near and where the
+// list is, or why these cannot be in one store.
+[[nodiscard]] Result<std::vector<const store::Fault*>, std::string> faults_named(
+    const std::string& text);
 
 // The options of an `embedded` or `inproc:` URL; the dialect is `dialect` unless it says otherwise.
 // The error says which option is wrong and what was expected.

@@ -20,9 +20,9 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
   auto authorization = store::parse_authorization(authorization_below(key_prefix));
   FENCEPOST_CHECK(authorization.has_value());
   endpoint::MakeStore make_store;
-  if (given.fault != nullptr) {
-    make_store = [fault = given.fault, seed = given.seed](const store::ServiceOptions& service) {
-      return fault->make(service, seed);
+  if (!given.faults.empty()) {
+    make_store = [faults = given.faults, seed = given.seed](const store::ServiceOptions& service) {
+      return store::make_store(faults, service, seed);
     };
   }
   if (given.right) {
@@ -111,7 +111,7 @@ Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const e
                                         .max_packet_size = small ? kReferencePacketSize : 0,
                                         .authorization_json = authorization_below(key_prefix),
                                         .conditions = given.conditions,
-                                        .fault = std::string(given.fault ? given.fault->id : ""),
+                                        .fault = store::ids_of(given.faults),
                                         .seed = given.seed,
                                         .right = given.right ? right_text(*given.right) : ""});
     if (!broker) {

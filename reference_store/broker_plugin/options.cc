@@ -89,8 +89,11 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
              name == "response_jitter_ms") {
     return read_condition(name, value, options);
   } else if (name == "fault") {
-    options.fault = store::find_fault(value);
-    if (options.fault == nullptr) return seen + "one of reference_store/faults, by id or name";
+    auto faults = store::find_faults(value);
+    if (!faults || store::cannot_meet(*faults)) {
+      return seen + "one of reference_store/faults, by id or name";
+    }
+    options.faults = std::move(*faults);
   } else if (name == "right") {
     const auto right = store::parse_decisions(value);
     if (!right) return seen + "decisions: " + right.error();

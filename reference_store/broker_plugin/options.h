@@ -24,7 +24,8 @@ struct Options {
   std::optional<pid_t> parent{};  // stop the broker when its parent is no longer this process
   std::chrono::milliseconds clock_offset{0};  // of the store's wall clock from the machine's
   store::DelayOptions delay{};                // of all that the store sends
-  const store::Fault* fault = nullptr;      // serve this wrong or unusual store, not the right one
+  std::vector<const store::Fault*>
+      faults{};                             // serve a store that is wrong or unusual in these ways
   std::optional<store::Decisions> right{};  // or this right one
   std::uint64_t seed = 1;                   // of whatever is random in it
   std::string record{};                     // append all traffic to this file; empty: do not

@@ -151,7 +151,9 @@ class Plugin {
 
  private:
   static std::unique_ptr<store::Handler> make_store(const Options& options) {
-    if (options.fault != nullptr) return options.fault->make(options.service, options.seed);
+    if (!options.faults.empty()) {
+      return store::make_store(options.faults, options.service, options.seed);
+    }
     if (options.right) return store::make_variant(*options.right)(options.service);
     return std::make_unique<store::Service>(options.service);
   }

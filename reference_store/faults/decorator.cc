@@ -7,6 +7,22 @@
 namespace fencepost::store {
 namespace {
 
+ServiceOptions with_broken_rules(ServiceOptions options, const BreakRules& change) {
+  change(options.store.rules);
+  return options;
+}
+
+class RulesChanger final : public Decorator {
+ public:
+  RulesChanger(const ServiceOptions& options, BreakRules change)
+      : Decorator(with_broken_rules(options, change)), change_(std::move(change)) {}
+
+  void break_rules(Rules& rules) const override { change_(rules); }
+
+ private:
+  BreakRules change_;
+};
+
 class RequestChanger final : public Decorator {
  public:
   RequestChanger(const ServiceOptions& options, ChangeRequest change)
@@ -59,16 +75,30 @@ bool Exchange::replies(codec::ErrorCode code) const {
 Decorator::Decorator(const ServiceOptions& options)
     : service_(options), dialect_(codec::dialect(options.dialect)) {}
 
+Handler& Decorator::next() {
+  if (inner_) return *inner_;
+  return service_;
+}
+
+const Handler& Decorator::next() const {
+  if (inner_) return *inner_;
+  return service_;
+}
+
+bool Decorator::serves(std::string_view topic) const { return next().serves(topic); }
+
+void Decorator::break_rules(Rules& /*rules*/) const {}
+
 Handling Decorator::handle(const Caller& caller, const codec::Message& request, const Instant& now,
                            std::vector<Delivery>& out) {
   codec::Message changed = request;
   before(caller, changed, now);
   std::vector<Delivery> sent;
-  const Handling handling = service_.handle(caller, changed, now, sent);
+  const Handling handling = next().handle(caller, changed, now, sent);
   Exchange exchange{.caller = caller,
                     .request = changed,
                     .now = now,
-                    .store = Tamper(service_),
+                    .store = Tamper(service()),
                     .dialect = dialect_,
                     .out = sent,
                     .handling = handling};
@@ -80,16 +110,16 @@ Handling Decorator::handle(const Caller& caller, const codec::Message& request, 
 
 void Decorator::expire(const Instant& now, std::vector<Delivery>& out) {
   std::vector<Delivery> sent;
-  service_.expire(now, sent);
+  next().expire(now, sent);
   expired(sent);
   for (Delivery& delivery : sent) out.push_back(std::move(delivery));
 }
 
 std::optional<std::chrono::microseconds> Decorator::next_expiry() const {
-  return service_.next_expiry();
+  return next().next_expiry();
 }
 
-void Decorator::disconnect(std::string_view client_id) { service_.disconnect(client_id); }
+void Decorator::disconnect(std::string_view client_id) { next().disconnect(client_id); }
 
 void Decorator::before(const Caller& /*caller*/, codec::Message& /*request*/,
                        const Instant& /*now*/) {}
@@ -98,9 +128,7 @@ void Decorator::expired(std::vector<Delivery>& /*out*/) {}
 
 MakeHandler with_rules(BreakRules change) {
   return [change = std::move(change)](const ServiceOptions& options, std::uint64_t /*seed*/) {
-    ServiceOptions broken = options;
-    change(broken.store.rules);
-    return std::make_unique<Service>(std::move(broken));
+    return std::make_unique<RulesChanger>(options, change);
   };
 }
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "codec/command.h"
@@ -47,6 +49,12 @@ class Decorator : public Handler {
  public:
   explicit Decorator(const ServiceOptions& options);
 
+  // Changes rules of the store that it is made with.
+  virtual void break_rules(Rules& rules) const;
+  // Lets `inner` stand between this and the store: this one's own store serves no longer.
+  void put_before(std::unique_ptr<Decorator> inner) { inner_ = std::move(inner); }
+
+  [[nodiscard]] bool serves(std::string_view topic) const override;
   // Calls before(), the store, and after().
   Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
                   std::vector<Delivery>& out) override;
@@ -62,11 +70,15 @@ class Decorator : public Handler {
   // Changes the notifications of expired keys.
   virtual void expired(std::vector<Delivery>& out);
 
-  [[nodiscard]] Service& service() { return service_; }
+  [[nodiscard]] Service& service() { return inner_ ? inner_->service() : service_; }
   [[nodiscard]] const codec::Dialect& dialect() const { return dialect_; }
 
  private:
+  [[nodiscard]] Handler& next();
+  [[nodiscard]] const Handler& next() const;
+
   Service service_;
+  std::unique_ptr<Decorator> inner_;
   const codec::Dialect& dialect_;
 };
 

@@ -12,9 +12,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "reference_store/service.h"
 
 namespace fencepost::store {
@@ -61,6 +64,25 @@ struct Fault {
 
 // By id ("S01"), name ("nx-overwrites") or both ("S01-nx-overwrites"); null when there is none.
 [[nodiscard]] const Fault* find_fault(std::string_view name);
+
+// Several faults are one store: "S01+D02", each by id or name. The error is the part that is none.
+[[nodiscard]] Result<std::vector<const Fault*>, std::string> find_faults(std::string_view names);
+
+// The ids as find_faults() reads them; empty for none.
+[[nodiscard]] std::string ids_of(const std::vector<const Fault*>& faults);
+
+// Does the fault leave room for another in its store?
+[[nodiscard]] bool leaves_room(const Fault& fault);
+
+// Nothing: the faults can be in one store. Otherwise why they cannot: a fault that is a store of
+// its own has no room for others, and of one rule a store has one version.
+[[nodiscard]] std::optional<std::string> cannot_meet(const std::vector<const Fault*>& faults);
+
+// The store that has all these faults, which must be able to meet; the first stands before the
+// others. There must be at least one.
+[[nodiscard]] std::unique_ptr<Handler> make_store(const std::vector<const Fault*>& faults,
+                                                  const ServiceOptions& options,
+                                                  std::uint64_t seed);
 
 // "fault", "benign" or "null"; "all", "article" or "preview"; "nothing", "transport", "direct",
 // "meeting" or "concurrency".

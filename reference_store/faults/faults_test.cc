@@ -30,5 +30,37 @@ TEST(Faults, AreFoundByIdByNameAndByBoth) {
   EXPECT_EQ(find_fault(""), nullptr);
 }
 
+TEST(Faults, AreOneStoreWithBothWhereTheyCanMeet) {
+  const auto both = find_faults("S01+keynotify-needs-the-key");
+  ASSERT_TRUE(both.has_value());
+  EXPECT_EQ(ids_of(*both), "S01+N17");
+  EXPECT_EQ(cannot_meet(*both), std::nullopt);
+  const auto store = make_store(*both, {}, 1);
+  const auto ask = [&](const std::vector<std::string>& arguments) {
+    codec::Message request;
+    request.topic = codec::kRequestTopic;
+    request.response_topic = "clients/a/r";
+    request.correlation_data = "c";
+    request.qos = 1;
+    request.user_properties.emplace_back(codec::kTimestampProperty, "1000:00000:a");
+    set_arguments(request, arguments);
+    std::vector<Delivery> out;
+    store->handle({.client_id = "a"}, request, {.wall_ms = 1000}, out);
+    return out.empty() ? std::string("nothing") : out.back().message.payload;
+  };
+  EXPECT_EQ(ask({"SET", "k", "one"}), "+OK\r\n");
+  EXPECT_EQ(ask({"SET", "k", "two", "NX"}), "+OK\r\n");
+  EXPECT_EQ(ask({"GET", "k"}), "$3\r\ntwo\r\n");
+  EXPECT_EQ(make_store({both->front()}, {}, 1)->next_expiry(), std::nullopt);
+}
+
+TEST(Faults, CannotMeetWhereOneIsAStoreOfItsOwnOrBothChangeOneRule) {
+  EXPECT_EQ(find_faults("S01+S00").error(), "S00");
+  EXPECT_EQ(find_faults("").error(), "");
+  EXPECT_NE(cannot_meet({find_fault("S01"), find_fault("R01")}), std::nullopt);
+  EXPECT_NE(cannot_meet({find_fault("X06"), find_fault("X06")}), std::nullopt);
+  EXPECT_EQ(cannot_meet({find_fault("R01")}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace fencepost::store
