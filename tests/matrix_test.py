@@ -238,11 +238,16 @@ class Lint(MatrixTest):
         self.assertIn("1 error, 1 warning", result.stdout)
 
     def test_others_without_a_case_are_warnings(self):
-        folder = self.library()
+        folder = self.library(cases=CASES.replace("expect: missing", "expect: {reply: missing, cites: R-MUST-2}"))
         result = run("lint", folder)
         self.assertEqual(result.returncode, 0)
         self.assertIn(f"{folder}/requirements.yaml:7: warning: R-SHOULD-1 (should) is testable", result.stderr)
         self.assertIn("0 errors, 1 warning", result.stdout)
+
+    def test_a_rule_that_no_failure_is_charged_to_is_an_error(self):
+        result = run("lint", self.library())
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("R-MUST-2 cannot be charged: no case begins with it, and no step cites it", result.stderr)
 
     def test_files_without_a_catalogue_need_not_cover_it(self):
         path = self.write("mine.yaml", CASES.replace("R-MUST-1, R-MUST-2", "GET-MISS-1"))
