@@ -214,6 +214,11 @@ std::vector<std::string> suspects_of(const Problem& problem, const scenario::Req
     if (command->verb == Verb::kGet) found.add("GET-HIT-3");
     // The request itself may have moved it.
     if (exchange.reply->is(ReplyKind::kNotApplied)) found.add("SET-NOT-APPLIED-2");
+    // Of several that met, it may have been carried out where another one was before it.
+    if (exchange.reply->is(ReplyKind::kOk) && command->condition != codec::Condition::kAlways) {
+      const bool nx = command->condition == codec::Condition::kIfAbsent;
+      found.add(nx ? "SET-NX-2" : "SET-NEX-3");
+    }
   } else if (problem.kind == Mismatch::kVersionNotLater ||
              problem.kind == Mismatch::kVersionNotGreater) {
     found.add("VER-SET-2");
