@@ -278,6 +278,7 @@ void Console::print_difference(const Difference& found, bool in_full,
                 *best.test_case);
     print_rule(found.rule_id, catalogue, 1);
     line("  because   " + fitted(cause_of(best), 1));
+    print_reproduce(best, context);
   }
   if (found.cases.size() > 1) line("  also      " + fitted(others_of(found), 1));
   if (found.blocked() > 0) {
