@@ -53,7 +53,9 @@ void expect_host(SSL* connection, const std::string& host) {
   if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return;
   ERR_clear_error();
   SSL_set1_host(connection, host.c_str());
-  SSL_set_tlsext_host_name(connection, host.c_str());
+  // SSL_set_tlsext_host_name, without its old-style cast. The name is copied.
+  std::string name = host;
+  SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
 }
 
 std::string explain_failure(SSL* connection, const MqttOptions& broker) {
