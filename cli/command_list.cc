@@ -71,6 +71,10 @@ std::optional<scenario::Library> open_library(const std::string& scenarios) {
       fmt::print(stderr, "fencepost: {}\n", read.error());
       return std::nullopt;
     }
+    if (read->empty()) {
+      fmt::print(stderr, "fencepost: there is no *.yaml in the folder {}\n", scenarios);
+      return std::nullopt;
+    }
     files = std::move(*read);
   }
   std::vector<scenario::LoadError> errors;

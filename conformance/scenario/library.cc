@@ -56,7 +56,6 @@ Result<std::vector<SourceFile>, std::string> read_files(const std::string& path)
       if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
     }
     std::sort(paths.begin(), paths.end());
-    if (paths.empty()) return fail("there is no *.yaml in the folder " + path);
   } else {
     paths.emplace_back(path);
   }
