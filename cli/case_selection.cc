@@ -15,6 +15,16 @@
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::cli {
+namespace {
+
+// Empty where there is none, or where it is no text: the file may be anybody's.
+std::string text_member(const nlohmann::json& entry, const char* name) {
+  if (!entry.is_object()) return {};
+  const auto member = entry.find(name);
+  return member != entry.end() && member->is_string() ? member->get<std::string>() : std::string();
+}
+
+}  // namespace
 
 bool parse_shard(const std::string& text, run::Selection& selection) {
   if (text.empty()) return true;
@@ -40,9 +50,9 @@ bool select_last_failed(const std::string& path, run::Selection& selection) {
   }
   std::vector<std::string> ids;
   for (const nlohmann::json& entry : *cases) {
-    const std::string verdict = entry.is_object() ? entry.value("verdict", "") : "";
+    const std::string verdict = text_member(entry, "verdict");
     if (verdict != "failed" && verdict != "inconclusive") continue;
-    std::string id = entry.value("id", "");
+    std::string id = text_member(entry, "id");
     const bool wanted =
         selection.run.empty() ||
         std::any_of(selection.run.begin(), selection.run.end(),

@@ -309,6 +309,8 @@ class ShortRuns(CliTest):
         self.assertEqual(5, nothing.returncode)
         self.assertIn("nothing failed there", nothing.stderr)
         self.assertEqual(2, run("certify", "--last-failed", self.write("x.json", "{}")).returncode)
+        odd = self.write("x.json", '{"cases": [{"verdict": 5, "id": []}, 7]}')
+        self.assertIn("nothing failed there", run("certify", "--last-failed", odd).stderr)
 
     def test_skipped_cases_are_counted_and_fail_where_that_is_asked_for(self):
         selection = ["--endpoint", "inproc:", "--run", "limit.*", "--run", "set.nx.*"]
