@@ -135,7 +135,7 @@ std::string theme_of(const run::CaseResult& result) {
   if (message == "no response" || message.starts_with("the version is not greater")) {
     return general(message);
   }
-  const std::string got = general_forms(result.actual);
+  std::string got = general_forms(result.actual);
   if (message.find("nobody asked for") != std::string::npos) return got;
   if (!message.starts_with("the reply is not")) return {};
   if (got.starts_with("-ERR")) return "given: " + got;

@@ -165,9 +165,7 @@ void suspect_reply(Suspicion& found, const codec::Command& command, const judge:
   }
 }
 
-std::vector<std::string> in_order(Rules rules) {
-  return {std::make_move_iterator(rules.begin()), std::make_move_iterator(rules.end())};
-}
+std::vector<std::string> in_order(const Rules& rules) { return {rules.begin(), rules.end()}; }
 
 }  // namespace
 

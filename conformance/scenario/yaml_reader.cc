@@ -89,7 +89,7 @@ Position YamlReader::position(YamlNode node) const {
   return {file_, node.place().line, node.place().column};
 }
 
-void YamlReader::complain(YamlNode node, std::string text) {
+void YamlReader::complain(YamlNode node, std::string_view text) {
   errors_.push_back({position(node), text::shortened(text::printable(text), kMostComplained)});
 }
 

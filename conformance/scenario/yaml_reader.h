@@ -39,7 +39,7 @@ class YamlReader {
   [[nodiscard]] YamlTree& tree() { return tree_; }
 
   [[nodiscard]] Position position(YamlNode node) const;
-  void complain(YamlNode node, std::string text);
+  void complain(YamlNode node, std::string_view text);
   // How many there are so far.
   [[nodiscard]] std::size_t complaints() const { return errors_.size(); }
 

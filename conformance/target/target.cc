@@ -96,7 +96,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
 
 // As the plugin reads it; the reference store's own decisions have a text, too.
 std::string right_text(const store::Decisions& decisions) {
-  const std::string text = store::to_text(decisions);
+  std::string text = store::to_text(decisions);
   if (!text.empty()) return text;
   return std::string(store::kAxes[0].name) + ":" + std::string(store::kAxes[0].decisions[0]);
 }
