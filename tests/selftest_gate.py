@@ -15,7 +15,7 @@ import tempfile
 MIN_NAMED = 0.95
 MIN_CHARGED = 0.94
 MAX_MEDIAN = 1  # differences that one fault is reported as
-MAX_MOST = 7
+MAX_MOST = 5
 
 
 def main():

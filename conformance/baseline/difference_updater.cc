@@ -47,7 +47,8 @@ void DifferenceUpdater::note_known() {
 
 void DifferenceUpdater::place(const report::Difference& found) {
   Cases unknown;
-  for (const run::CaseResult* entry : found.cases) {
+  // A baseline has no entry for a warning.
+  for (const run::CaseResult* entry : found.failing()) {
     if (is_ours(*entry) && !entry_of_cause_.contains(report::cause_of(*entry))) {
       unknown.push_back(entry);
     }

@@ -149,7 +149,7 @@ std::string known_and_new(const Baseline& baseline, const run::SuiteResult& resu
   for (const report::Difference& found : report::differences(result, catalogue, strict)) {
     if (found.kind != report::FindingKind::kFailure) continue;
     ++count;
-    failures += found.cases.size();
+    failures += found.failing().size();
   }
   if (expected + failures == 0) return {};
   const auto words = [](std::size_t differences, std::size_t cases) {

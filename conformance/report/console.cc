@@ -281,6 +281,9 @@ void Console::print_difference(const Difference& found, bool in_full,
     print_reproduce(best, context);
   }
   if (found.cases.size() > 1) line("  also      " + fitted(others_of(found), 1));
+  if (found.warnings > 0) {
+    line(fmt::format("  warnings  {} of these do not fail the run", found.warnings));
+  }
   if (found.blocked() > 0) {
     line(fmt::format("  blocked   {} of these do not come to what they check", found.blocked()));
   }

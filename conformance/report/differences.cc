@@ -107,12 +107,12 @@ class Explainer {
     }
   }
 
-  // What breaks a rule that binds the store and what does not are explained together, by the same
-  // rules, and are differences of their own all the same.
-  std::vector<Difference> explain(const Cases& cases, const std::vector<FindingKind>& kinds) {
+  // What breaks a rule that binds the store and what does not are explained together: one rule that
+  // is not kept is one difference. So is one that is named again for what it did not explain whole.
+  std::vector<Difference> explain(const Cases& cases) {
     count(cases);
     std::vector<Group> groups = grouped(cases);
-    std::vector<Difference> out;
+    std::vector<std::pair<std::string, std::vector<Group>>> by_rule;
     while (!groups.empty()) {
       const std::string rule = best_rule(groups);
       const std::set<std::string> themes = themes_of(groups, rule);
@@ -121,14 +121,15 @@ class Explainer {
       });
       // A rule that explains no group as a whole explains the one that speaks for it most.
       if (rest == groups.end()) rest = std::prev(most_for(groups, rule));
-      const std::vector<Group> taken(std::make_move_iterator(rest),
-                                     std::make_move_iterator(groups.end()));
+      auto owner = std::find_if(by_rule.begin(), by_rule.end(),
+                                [&](const auto& each) { return each.first == rule; });
+      if (owner == by_rule.end()) owner = by_rule.insert(owner, {rule, {}});
+      owner->second.insert(owner->second.end(), std::make_move_iterator(rest),
+                           std::make_move_iterator(groups.end()));
       groups.erase(rest, groups.end());
-      for (const FindingKind kind : kinds) {
-        std::vector<Group> of_kind = part_of(taken, kind);
-        if (!of_kind.empty()) out.push_back(made_of(std::move(of_kind), rule, kind));
-      }
     }
+    std::vector<Difference> out;
+    for (auto& [rule, explained] : by_rule) out.push_back(made_of(std::move(explained), rule));
     return out;
   }
 
@@ -230,18 +231,6 @@ class Explainer {
     return is_warning(entry, catalogue_, strict_) ? FindingKind::kWarning : FindingKind::kFailure;
   }
 
-  [[nodiscard]] std::vector<Group> part_of(const std::vector<Group>& groups,
-                                           FindingKind kind) const {
-    std::vector<Group> out;
-    for (const Group& group : groups) {
-      Group part{.cause = group.cause, .cases = {}};
-      std::copy_if(group.cases.begin(), group.cases.end(), std::back_inserter(part.cases),
-                   [&](const CaseResult* entry) { return kind_of(*entry) == kind; });
-      if (!part.cases.empty()) out.push_back(std::move(part));
-    }
-    return out;
-  }
-
   // Moves the group that speaks for the rule most to the end, which is returned.
   static std::vector<Group>::iterator most_for(std::vector<Group>& groups,
                                                const std::string& rule) {
@@ -257,24 +246,28 @@ class Explainer {
     return groups.end();
   }
 
-  [[nodiscard]] Difference made_of(std::vector<Group> groups, const std::string& rule,
-                                   FindingKind kind) const {
+  [[nodiscard]] Difference made_of(std::vector<Group> groups, const std::string& rule) const {
     std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
       return a.cases.size() > b.cases.size();
     });
-    Difference out{.kind = kind, .rule_id = rule, .rule = catalogue_.find(rule)};
+    Difference out{.rule_id = rule, .rule = catalogue_.find(rule)};
     for (Group& group : groups) {
       out.causes.push_back(std::move(group.cause));
       out.cases.insert(out.cases.end(), group.cases.begin(), group.cases.end());
     }
     const auto rank = [&](const CaseResult* entry) {
       const scenario::Case& test_case = *entry->test_case;
-      return std::tuple(!is_about(*entry, rule), !speaks_for(*entry, rule), entry->step,
-                        test_case.clients.size(), bytes_sent(*entry), test_case.steps.size(),
-                        std::string_view(test_case.id));
+      return std::tuple(kind_of(*entry) == FindingKind::kWarning, !is_about(*entry, rule),
+                        !speaks_for(*entry, rule), entry->step, test_case.clients.size(),
+                        bytes_sent(*entry), test_case.steps.size(), std::string_view(test_case.id));
     };
     std::sort(out.cases.begin(), out.cases.end(),
               [&](const CaseResult* a, const CaseResult* b) { return rank(a) < rank(b); });
+    out.kind = kind_of(*out.cases.front());
+    if (out.kind != FindingKind::kFailure) return out;
+    out.warnings = static_cast<std::size_t>(std::count_if(
+        out.cases.begin(), out.cases.end(),
+        [&](const CaseResult* entry) { return kind_of(*entry) == FindingKind::kWarning; }));
     return out;
   }
 
@@ -285,6 +278,10 @@ class Explainer {
 };
 
 }  // namespace
+
+std::span<const CaseResult* const> Difference::failing() const {
+  return std::span(cases).first(cases.size() - warnings);
+}
 
 bool Difference::blocks(const CaseResult& result) const { return !is_about(result, rule_id); }
 
@@ -306,12 +303,11 @@ std::vector<Difference> differences(const run::SuiteResult& result,
     if (entry.verdict == run::Verdict::kFailed && !entry.unexpected_pass) seen.push_back(&entry);
   }
   Explainer explainer(result, catalogue, strict);
-  std::vector<Difference> out =
-      explainer.explain(seen, {FindingKind::kFailure, FindingKind::kWarning});
+  std::vector<Difference> out = explainer.explain(seen);
   std::stable_partition(out.begin(), out.end(), [](const Difference& found) {
     return found.kind == FindingKind::kFailure;
   });
-  for (Difference& found : explainer.explain(known, {FindingKind::kExpectedFailure})) {
+  for (Difference& found : explainer.explain(known)) {
     out.push_back(std::move(found));
   }
   for (std::size_t i = 0; i < out.size(); ++i) out[i].name = fmt::format("D{}", i + 1);
@@ -324,7 +320,7 @@ std::string sentence_of(const std::vector<Difference>& all) {
   for (const Difference& each : all) {
     if (each.kind != FindingKind::kFailure) continue;
     ++count;
-    failures += each.cases.size();
+    failures += each.failing().size();
   }
   return fmt::format("{} difference{} explain{} {} failure{}", count, count == 1 ? "" : "s",
                      count == 1 ? "s" : "", failures, failures == 1 ? "" : "s");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,21 @@ enum class FindingKind {
 
 // Points into the result and the catalogue that it was made from.
 struct Difference {
-  std::string name{};                        // D1, D2, ...: within one run
-  FindingKind kind = FindingKind::kFailure;  // or kWarning, or kExpectedFailure
+  std::string name{};  // D1, D2, ...: within one run
+  // kFailure where any case fails the run; else kWarning or kExpectedFailure.
+  FindingKind kind = FindingKind::kFailure;
   std::string rule_id{};  // that explains most; chosen by evidence, not by the catalogue's order
   const scenario::Requirement* rule = nullptr;  // null: the catalogue does not have it
   // What the cases saw, the most frequent first: see cause.h.
   std::vector<std::string> causes{};
-  // Never empty. The first shows it best: it checks the rule, and in the fewest steps.
+  // Never empty. The first shows it best: it fails the run, checks the rule, and in the fewest
+  // steps.
   std::vector<const run::CaseResult*> cases{};
+  // So many of a failure's cases, at the end of the list, are warnings only. 0 for other kinds.
+  std::size_t warnings = 0;
+
+  // Its cases without those that are warnings beside failures. Valid as long as this object.
+  [[nodiscard]] std::span<const run::CaseResult* const> failing() const;
 
   // Did it keep this case from coming to what the case checks? Then the case's own rules are not
   // shown, rather than broken.

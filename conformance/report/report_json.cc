@@ -150,7 +150,8 @@ ordered_json to_json(const Difference& found) {
                                                                       : "failed";
   return {{"id", found.name},          {"requirement", found.rule_id},
           {"verdict", verdict},        {"causes", found.causes},
-          {"cases", std::move(cases)}, {"blocked", std::move(blocked)}};
+          {"cases", std::move(cases)}, {"blocked", std::move(blocked)},
+          {"warnings", found.warnings}};
 }
 
 ordered_json to_json(const run::Summary& summary) {

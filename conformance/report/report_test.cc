@@ -321,9 +321,11 @@ TEST(JsonReport, SaysHowTheRunWas) {
     "dialect_observed": "deployed",
     "differences": [
       {"id": "D1", "requirement": "R-MUST-1", "verdict": "failed",
-       "causes": ["wrong; want no such key, got +OK"], "cases": ["bad"], "blocked": []},
+       "causes": ["wrong; want no such key, got +OK"], "cases": ["bad"], "blocked": [],
+       "warnings": 0},
       {"id": "D2", "requirement": "R-SHOULD-1", "verdict": "warning",
-       "causes": ["not nice; want no such key, got -"], "cases": ["warns"], "blocked": []}],
+       "causes": ["not nice; want no such key, got -"], "cases": ["warns"], "blocked": [],
+       "warnings": 0}],
     "requirements": [
       {"id": "R-MUST-1", "state": "broken", "note": "D1: 1 case"},
       {"id": "R-SHOULD-1", "state": "warning", "note": "D2: 1 case"}],
