@@ -24,6 +24,7 @@ LAYERS = {
     "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults",
                                       "reference_store/variants"},
     "workload": {"base", "codec", "hlc"},
+    "history": {"base", "codec", "hlc", "reference_store", "workload"},
     "endpoint": {"base", "codec", "reference_store"},
     "conformance/text": {"base"},
     "conformance/scenario": {"base", "codec", "hlc", "endpoint", "conformance/text"},

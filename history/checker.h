@@ -1,0 +1,85 @@
+// Judges histories: could a store that keeps the rules have answered so?
+//
+//   Checker checker;
+//   for (const Operation& operation : operations) checker.add(operation);
+//   for (const KeyVerdict& verdict : checker.finish()) use(verdict);
+//
+// Keys are judged one by one, as each request concerns one key. What cannot be decided is unknown,
+// never ok. What an ok rests on, an order of the operations, has gone through the rules again.
+// Pure; not thread safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "history/history.h"
+#include "history/key_history.h"
+#include "history/search.h"
+#include "history/witness.h"
+
+namespace fencepost::history {
+
+enum class Answer : std::uint8_t { kOk, kViolation, kUnknown };
+
+// "ok", "violation", "unknown"
+[[nodiscard]] std::string_view name(Answer answer);
+
+struct Verdict {
+  Answer answer = Answer::kUnknown;
+  // Numbers of operations. kOk: an order that explains all of them. kViolation: few that contradict
+  // each other.
+  std::vector<Index> operations{};
+  // kViolation: those that might have explained it, by their time, and do not. Whatever all further
+  // operations were answered, these and `operations` break the rules.
+  std::vector<Index> others{};
+  std::string requirement{};  // kViolation
+  std::string text{};         // kViolation: what is wrong; kUnknown: why there is no answer
+};
+
+struct CheckLimits {
+  SearchLimits search{};
+  WitnessLimits witness{};
+};
+
+// `history`: with all operations of one key; it is resolved here.
+[[nodiscard]] Verdict judge_key(KeyHistory& history, const Bounds& bounds,
+                                const CheckLimits& limits = {});
+
+struct KeyVerdict {
+  std::string key{};
+  std::size_t operations = 0;
+  Verdict verdict{};
+};
+
+class Checker {
+ public:
+  explicit Checker(CheckLimits limits = {}) : limits_(limits) {}
+
+  // Before the operations that they are for, which are all.
+  void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
+
+  // Operations in any order. They are numbered from 0 on as they come. KEYNOTIFY only takes a
+  // number.
+  void add(const Operation& operation);
+
+  [[nodiscard]] std::size_t added() const { return added_; }
+
+  // The verdicts, by key. The checker is empty then.
+  [[nodiscard]] std::vector<KeyVerdict> finish();
+
+ private:
+  struct Key {
+    KeyHistory history{};
+    Flaw flaw{};  // seen when an operation was added
+  };
+
+  CheckLimits limits_;
+  Bounds bounds_{};
+  std::map<std::string, Key, std::less<>> keys_{};
+  Index added_ = 0;
+};
+
+}  // namespace fencepost::history

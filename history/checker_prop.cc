@@ -1,0 +1,151 @@
+// The checker against a search through all orders, on random histories of one key. The seed and the
+// number of histories can be given: FENCEPOST_HISTORIES=5000000 FENCEPOST_SEED=1 checker_prop
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "history/checker.h"
+#include "history/naive_search.h"
+#include "history/random_history.h"
+
+namespace fencepost::history {
+namespace {
+
+using workload::Random;
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+std::uint64_t seed() { return number_from("FENCEPOST_SEED", 1); }
+
+std::string text_of(const std::optional<hlc::Timestamp>& stamp) {
+  return stamp ? hlc::format(*stamp, hlc::Padding::kNone) : "-";
+}
+
+std::string text_of(const std::vector<Operation>& operations) {
+  std::ostringstream out;
+  for (const Operation& operation : operations) {
+    out << operation.called / std::chrono::milliseconds(1) << ".."
+        << (operation.returned == kNever
+                ? std::string("?")
+                : std::to_string(operation.returned / std::chrono::milliseconds(1)))
+        << " client " << operation.client << ": " << name(operation.action) << " '"
+        << operation.value << "'";
+    if (operation.condition != codec::Condition::kAlways) {
+      out << (operation.condition == codec::Condition::kIfAbsent ? " NX" : " NEX");
+    }
+    if (!operation.expected.empty()) out << " expecting '" << operation.expected << "'";
+    if (operation.expires_after) out << " PX " << operation.expires_after->count();
+    if (operation.token) out << " token " << text_of(operation.token);
+    out << " -> " << name(operation.outcome) << " '" << operation.read << "' version "
+        << text_of(operation.version) << "\n";
+  }
+  return out.str();
+}
+
+Verdict judged(const std::vector<Operation>& operations, const Bounds& bounds) {
+  Checker checker;
+  checker.set_bounds(bounds);
+  for (const Operation& operation : operations) checker.add(operation);
+  return checker.finish().front().verdict;
+}
+
+// Of what is not shown, only that it may have changed something.
+std::vector<Operation> without_the_rest(const std::vector<Operation>& operations,
+                                        const Verdict& verdict) {
+  std::vector<Operation> weaker;
+  for (Index i = 0; i < operations.size(); ++i) {
+    Operation operation = operations[i];
+    const auto among = [&](const std::vector<Index>& list) {
+      return std::find(list.begin(), list.end(), i) != list.end();
+    };
+    if (!among(verdict.operations) && !among(verdict.others)) {
+      const bool changes = operation.outcome == Outcome::kOk ||
+                           operation.outcome == Outcome::kDeleted ||
+                           operation.outcome == Outcome::kUnknown ||
+                           (operation.outcome == Outcome::kNotApplied && operation.token);
+      if (operation.action == Action::kGet || !changes) continue;
+      operation.outcome = Outcome::kUnknown;
+      operation.version.reset();
+    }
+    weaker.push_back(operation);
+  }
+  return weaker;
+}
+
+struct Tally {
+  std::size_t ok = 0;
+  std::size_t violations = 0;
+  std::size_t shown = 0;  // operations of all witnesses
+};
+
+void compare(const std::vector<Operation>& operations, const Bounds& bounds, Tally& tally) {
+  const Verdict verdict = judged(operations, bounds);
+  const bool has_order = naive_has_order(operations, bounds);
+  ASSERT_EQ(verdict.answer, has_order ? Answer::kOk : Answer::kViolation)
+      << verdict.requirement << " " << verdict.text << "\nearly " << bounds.expiry_early.count()
+      << " late " << bounds.expiry_late.count() << "\n"
+      << text_of(operations);
+  if (has_order) {
+    ++tally.ok;
+    return;
+  }
+  ++tally.violations;
+  tally.shown += verdict.operations.size();
+  ASSERT_FALSE(verdict.requirement.empty()) << text_of(operations);
+  const std::vector<Operation> weaker = without_the_rest(operations, verdict);
+  ASSERT_FALSE(naive_has_order(weaker, bounds))
+      << verdict.requirement << " " << verdict.text << "\n"
+      << text_of(operations) << "with the witness alone:\n"
+      << text_of(weaker);
+}
+
+Bounds random_bounds(Random& random) {
+  return {.expiry_early = std::chrono::milliseconds(random.below(3)),
+          .expiry_late = std::chrono::milliseconds(random.below(6))};
+}
+
+TEST(CheckerProperty, AgreesWithASearchThroughAllOrders) {
+  Random random(seed());
+  Tally tally;
+  const std::uint64_t count = number_from("FENCEPOST_HISTORIES", 60'000);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::vector<Operation> operations = random_history(random_options(random), random);
+    for (std::size_t changes = random.below(4); changes > 0; --changes) {
+      perturb(operations, random);
+    }
+    SCOPED_TRACE(i);
+    compare(operations, random_bounds(random), tally);
+    if (HasFatalFailure()) return;
+  }
+  std::printf("%zu ok, %zu violations, %.2f operations a witness\n", tally.ok, tally.violations,
+              static_cast<double>(tally.shown) / static_cast<double>(tally.violations));
+  EXPECT_GT(tally.ok, count / 10);
+  EXPECT_GT(tally.violations, count / 10);
+}
+
+TEST(CheckerProperty, AcceptsWhatARightStoreAnswers) {
+  Random random(seed());
+  for (int i = 0; i < 20'000; ++i) {
+    RandomOptions options = random_options(random);
+    options.operations = 2 + random.below(40);
+    options.percent_unknown = std::min<std::size_t>(options.percent_unknown, 10);
+    std::vector<Operation> operations = random_history(options, random);
+    for (std::size_t changes = random.below(4); changes > 0; --changes) {
+      soften(operations, random);
+    }
+    const Verdict verdict = judged(operations, Bounds{});
+    ASSERT_EQ(verdict.answer, Answer::kOk)
+        << i << " " << verdict.requirement << " " << verdict.text << "\n"
+        << text_of(operations);
+  }
+}
+
+}  // namespace
+}  // namespace fencepost::history

@@ -1,0 +1,134 @@
+// Histories: what several clients asked of one store, when, and what they were told.
+//
+//   Operation put{.client = 3, .action = Action::kSet, .key = "k", .value = "v"};
+//   put.called = Time(100);
+//   put.returned = Time(250);
+//   put.outcome = Outcome::kOk;
+//   put.version = *hlc::parse("1696374425000:1:StateStore");
+//
+// `checker.h` judges them, `history_json.h` keeps them in files. Data only. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "codec/command.h"
+#include "codec/notification.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::history {
+
+// Since a moment that all clients of a history share, on one clock that nobody sets.
+using Time = std::chrono::nanoseconds;
+inline constexpr Time kNever = Time::max();
+
+enum class Action : std::uint8_t {
+  kSet,
+  kGet,
+  kDel,
+  kVdel,
+  kCompareAndSet,  // no verb of the protocol: of histories of other registers
+  kObserve,        // KEYNOTIFY
+  kStop,           // KEYNOTIFY key STOP
+};
+inline constexpr std::array kActions = {Action::kSet,  Action::kGet,           Action::kDel,
+                                        Action::kVdel, Action::kCompareAndSet, Action::kObserve,
+                                        Action::kStop};
+
+// "SET", "GET", "DEL", "VDEL", "CAS", "KEYNOTIFY", "STOP"
+[[nodiscard]] std::string_view name(Action action);
+
+enum class Outcome : std::uint8_t {
+  kOk,             // +OK
+  kNotApplied,     // :-1
+  kValue,          // a GET that found the key
+  kMissing,        // $-1, and :0
+  kDeleted,        // :1
+  kTokenRequired,  // -ERR for want of a fencing token
+  kTokenLower,     // -ERR for a token that is too old
+  kRefused,        // any other -ERR
+  kUnknown,        // no reply: it may have happened once, at any later time, or not at all. With a
+                   // time of return, for a reply that says nothing: not after that time
+};
+inline constexpr std::array kOutcomes = {
+    Outcome::kOk,         Outcome::kNotApplied, Outcome::kValue,
+    Outcome::kMissing,    Outcome::kDeleted,    Outcome::kTokenRequired,
+    Outcome::kTokenLower, Outcome::kRefused,    Outcome::kUnknown};
+
+// "ok", "not applied", "value", "missing", "deleted", "token required", "token lower", "refused",
+// "unknown"
+[[nodiscard]] std::string_view name(Outcome outcome);
+
+// A request, with the reply that it got.
+struct Operation {
+  std::uint32_t client = 0;
+  Action action = Action::kGet;
+  std::string key{};
+  std::string value{};     // SET, VDEL, CAS
+  std::string expected{};  // CAS: what it compares with
+  codec::Condition condition = codec::Condition::kAlways;
+  std::optional<std::chrono::milliseconds> expires_after{};
+  std::optional<hlc::Timestamp> timestamp{};  // __ts
+  std::optional<hlc::Timestamp> token{};      // __ft
+  Time called{0};                             // immediately before it was sent
+  Time returned = kNever;                     // when the reply had been read; see kUnknown
+  Outcome outcome = Outcome::kUnknown;
+  std::string read{};                       // kValue
+  std::optional<hlc::Timestamp> version{};  // __ts of the reply
+  std::string reason{};                     // kUnknown, kRefused: for people
+
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+// May a reply to that action have that outcome? A GET is not answered with +OK.
+[[nodiscard]] bool fits(Action action, Outcome outcome);
+
+// What an observer was told.
+struct Notification {
+  std::uint32_t client = 0;
+  std::string key{};
+  codec::Operation operation = codec::Operation::kSet;
+  std::string value{};  // kSet
+  std::optional<hlc::Timestamp> version{};
+  Time arrived{0};
+  bool duplicate = false;  // MQTT's DUP flag
+
+  friend bool operator==(const Notification&, const Notification&) = default;
+};
+
+enum class Link : std::uint8_t { kConnected, kLost, kResumed };  // kResumed: with its session
+
+// "connected", "lost", "resumed"
+[[nodiscard]] std::string_view name(Link link);
+
+struct Connection {
+  std::uint32_t client = 0;
+  Link link = Link::kConnected;
+  Time at{0};
+
+  friend bool operator==(const Connection&, const Connection&) = default;
+};
+
+// The store was restarted. Whether it kept its keys is not said.
+struct Restart {
+  Time at{0};
+
+  friend bool operator==(const Restart&, const Restart&) = default;
+};
+
+// What the endpoint is allowed: how much before its PX a key may be gone (clocks do not run alike),
+// and how long after it a key may still be there (Req: SET-PX-OPEN-8).
+struct Bounds {
+  std::chrono::milliseconds expiry_early{50};
+  std::chrono::milliseconds expiry_late{1000};
+
+  friend bool operator==(const Bounds&, const Bounds&) = default;
+};
+
+using Event = std::variant<Bounds, Operation, Notification, Connection, Restart>;
+
+}  // namespace fencepost::history

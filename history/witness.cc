@@ -1,0 +1,150 @@
+#include "history/witness.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace fencepost::history {
+namespace {
+
+class Shrinker {
+ public:
+  Shrinker(const KeyHistory& history, const Bounds& bounds, const WitnessLimits& limits)
+      : history_(history), bounds_(bounds), limits_(limits) {
+    kept_.resize(history.entries().size());
+    std::iota(kept_.begin(), kept_.end(), Index{0});
+    forgotten_.assign(kept_.size(), false);
+    left_ = limits.entries;
+  }
+
+  std::vector<Index> run(std::int64_t stuck_at) {
+    const auto& entries = history_.entries();
+    forget_if_not_needed(chosen([&](const Entry& entry) { return entry.called > stuck_at; }));
+    // First what changes nothing: that makes the search shorter.
+    halve(chosen([](const Entry& entry) { return !entry.may_change(); }));
+    halve(chosen([](const Entry& entry) { return entry.may_change(); }));
+    std::vector<Index> out;
+    for (const Index i : kept_) {
+      if (!forgotten_[i] && entries[i].outcome != Outcome::kUnknown) out.push_back(i);
+    }
+    return out;
+  }
+
+ private:
+  template <typename Wanted>
+  [[nodiscard]] std::vector<Index> chosen(const Wanted& wanted) const {
+    std::vector<Index> out;
+    for (const Index i : kept_) {
+      if (!forgotten_[i] && wanted(history_.entries()[i])) out.push_back(i);
+    }
+    return out;
+  }
+
+  void halve(const std::vector<Index>& entries) {
+    if (entries.empty() || left_ == 0 || forget_if_not_needed(entries) || entries.size() == 1) {
+      return;
+    }
+    const auto middle = entries.begin() + static_cast<std::ptrdiff_t>(entries.size() / 2);
+    // From the end: what is late depends on what was before it.
+    halve({middle, entries.end()});
+    halve({entries.begin(), middle});
+  }
+
+  // Forgets what these were answered, unless there is an order then.
+  bool forget_if_not_needed(const std::vector<Index>& entries) {
+    if (entries.empty()) return true;
+    if (left_ < kept_.size()) {
+      left_ = 0;
+      return false;
+    }
+    left_ -= kept_.size();
+    for (const Index i : entries) forgotten_[i] = true;
+    KeyHistory weaker = history_.without_replies(forgotten_);
+    weaker.resolve();
+    const bool still = !weaker.flaws().empty() ||
+                       search(weaker, bounds_, limits_.search).decision == Decision::kNoOrder;
+    if (!still) {
+      for (const Index i : entries) forgotten_[i] = false;
+    }
+    return still;
+  }
+
+  const KeyHistory& history_;
+  const Bounds& bounds_;
+  const WitnessLimits& limits_;
+  std::vector<Index> kept_{};
+  std::vector<bool> forgotten_{};
+  std::size_t left_ = 0;
+};
+
+// What the last of them should not have been answered.
+std::string_view requirement_of(const std::vector<Entry>& shown, bool keys_expire) {
+  if (shown.empty()) return "ENV-ORDER-OPEN-2";
+  const Entry& last =
+      *std::max_element(shown.begin(), shown.end(),
+                        [](const Entry& a, const Entry& b) { return a.returned < b.returned; });
+  const auto any = [&](auto wanted) { return std::any_of(shown.begin(), shown.end(), wanted); };
+  const bool expires = any([](const Entry& entry) { return entry.expires_after >= 0; });
+  const bool nx = last.condition == codec::Condition::kIfAbsent;
+  switch (last.outcome) {
+    case Outcome::kOk:
+      if (expires) return "SET-PX-2";
+      if (last.condition == codec::Condition::kAlways) return "VER-UPDATE-3";
+      return nx ? "SET-NX-2" : "SET-NEX-3";
+    case Outcome::kNotApplied:
+      if (expires) return "SET-PX-4";
+      if (last.action == Action::kVdel) return "VDEL-MATCH-1";
+      return nx ? "SET-NX-1" : "SET-NEX-1";
+    case Outcome::kValue:
+      if (any([](const Entry& entry) { return entry.outcome == Outcome::kMissing; })) {
+        return keys_expire ? "SET-PX-4" : "DEL-REMOVE-1";
+      }
+      return expires ? "SET-PX-1" : "SET-WRITE-2";
+    case Outcome::kMissing:
+      if (expires) return "SET-PX-2";
+      return last.action == Action::kGet ? "SET-WRITE-1" : "DEL-OK-1";
+    case Outcome::kDeleted:
+      if (expires) return "SET-PX-4";
+      return last.action == Action::kVdel ? "VDEL-MISS-1" : "DEL-MISS-1";
+    case Outcome::kTokenRequired:
+      return "FT-OPTIONAL-1";
+    case Outcome::kTokenLower:
+      return "FT-ACCEPT-1";
+    default:
+      return "ENV-ORDER-OPEN-2";
+  }
+}
+
+}  // namespace
+
+Flaw witness_of(const KeyHistory& history, const Bounds& bounds, const SearchResult& found,
+                const Flaw& hint, const WitnessLimits& limits) {
+  const auto& entries = history.entries();
+  Flaw out;
+  out.entries = Shrinker(history, bounds, limits).run(found.stuck_at);
+  // Not needed for the proof, but to understand it.
+  for (std::size_t i = 0, shown = out.entries.size(); i < shown; ++i) {
+    const Index rank = history.rank(entries[out.entries[i]]);
+    const Index writer = rank == kNone ? kNone : history.writer(rank);
+    const bool there =
+        std::find(out.entries.begin(), out.entries.end(), writer) != out.entries.end();
+    if (writer != kNone && !there) out.entries.push_back(writer);
+  }
+  std::sort(out.entries.begin(), out.entries.end(), [&](Index a, Index b) {
+    return std::pair(entries[a].called, a) < std::pair(entries[b].called, b);
+  });
+  if (!hint.requirement.empty()) {
+    out.requirement = hint.requirement;
+    out.what = hint.what;
+    return out;
+  }
+  out.what = "there is no order of the requests in which a store could have answered so";
+  std::vector<Entry> shown;
+  for (const Index i : out.entries) shown.push_back(entries[i]);
+  out.requirement = requirement_of(
+      shown, std::any_of(entries.begin(), entries.end(),
+                         [](const Entry& entry) { return entry.expires_after >= 0; }));
+  return out;
+}
+
+}  // namespace fencepost::history
