@@ -6,6 +6,7 @@
 #include "cli/case_selection.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "cli/environment.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/github.h"
@@ -116,7 +117,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .started = utc_now(),
                   .selection = options.selection,
                   .known_cases = plan.library.cases.size(),
-                  .transcripts = options.trace ? report::Transcripts::kAll : options.transcripts};
+                  .transcripts = options.trace ? report::Transcripts::kAll : options.transcripts,
+                  .environment = environment_of_run(options.libraries)};
   return plan;
 }
 

@@ -53,6 +53,7 @@ struct CertifyOptions : RunFlags {
   baseline::BaselineOptions baseline{};
   bool progress_only = false;       // no results on standard output; progress on standard error
   std::string* document = nullptr;  // receives what the JSON report says, too
+  std::string libraries{};  // that the program was built with, for reports
   bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
 };
 // Runs the selected cases against one endpoint. kConformant, kFailed, kInconclusive or

@@ -44,6 +44,9 @@ void add_selection(CLI::App& command, run::Selection& selection) {
 // The reports that a command writes of its results.
 void add_reports(CLI::App& command, report::ReportFiles& files) {
   command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
+  command.add_flag("--junit-strict", files.strict_junit,
+                   "Write it without what the schemas of Jenkins' xUnit plugin and of windyroad "
+                   "refuse: file, line and properties of a test (schema: docs/junit-strict.xsd)");
   command.add_option("--json", files.json,
                      "Write a JSON report to this file (schema: docs/report.schema.json)");
   command.add_option("--html", files.html,
@@ -491,6 +494,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> paths;
   Action action;
   certify_options.program = argv[0];
+  certify_options.libraries = FENCEPOST_LIBRARIES;
   diff_options.program = argv[0];
   explore_options.program = argv[0];
   replay_options.program = argv[0];

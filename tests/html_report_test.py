@@ -23,6 +23,7 @@ import harness
 from harness import FENCEPOST, HANG, Reports, must
 
 MAX_CLEAN_PAGE = 3_000_000  # bytes of the page of a run in which every built-in case passed or was skipped
+MAX_PAGE_OF_ONE_FAULT = 4_000_000
 
 # A case for each verdict that a store in process can have, and bytes that break out of whatever does not hold them.
 SCENARIOS = r"""
@@ -180,7 +181,20 @@ class HtmlReportTest(PageTest):
         self.assertEqual(self.one(".masthead > .lead").text, "2 of 5 cases that ran failed; 1 difference explains them.")
         self.assertEqual(self.one(".big").text, "2 of 6 cases passed")
         self.assertEqual(self.one(".sum").text, "6 planned = 5 ran + 1 skipped + 0 not run")
+        states = {rule["id"]: rule["state"] for rule in self.sample.json["requirements"]}
+        known = json.loads(must(FENCEPOST, "list", "requirements", "--json"))
+        musts = [rule["id"] for rule in known if rule["level"] == "must" and not rule["untestable"] and rule["id"] in states]
+        kept = sum(states[name] == "passed" for name in musts)
+        self.assertTrue(self.one(".levels").text.startswith(f"MUST requirements: {kept} of {len(musts)} kept (of all levels: "))
+        self.assertIn(self.sample.json["suite_commit"], self.one(".of").text)
+        self.assertEqual(self.one(".unchecked h2").text, "Not checked: 1 case")
+        self.assertTrue(self.texts(".unchecked li")[0].startswith("1 needs transport: this endpoint has no MQTT connections"))
+        self.assertEqual(self.text_within("needs-connections", ".tag"), ["needs transport"])
+        self.assertFalse(self.one(".facts").is_displayed())
+        self.click(self.one("#p_run summary"))
         facts = dict(zip(self.texts(".facts dt"), self.texts(".facts dd")))
+        self.assertEqual(facts["system"], self.sample.json["environment"]["system"])
+        self.assertIn("OpenSSL", facts["libraries"])
         self.assertEqual(facts["Endpoint"], "inproc:")
         self.assertEqual(facts["Seed"], str(self.sample.json["seed"]))
         self.assertEqual(facts["Dialect observed"], "deployed")
@@ -207,9 +221,11 @@ class HtmlReportTest(PageTest):
         self.assertEqual(self.shown()[:3], [*FAILED, "came-too-late"])
         self.assertEqual(self.opened(), list(FAILED))
         # Both got another value than they expect.
-        self.assertEqual(self.one(".broken h3").text, "1 difference explains 2 failures")
+        self.assertEqual(self.one(".broken h2").text, "1 difference explains 2 failures")
         [difference] = self.sample.json["differences"]
         self.assertEqual(self.texts(".broken li > a.id"), [difference["requirement"]])
+        tabs, broken = self.one(".tabs").rect["y"], self.one(".broken").rect
+        self.assertLess(broken["y"] + broken["height"], min(tabs, 900), "above the fold, before all else")
         self.assertEqual(self.texts(".broken li .note a.id"), difference["cases"][:1])
 
     def test_a_failure_is_told_in_full(self):
@@ -533,7 +549,7 @@ class HtmlReportTest(PageTest):
         for _ in range(120):
             self.press(Keys.TAB)
             reached.add(self.run_script("const it = document.activeElement; return it.id || it.className || it.tagName"))
-        for name in ("skip", "p_theme", "p_command", "copy", "p_tab_cases", "link", "chip bad", "source", "p_case_2_row",
+        for name in ("skip", "p_theme", "copy", "p_tab_cases", "link", "chip bad", "source", "p_case_2_row",
                      "p_message_2_1_row", "SUMMARY"):
             self.assertIn(name, reached)
 
@@ -665,6 +681,21 @@ class HtmlReportTest(PageTest):
         self.assertEqual(self.shown()[0], best["id"])
         self.assertEqual(self.texts(".broken .command code"), [best["reproduce"]])
         self.assertEqual(best["alone"], {"verdict": "failed"})
+
+    def test_of_a_difference_in_most_cases_the_first_ones_have_their_messages(self):
+        report = Report(self.folder, "blank", "--endpoint", "inproc:?fault=version-with-a-blank", scenarios="")
+        self.assertLess(report.html.stat().st_size, MAX_PAGE_OF_ONE_FAULT)
+        [difference] = report.json["differences"]
+        self.assertGreater(len(difference["cases"]), 1000)
+        kept = "Kept of only the first cases of a difference: run with --transcripts all to have them."
+        for place, said in ((99, []), (100, [kept])):
+            name = difference["cases"][place]
+            self.open(report, "#" + name)
+            hints = [hint for hint in self.text_within(name, ".talk .hint") if hint.startswith("Kept")]
+            self.assertEqual(hints, said)
+            self.assertIn("transcript", report.cases[name])
+        print(f"{len(difference['cases'])} failures ({report.html.stat().st_size / 1e6:.2f} MB): "
+              f"drawn after {self.drawn_after():.0f} ms")
 
     def test_a_thousand_cases(self):
         report = Report(self.folder, "thousand", "--endpoint", "inproc:",

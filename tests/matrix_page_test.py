@@ -73,7 +73,7 @@ class MatrixPageTest(PageTest):
     def test_filters(self):
         self.open_file(self.page)
         rules = self.document["requirements"]
-        self.choose("p_requirement_filter", "Binds", "client")
+        self.choose("p_requirement_filter", "Who is bound", "client")
         self.assertEqual(set(self.shown(".requirement")), {rule["id"] for rule in rules if rule["binds"] == "client"})
         self.click(self.one("#p_requirement_filter .clear"))
         self.choose("p_requirement_filter", "Coverage", "open point")
@@ -113,12 +113,25 @@ class MatrixPageTest(PageTest):
     def test_with_a_run_that_broke_something(self):
         self.open_file(self.page_of_run)
         broken = {rule["id"] for rule in self.run_document["requirements"]
-                  if rule.get("result", {}).get("verdict") == "failed"}
+                  if rule.get("result", {}).get("verdict") == "broken"}
         self.assertTrue(broken)
         self.assertEqual(self.one("#p_masthead").get_attribute("data-verdict"), "failed")
         self.assertRegex(self.one("#p_verdict").text, rf"^{len(broken)} requirements? broken$")
-        self.click(next(chip for chip in self.all("#p_requirement_filter .chip") if "failed" in chip.text))
+        self.click(next(chip for chip in self.all("#p_requirement_filter .chip") if "broken" in chip.text))
         self.assertEqual(set(self.shown(".requirement")), broken)
+
+    def test_outcomes_of_a_run_come_first(self):
+        self.open_file(self.page_of_run)
+        states = [rule["result"]["verdict"] for rule in self.run_document["requirements"] if "result" in rule]
+        figures = list(zip(self.texts(".totals dt"), self.texts(".totals dd")))
+        self.assertEqual(figures[0], ("broken", str(states.count("broken"))))
+        self.assertIn(("passed", str(states.count("passed"))), figures)
+        self.assertEqual(self.texts("#p_requirement_list .group")[0], "Needs attention")
+        self.assertEqual(self.shown("#p_requirement_list .requirement")[0], "SET-NX-2")
+        self.click(self.one("#p_tab_grid"))
+        cell = next(button for button in self.all(".grid .number button")
+                    if button.get_attribute("aria-label").endswith("of set for SET-NX-2: failed"))
+        self.assertIn("bad", cell.find_element("xpath", "..").get_attribute("class"))
 
     def test_fits_a_phone(self):
         self.screen(360, 740, mobile=True)

@@ -157,8 +157,9 @@ class Json(MatrixTest):
         code, document = self.matrix("--report", report)
         self.assertEqual(code, 0)
         verdicts = {rule["id"]: rule["result"]["verdict"] for rule in document["requirements"] if "result" in rule}
-        self.assertEqual(verdicts["SET-NOT-APPLIED-1"], "failed")
-        self.assertEqual(verdicts["NTF-DEL-1"], "failed")
+        states = {rule["id"]: rule["state"] for rule in json.loads(report.read_text(encoding="utf-8"))["requirements"]}
+        self.assertEqual(verdicts, {name: state for name, state in states.items() if name in verdicts})
+        self.assertIn("broken", verdicts.values())
         self.assertEqual(verdicts["GET-HIT-1"], "passed")
         self.assertTrue(document["run"]["endpoint"].startswith("inproc:"))
         self.assertEqual((document["run"]["exit_code"], document["run"]["absent_cases"]), (1, 0))

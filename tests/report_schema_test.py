@@ -73,7 +73,7 @@ class ReportTest(harness.FolderTest):
                 kind = "./testcase/" + children[key] if key in children else "./testcase"
                 self.assertEqual(int(suite.get(key)), len(suite.findall(kind)), key)
         for case in run.json["cases"]:
-            name = case["id"] + " " + case["title"]
+            name = case["id"]
             test = next(test for test in tests if test.get("name") == name)
             self.assertEqual(test.get("classname"), "statestore." + case["area"])
             self.assertEqual((test.get("file"), int(test.get("line"))), (case["file"], case["line"]))

@@ -20,6 +20,10 @@ constexpr std::string_view kCutShort = "cut-short";
 constexpr std::array kPrecedence = {"failed"sv,       "warning"sv, "expected-failure"sv,
                                     "inconclusive"sv, "lost"sv,    "not-run"sv,
                                     "passed"sv,       kCutShort,   "skipped"sv};
+// As report::RequirementState has them.
+constexpr std::array kStates = {"broken"sv,       "outside"sv,  "warning"sv, "expected-failure"sv,
+                                "inconclusive"sv, "open"sv,     "not-run"sv, "skipped"sv,
+                                "passed"sv,       "not-shown"sv};
 
 bool is_failure(std::string_view verdict) {
   return verdict == "failed" || verdict == "warning" || verdict == "expected-failure";
@@ -88,7 +92,8 @@ std::optional<RowFinding> finding_of(const MatrixRow& row, const RunFindings& ru
     }
   }
   if (out.cases.empty()) return std::nullopt;
-  out.verdict = first_of(out.cases);
+  const auto state = run.states.find(id);
+  out.verdict = state == run.states.end() ? first_of(out.cases) : state->second;
   return out;
 }
 
@@ -116,6 +121,16 @@ Result<RunFindings, std::string> read_findings(std::string_view report) {
     auto finding = read_case(entry);
     if (!finding) return fail(finding.error());
     out.cases[text_of(entry, "id")] = std::move(*finding);
+  }
+  const auto states = document.find("requirements");
+  if (states == document.end() || !states->is_array()) return out;
+  for (const json& entry : *states) {
+    const std::string state = text_of(entry, "state");
+    if (std::find(kStates.begin(), kStates.end(), state) == kStates.end()) {
+      return fail("the requirement " + text_of(entry, "id") + " has the state \"" + state +
+                  "\", which is none");
+    }
+    out.states[text_of(entry, "id")] = state;
   }
   return out;
 }

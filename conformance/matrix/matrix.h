@@ -37,6 +37,8 @@ struct RunFindings {
   std::string started;
   int exit_code = 0;
   std::map<std::string, CaseFinding> cases{};  // by id
+  // By id of a requirement: what the report itself says of it. Empty in a report that does not.
+  std::map<std::string, std::string> states{};
 };
 
 // Reads what `certify --json` wrote. The error says what is missing or wrong, and where.
@@ -45,8 +47,10 @@ struct RunFindings {
 // What a run says of one requirement. A failure counts for the requirement that it is charged to;
 // for the others of its case it is "cut-short", as the case ended before it was checked.
 struct RowFinding {
-  // The first of these that any of its cases has: failed, warning, expected-failure, inconclusive,
-  // lost, not-run, passed, cut-short, skipped.
+  // The state that the report gives it: broken, outside, warning, expected-failure, inconclusive,
+  // open, not-run, skipped, passed, not-shown. Where it gives none, the first of these that any of
+  // its cases has: failed, warning, expected-failure, inconclusive, lost, not-run, passed,
+  // cut-short, skipped.
   std::string verdict;
   std::map<std::string, std::size_t> cases;  // verdict -> how many cases say so
   std::set<std::string> observed;            // outcomes of an open requirement

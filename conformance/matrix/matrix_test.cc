@@ -285,6 +285,21 @@ TEST(MatrixRun, ChargesAFailureToItsRequirement) {
   EXPECT_EQ(matrix.run->exit_code, 1);
 }
 
+TEST(MatrixRun, TakesTheStatesOfTheReport) {
+  const std::string text = R"({"cases": [{"id": "some.one", "verdict": "failed",
+                                           "failure": {"requirement": "R-MUST-1"}}],
+                               "requirements": [{"id": "R-MUST-1", "state": "broken"},
+                                                {"id": "R-OPEN-1", "state": "not-shown"}]})";
+  Matrix matrix = make_matrix(library());
+  add_findings(matrix, read_findings(text).value());
+  EXPECT_EQ(row_of(matrix, "R-MUST-1").finding->verdict, "broken");
+  EXPECT_EQ(row_of(matrix, "R-OPEN-1").finding->verdict, "not-shown");
+  const auto wrong =
+      read_findings(R"({"cases": [], "requirements": [{"id": "R-MUST-1", "state": "fine"}]})");
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error(), "the requirement R-MUST-1 has the state \"fine\", which is none");
+}
+
 TEST(MatrixRun, ChargesAFailureThatTheCaseDoesNotCite) {
   const Matrix matrix = with_run(
       R"({"id": "some.two", "verdict": "failed", "failure": {"requirement": "R-SHOULD-1"}})");

@@ -138,8 +138,8 @@ class Writer {
     for (const MatrixRow& row : matrix_.rows) {
       const std::string verdict = row.finding ? row.finding->verdict : "not in the run";
       if (row.testable()) ++verdicts[verdict];
-      if (!row.finding || verdict == "passed") continue;
-      const bool failed = verdict == "failed";
+      if (!row.finding || verdict == "passed" || verdict == "open") continue;
+      const bool failed = verdict == "failed" || verdict == "broken";
       item(fmt::format("  {}  ", row.requirement->id), finding_text(*row.finding),
            failed ? kRed : kYellow);
     }
@@ -178,6 +178,15 @@ class Writer {
     } else {
       line(paint_(kGreen, "complete: every testable must has a case"));
     }
+    if (!matrix_.run) return;
+    const auto broken =
+        std::count_if(matrix_.rows.begin(), matrix_.rows.end(), [](const auto& row) {
+          return row.finding &&
+                 (row.finding->verdict == "failed" || row.finding->verdict == "broken");
+        });
+    const std::string text = fmt::format("the run: {} requirement{} broken, exit code {}", broken,
+                                         broken == 1 ? "" : "s", matrix_.run->exit_code);
+    line(paint_(broken > 0 ? kRed : kGreen, text));
   }
 
   const Matrix& matrix_;

@@ -12,7 +12,6 @@
 #include "conformance/report/cause.h"
 #include "conformance/report/findings.h"
 #include "conformance/report/requirement_states.h"
-#include "conformance/run/capability.h"
 #include "conformance/run/signature.h"
 #include "conformance/text/colour.h"
 #include "conformance/text/text_wrap.h"
@@ -488,28 +487,14 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
 
 // What the endpoint lacks, and for how many cases: a verdict is of what ran.
 void Console::print_skipped(const run::SuiteResult& result) {
-  std::map<std::string_view, std::size_t> missing;
-  std::size_t otherwise = 0;  // as the baseline says
-  for (const run::CaseResult& entry : result.cases) {
-    if (entry.verdict != run::Verdict::kSkipped) continue;
-    const std::string_view reason = entry.message;
-    const std::string_view name = reason.substr(0, reason.find(':'));
-    const auto known = run::all_capabilities();
-    const bool capability = std::any_of(
-        known.begin(), known.end(), [&](const run::Capability& row) { return row.name == name; });
-    ++(capability ? missing[name] : otherwise);
-  }
-  if (missing.empty()) return;
-  std::vector<std::pair<std::size_t, std::string_view>> most_first;
-  for (const auto& [name, count] : missing) most_first.emplace_back(count, name);
-  std::stable_sort(most_first.begin(), most_first.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  const SkippedCases skipped = skipped_cases(result);
+  if (skipped.missing.empty()) return;
   std::string text;
-  for (const auto& [count, name] : most_first) {
-    text +=
-        fmt::format("{}{} need{} {}", text.empty() ? "" : ", ", count, count == 1 ? "s" : "", name);
+  for (const MissingCapability& each : skipped.missing) {
+    text += fmt::format("{}{} need{} {}", text.empty() ? "" : ", ", each.cases,
+                        each.cases == 1 ? "s" : "", each.name);
   }
-  if (otherwise > 0) text += fmt::format(", {} by the baseline", otherwise);
+  if (skipped.otherwise > 0) text += fmt::format(", {} by the baseline", skipped.otherwise);
   line("skipped: " + text + ": docs/DESCRIPTORS.md");
 }
 

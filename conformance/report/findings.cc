@@ -1,12 +1,14 @@
 #include "conformance/report/findings.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "conformance/report/cause.h"
+#include "conformance/run/capability.h"
 
 namespace fencepost::report {
 namespace {
@@ -91,6 +93,27 @@ std::string headline(const Finding& finding) {
       break;
   }
   return "the case failed";
+}
+
+SkippedCases skipped_cases(const run::SuiteResult& result) {
+  SkippedCases out;
+  std::map<std::string_view, std::size_t> missing;
+  for (const run::CaseResult& entry : result.cases) {
+    if (entry.verdict != run::Verdict::kSkipped) continue;
+    const std::string_view reason = entry.message;
+    const std::string_view name = reason.substr(0, reason.find(':'));
+    const auto known = run::all_capabilities();
+    const bool capability = std::any_of(
+        known.begin(), known.end(), [&](const run::Capability& row) { return row.name == name; });
+    ++(capability ? missing[name] : out.otherwise);
+  }
+  for (const run::Capability& row : run::all_capabilities()) {
+    if (!missing.contains(row.name)) continue;
+    out.missing.push_back({std::string(row.name), std::string(row.provide), missing[row.name]});
+  }
+  std::stable_sort(out.missing.begin(), out.missing.end(),
+                   [](const auto& a, const auto& b) { return a.cases > b.cases; });
+  return out;
 }
 
 std::string others_of(const Difference& found, std::size_t most_ids) {

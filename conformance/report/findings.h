@@ -3,6 +3,7 @@
 // agree because they all begin here. Pure.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,18 @@ struct Finding {
 
 // "4 others: a, b, and 2 more", with as many ids as asked for; empty for a difference of one case.
 [[nodiscard]] std::string others_of(const Difference& found, std::size_t most_ids);
+
+// What an endpoint lacks, and how many cases were skipped for it.
+struct MissingCapability {
+  std::string name{};     // "restricted-client"
+  std::string provide{};  // what to do about it
+  std::size_t cases = 0;
+};
+struct SkippedCases {
+  std::vector<MissingCapability> missing{};  // what most cases lack is first
+  std::size_t otherwise = 0;                 // as the baseline says
+};
+[[nodiscard]] SkippedCases skipped_cases(const run::SuiteResult& result);
 
 // MUST, SHOULD or MAY.
 [[nodiscard]] std::string rfc2119_keyword(scenario::Level level);

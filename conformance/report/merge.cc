@@ -126,6 +126,15 @@ class Merger {
  private:
   [[nodiscard]] std::size_t shards() const { return reports_.front()->context.selection.shards; }
 
+  // Machines that differ are all named.
+  static void add_environment(const ReportContext& own, ReportContext& all) {
+    for (const auto& [name, value] : own.environment) {
+      std::string& known = all.environment[name];
+      if (known.find(value) != std::string::npos) continue;
+      known += (known.empty() ? "" : "; ") + value;
+    }
+  }
+
   void add_run(const Report& report) {
     ReportContext& context = merged_.context;
     run::SuiteResult& result = merged_.result;
@@ -138,6 +147,7 @@ class Merger {
                              .exit_code = static_cast<int>(exit_code(report.result)),
                              .stopped_because = own.stopped_because});
     context.started = std::min(context.started, own.started);
+    add_environment(own, context);
     if (own.transcripts == Transcripts::kFailures) context.transcripts = Transcripts::kFailures;
     run::PreflightReport& preflight = context.preflight;
     // Of round trips and clock offsets the worst: it explains what is inconclusive. A mean would be

@@ -59,6 +59,8 @@ struct ReportContext {
   // How many cases there were to select from: fewer results are a part of a run. 0: unknown.
   std::size_t known_cases = 0;
   Transcripts transcripts = Transcripts::kAll;
+  // Where the suite ran: "system", "libraries", "job" -> text. Empty where nobody said it.
+  std::map<std::string, std::string> environment{};
 };
 
 // Does the report have the messages of this case?
@@ -100,6 +102,9 @@ struct ReportContext {
 [[nodiscard]] std::string to_junit(const run::SuiteResult& result,
                                    const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
+// What to_junit() has made, for readers that validate: as docs/junit-strict.xsd says. It has no
+// file, line and properties of a test; packets and warnings stand at the end of a suite.
+[[nodiscard]] std::string strict_junit(const std::string& junit);
 // One page that is complete in itself, for people.
 [[nodiscard]] std::string to_html(const run::SuiteResult& result,
                                   const scenario::Catalogue& catalogue,

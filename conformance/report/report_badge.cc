@@ -1,36 +1,14 @@
-#include <algorithm>
-#include <set>
 #include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "conformance/report/differences.h"
 #include "conformance/report/report.h"
+#include "conformance/report/requirement_states.h"
 
 namespace fencepost::report {
 namespace {
-
-// Requirements of level MUST that a client can check, among those that the cases of the run cite.
-struct Tally {
-  std::size_t covered = 0;
-  std::size_t kept = 0;  // each case of the run that cites it has passed
-};
-
-Tally tally(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
-  std::set<std::string> covered;
-  std::set<std::string> doubted;
-  for (const run::CaseResult& entry : result.cases) {
-    for (const std::string& id : entry.test_case->requirements) {
-      const scenario::Requirement* rule = catalogue.find(id);
-      if (rule == nullptr || rule->level != scenario::Level::kMust || !rule->untestable.empty())
-        continue;
-      covered.insert(id);
-      // A case that was skipped or not run shows nothing, and a badge claims what was shown.
-      if (entry.verdict != run::Verdict::kPassed) doubted.insert(id);
-    }
-  }
-  return {.covered = covered.size(), .kept = covered.size() - doubted.size()};
-}
 
 const char* colour_of(run::ExitCode code, bool complete) {
   switch (code) {
@@ -54,16 +32,18 @@ const char* colour_of(run::ExitCode code, bool complete) {
 
 std::string to_badge(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context) {
-  const Tally tallied = tally(result, catalogue);
+  const MustScore score = must_score(
+      requirement_states(result, differences(result, catalogue, context.strict), catalogue),
+      catalogue);
   const run::ExitCode code = exit_code(result);
   const bool part = result.cases.size() < context.known_cases;
-  std::string message = fmt::format("{}/{} MUST", tallied.kept, tallied.covered);
+  std::string message = fmt::format("{}/{} MUST", score.kept, score.all);
   if (part) message += " (part)";
   nlohmann::ordered_json out;
   out["schemaVersion"] = 1;
   out["label"] = "state store";
   out["message"] = message;
-  out["color"] = colour_of(code, !part && tallied.kept == tallied.covered);
+  out["color"] = colour_of(code, !part && score.kept == score.all);
   if (code == run::ExitCode::kFailed) out["isError"] = true;
   return out.dump(1) + "\n";
 }

@@ -16,6 +16,7 @@ struct ReportFiles {
   std::string html{};
   std::string sarif{};
   std::string badge{};
+  bool strict_junit = false;  // see strict_junit() in report.h
 };
 
 // From now on what is printed to standard output goes to standard error, and the file "-" to what

@@ -3,11 +3,11 @@
 // scripts, from the same document as the JSON report.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,12 +23,16 @@
 #include "conformance/report/findings.h"
 #include "conformance/report/report.h"
 #include "conformance/report/report_json.h"
+#include "conformance/report/requirement_states.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::report {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr std::string_view kInterrupted = "interrupted";
+constexpr std::size_t kMaxCasesWithMessages = 100;  // of a difference
 
 // --- text in HTML ------------------------------------------------------------------------------
 
@@ -176,9 +180,9 @@ std::string list_items(const std::vector<std::string>& texts) {
 // What needs to be said before anything else: why the run stopped, and where the baseline is wrong.
 std::string alerts(const run::SuiteResult& result, const ReportContext& context) {
   std::string out;
-  if (!context.stopped_because.empty()) {
-    out += fmt::format("<p class=\"alert\"><b>Stopped:</b> {}</p>\n",
-                       page::html(context.stopped_because));
+  const std::string& stopped = context.stopped_because;
+  if (!stopped.empty() && stopped != kInterrupted) {  // which the headline says
+    out += fmt::format("<p class=\"alert\"><b>Stopped:</b> {}</p>\n", page::html(stopped));
   }
   std::string complaints = list_items(result.baseline_complaints);
   for (const run::CaseResult& entry : result.cases) {
@@ -226,22 +230,41 @@ std::string counts(const run::Summary& summary) {
   return out;
 }
 
-std::string levels(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
-  struct Score {
-    std::size_t passed = 0;
-    std::size_t all = 0;
-  };
-  std::map<scenario::Level, Score> scores;
-  for (const run::CaseResult& entry : result.cases) {
-    Score& score = scores[catalogue.level_of(*entry.test_case)];
-    ++score.all;
-    if (entry.verdict == run::Verdict::kPassed) ++score.passed;
+std::string requirement_score(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                              bool strict) {
+  const std::vector<RequirementFinding> states =
+      requirement_states(result, differences(result, catalogue, strict), catalogue);
+  const MustScore score = must_score(states, catalogue);
+  std::string all = requirements_text(states);
+  if (!all.empty()) all = "of all levels: " + all.substr(all.find(' ') + 1);
+  return fmt::format("MUST requirements: <b>{}</b> of <b>{}</b> kept{}", score.kept, score.all,
+                     all.empty() ? "" : fmt::format(" <span class=\"note\">({})</span>", all));
+}
+
+// What was not checked, and what it takes: a verdict is of what ran.
+std::string unchecked(const run::SuiteResult& result) {
+  const SkippedCases skipped = skipped_cases(result);
+  std::string items;
+  for (const MissingCapability& each : skipped.missing) {
+    items += fmt::format("<li><b>{}</b> {} <code>{}</code>: {}</li>\n", each.cases,
+                         each.cases == 1 ? "needs" : "need", page::html(each.name),
+                         page::html(each.provide));
   }
-  constexpr std::array kWords = {"MUST", "SHOULD", "MAY"};
+  if (skipped.otherwise > 0) {
+    items += fmt::format("<li><b>{}</b> {} skipped as the baseline says</li>\n", skipped.otherwise,
+                         skipped.otherwise == 1 ? "is" : "are");
+  }
+  if (items.empty()) return {};
+  return fmt::format(
+      "<section class=\"unchecked\"><h2>Not checked: {}</h2>\n<ul>\n{}</ul></section>\n",
+      plural(result.summary.skipped, "case"), items);
+}
+
+// Where the run took place.
+std::string environment_facts(const ReportContext& context) {
   std::string out;
-  for (const auto& [level, score] : scores) {
-    out += fmt::format("<li>{} <b>{}</b> of {}</li>\n", kWords.at(static_cast<std::size_t>(level)),
-                       score.passed, score.all);
+  for (const auto& [name, value] : context.environment) {
+    out += fmt::format("<dt>{}</dt><dd>{}</dd>\n", page::html(name), page::html(value));
   }
   return out;
 }
@@ -341,11 +364,25 @@ ordered_json packed(const ordered_json& transcript, SharedValues& values) {
   return out;
 }
 
+// Of a difference that fails most cases the page has the messages of the first ones: the others
+// show the same. The JSON report has them all.
+std::set<std::string> without_messages(const ordered_json& report, const ReportContext& context) {
+  std::set<std::string> out;
+  if (context.transcripts == Transcripts::kAll) return out;
+  for (const ordered_json& found : report["differences"]) {
+    const ordered_json& cases = found["cases"];
+    for (std::size_t i = kMaxCasesWithMessages; i < cases.size(); ++i) out.insert(cases[i]);
+  }
+  return out;
+}
+
 // The report as the page has it: without what it can put together itself.
 ordered_json page_report(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                          const ReportContext& context, SharedValues& values) {
   ordered_json out = report_document(result, catalogue, context);
+  const std::set<std::string> left_out = without_messages(out, context);
   for (ordered_json& entry : out["cases"]) {
+    if (left_out.contains(entry["id"])) entry.erase("transcript");
     if (entry.contains("transcript")) entry["transcript"] = packed(entry["transcript"], values);
     if (!context.commands.contains(entry["id"]) && !entry.contains("alone")) {
       entry.erase("reproduce");
@@ -398,7 +435,9 @@ std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& c
        {"alerts", alerts(result, context)},
        {"counts", counts(summary)},
        {"selection", selection_fact(result, context)},
-       {"levels", levels(result, catalogue)},
+       {"requirements", requirement_score(result, catalogue, context.strict)},
+       {"unchecked", unchecked(result)},
+       {"environment", environment_facts(context)},
        {"passed", std::to_string(summary.passed)},
        {"planned", std::to_string(result.cases.size())},
        {"ran", std::to_string(cases_run(result))},

@@ -205,6 +205,7 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   ordered_json out;
   out["suite_version"] = suite_version();
   out["suite_commit"] = suite_commit();
+  if (!context.environment.empty()) out["environment"] = context.environment;
   out["endpoint"] = context.endpoint;
   out["profile"] = name(context.profile);
   out["wording"] = name(context.wording);

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <pugixml.hpp>
 
-#include "conformance/report/cause.h"
 #include "conformance/report/findings.h"
 #include "conformance/report/report.h"
 #include "conformance/text/printable.h"
@@ -26,7 +25,8 @@ constexpr std::size_t kMaxBytesOfTexts = 20'000'000;
 constexpr std::size_t kMaxBytesOfOneTranscript = 256'000;
 constexpr std::size_t kMaxBytesOfOneText = 20'000;
 constexpr std::size_t kMaxBytesOfOneMessage = 2'000;
-constexpr std::size_t kMaxJunitIds = 100;  // of the other cases of a difference
+constexpr std::size_t kMaxBytesOfOneForm = 120;  // in a message
+constexpr std::size_t kMaxJunitIds = 100;        // of the other cases of a difference
 
 // As much of any text as one attribute may be.
 std::string message_text(std::string_view text) {
@@ -90,15 +90,35 @@ struct Explained {
   std::size_t at = 0;
 };
 
-// "1 of 34 failures of difference D1: SET NX: want :-1, got +OK [SET-NX-2]": in a list of failures
-// it is this line that tells one from another.
+// The bytes of a reply without the line feed at their end: `-1 (not applied)`.
+std::string shown_form(std::string_view form) {
+  constexpr std::string_view kBreak = R"(\r\n)";
+  std::string out(form);
+  for (std::size_t at = out.find(kBreak); at != std::string::npos; at = out.find(kBreak, at)) {
+    const bool last = out.find(kBreak, at + 1) == std::string::npos;
+    out.replace(at, kBreak.size(), last || out[at + kBreak.size()] == ' ' ? "" : " ");
+  }
+  return text::shortened(out, kMaxBytesOfOneForm);
+}
+
+// "SET-NX-2: expected -1 (not applied)  or  :-1, got +OK (step 2); D1, 1 of 34 failures": in a list
+// of failures it is this line that tells one from another.
 std::string message_of(const Explained& explained, const run::CaseResult& result) {
   const Difference& found = *explained.difference;
-  const std::string cause = cause_of(result);
-  const std::string of = found.cases.size() == 1 ? fmt::format("difference {}", found.name)
-                                                 : fmt::format("1 of {} failures of difference {}",
-                                                               found.cases.size(), found.name);
-  return fmt::format("{}: {} [{}]", of, cause.empty() ? result.message : cause, found.rule_id);
+  std::string out = found.rule_id + ": ";
+  const bool compared = !result.expected.empty() && !result.actual.empty();
+  if (!compared || result.message != "the reply is not the expected one") {
+    out += result.message + (compared ? ": " : "");
+  }
+  if (compared) {
+    out +=
+        fmt::format("expected {}, got {}", shown_form(result.expected), shown_form(result.actual));
+  }
+  if (result.step > 0) out += fmt::format(" (step {})", result.step);
+  out += "; difference " + found.name;
+  const std::size_t cases = found.cases.size();
+  if (cases > 1) out += fmt::format(", {} of {} failures", explained.at + 1, cases);
+  return text::one_line(out);
 }
 
 // How a case stands to the others of its difference, a line.
@@ -186,6 +206,7 @@ class TestWriter {
     test.append_attribute("file") = text::printable(test_case.position.file).c_str();
     test.append_attribute("line") = test_case.position.line;
     pugi::xml_node properties = test.append_child("properties");
+    add_property(properties, "title", test_case.title);
     for (const std::string& id : test_case.requirements) {
       add_property(properties, "requirement", id);
     }
@@ -220,7 +241,7 @@ class TestWriter {
 
  private:
   std::string unique_name(const scenario::Case& test_case) {
-    const std::string wanted = text::one_line(test_case.id + " " + test_case.title);
+    const std::string wanted = text::one_line(test_case.id);
     std::string found = wanted;
     for (int number = 2; !names_.insert(found).second; ++number) {
       found = fmt::format("{} #{}", wanted, number);

@@ -31,6 +31,8 @@ constexpr std::array kVerdicts = {run::Verdict::kPassed,       run::Verdict::kFa
                                   run::Verdict::kSkipped,      run::Verdict::kLost,
                                   run::Verdict::kNotRun};
 
+constexpr std::array kEnvironment = {"system", "libraries", "job"};
+
 // --- transcripts ---------------------------------------------------------------------------------
 
 run::Direction read_direction(const JsonMembers& entry) {
@@ -211,6 +213,12 @@ ReportContext read_context(const JsonMembers& root) {
     out.disconnect_settling = std::chrono::milliseconds{tolerances.integer<int>("disconnect")};
   }
   out.stopped_because = root.text_if_there("stopped_because");
+  if (root.has("environment")) {
+    const JsonMembers environment = root.object("environment");
+    for (const char* name : kEnvironment) {
+      if (environment.has(name)) out.environment[name] = environment.text(name);
+    }
+  }
   out.selection = read_selection(root);
   return out;
 }

@@ -159,6 +159,19 @@ std::vector<RequirementFinding> requirement_states(const run::SuiteResult& resul
   return out;
 }
 
+MustScore must_score(const std::vector<RequirementFinding>& states,
+                     const scenario::Catalogue& catalogue) {
+  MustScore out;
+  for (const RequirementFinding& each : states) {
+    const scenario::Requirement* rule = catalogue.find(each.id);
+    if (rule == nullptr || rule->level != scenario::Level::kMust || !rule->untestable.empty())
+      continue;
+    ++out.all;
+    if (each.state == RequirementState::kPassed) ++out.kept;
+  }
+  return out;
+}
+
 std::string requirements_text(const std::vector<RequirementFinding>& states) {
   std::map<RequirementState, std::size_t> counts;
   for (const RequirementFinding& each : states) ++counts[each.state];

@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,14 @@ struct RequirementFinding {
 [[nodiscard]] std::vector<RequirementFinding> requirement_states(
     const run::SuiteResult& result, const std::vector<Difference>& all,
     const scenario::Catalogue& catalogue);
+
+// Of the rules of level MUST that a client can check: what the head of the page and the badge say.
+struct MustScore {
+  std::size_t kept = 0;
+  std::size_t all = 0;  // that the run is about
+};
+[[nodiscard]] MustScore must_score(const std::vector<RequirementFinding>& states,
+                                   const scenario::Catalogue& catalogue);
 
 // "requirements: 190 passed, 1 broken, 12 not shown"; empty for none.
 [[nodiscard]] std::string requirements_text(const std::vector<RequirementFinding>& states);

@@ -2,6 +2,7 @@
 // report: dom.js, theme.js, filter.js, panels.js. They are joined to one script when Fencepost is built, this one last.
 
 const kDocuments = { ga: 'general availability', preview: 'preview', deployed: 'deployed service' };
+const kBroken = ['broken', 'failed', 'outside']; // states of a requirement
 
 const matrix = readMatrix();
 start();
@@ -59,6 +60,7 @@ function renderHead(data) {
   const { totals } = data;
   const orphans = data.cases_without_requirement.length;
   const figures = [
+    ...outcomes(data),
     [totals.requirements, 'requirements'],
     [totals.testable, 'testable'],
     [totals.covered, 'covered'],
@@ -68,14 +70,24 @@ function renderHead(data) {
     [totals.cases, 'cases'],
     [orphans, 'cases without requirement', orphans > 0],
   ];
-  for (const [number, name, bad] of figures) {
-    byId('p_totals').append(el('div', { class: bad && 'bad' }, el('dt', {}, name), el('dd', {}, String(number))));
+  for (const [number, name, bad, tone] of figures) {
+    const className = tone ?? (bad ? 'bad' : undefined);
+    byId('p_totals').append(el('div', { class: className }, el('dt', {}, name), el('dd', {}, String(number))));
   }
 }
 
+// How many requirements are in each state of the run, the worst first.
+function outcomes(data) {
+  if (!data.run) return [];
+  const counts = countBy(data.requirements, (rule) => rule.state);
+  const shown = [...kStates].filter(([state]) => counts.has(state) && state !== 'not-in-run');
+  return shown.map(([state, { word, tone }]) => [counts.get(state), word, false, `outcome ${tone}`]);
+}
+
+
 // What broke in the run comes first; without a run, whether something is left unchecked.
 function headline(data) {
-  const broken = data.requirements.filter((rule) => rule.result?.verdict === 'failed').length;
+  const broken = data.requirements.filter((rule) => kBroken.includes(rule.result?.verdict)).length;
   if (broken > 0) {
     return {
       kind: 'failed',
@@ -113,8 +125,8 @@ function ruleChoices() {
       values: ['covered', 'not covered', 'not testable', 'open point'],
       of: (rule) => [kStates.get(rule.coverage).word, rule.open && 'open point'],
     },
-    { name: 'Binds', values: [...new Set(requirements.map((rule) => rule.binds))], of: (rule) => [rule.binds] },
-    { name: 'In', values: Object.keys(kDocuments), of: documentsOf },
+    { name: 'Who is bound', values: [...new Set(requirements.map((rule) => rule.binds))], of: (rule) => [rule.binds] },
+    { name: 'Document', values: Object.keys(kDocuments), of: documentsOf },
   ];
 }
 
@@ -123,14 +135,18 @@ function ruleText(rule) {
 }
 
 function renderRequirements() {
-  const groups = matrix.sections
-    .filter((section) => section.requirements.length > 0)
+  const urgent = matrix.requirements
+    .filter((rule) => kAttention.includes(rule.state))
+    .sort((a, b) => kAttention.indexOf(a.state) - kAttention.indexOf(b.state));
+  const sections = matrix.sections
+    .filter((section) => section.requirements.some((id) => !urgent.includes(matrix.rules.get(id))))
     .map((section) => ({
       name: section.title,
       note: sectionNote(section.totals),
       about: section.note,
-      entries: section.requirements.map((id) => matrix.rules.get(id)),
+      entries: section.requirements.map((id) => matrix.rules.get(id)).filter((rule) => !urgent.includes(rule)),
     }));
+  const groups = urgent.length > 0 ? [{ name: 'Needs attention', note: '', entries: urgent }, ...sections] : sections;
   const rendered = renderGroups(byId('p_requirement_list'), groups, ruleItem);
   const empty = matrix.sections.filter((section) => section.requirements.length === 0);
   byId('p_requirement_list').append(
@@ -278,9 +294,12 @@ function gridItem(rule) {
 }
 
 function gridCell(rule, area) {
-  const count = rule.citing.filter((one) => one.area === area.name).length;
+  const cases = rule.citing.filter((one) => one.area === area.name);
+  const count = cases.length;
   if (count === 0) return el('td', { class: 'number' });
-  const label = `${plural(count, 'case')} of ${area.name} for ${rule.id}`;
+  const worst = matrix.run && [...kStates.keys()].find((state) => cases.some((one) => one.state === state));
+  const outcome = worst ? `: ${kStates.get(worst).word}` : '';
+  const label = `${plural(count, 'case')} of ${area.name} for ${rule.id}${outcome}`;
   const button = el('button', { type: 'button', title: label, 'aria-label': label }, String(count));
   button.addEventListener('click', () => {
     showPanel('cases');
@@ -289,7 +308,7 @@ function gridCell(rule, area) {
     filter.choose('Area', area.name);
     byId('p_case_filter').scrollIntoView();
   });
-  const out = el('td', { class: 'number' }, button);
+  const out = el('td', { class: worst ? `number ${kStates.get(worst).tone}` : 'number' }, button);
   out.style.setProperty('--share', `${Math.min(10 + count * 6, 55)}%`);
   return out;
 }

@@ -45,6 +45,7 @@ function caseItem(testCase, report) {
         el('span', { class: 'id' }, testCase.id),
         ' ',
         el('span', { class: 'title' }, testCase.title),
+        testCase.verdict === 'skipped' && el('span', { class: 'tag' }, needOf(testCase)),
       ),
       levelNode(testCase.level),
       el('span', { class: 'ms' }, ran ? milliseconds(testCase.duration_ms) : ''),
@@ -52,6 +53,12 @@ function caseItem(testCase, report) {
     fill: (detail) => fillCase(detail, testCase, report),
     opened: () => rememberPlace(testCase.id),
   });
+}
+
+// "needs quota": what the endpoint lacks; the message goes on with what to do about it.
+function needOf(testCase) {
+  const [, name] = /^([a-z-]+): /.exec(testCase.message) ?? [];
+  return name ? `needs ${name}` : testCase.message;
 }
 
 // --- the details of one case ---
@@ -68,7 +75,9 @@ function fillCase(detail, testCase, report) {
 function talkNode(testCase, report) {
   if (!testCase.transcript) {
     const option = el('code', {}, '--transcripts all');
-    return el('p', { class: 'hint' }, 'Not kept of cases that passed: run with ', option, ' to have them.');
+    const which = testCase.explained ? 'only the first cases of a difference' : 'cases that passed';
+    const not = testCase.explained ? 'Kept of' : 'Not kept of';
+    return el('p', { class: 'hint' }, `${not} ${which}: run with `, option, ' to have them.');
   }
   unpackTranscript(testCase, report.values);
   return testCase.transcript.length > 0 && sequenceNode(testCase);
@@ -273,6 +282,7 @@ function aboutNode(testCase, report) {
 
 // --- what broke, at a glance ---
 
+const kMostDifferences = 5; // that are shown at once
 const kMostCommands = 3; // of the first differences the command stands beside them
 
 // What the store does otherwise, once each: many cases often fail for one reason.
@@ -281,13 +291,16 @@ function renderBroken(report, showCases) {
   const found = (report.differences ?? []).filter((one) => one.verdict !== 'expected-failure');
   if (found.length === 0) return;
   const list = el('ul', { class: 'plain' });
+  const rest = el('ul', { class: 'plain' });
   for (const one of found) {
+    const to = list.children.length < kMostDifferences ? list : rest;
     const rule = report.rules.get(one.requirement);
     const button = el('button', { type: 'button', class: 'link' }, plural(one.cases.length, 'case'));
     button.setAttribute('aria-label', `Show the ${plural(one.cases.length, 'case')} that break ${one.requirement}`);
     button.addEventListener('click', () => showCases(one));
     const blocked = one.blocked.length > 0 ? ` (${one.blocked.length} do not come to what they check)` : '';
-    list.append(
+    const first = to === list && list.children.length < kMostCommands;
+    to.append(
       el(
         'li',
         {},
@@ -295,13 +308,14 @@ function renderBroken(report, showCases) {
         linkTo(one.requirement),
         rule && levelNode(rule.level),
         rule && el('span', {}, inlineCode(rule.text)),
-        el('div', { class: 'note' }, `${one.causes[0]}; shown best by `, linkTo(one.cases[0]), blocked),
-        list.children.length < kMostCommands && commandNode('Reproduce', report.byId.get(one.cases[0]).reproduce),
+        el('div', { class: 'note' }, el('b', {}, one.causes[0]), '; shown best by ', linkTo(one.cases[0]), blocked),
+        first && commandNode('Reproduce', report.byId.get(one.cases[0]).reproduce),
       ),
     );
   }
-  const heading = el('h3', { class: 'group' }, differencesSentence(found));
-  byId('p_broken').append(el('section', { class: 'broken' }, heading, list));
+  const heading = el('h2', { class: 'group' }, differencesSentence(found));
+  const more = rest.children.length > 0 && el('details', {}, el('summary', {}, `${rest.children.length} more`), rest);
+  byId('p_broken').append(el('section', { class: 'broken' }, heading, list, more));
 }
 
 function differencesSentence(found) {

@@ -84,10 +84,15 @@ function linkTo(id) {
   return el('a', { href: '#' + id, class: 'id' }, id);
 }
 
+// What is short stays in one piece: `-ERR` is no `-` and `ERR`.
+function wordNode(text) {
+  return el('code', text.length <= 24 ? { class: 'short' } : {}, text);
+}
+
 // `what stands between back-ticks` is code.
 function inlineCode(text) {
   const out = document.createDocumentFragment();
-  text.split('`').forEach((part, i) => out.append(i % 2 === 1 ? el('code', {}, part) : part));
+  text.split('`').forEach((part, i) => out.append(i % 2 === 1 ? wordNode(part) : part));
   return out;
 }
 

@@ -11,6 +11,8 @@ function tableNode(caption, heads, rows) {
 
 // --- dialect and open points ---
 
+const kMostLinks = 3; // to cases that saw an outcome
+
 function renderObserved(report) {
   const panel = byId('p_observed');
   panel.append(
@@ -61,15 +63,25 @@ function pointsTable(report, points) {
     const outcomes = el('ul', { class: 'plain' });
     for (const outcome of rule.outcomesSeen) {
       const seen = report.cases.filter((one) => one.open_points_observed[rule.id]?.includes(outcome));
-      outcomes.append(el('li', {}, el('b', {}, outcome), ' in ', ...listOf(seen.map((one) => linkTo(one.id)))));
+      outcomes.append(el('li', {}, el('b', {}, outcome), ' in ', ...fewOf(seen.map((one) => linkTo(one.id)))));
     }
     return [linkTo(rule.id), inlineCode(rule.text), outcomes];
   });
-  return tableNode(
+  const node = tableNode(
     'Open points: what the rules leave open, and what was seen',
     ['Requirement', 'What is open', 'Seen'],
     rows,
   );
+  node.classList.add('points');
+  return node;
+}
+
+// The first ones, and the rest behind a button of its own.
+function fewOf(nodes) {
+  const few = listOf(nodes.slice(0, kMostLinks));
+  if (nodes.length <= kMostLinks) return few;
+  const rest = nodes.slice(kMostLinks);
+  return [...few, el('details', {}, el('summary', {}, `and ${rest.length} more`), ...listOf(rest))];
 }
 
 function listOf(nodes) {

@@ -16,6 +16,7 @@ function start() {
   openFirstFailures(report.cases);
   setUpKeys();
   setUpPlaces(placeOf);
+  window.addEventListener('beforeprint', () => (byId('p_run').open = true));
   performance.mark('p_ready');
 }
 
