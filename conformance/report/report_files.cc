@@ -126,8 +126,8 @@ Result<void, std::string> write_file(const std::string& path, const std::string&
 
 namespace {
 
-std::string text_of(const Kind& kind, const ReportFiles& files, const run::SuiteResult& result,
-                    const scenario::Catalogue& catalogue, const ReportContext& context) {
+std::string rendered(const Kind& kind, const ReportFiles& files, const run::SuiteResult& result,
+                     const scenario::Catalogue& catalogue, const ReportContext& context) {
   std::string text = kind.render(result, catalogue, context);
   return kind.path == &ReportFiles::junit && files.strict_junit ? strict_junit(text) : text;
 }
@@ -141,7 +141,7 @@ Result<void, std::string> write_reports(const ReportFiles& files, const run::Sui
   for (const Kind& kind : kKinds) {
     const std::string& path = files.*kind.path;
     if (path.empty()) continue;
-    const auto written = write_file(path, text_of(kind, files, result, catalogue, context));
+    const auto written = write_file(path, rendered(kind, files, result, catalogue, context));
     if (!written) errors += (errors.empty() ? "" : "\n") + written.error();
   }
   if (!errors.empty()) return fail(std::move(errors));
