@@ -73,6 +73,16 @@ struct MergeOptions {
 // one piece. kUsage when the reports are not of one run.
 [[nodiscard]] run::ExitCode merge(const MergeOptions& options);
 
+struct CheckOptions {
+  std::vector<std::string> files{};  // histories
+  std::string json{};
+  std::size_t max_steps = 5'000'000;  // of the search for an order, for each key
+};
+// Judges saved histories of requests that meet. kConformant; kFailed when one cannot be that of a
+// right store, kInconclusive when one cannot be decided, kNothingSelected when there is nothing in
+// any.
+[[nodiscard]] run::ExitCode check(const CheckOptions& options);
+
 struct ExploreOptions : RunFlags {
   std::string max_time = "60s";          // a duration
   std::size_t max_examples = 0;          // 0: as many as there is time for

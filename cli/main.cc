@@ -162,6 +162,26 @@ void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
   command->callback([&] { action = [&] { return merge(options); }; });
 }
 
+void add_check(CLI::App& app, CheckOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "check",
+      "Judge saved histories of requests that meet: could a right store have answered so? "
+      "(docs/HISTORY.md)\n"
+      "Exit code 1 when not, 4 when that cannot be decided");
+  command
+      ->add_option("histories", options.files,
+                   "Histories as JSON Lines, or logs of a single register with :invoke and :ok")
+      ->required();
+  command->add_option("--json", options.json,
+                      "Write the verdicts as JSON to this file, - for standard output (schema: "
+                      "docs/check.schema.json)");
+  command
+      ->add_option("--max-steps", options.max_steps,
+                   "Give up a key after so many steps of the search (default 5000000)")
+      ->check(whole_number(1));
+  command->callback([&] { action = [&] { return check(options); }; });
+}
+
 void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "diff",
@@ -481,6 +501,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   CertifyOptions certify_options;
   MergeOptions merge_options;
+  CheckOptions check_options;
   DiffOptions diff_options;
   ProbeOptions probe_options;
   ExploreOptions explore_options;
@@ -500,6 +521,7 @@ int run(int argc, char** argv) {
   replay_options.program = argv[0];
   add_certify(app, certify_options, action);
   add_merge(app, merge_options, action);
+  add_check(app, check_options, action);
   add_diff(app, diff_options, action);
   add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);

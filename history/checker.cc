@@ -81,6 +81,14 @@ void Checker::add(const Operation& operation) {
   if (key.flaw.entries.empty()) key.flaw = flaw_of(operation, number);
 }
 
+void Checker::add(const Restart& /*restart*/) { restarted_ = true; }
+
+void Checker::add(const Event& event) {
+  if (const auto* operation = std::get_if<Operation>(&event)) add(*operation);
+  if (const auto* bounds = std::get_if<Bounds>(&event)) set_bounds(*bounds);
+  if (const auto* restart = std::get_if<Restart>(&event)) add(*restart);
+}
+
 std::vector<KeyVerdict> Checker::finish() {
   std::vector<KeyVerdict> out;
   for (auto& [name, key] : keys_) {
@@ -93,11 +101,18 @@ std::vector<KeyVerdict> Checker::finish() {
                          .requirement = std::string(key.flaw.requirement),
                          .text = key.flaw.what};
     }
+    if (restarted_ && verdict.verdict.answer == Answer::kViolation) {
+      verdict.verdict = {.answer = Answer::kUnknown,
+                         .text = "the store was restarted, and may have lost the key: else " +
+                                 verdict.verdict.requirement + " is broken, " +
+                                 verdict.verdict.text};
+    }
     out.push_back(std::move(verdict));
     key = Key{};
   }
   keys_.clear();
   added_ = 0;
+  restarted_ = false;
   return out;
 }
 

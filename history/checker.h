@@ -61,11 +61,18 @@ class Checker {
   // Before the operations that they are for, which are all.
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
 
+  // Whatever it is of the below. Connections and notifications are passed over.
+  void add(const Event& event);
+
   // Operations in any order. They are numbered from 0 on as they come. KEYNOTIFY only takes a
   // number.
   void add(const Operation& operation);
 
   [[nodiscard]] std::size_t added() const { return added_; }
+
+  // The store was restarted, and nobody knows with which keys: what looks like a violation is
+  // unknown.
+  void add(const Restart& restart);
 
   // The verdicts, by key. The checker is empty then.
   [[nodiscard]] std::vector<KeyVerdict> finish();
@@ -80,6 +87,7 @@ class Checker {
   Bounds bounds_{};
   std::map<std::string, Key, std::less<>> keys_{};
   Index added_ = 0;
+  bool restarted_ = false;
 };
 
 }  // namespace fencepost::history

@@ -242,6 +242,16 @@ TEST(Checker, SaysUnknownWhenItGivesUp) {
   EXPECT_EQ(judge(operations).answer, Answer::kViolation);
 }
 
+TEST(Checker, DoesNotKnowWhatARestartLeaves) {
+  Checker checker;
+  checker.add(set({1, 0, 1}, "a", 1));
+  checker.add(Event(Restart{milliseconds(2)}));
+  checker.add(miss({1, 4, 5}));
+  const Verdict verdict = checker.finish().front().verdict;
+  EXPECT_EQ(verdict.answer, Answer::kUnknown);
+  EXPECT_THAT(verdict.text, ::testing::HasSubstr("restarted"));
+}
+
 TEST(Checker, JudgesEachKeyAndKeepsNumbers) {
   Checker checker;
   Operation other = set({1, 0, 1}, "x", 1);

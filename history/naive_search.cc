@@ -111,7 +111,7 @@ class Naive {
 
   // A token that nothing asks for; DEL and VDEL may be refused for it.
   static bool needless(const Key& key, const Operation& operation) {
-    return operation.action != Action::kSet && operation.token && !key.token;
+    return operation.action != Action::kSet && operation.token && (!key.value || !key.token);
   }
 
   static bool token_passes(const Key& key, const Operation& operation) {

@@ -149,7 +149,7 @@ Operation random_request(const RandomOptions& options, Random& random, std::size
 
 RandomOptions random_options(Random& random) {
   RandomOptions out;
-  out.operations = 2 + random.below(9);
+  out.operations = 2 + random.below(random.one_in(8) ? 13 : 9);
   out.clients = 1 + random.below(5);
   out.longest = 1 + random.below(12);
   out.values = random.below(4);

@@ -63,6 +63,7 @@ GIVEN = {
     "fuzz/service_driver.h": "std::string_view bytes;",
     "fuzz/store_driver.h": "workload::Trace trace;",
     "history/checker.h": "std::vector<Operation> operations;",
+    "history/history_file.h": "Operation operation;",
     "hlc/hlc.h": "std::int64_t wall_ms;",
     "reference_store/delay_queue.h": "Delivery delivery; std::chrono::microseconds now; std::vector<Delivery> out;",
     "reference_store/faults/fault.h": "std::uint64_t seed;",

@@ -63,7 +63,7 @@ RESTRICTED = {
     r"^openssl/": {"conformance/page", "endpoint"},
     # JSON is read by the reference store (authorization) and its plugin (traffic log); base/json_reader and
     # codec/message_json are libraries of their own.
-    r"^nlohmann/": {"base", "codec", "reference_store", "reference_store/broker_plugin", "cli"} | {
+    r"^nlohmann/": {"base", "codec", "history", "reference_store", "reference_store/broker_plugin", "cli"} | {
         "conformance/" + room for room in ("page", "report", "target", "matrix", "selftest", "replay", "record")},
     r"^rapidcheck": {"conformance/search"},
     r"^tl/": {"base"},

@@ -1,0 +1,175 @@
+// Files of histories: what was written is read again, and what is wrong is named with its line.
+#include "history/history_file.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "history/checker.h"
+#include "history/random_history.h"
+
+namespace fencepost::history {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Read {
+  std::vector<Event> events{};
+  std::string error{};
+};
+
+Read read(const std::string& text) {
+  Read out;
+  HistoryReader reader([&](const Event& event) { out.events.push_back(event); });
+  std::istringstream in(text);
+  for (std::string line; out.error.empty() && std::getline(in, line);) {
+    const auto taken = reader.line(line);
+    if (!taken) out.error = taken.error();
+  }
+  reader.finish();
+  return out;
+}
+
+std::vector<Operation> operations_of(const Read& read) {
+  std::vector<Operation> out;
+  for (const Event& event : read.events) {
+    if (const auto* operation = std::get_if<Operation>(&event)) out.push_back(*operation);
+  }
+  return out;
+}
+
+TEST(HistoryFile, KeepsOperations) {
+  workload::Random random(3);
+  for (int i = 0; i < 500; ++i) {
+    std::vector<Operation> operations = random_history(random_options(random), random);
+    std::string text = header_line();
+    for (std::size_t id = 0; id < operations.size(); ++id) {
+      operations[id].key = std::string("k\r\n\0\xff", 5);
+      operations[id].timestamp = hlc::Timestamp{1, 2, "client"};
+      if (operations[id].outcome == Outcome::kUnknown) operations[id].reason = "time-out";
+      text += call_line(id, operations[id]);
+      text += return_line(id, operations[id]);
+    }
+    const Read again = read(text);
+    ASSERT_EQ(again.error, "");
+    ASSERT_EQ(operations_of(again), operations) << text;
+  }
+}
+
+TEST(HistoryFile, KeepsOtherEvents) {
+  const Notification set{.client = 2,
+                         .key = "k",
+                         .value = "v\n",
+                         .version = hlc::Timestamp{5, 6, "s"},
+                         .arrived = Time(77),
+                         .duplicate = true};
+  const Notification deletion{
+      .client = 2, .key = "k", .operation = codec::Operation::kDelete, .arrived = Time(78)};
+  const Bounds bounds{std::chrono::milliseconds(7), std::chrono::milliseconds(9)};
+  const Connection lost{.client = 3, .link = Link::kLost, .at = Time(9)};
+  const Restart restart{Time(10)};
+  const Read again =
+      read(header_line() + bounds_line(bounds) + notification_line(set) +
+           notification_line(deletion) + connection_line(lost) + restart_line(restart));
+  EXPECT_EQ(again.error, "");
+  EXPECT_THAT(again.events,
+              ElementsAre(Event(bounds), Event(set), Event(deletion), Event(lost), Event(restart)));
+}
+
+TEST(HistoryFile, TakesWhatHasNotReturnedForUnknown) {
+  const Operation called{.action = Action::kDel, .key = "k", .called = Time(5)};
+  const std::vector<Operation> read_back =
+      operations_of(read(header_line() + call_line(1, called)));
+  ASSERT_EQ(read_back.size(), 1);
+  EXPECT_EQ(read_back[0].outcome, Outcome::kUnknown);
+  EXPECT_EQ(read_back[0].returned, kNever);
+}
+
+TEST(HistoryFile, NamesTheLineThatIsWrong) {
+  const std::string call =
+      R"({"type": "call", "id": 1, "at": 5, "client": 0, "request": "GET", "key": "k"})"
+      "\n";
+  const struct {
+    std::string lines;
+    std::string error;
+  } cases[] = {
+      {"{\"type\": \"call\"}", "line 1: the first line must be"},
+      {"{\"type\": \"history\", \"format\": 2}", "line 1: /format: must be 1"},
+      {header_line() + "{\"type\": \"call\"", "line 2: this is not a JSON object"},
+      {header_line() + "{\"type\": \"cal\"}", "line 2: /type: must be history, bounds"},
+      {header_line() + call + call, "line 3: /id: 1 is under way already"},
+      {header_line() + R"({"type": "return", "id": 1, "at": 7, "reply": "missing"})",
+       "line 2: /id: 1 was not called"},
+      {header_line() + call + R"({"type": "return", "id": 1, "at": 4, "reply": "missing"})",
+       "line 3: /at: is before the call"},
+      {header_line() + call + R"({"type": "return", "id": 1, "at": 7, "reply": "ok"})",
+       "line 3: /reply: GET is not answered with \"ok\""},
+      {header_line() + call + R"({"type": "return", "id": 1, "at": 7, "reply": "maybe"})",
+       "line 3: /reply: must be one of: ok, not applied"},
+      {header_line() + call +
+           R"({"type": "return", "id": 1, "at": 7, "reply": "value", "read": "v", "version": "1"})",
+       "line 3: /version: "},
+  };
+  for (const auto& [lines, error] : cases) {
+    EXPECT_THAT(read(lines).error, HasSubstr(error)) << lines;
+  }
+}
+
+Answer judged(const Read& history) {
+  Checker checker;
+  for (const Operation& operation : operations_of(history)) checker.add(operation);
+  return checker.finish().front().verdict.answer;
+}
+
+TEST(EdnLog, ReadsLinesOfARegister) {
+  const std::string right =
+      "INFO  jepsen.util - 0\t:invoke\t:read\tnil\n"
+      "INFO  jepsen.util - 1\t:invoke\t:write\t3\n"
+      "INFO  jepsen.util - 0\t:ok\t:read\tnil\n"
+      "INFO  jepsen.util - 1\t:ok\t:write\t3\n"
+      "INFO  jepsen.util - :nemesis\t:info\t:start\tnil\n"
+      "INFO  jepsen.util - 2\t:invoke\t:cas\t[3 4]\n"
+      "INFO  jepsen.util - 2\t:info\t:cas\t:timed-out\n"
+      "INFO  jepsen.util - 3\t:invoke\t:cas\t[1 2]\n"
+      "INFO  jepsen.util - 3\t:fail\t:cas\t[1 2]\n"
+      "INFO  jepsen.util - 0\t:invoke\t:read\tnil\n"
+      "INFO  jepsen.util - 0\t:ok\t:read\t4\n";
+  const Read history = read(right);
+  EXPECT_EQ(history.error, "");
+  EXPECT_EQ(operations_of(history).size(), 5);
+  EXPECT_EQ(judged(history), Answer::kOk);
+  const std::string then =
+      "INFO  jepsen.util - 0\t:invoke\t:read\tnil\n"
+      "INFO  jepsen.util - 0\t:ok\t:read\t3\n";
+  EXPECT_EQ(judged(read(right + then)), Answer::kViolation);
+}
+
+TEST(EdnLog, ReadsMaps) {
+  const Read history = read(
+      "{:process 4, :type :invoke, :f :cas, :value [1 2], :time 5}\n"
+      "{:process 4, :type :fail, :f :cas, :value [1 2], :time 6}\n"
+      "{:type :invoke, :f :write, :value 7, :process 4}\n");
+  EXPECT_EQ(history.error, "");
+  const std::vector<Operation> operations = operations_of(history);
+  ASSERT_EQ(operations.size(), 2);
+  EXPECT_EQ(operations[0].outcome, Outcome::kNotApplied);
+  EXPECT_EQ(operations[0].expected, "1");
+  EXPECT_EQ(operations[0].value, "2");
+  EXPECT_EQ(operations[1].outcome, Outcome::kUnknown);
+  EXPECT_EQ(operations[1].value, "7");
+}
+
+TEST(EdnLog, NamesTheLineThatIsWrong) {
+  EXPECT_THAT(read("0 :invoke :append 3").error, HasSubstr("line 1: unknown function :append"));
+  EXPECT_THAT(read("0 :invoke :cas 3").error, HasSubstr("line 1: :cas needs"));
+  EXPECT_THAT(read("0 :ok :read 3").error, HasSubstr("line 1: process 0 has nothing under way"));
+  EXPECT_THAT(read("0 :invoke :read nil\n0 :invoke :read nil").error,
+              HasSubstr("line 2: process 0 has not returned"));
+}
+
+}  // namespace
+}  // namespace fencepost::history

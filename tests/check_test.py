@@ -1,0 +1,185 @@
+"""`fencepost check` as its users meet it: verdicts on a screen and as JSON, exit codes, files that are not right.
+
+    check_test.py BUILD_BIN_DIR [unittest arguments]
+"""
+
+import json
+import pathlib
+import tempfile
+
+import jsonschema
+
+import harness
+from harness import ROOT
+from schema_checks import complaints, left_open, taken
+
+HISTORY = harness.load_schema("history")
+VERDICTS = harness.load_schema("check")
+HISTORIES = ROOT / "tests" / "histories"
+
+
+def version(counter):
+    return f"001696374425000:{counter:05}:StateStore"
+
+
+def call(number, at, request, client=0, **more):
+    return {"type": "call", "id": number, "at": at, "client": client, "request": request, "key": "k", **more}
+
+
+def reply(number, at, said, **more):
+    return {"type": "return", "id": number, "at": at, "reply": said, **more}
+
+
+HEADER = {"type": "history", "format": 1}
+RIGHT = [
+    HEADER,
+    {"type": "bounds", "expiry_early_ms": 50, "expiry_late_ms": 1000},
+    {"type": "connection", "at": 0, "client": 1, "link": "connected"},
+    call(1, 1000, "SET", value="a\\x00", px_ms=60000, timestamp=version(0), token=version(7)),
+    reply(1, 2000, "ok", version=version(1)),
+    {"type": "notification", "at": 2100, "client": 1, "key": "k", "operation": "SET", "value": "a\\x00",
+     "version": version(1), "duplicate": True},
+    call(2, 3000, "GET", client=1),
+    reply(2, 4000, "value", read="a\\x00", version=version(1)),
+    call(3, 5000, "DEL"),
+    reply(3, 6000, "token required", reason="a fencing token is required for this request"),
+    call(4, 7000, "VDEL", value="b"),
+]
+WRONG = [
+    HEADER,
+    call(1, 1000, "SET", value="a", condition="NX"),
+    call(2, 1200, "SET", client=1, value="b", condition="NX"),
+    reply(1, 3_001_000, "ok", version=version(1)),
+    reply(2, 3_100_000, "ok", version=version(2)),
+]
+
+
+def run(*arguments, code):
+    done = harness.run(*arguments)
+    assert done.returncode == code, f"exit code {done.returncode}: {done.stdout}{done.stderr}"
+    return done
+
+
+class Check(harness.unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, lines, name="history.jsonl", end="\n"):
+        path = self.folder / name
+        path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + end)
+        return path
+
+    def verdicts(self, *paths, code):
+        document = json.loads(run("check", *paths, "--json", "-", code=code).stdout)
+        self.assertEqual(complaints(VERDICTS, document), [])
+        self.assertEqual(document["exit_code"], code)
+        return document["histories"]
+
+    def test_a_right_history(self):
+        path = self.write(RIGHT)
+        done = run("check", path, code=0)
+        self.assertIn("4 operations of 2 clients on 1 key", done.stdout)
+        self.assertIn("1 ok, 0 violations, 0 unknown", done.stdout)
+        (history,) = self.verdicts(path, code=0)
+        self.assertEqual((history["ok"], history["notifications"], history["cut"]), (1, 1, False))
+
+    def test_a_violation_fits_a_screen(self):
+        done = run("check", self.write(WRONG), code=1)
+        self.assertLess(len(done.stdout.splitlines()), 12)
+        self.assertIn("VIOLATION  SET-NX-2  key \"k\"", done.stdout)
+        self.assertIn("SET with NX does not set a key that exists.", done.stdout)
+        self.assertRegex(done.stdout, r'client 0 +0\.000 ms \.\. 3\.000 ms +SET "a" NX  ->  ok  version 1696374425000:1:')
+        (history,) = self.verdicts(self.write(WRONG), code=1)
+        (key,) = history["keys"]
+        self.assertEqual([operation["number"] for operation in key["witness"]], [0, 1])
+        self.assertEqual(key["witness"][1]["value"], "b")
+
+    def test_the_worst_of_several_files_counts(self):
+        right = self.write(RIGHT, "right.jsonl")
+        wrong = self.write(WRONG, "wrong.jsonl")
+        self.assertEqual([one["violations"] for one in self.verdicts(right, wrong, code=1)], [0, 1])
+        document = self.folder / "verdicts.json"
+        run("check", right, wrong, "--json", document, code=1)
+        self.assertEqual(len(json.loads(document.read_text())["histories"]), 2)
+
+    def test_what_is_given_up_is_unknown(self):
+        lines = [HEADER]
+        for number in range(10):
+            lines.append(call(number, 0, "SET", client=number, value=str(number)))
+        lines += [reply(number, 10, "ok") for number in range(10)]
+        lines += [call(20, 20, "GET"), reply(20, 21, "value", read="nobody's")]
+        path = self.write(lines)
+        done = run("check", path, "--max-steps", "50", code=4)
+        self.assertIn("given up after 50 steps", done.stdout)
+        (history,) = self.verdicts(path, code=1)
+        self.assertEqual(history["keys"][0]["answer"], "violation")
+
+    def test_a_killed_run_loses_its_last_line_at_most(self):
+        path = self.write([*RIGHT, json.dumps(reply(4, 8000, "deleted"))[:-20]], end="")
+        self.assertIn("the last line is not complete", run("check", path, code=0).stdout)
+        whole = self.write([*RIGHT, json.dumps(reply(4, 8000, "deleted", version=version(1)))], end="")
+        self.assertNotIn("not complete", run("check", whole, code=1).stdout)
+
+    def test_after_a_restart_nothing_is_a_violation(self):
+        lines = [HEADER, call(1, 0, "SET", value="a"), reply(1, 1, "ok", version=version(1)), {"type": "restart", "at": 2},
+                 call(2, 3, "GET"), reply(2, 4, "missing")]
+        self.assertIn("restarted", run("check", self.write(lines), code=4).stdout)
+
+    def test_files_that_cannot_be_read(self):
+        self.assertIn("cannot read", run("check", self.folder / "none", code=2).stderr)
+        done = run("check", self.write([HEADER, reply(1, 2, "ok"), HEADER]), code=2)
+        self.assertIn("history.jsonl: line 2: /id: 1 was not called", done.stderr)
+        run("check", self.write([HEADER]), code=5)
+        run("check", code=2)
+
+    def test_logs_of_registers(self):
+        log = ["INFO  jepsen.util - 0\t:invoke\t:write\t1", "INFO  jepsen.util - 0\t:ok\t:write\t1",
+               "INFO  jepsen.util - 1\t:invoke\t:read\tnil", "INFO  jepsen.util - 1\t:ok\t:read\t"]
+        run("check", self.write([*log[:3], log[3] + "1"]), code=0)
+        stale = run("check", self.write([*log[:3], log[3] + "2"]), code=1)
+        self.assertIn("line 3 .. line 4", stale.stdout)
+        self.assertEqual(self.verdicts(self.write(log[:2]), code=0)[0]["time_unit"], "lines")
+
+    def test_the_schema_and_the_reader_say_the_same(self):
+        good = [*RIGHT, {"type": "restart", "at": 9}, call(9, 1, "CAS", value="a", expected="b"),
+                {"type": "return", "id": 9, "reply": "unknown", "reason": "time-out"}]
+        for line in good:
+            jsonschema.validate(line, HISTORY)
+        run("check", self.write(good), code=0)
+        bad = [call(9, 1, "SET"), call(9, 1, "set", value="a"), call(9, 1, "CAS", value="a"), call(9, -1, "GET"),
+               call(9, 1, "SET", value="a", condition="XX"), call(9, 1, "SET", value="a", px_ms=-1),
+               call("9", 1, "GET"), reply(4, 8000, "fine"), reply(4, 8000, "value"),
+               {"type": "return", "id": 4, "reply": "deleted"}, {"type": "restart"}, {"type": "pause", "at": 1},
+               {"type": "connection", "at": 1, "client": 1, "link": "slow"},
+               {"type": "notification", "at": 1, "client": 1, "key": "k", "operation": "SET"},
+               {"type": "bounds", "expiry_early_ms": 1}, {"type": "history", "format": 2}]
+        validator = jsonschema.Draft202012Validator(HISTORY)
+        for line in bad:
+            self.assertFalse(validator.is_valid(line), line)
+            self.assertIn("line 12: ", run("check", self.write([*RIGHT, line]), code=2).stderr, line)
+
+    def test_the_schema_of_verdicts_can_refuse(self):
+        run("check", self.write(WRONG), "--json", self.folder / "v.json", code=1)
+        good = json.loads((self.folder / "v.json").read_text())
+        self.assertEqual(left_open(VERDICTS), [])
+        self.assertEqual(taken(VERDICTS, good, [
+            lambda v: v.update(exit_code=3), lambda v: v["histories"][0].pop("cut"),
+            lambda v: v["histories"][0]["keys"][0].pop("witness"),
+            lambda v: v["histories"][0]["keys"][0].update(answer="maybe"),
+            lambda v: v["histories"][0]["keys"][0]["witness"][0].update(colour="red")]), [])
+
+    def test_histories_that_once_taught_something(self):
+        """The name of each file says what it is: ok-*, violation-RULE-*."""
+        paths = sorted(HISTORIES.glob("*.jsonl"))
+        self.assertGreaterEqual(len(paths), 4)
+        for path in paths:
+            (history,) = self.verdicts(path, code=0 if path.name.startswith("ok") else 1)
+            (key,) = history["keys"]
+            expected = path.stem.split("--")[1] if "--" in path.stem else None
+            self.assertEqual(key.get("requirement"), expected, path.name)
+
+
+if __name__ == "__main__":
+    harness.main()
