@@ -1,33 +1,29 @@
-#include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 #include <utility>
 #include <vector>
-
-#include <fcntl.h>
 
 #include <fmt/format.h>
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/record_report.h"
-#include "conformance/record/capture_log.h"
+#include "cli/serve_access.h"
+#include "cli/serve_traffic.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
-#include "conformance/scenario/scenario_loader.h"
 #include "conformance/target/conditions_options.h"
-#include "conformance/text/printable.h"
 #include "endpoint/broker_process.h"
-#include "endpoint/socket.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::cli {
 namespace {
 
 constexpr timespec kWatchInterval{.tv_sec = 0, .tv_nsec = 200'000'000};
+constexpr timespec kTrafficInterval{.tv_sec = 0, .tv_nsec = 50'000'000};  // people wait for lines
+constexpr std::uint16_t kPlainPort = 1883;
+constexpr std::uint16_t kTlsPort = 8883;
 
 // The content of the authorization file, checked; nothing after a complaint.
 std::optional<std::string> read_authorization(const std::string& path) {
@@ -79,78 +75,16 @@ std::optional<std::vector<const store::Fault*>> read_faults(const ServeOptions& 
   return std::move(*faults);
 }
 
-// The log that the broker's plugin writes, and the scenario file that is made of it.
-class Recording {
- public:
-  // Makes the log; nothing after a complaint. An old one is what a killed broker has left.
-  static std::optional<Recording> begin(const std::string& path) {
-    std::error_code failed;
-    Recording out{path, std::filesystem::absolute(path, failed).string() + ".log"};
-    constexpr mode_t kOwnerOnly = 0600;
-    const endpoint::Socket made(
-        open(out.log_path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
-    if (made.descriptor() >= 0) return out;
-    complain(errno == EEXIST
-                 ? fmt::format("{0} is there already: make a scenario of it with `fencepost record "
-                               "--from {1} --out FILE`, or remove it",
-                               out.log_path(), text::shell_word(out.log_path()))
-                 : fmt::format("cannot write to {}: {}", out.log_path(),
-                               std::generic_category().message(errno)));
-    return std::nullopt;
-  }
-
-  [[nodiscard]] const std::string& log_path() const { return log_path_; }
-
-  // Reads what is new, and says what in it no right store does.
-  void look() {
-    if (read()) watcher_.judge_new(log_.capture());
-  }
-
-  // Writes the scenario file and removes the log.
-  [[nodiscard]] run::ExitCode end() {
-    (void)read();
-    const run::ExitCode code = write_recording(log_.capture(), path_, watcher_);
-    std::error_code failed;
-    const bool whole = code == run::ExitCode::kConformant || code == run::ExitCode::kFailed;
-    if (whole) std::filesystem::remove(log_path_, failed);
-    return code;
-  }
-
-  // Nothing was recorded.
-  void discard() const {
-    std::error_code failed;
-    std::filesystem::remove(log_path_, failed);
-  }
-
- private:
-  Recording(std::string path, std::string log_path)
-      : path_(std::move(path)), log_path_(std::move(log_path)) {}
-
-  // Takes the lines that are whole; false: there are no new ones.
-  bool read() {
-    std::ifstream file(log_path_, std::ios::binary);
-    file.seekg(position_);
-    bool found = false;
-    for (std::string line; std::getline(file, line) && !file.eof(); found = true) {
-      position_ += static_cast<std::streamoff>(line.size() + 1);
-      if (const auto wrong = log_.add_line(line)) complain(log_path_ + ": " + *wrong);
-    }
-    return found;
-  }
-
-  std::string path_;
-  std::string log_path_;
-  std::streamoff position_ = 0;
-  record::CaptureLog log_;
-  FlagWatcher watcher_;
-};
-
 // Complains otherwise.
 bool right_can_be_served(const ServeOptions& options,
                          const std::vector<const store::Fault*>& faults) {
   if (options.right.empty()) return true;
   if (!faults.empty()) {
     complain("--fault and --right: a broker serves one store");
+    return false;
+  }
+  if (options.control) {
+    complain("--control and --right: only the reference store can be changed while it runs");
     return false;
   }
   if (const auto right = store::parse_decisions(options.right); !right) {
@@ -162,7 +96,7 @@ bool right_can_be_served(const ServeOptions& options,
 
 // Complains otherwise.
 bool files_can_be_written(const ServeOptions& options) {
-  for (const std::string& file : {options.ready_file, options.record}) {
+  for (const std::string& file : {options.ready_file, options.record, options.tls}) {
     if (file.empty()) continue;
     if (const auto writable = report::check_writable(file); !writable) {
       complain(writable.error());
@@ -173,8 +107,9 @@ bool files_can_be_written(const ServeOptions& options) {
 }
 
 void announce(const ServeOptions& options, const std::vector<const store::Fault*>& faults,
-              const std::string& url) {
+              const ServeAccess& access, const std::string& url) {
   fmt::print("fencepost: state store ({} dialect) ready at {}\n", options.profile, url);
+  for (const std::string& note : access.notes()) fmt::print("fencepost: {}\n", note);
   for (const store::Fault* fault : faults) {
     fmt::print("fencepost: it is {} on purpose ({} {}): {}\n",
                fault->kind == store::FaultKind::kBenign ? "unusual" : "wrong", fault->id,
@@ -184,87 +119,104 @@ void announce(const ServeOptions& options, const std::vector<const store::Fault*
     fmt::print("fencepost: it is another right store: {}\n",
                store::to_text(*store::parse_decisions(options.right)));
   }
+  if (options.control) {
+    fmt::print("fencepost: messages to fencepost/control change it: docs/CLIENTS.md\n");
+  }
   std::fflush(stdout);
 }
 
 run::ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals,
-                    Recording* recording) {
+                    ServeTraffic& traffic) {
+  const timespec& interval = traffic.log_path().empty() ? kWatchInterval : kTrafficInterval;
   while (broker.running()) {
-    const int signal = sigtimedwait(&signals, nullptr, &kWatchInterval);
+    const int signal = sigtimedwait(&signals, nullptr, &interval);
     if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
       broker.stop();
+      const run::ExitCode code = traffic.end();
       fmt::print("fencepost: stopped\n");
-      return recording == nullptr ? run::ExitCode::kConformant : recording->end();
+      return code;
     }
-    if (recording != nullptr) recording->look();
+    traffic.look();
   }
-  if (recording != nullptr) (void)recording->end();
+  (void)traffic.end();
   complain("the broker ended by itself; run again with -v to see its log");
   return run::ExitCode::kUnreachable;
 }
 
-}  // namespace
-
-run::ExitCode serve(const ServeOptions& options) {
+// What the broker is started with, as far as it depends on no file; nothing after a complaint.
+std::optional<endpoint::BrokerOptions> broker_options_of(
+    const ServeOptions& options, const std::vector<const store::Fault*>& faults) {
   const auto dialect = codec::dialect_named(options.profile);
   if (!dialect) {
     complain("--profile " + options.profile + " is neither documented nor deployed");
-    return run::ExitCode::kUsage;
+    return std::nullopt;
   }
-  endpoint::BrokerOptions broker_options{.port = options.port,
-                                         .dialect = *dialect,
-                                         .quota = options.quota,
-                                         .node_id = options.node_id,
-                                         .open_routing = options.open_routing,
-                                         .forward_log = options.verbose};
+  const bool tls = !options.tls.empty() || !options.certificate.empty();
+  endpoint::BrokerOptions out{.port = options.port.value_or(tls ? kTlsPort : kPlainPort),
+                              .dialect = *dialect,
+                              .quota = options.quota,
+                              .node_id = options.node_id,
+                              .fault = store::ids_of(faults),
+                              .seed = options.seed,
+                              .right = options.right,
+                              .open_routing = options.open_routing,
+                              .control = options.control,
+                              .forward_log = options.verbose};
   if (!options.authorization.empty()) {
     auto content = read_authorization(options.authorization);
-    if (!content) return run::ExitCode::kUsage;
-    broker_options.authorization_json = std::move(*content);
+    if (!content) return std::nullopt;
+    out.authorization_json = std::move(*content);
   }
   const auto conditions = read_conditions(options);
-  if (!conditions) return run::ExitCode::kUsage;
-  broker_options.conditions = *conditions;
-  const auto faults = read_faults(options);
-  if (!faults) return run::ExitCode::kUsage;
-  if (!faults->empty()) {
-    broker_options.fault = store::ids_of(*faults);
-    broker_options.seed = options.seed;
-  }
-  if (!right_can_be_served(options, *faults) || !files_can_be_written(options)) {
-    return run::ExitCode::kUsage;
-  }
-  broker_options.right = options.right;
-  std::optional<Recording> recording;
-  if (!options.record.empty()) {
-    recording = Recording::begin(options.record);
-    if (!recording) return run::ExitCode::kUsage;
-    broker_options.record = recording->log_path();
-  }
-  // Signals are waited for, not handled: blocked before the broker starts so that none is missed.
+  if (!conditions) return std::nullopt;
+  out.conditions = *conditions;
+  return out;
+}
+
+// Signals are waited for, not handled: blocked before the broker starts so that none is missed.
+sigset_t block_signals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  auto broker = endpoint::BrokerProcess::start(broker_options);
+  return signals;
+}
+
+}  // namespace
+
+run::ExitCode serve(const ServeOptions& options) {
+  const auto faults = read_faults(options);
+  if (!faults || !right_can_be_served(options, *faults) || !files_can_be_written(options)) {
+    return run::ExitCode::kUsage;
+  }
+  auto broker_options = broker_options_of(options, *faults);
+  if (!broker_options) return run::ExitCode::kUsage;
+  const auto access = ServeAccess::prepare(options);
+  if (!access) return run::ExitCode::kUsage;
+  access->add_to(*broker_options);
+  const auto traffic = ServeTraffic::begin(options);
+  if (!traffic) return run::ExitCode::kUsage;
+  broker_options->record = traffic->log_path();
+  const sigset_t signals = block_signals();
+  auto broker = endpoint::BrokerProcess::start(*broker_options);
   if (!broker) {
-    if (recording) recording->discard();
+    traffic->discard();
     const bool in_use = broker.error().kind == endpoint::StartErrorKind::kPortInUse;
     complain(broker.error().text + (in_use ? "; choose another one with --port" : ""));
     return broker.error().kind == endpoint::StartErrorKind::kFailed ? run::ExitCode::kInternal
                                                                     : run::ExitCode::kUsage;
   }
-  const std::string url = fmt::format("mqtt://127.0.0.1:{}", (*broker)->port());
-  announce(options, *faults, url);
+  const std::string url = access->url(**broker);
+  announce(options, *faults, *access, url);
   if (!options.ready_file.empty()) {
     if (const auto written = report::write_file(options.ready_file, url + "\n"); !written) {
       complain(written.error());
       return run::ExitCode::kInternal;
     }
   }
-  return watch(**broker, signals, recording ? &*recording : nullptr);
+  return watch(**broker, signals, *traffic);
 }
 
 }  // namespace fencepost::cli

@@ -146,8 +146,16 @@ struct ProbeOptions {
 [[nodiscard]] run::ExitCode probe(const ProbeOptions& options);
 
 struct ServeOptions {
-  std::uint16_t port = 1883;  // 0: one that is free
-  std::string ready_file{};   // receives the URL when clients can connect
+  std::optional<std::uint16_t> port{};  // 0: one that is free; nothing: the usual one
+  std::string bind = "127.0.0.1";
+  std::string ready_file{};              // receives the URL when clients can connect
+  std::string tls{};                     // receives the CA of a throw-away certificate
+  std::vector<std::string> tls_hosts{};  // which that certificate is for, too
+  std::string certificate{};             // files: TLS with one's own
+  std::string key{};
+  std::string client_ca{};                    // a file: mutual TLS
+  std::vector<std::string> users{};           // who may connect; nobody: everybody
+  std::vector<std::string> password_files{};  // of each user
   std::string profile = "deployed";
   std::size_t quota = 0;
   std::string authorization{};
@@ -161,6 +169,8 @@ struct ServeOptions {
   std::uint64_t seed = 1;  // of whatever is random in it
   std::string record{};    // a scenario file of the requests of clients and their replies
   bool open_routing = false;
+  bool explain = false;  // each request on standard output
+  bool control = false;  // clients may change fault and conditions
   bool verbose = false;
 };
 // Runs a broker with a store until SIGINT, SIGTERM or SIGHUP, then returns kConformant; with

@@ -244,19 +244,55 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
   command->callback([&] { action = [&] { return probe(options); }; });
 }
 
+// Where and for whom the broker of `serve` listens.
+void add_listener(CLI::App& command, ServeOptions& options) {
+  command
+      .add_option("--port", options.port,
+                  "TCP port (default 1883, with TLS 8883); 0: one that is free")
+      ->check(whole_number(0, 65535));
+  command.add_option("--bind", options.bind,
+                     "IP address to listen at (default 127.0.0.1: this machine only); 0.0.0.0: "
+                     "all who reach this machine");
+  command.add_option("--ready-file", options.ready_file,
+                     "Write the URL to this file as soon as clients can connect");
+  CLI::Option* tls = command.add_option(
+      "--tls", options.tls,
+      "TLS with a throw-away certificate for localhost, the name of this machine and the address "
+      "of --bind; write the CA that clients have to trust to this file");
+  command
+      .add_option("--tls-host", options.tls_hosts,
+                  "Another host name or IP address that the throw-away certificate is for "
+                  "(repeatable)")
+      ->needs(tls);
+  CLI::Option* key = command.add_option("--key", options.key, "Private key of --certificate, PEM");
+  CLI::Option* certificate =
+      command.add_option("--certificate", options.certificate,
+                         "TLS with this certificate, PEM, with the chain behind it");
+  key->needs(certificate)->excludes(tls);
+  certificate->needs(key)->excludes(tls);
+  command.add_option("--client-ca", options.client_ca,
+                     "With TLS: clients must have a certificate that this CA, PEM, has signed");
+  CLI::Option* user =
+      command.add_option("--user", options.users,
+                         "Only this user may connect (repeatable, each with a --password-file)");
+  command
+      .add_option("--password-file", options.password_files,
+                  "The first line of this file is the password of --user")
+      ->needs(user);
+}
+
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* command =
-      app.add_subcommand("serve", "Run a broker with the reference state store on loopback");
-  command->add_option("--port", options.port, "TCP port (default 1883); 0: one that is free")
-      ->check(whole_number(0, 65535));
-  command->add_option("--ready-file", options.ready_file,
-                      "Write the URL to this file as soon as clients can connect");
+      app.add_subcommand("serve",
+                         "Run a broker with the reference state store, to write clients against "
+                         "(docs/CLIENTS.md)");
+  add_listener(*command, options);
   command->add_option("--profile", options.profile,
                       "The dialect it speaks: deployed (default) or documented");
   command->add_option("--quota", options.quota, "How many keys it holds (default: no limit)")
       ->check(whole_number(0));
   command->add_option("--authorization", options.authorization,
-                      "JSON file: who may touch which key (see reference_store/authorization.h)");
+                      "JSON file: who may touch which key (docs/AUTHORIZATION.md)");
   command->add_option("--node-id", options.node_id, "Node id of its versions (default StateStore)");
   command->add_option("--clock-offset", options.clock_offset,
                       "How far the store's clock is ahead of ours, e.g. 30s; behind: -10m");
@@ -279,6 +315,12 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
       "--record", options.record,
       "Write the requests of clients and their replies to this scenario file when it ends "
       "(docs/RECORD.md); until then FILE.log holds it");
+  command->add_flag("--explain", options.explain,
+                    "Print a line for each request: who, what, what came of it, and the rule; also "
+                    "for those that a store ignores");
+  command->add_flag("--control", options.control,
+                    "Let clients change --fault and the delays while it runs, by messages to "
+                    "fencepost/control (docs/CLIENTS.md)");
   command->add_flag("--open-routing", options.open_routing,
                     "Every subscriber sees requests and notifications, so that `record` can; "
                     "observers then have to subscribe to their notifications");

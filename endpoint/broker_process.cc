@@ -12,13 +12,13 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "codec/topics.h"
+#include "endpoint/memory_file.h"
 #include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
@@ -36,34 +36,6 @@ constexpr int kExitPortInUse = 1;  // mosquitto's exit code when it cannot bind
 constexpr std::array kProgramPaths = {"/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto",
                                       "/usr/bin/mosquitto"};
 constexpr const char* kPluginName = "fencepost_statestore.so";
-
-// An anonymous file in memory, for a child process that is given its descriptor.
-class MemoryFile {
- public:
-  MemoryFile(const char* name, const std::string& content)
-      : socket_(memfd_create(name, MFD_CLOEXEC)) {
-    ok_ =
-        write(descriptor(), content.data(), content.size()) == static_cast<ssize_t>(content.size());
-  }
-  [[nodiscard]] bool ok() const { return ok_; }
-  [[nodiscard]] int descriptor() const { return socket_.descriptor(); }
-  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
-  [[nodiscard]] std::string content() const {
-    std::string out;
-    std::array<char, 4096> buffer{};
-    off_t offset = 0;
-    ssize_t got = 0;
-    while ((got = pread(descriptor(), buffer.data(), buffer.size(), offset)) > 0) {
-      out.append(buffer.data(), static_cast<std::size_t>(got));
-      offset += got;
-    }
-    return out;
-  }
-
- private:
-  Socket socket_;  // closes any descriptor
-  bool ok_ = false;
-};
 
 std::optional<std::filesystem::path> find_program() {
   for (const char* path : kProgramPaths) {
@@ -86,9 +58,23 @@ std::optional<std::filesystem::path> find_plugin() {
 }
 
 struct Ports {
-  std::uint16_t plain;
-  std::uint16_t tls;  // 0: none
+  std::uint16_t plain;  // 0: none
+  std::uint16_t tls;    // 0: none
+  // A socket in the file system, for our own connection to a broker that has no plain port; empty:
+  // none.
+  std::string own_socket{};
 };
+
+Ports choose_ports(const BrokerOptions& options, const std::string& own_socket) {
+  const auto any = [&] {
+    const auto port = free_port_of(options.bind);
+    return port ? *port : std::uint16_t{0};
+  };
+  const std::uint16_t port = options.port == 0 ? any() : options.port;
+  if (!options.tls) return {.plain = port, .tls = 0};
+  if (options.tls->alone) return {.plain = 0, .tls = port, .own_socket = own_socket};
+  return {.plain = port, .tls = any()};
+}
 
 std::string store_configuration(const BrokerOptions& options, const std::string& plugin,
                                 const std::string& authorization_path) {
@@ -106,11 +92,14 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
   add("response_jitter_ms", options.conditions.response_jitter);
   if (!options.fault.empty()) {
     text += "plugin_opt_fault " + options.fault + "\n";
-    text += "plugin_opt_seed " + std::to_string(options.seed) + "\n";
+    if (!options.control) text += "plugin_opt_seed " + std::to_string(options.seed) + "\n";
   }
   if (!options.right.empty()) text += "plugin_opt_right " + options.right + "\n";
   if (!options.record.empty()) text += "plugin_opt_record " + options.record + "\n";
   if (options.open_routing) text += "plugin_opt_routing open\n";
+  if (options.control) {
+    text += "plugin_opt_control on\nplugin_opt_seed " + std::to_string(options.seed) + "\n";
+  }
   if (!options.authorization_json.empty()) {
     text += "plugin_opt_authorization " + authorization_path + "\n";
   }
@@ -121,14 +110,18 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
 // false costs 44 ms a request. max_inflight_messages: the default is announced as Receive
 // Maximum 20. max_queued_messages: 0 makes the broker drop clients whose PUBLISH is refused, the
 // default of 1000 drops responses in silence.
-std::string configuration(const BrokerOptions& options, Ports ports, const std::string& store) {
+std::string configuration(const BrokerOptions& options, const Ports& ports,
+                          const std::string& store) {
   std::string text = "per_listener_settings false\n";
-  text += "listener " + std::to_string(ports.plain) + " 127.0.0.1\n";
+  if (ports.plain != 0) {
+    text += "listener " + std::to_string(ports.plain) + " " + options.bind + "\n";
+  }
+  if (!ports.own_socket.empty()) text += "listener 0 " + ports.own_socket + "\n";
   if (options.tls) {
     const TlsListener& tls = *options.tls;
-    text += "listener " + std::to_string(ports.tls) + " 127.0.0.1\n";
+    text += "listener " + std::to_string(ports.tls) + " " + options.bind + "\n";
     text += "certfile " + tls.certificate.string() + "\nkeyfile " + tls.key.string() + "\n";
-    text += "cafile " + tls.ca.string() + "\n";
+    if (!tls.ca.empty()) text += "cafile " + tls.ca.string() + "\n";
     text +=
         std::string("require_certificate ") + (tls.require_certificate ? "true" : "false") + "\n";
   }
@@ -222,11 +215,11 @@ std::optional<int> exit_code(pid_t pid) {
 
 // Waits until the child listens. Returns its exit code when it ended instead, nothing when it is
 // ready.
-std::optional<int> wait_until_listening(pid_t pid, std::uint16_t port) {
+std::optional<int> wait_until_listening(pid_t pid, const std::string& host, std::uint16_t port) {
   const SteadyClock::time_point deadline = SteadyClock::now() + kStartTimeout;
   while (SteadyClock::now() < deadline) {
     if (const auto code = exit_code(pid)) return code;
-    if (connect_tcp("127.0.0.1", port, kPollInterval * 100)) return std::nullopt;
+    if (connect_tcp(host, port, kPollInterval * 100)) return std::nullopt;
     std::this_thread::sleep_for(kPollInterval);
   }
   kill(pid, SIGKILL);
@@ -257,13 +250,15 @@ std::string packet(unsigned char type, const std::string& body) {
 // public client SDK refuses that. An offline session that subscribed at QoS 0 to the topic where
 // the plugin puts handled requests is a subscriber that costs nothing: the broker drops what it
 // would send there.
-bool leave_sink_session(std::uint16_t port, const BrokerOptions& options) {
+bool leave_sink_session(const Ports& ports, const BrokerOptions& options) {
   const std::optional<PasswordFile>& passwords = options.passwords;
   const std::string_view sink =
       options.open_routing ? codec::kRequestTopic : "$fencepost/handled-request";
   constexpr milliseconds kTimeout{2'000};
   constexpr std::size_t kConnackHeader = 2;
-  const auto socket = connect_tcp("127.0.0.1", port, kTimeout);
+  const auto socket = ports.own_socket.empty()
+                          ? connect_tcp(address_to_reach(options.bind), ports.plain, kTimeout)
+                          : connect_unix(ports.own_socket, kTimeout);
   if (!socket) return false;
   // CONNECT: MQTT 5, no clean start, keep alive 60 s, session expiry interval "never".
   constexpr char kCredentialFlags = '\xc0';
@@ -284,9 +279,31 @@ bool leave_sink_session(std::uint16_t port, const BrokerOptions& options) {
   return true;
 }
 
-StartError port_in_use(std::uint16_t port) {
-  return {StartErrorKind::kPortInUse, "port " + std::to_string(port) + " of 127.0.0.1 is in use"};
+StartError port_in_use(const BrokerOptions& options) {
+  return {StartErrorKind::kPortInUse,
+          "port " + std::to_string(options.port) + " of " + options.bind + " is in use"};
 }
+
+// A folder that only we can enter, for a socket; gone with this object.
+class OwnSocket {
+ public:
+  explicit OwnSocket(bool wanted) {
+    if (!wanted) return;
+    std::error_code failed;
+    std::string name = (std::filesystem::temp_directory_path(failed) / "fencepost-XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) folder_ = name;
+  }
+  ~OwnSocket() {
+    std::error_code failed;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, failed);
+  }
+  OwnSocket(const OwnSocket&) = delete;
+  OwnSocket& operator=(const OwnSocket&) = delete;
+  [[nodiscard]] std::string path() const { return folder_.empty() ? "" : folder_ + "/socket"; }
+
+ private:
+  std::string folder_{};
+};
 
 std::string last_lines(const std::string& log) {
   constexpr std::size_t kMaxBytes = 2000;
@@ -294,6 +311,11 @@ std::string last_lines(const std::string& log) {
 }
 
 }  // namespace
+
+std::string address_to_reach(const std::string& bind) {
+  if (bind == "0.0.0.0") return "127.0.0.1";
+  return bind == "::" ? "::1" : bind;
+}
 
 Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     const BrokerOptions& options) {
@@ -314,12 +336,14 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
       options.with_store ? store_configuration(options, plugin->string(), authorization.path())
                          : "";
   const int attempts = options.port == 0 ? kPortAttempts : 1;
+  const std::string host = address_to_reach(options.bind);
+  const OwnSocket own_socket(options.tls && options.tls->alone);
   std::string log_text;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    const std::uint16_t port = options.port == 0 ? free_loopback_port() : options.port;
-    const Ports ports{port, options.tls ? free_loopback_port() : std::uint16_t{0}};
-    if (options.port != 0 && connect_tcp("127.0.0.1", port, kPollInterval * 200)) {
-      return fail(port_in_use(port));
+    const Ports ports = choose_ports(options, own_socket.path());
+    const std::uint16_t port = ports.plain != 0 ? ports.plain : ports.tls;
+    if (options.port != 0 && connect_tcp(host, port, kPollInterval * 200)) {
+      return fail(port_in_use(options));
     }
     const MemoryFile config("fencepost-mosquitto", configuration(options, ports, store));
     const MemoryFile log("fencepost-log", "");
@@ -330,10 +354,10 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
                              .log = options.forward_log ? -1 : log.descriptor(),
                              .ends_with_thread = options.ends_with_thread});
     if (pid < 0) break;
-    const auto ended = wait_until_listening(pid, port);
+    const auto ended = wait_until_listening(pid, host, port);
     if (!ended) {
       std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, pid, port, ports.tls));
-      if (options.with_store && !leave_sink_session(port, options)) {
+      if (options.with_store && !leave_sink_session(ports, options)) {
         return fail(StartError{StartErrorKind::kFailed,
                                "the broker does not answer:\n" + last_lines(log.content())});
       }
@@ -343,7 +367,7 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     // mosquitto ends with this code for other reasons too; its log says which, when we have it.
     if (*ended != kExitPortInUse) break;
     if (!options.forward_log && log_text.find("Address already in use") == std::string::npos) break;
-    if (options.port != 0) return fail(port_in_use(options.port));
+    if (options.port != 0) return fail(port_in_use(options));
   }
   return fail(StartError{StartErrorKind::kFailed,
                          "mosquitto did not start" +

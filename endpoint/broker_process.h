@@ -1,4 +1,5 @@
-// A mosquitto child process with the reference store in it, on loopback.
+// A mosquitto child process with the reference store in it, on loopback unless it is told
+// otherwise.
 //
 //   auto broker = BrokerProcess::start({.dialect = codec::DialectId::kDeployed, .quota = 1000});
 //   connect_to("127.0.0.1", (*broker)->port());
@@ -22,12 +23,14 @@
 
 namespace fencepost::endpoint {
 
-// A second listener, with TLS, in addition to the plain one.
+// A listener with TLS, in addition to the plain one or in its place.
 struct TlsListener {
   std::filesystem::path certificate;
   std::filesystem::path key;
-  std::filesystem::path ca;          // of the client certificates
+  std::filesystem::path ca{};        // of the client certificates; empty: none are asked for
   bool require_certificate = false;  // mutual TLS
+  // The listener on `port` is this one: the broker has no plain one on the network.
+  bool alone = false;
 };
 
 // Only users of this mosquitto_passwd file may connect.
@@ -38,7 +41,8 @@ struct PasswordFile {
 };
 
 struct BrokerOptions {
-  std::uint16_t port = 0;  // 0: any free one
+  std::uint16_t port = 0;          // 0: any free one
+  std::string bind = "127.0.0.1";  // the address of its listeners, of this machine
   codec::DialectId dialect = codec::DialectId::kDeployed;
   std::size_t quota = 0;               // keys; 0: no limit
   std::uint32_t max_packet_size = 0;   // bytes; announced in the CONNACK; 0: no limit
@@ -51,6 +55,7 @@ struct BrokerOptions {
   std::string record{};  // the plugin appends all traffic to this file
   // Every subscriber sees requests and notifications, and observers have to subscribe.
   bool open_routing = false;
+  bool control = false;  // clients may change fault and conditions: broker_plugin/control.h
   std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};
   bool with_store = true;    // false: a plain broker without the plugin
@@ -59,6 +64,9 @@ struct BrokerOptions {
   // sees to it that the broker does not outlive this process.
   bool ends_with_thread = true;
 };
+
+// Where this machine reaches what listens at `bind`: "127.0.0.1" for "0.0.0.0".
+[[nodiscard]] std::string address_to_reach(const std::string& bind);
 
 enum class StartErrorKind { kPortInUse, kMissingProgram, kFailed };
 struct StartError {

@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 namespace fencepost::endpoint {
@@ -80,16 +81,44 @@ Result<Socket, std::string> connect_tcp(const std::string& host, std::uint16_t p
   return fail(std::move(last_error));
 }
 
+Result<Socket, std::string> connect_unix(const std::string& path,
+                                         std::chrono::milliseconds timeout) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(name.sun_path)) return fail(error_text(ENAMETOOLONG));
+  path.copy(name.sun_path, path.size());
+  addrinfo address{};
+  address.ai_family = AF_UNIX;
+  address.ai_socktype = SOCK_STREAM;
+  address.ai_addr = reinterpret_cast<sockaddr*>(&name);  // NOLINT: the sockets API is like this
+  address.ai_addrlen = sizeof(name);
+  return connect_to(address, SteadyClock::now() + timeout);
+}
+
+Result<std::uint16_t, std::string> free_port_of(const std::string& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) {
+    return fail(std::string("that is no IP address"));
+  }
+  const std::unique_ptr<addrinfo, AddressDeleter> addresses(found);
+  const Socket socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage bound{};
+  socklen_t size = sizeof(bound);
+  auto* generic = reinterpret_cast<sockaddr*>(&bound);  // NOLINT: the sockets API is like this
+  if (bind(socket.descriptor(), found->ai_addr, found->ai_addrlen) != 0 ||
+      getsockname(socket.descriptor(), generic, &size) != 0) {
+    return fail(error_text(errno));
+  }
+  // Both kinds of address have the port in the same place.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(generic)->sin_port);  // NOLINT: as above
+}
+
 std::uint16_t free_loopback_port() {
-  const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-  if (bind(socket.descriptor(), generic, size) != 0) return 0;
-  if (getsockname(socket.descriptor(), generic, &size) != 0) return 0;
-  return ntohs(address.sin_port);
+  const auto port = free_port_of("127.0.0.1");
+  return port ? *port : std::uint16_t{0};
 }
 
 std::optional<std::string> exchange(const Socket& socket, std::string_view bytes,

@@ -30,6 +30,13 @@ class Socket {
 [[nodiscard]] Result<Socket, std::string> connect_tcp(const std::string& host, std::uint16_t port,
                                                       std::chrono::milliseconds timeout);
 
+// The same of a socket in the file system.
+[[nodiscard]] Result<Socket, std::string> connect_unix(const std::string& path,
+                                                       std::chrono::milliseconds timeout);
+
+// A port of this address that was free a moment ago, so one of this machine, and why there is none.
+[[nodiscard]] Result<std::uint16_t, std::string> free_port_of(const std::string& address);
+
 // A loopback port that was free a moment ago; 0 when there is none.
 [[nodiscard]] std::uint16_t free_loopback_port();
 

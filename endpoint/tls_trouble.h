@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 
 #include "endpoint/mqtt.h"
@@ -13,5 +14,11 @@ namespace fencepost::endpoint {
 // nothing is, or nobody listens. Takes at most `timeout` and a moment. From any thread.
 [[nodiscard]] std::string tls_trouble(const MqttOptions& broker, const Credentials& credentials,
                                       std::chrono::milliseconds timeout);
+
+// The same of the files of a server: PEM, the key without a password and for that certificate.
+// `client_ca` may be empty.
+[[nodiscard]] std::string server_files_trouble(const std::filesystem::path& certificate,
+                                               const std::filesystem::path& key,
+                                               const std::filesystem::path& client_ca);
 
 }  // namespace fencepost::endpoint

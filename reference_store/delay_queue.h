@@ -33,8 +33,16 @@ class DelayQueue {
  public:
   explicit DelayQueue(DelayOptions options);
 
-  // Is there any delay at all?
-  [[nodiscard]] bool delays() const { return options_.delay.count() + options_.jitter.count() > 0; }
+  // Is there any delay at all, or is somebody still waiting for what an earlier one holds back?
+  [[nodiscard]] bool delays() const {
+    return options_.delay.count() + options_.jitter.count() > 0 || !waiting_.empty();
+  }
+
+  // From now on. What waits already keeps its time, and what goes to one client its order.
+  void change(std::chrono::milliseconds delay, std::chrono::milliseconds jitter) {
+    options_.delay = delay;
+    options_.jitter = jitter;
+  }
 
   // Holds `delivery` back. It goes to the client that it names, or is the response to a request of
   // `caller`. False, and nothing is kept, when the queue is full.

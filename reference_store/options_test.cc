@@ -121,8 +121,8 @@ TEST(PluginOptions, NameWhatIsWrongAndWhatWasExpected) {
       {"response_delay_ms", "1.5", "milliseconds between 0 and 60000"},
       {"response_jitter_ms", "-1", "milliseconds between 0 and 60000"},
       {"response_jitter_ms", "60001", "milliseconds between 0 and 60000"},
-      {"fault", "S1", "one of reference_store/faults, by id or name"},
-      {"fault", "", "one of reference_store/faults, by id or name"},
+      {"fault", "S1", "one of `fencepost list faults`, by id or name, or several: S01+D02"},
+      {"fault", "", "one of `fencepost list faults`, by id or name, or several: S01+D02"},
       {"seed", "-1", "a number of 64 bits"},
       {"seed", "18446744073709551616", "a number of 64 bits"}};
   for (const auto& [name, value, expected] : cases) {
@@ -147,6 +147,14 @@ TEST(PluginOptions, ReadWhichWrongStoreToServe) {
   }
 }
 
+TEST(PluginOptions, LetClientsChangeTheReferenceStoreOnly) {
+  EXPECT_TRUE(parse_options({{"control", "on"}})->control);
+  EXPECT_FALSE(parse_options({{"control", "off"}})->control);
+  EXPECT_THAT(parse_options({{"control", "yes"}}).error(), HasSubstr("expected on or off"));
+  EXPECT_THAT(parse_options({{"control", "on"}, {"right", "7"}}).error(),
+              HasSubstr("only the reference store can be changed"));
+}
+
 TEST(PluginOptions, RefuseAnUnknownName) {
   for (const std::string name : {"", "Quota", "quotas"}) {
     const auto options = parse_options({{"quota", "1"}, {name, "1"}});
@@ -154,7 +162,8 @@ TEST(PluginOptions, RefuseAnUnknownName) {
     EXPECT_EQ(options.error(),
               "unknown option " + name +
                   "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-                  "response_delay_ms, response_jitter_ms, fault, seed, right, record or routing");
+                  "response_delay_ms, response_jitter_ms, fault, seed, right, record, routing or "
+                  "control");
   }
 }
 

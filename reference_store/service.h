@@ -44,6 +44,8 @@ enum class Handling {
                 // ENV-RESPONSE-TOPIC-3)
 };
 
+class Service;
+
 // What a transport drives: the Service, or something that stands between it and the transport.
 class Handler {
  public:
@@ -60,6 +62,9 @@ class Handler {
   virtual void expire(const Instant& now, std::vector<Delivery>& out) = 0;
   [[nodiscard]] virtual std::optional<std::chrono::microseconds> next_expiry() const = 0;
   virtual void disconnect(std::string_view client_id) = 0;
+
+  // The service within, which holds the keys; null when they are held otherwise, or not at all.
+  [[nodiscard]] virtual Service* service_within() { return nullptr; }
 };
 
 class Service final : public Handler {
@@ -82,6 +87,11 @@ class Service final : public Handler {
 
   // The connection of a client has ended, in whichever way.
   void disconnect(std::string_view client_id) override { store_.disconnect(client_id); }
+
+  [[nodiscard]] Service* service_within() override { return this; }
+
+  // Takes over the keys, the observers and the clock of another service, which is empty then.
+  void take_state(Service& from) { store_.take_state(from.store_); }
 
   [[nodiscard]] std::size_t key_count() const { return store_.size(); }
 

@@ -1,6 +1,7 @@
 #include "reference_store/store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "codec/topics.h"
@@ -158,6 +159,14 @@ void Store::disconnect(std::string_view client_id) {
     std::erase(observed->second, client_id);
     observed = observed->second.empty() ? observers_.erase(observed) : std::next(observed);
   }
+}
+
+void Store::take_state(Store& from) {
+  // The deadlines go along: entries point into them, and moving a map keeps its iterators.
+  entries_ = std::exchange(from.entries_, {});
+  deadlines_ = std::exchange(from.deadlines_, {});
+  observers_ = std::exchange(from.observers_, {});
+  clock_ = from.clock_;
 }
 
 const Store::Entry* Store::find(std::string_view key) const {

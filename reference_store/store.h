@@ -75,6 +75,10 @@ class Store {
   // Forgets all registrations of a client whose connection has ended. (Req: LIFE-DISCONNECT-1)
   void disconnect(std::string_view client_id);
 
+  // Takes over the keys, the observers and the clock of another store, which is empty then. What
+  // was here is gone; options and rules stay.
+  void take_state(Store& from);
+
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
  private:

@@ -39,10 +39,13 @@ def commands():
     return set(re.findall(r"^  ([a-z-]+) {2,}", help_of("").partition("Subcommands:")[2], re.MULTILINE))
 
 
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<fenced>.*?)^```|(?P<indented>^ {4}\S[^\n]*\n(?:^ {4,}\S[^\n]*\n)*)", re.MULTILINE | re.DOTALL)
+
+
 def shell_blocks(text):
-    """Fenced blocks without a language or of a shell, and indented ones; their lines, continued lines as one."""
-    blocks = re.findall(r"^```(?:sh|shell|bash)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    blocks += re.findall(r"(?:^ {4}\S.*\n)+", text, re.MULTILINE)
+    """Fenced blocks without a language or of a shell, and indented ones, as they come; their lines, continued lines as one."""
+    blocks = [found["fenced"] if found["indented"] is None else found["indented"] for found in BLOCK.finditer(text)
+              if (found["language"] or "") in ("", "sh", "shell", "bash")]
     return [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
 
 

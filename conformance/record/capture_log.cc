@@ -48,6 +48,7 @@ std::optional<std::string> CaptureLog::add_line(std::string_view line) {
   const JsonMembers members(json, "", complaint);
   const std::string event = json.is_object() ? members.text("event") : "";
   std::optional<CapturedEvent> captured;
+  remark_.reset();
   if (event == "start") {
     if (members.integer<int>("version") != kVersion) return "a log of another version";
     add_start(
@@ -63,6 +64,11 @@ std::optional<std::string> CaptureLog::add_line(std::string_view line) {
                                   .time = time_of(members),
                                   .begins = false,
                                   .by_store = members.flag_if_there("by_store")};
+  } else if (event == "elsewhere" || event == "control") {
+    const bool elsewhere = event == "elsewhere";
+    remark_ = {.kind = elsewhere ? LogRemark::Kind::kElsewhere : LogRemark::Kind::kControl,
+               .client_id = members.text("client"),
+               .text = members.text(elsewhere ? "topic" : "text")};
   } else if (!complaint.any()) {
     return "an unknown event: " + event;
   }

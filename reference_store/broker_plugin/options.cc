@@ -91,7 +91,7 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
   } else if (name == "fault") {
     auto faults = store::find_faults(value);
     if (!faults || store::cannot_meet(*faults)) {
-      return seen + "one of reference_store/faults, by id or name";
+      return seen + "one of `fencepost list faults`, by id or name, or several: S01+D02";
     }
     options.faults = std::move(*faults);
   } else if (name == "right") {
@@ -108,10 +108,13 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
   } else if (name == "routing") {
     if (value != "open" && value != "private") return seen + "open or private";
     options.open_routing = value == "open";
+  } else if (name == "control") {
+    if (value != "on" && value != "off") return seen + "on or off";
+    options.control = value == "on";
   } else {
     return "unknown option " + name +
            "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-           "response_delay_ms, response_jitter_ms, fault, seed, right, record or routing";
+           "response_delay_ms, response_jitter_ms, fault, seed, right, record, routing or control";
   }
   return std::nullopt;
 }
@@ -122,6 +125,9 @@ Result<Options, std::string> parse_options(const OptionList& list) {
   Options options;
   for (const auto& [name, value] : list) {
     if (auto wrong = read_option(name, value, options)) return fail(std::move(*wrong));
+  }
+  if (options.control && options.right) {
+    return fail(std::string("options right and control: only the reference store can be changed"));
   }
   return options;
 }

@@ -4,8 +4,8 @@
 //   plugin /usr/lib/fencepost/fencepost_statestore.so
 //   plugin_opt_dialect deployed            # or documented
 //   plugin_opt_quota 1000                  # keys; 0 or absent: no limit
-//   plugin_opt_authorization /path/x.json  # see reference_store/authorization.h; absent: everybody
-//                                          # may do everything
+//   plugin_opt_authorization /path/x.json  # docs/AUTHORIZATION.md; absent: everybody may do
+//                                          # everything
 //   plugin_opt_node_id StateStore          # of the versions that the store gives out
 //   plugin_opt_parent_pid 4711             # stop the broker when this is no longer the parent
 //                                          # process
@@ -17,6 +17,7 @@
 //   plugin_opt_record /path/x.log          # append all traffic to this file: see traffic_log.h
 //   plugin_opt_routing open                # every subscriber sees requests and notifications,
 //                                          # and observers have to subscribe
+//   plugin_opt_control on                  # clients may change fault and conditions: control.h
 //
 // The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All
 // callbacks run on the broker's only thread. No exception leaves an entry point.
@@ -38,11 +39,13 @@
 
 #include "codec/message.h"
 #include "codec/topics.h"
+#include "reference_store/broker_plugin/control.h"
 #include "reference_store/broker_plugin/options.h"
 #include "reference_store/broker_plugin/properties.h"
 #include "reference_store/broker_plugin/traffic_log.h"
 #include "reference_store/broker_plugin/wake_timer.h"
 #include "reference_store/delay_queue.h"
+#include "reference_store/faults/switched_store.h"
 #include "reference_store/service.h"
 #include "reference_store/variants/variant_store.h"
 
@@ -99,18 +102,25 @@ void send(const store::Delivery& delivery) {
 class Plugin {
  public:
   Plugin(const Options& options, std::optional<TrafficLog> log)
-      : store_(make_store(options)),
-        parent_(options.parent),
-        clock_offset_(options.clock_offset),
-        open_routing_(options.open_routing),
+      : options_(options),
+        store_(make_store(options)),
         delayed_(options.delay),
         log_(std::move(log)) {
-    if (log_) note(log_->started(clock_reading(CLOCK_REALTIME), clock_offset_));
+    if (log_) note(log_->started(clock_reading(CLOCK_REALTIME), options_.clock_offset));
+    if (options_.control) send(control_answer(std::string(kControlStateTopic), true));
   }
 
   int on_message(mosquitto_evt_message& event) {
-    if (!store_->serves(event.topic)) return MOSQ_ERR_SUCCESS;
     const char* client_id = mosquitto_client_id(event.client);
+    if (options_.control && event.topic == kControlTopic) {
+      return on_control(event, client_id == nullptr ? "" : client_id);
+    }
+    if (!store_->serves(event.topic)) {
+      if (log_ && client_id != nullptr && looks_like_a_request(event.topic)) {
+        note(log_->elsewhere(clock_reading(CLOCK_REALTIME), client_id, event.topic));
+      }
+      return MOSQ_ERR_SUCCESS;
+    }
     const char* user_name = mosquitto_client_username(event.client);
     if (client_id == nullptr) return MOSQ_ERR_PROTOCOL;
     const store::Caller caller{.client_id = client_id,
@@ -118,7 +128,7 @@ class Plugin {
     const codec::Message message = read_message(event);
     if (log_) note(log_->request(clock_reading(CLOCK_REALTIME), client_id, message));
     const store::Handling handling =
-        store_->handle(caller, message, current_instant(clock_offset_), deliveries_);
+        store_->handle(caller, message, current_instant(options_.clock_offset), deliveries_);
     flush(caller.client_id);
     // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is
     // sent.
@@ -127,7 +137,7 @@ class Plugin {
       return MOSQ_ERR_PROTOCOL;
     }
     event.retain = false;
-    return open_routing_ ? MOSQ_ERR_SUCCESS : hide_request(event);
+    return options_.open_routing ? MOSQ_ERR_SUCCESS : hide_request(event);
   }
 
   void on_disconnect(const mosquitto_evt_disconnect& event) {
@@ -144,18 +154,66 @@ class Plugin {
   }
 
   void on_tick() {
-    store_->expire(current_instant(clock_offset_), deliveries_);
+    store_->expire(current_instant(options_.clock_offset), deliveries_);
     flush({});  // an expiry answers nobody's request
-    if (parent_ && getppid() != *parent_) kill(getpid(), SIGTERM);
+    if (options_.parent && getppid() != *options_.parent) kill(getpid(), SIGTERM);
   }
 
  private:
   static std::unique_ptr<store::Handler> make_store(const Options& options) {
+    if (options.control) {
+      auto store = std::make_unique<store::SwitchedStore>(options.service, options.seed);
+      if (!options.faults.empty()) store->become(options.faults);
+      return store;
+    }
     if (!options.faults.empty()) {
       return store::make_store(options.faults, options.service, options.seed);
     }
     if (options.right) return store::make_variant(*options.right)(options.service);
     return std::make_unique<store::Service>(options.service);
+  }
+
+  // Where a client publishes that has the request topic wrong. (Req: ENV-TOPIC-2)
+  static bool looks_like_a_request(std::string_view topic) {
+    return topic.starts_with("statestore") || topic.find("FA9AE35F") != std::string_view::npos;
+  }
+
+  // What the broker sends of the state of the store, and of what was wrong with a request for
+  // another one.
+  store::Delivery control_answer(std::string topic, bool retain, const std::string& wrong = {}) {
+    store::Delivery answer;
+    answer.message.topic = std::move(topic);
+    answer.message.retain = retain;
+    answer.message.payload = wrong.empty() ? control_state(options_) : "refused: " + wrong;
+    return answer;
+  }
+
+  int on_control(mosquitto_evt_message& event, const std::string& client_id) {
+    const codec::Message message = read_message(event);
+    Options changed = options_;
+    const std::string wrong = apply_control(message.payload, changed).value_or("");
+    if (wrong.empty()) {
+      if (changed.faults != options_.faults) become(changed.faults);
+      delayed_.change(changed.delay.delay, changed.delay.jitter);
+      options_ = std::move(changed);
+      send(control_answer(std::string(kControlStateTopic), true));
+    }
+    if (message.response_topic && !codec::response_topic_fault(*message.response_topic)) {
+      store::Delivery answer = control_answer(*message.response_topic, false, wrong);
+      answer.message.correlation_data = message.correlation_data;
+      send(answer);
+    }
+    if (log_) {
+      note(log_->control(clock_reading(CLOCK_REALTIME), client_id,
+                         wrong.empty() ? control_state(options_) : "refused: " + wrong));
+    }
+    event.retain = false;
+    return hide_request(event);
+  }
+
+  // Where clients may change the store, it is one that can be changed.
+  void become(const std::vector<const store::Fault*>& faults) {
+    static_cast<store::SwitchedStore&>(*store_).become(faults);
   }
 
   static int hide_request(mosquitto_evt_message& event) {
@@ -174,7 +232,7 @@ class Plugin {
       if (log_) {
         note(log_->delivery(clock_reading(CLOCK_REALTIME), delivery.client_id, delivery.message));
       }
-      if (open_routing_) delivery.client_id.clear();
+      if (options_.open_routing) delivery.client_id.clear();
       send(delivery);
     }
     deliveries_.clear();
@@ -206,10 +264,8 @@ class Plugin {
     return std::min(*expiry, *due);
   }
 
+  Options options_;
   std::unique_ptr<store::Handler> store_;
-  std::optional<pid_t> parent_;
-  std::chrono::milliseconds clock_offset_;
-  bool open_routing_;
   store::DelayQueue delayed_;
   std::optional<TrafficLog> log_;
   std::optional<std::string> ended_by_store_;  // the client that it has refused last

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "codec/message_json.h"
 
 namespace fencepost::broker_plugin {
@@ -83,6 +84,21 @@ bool TrafficLog::disconnected(microseconds time, const std::string& client_id, b
   Json json = event("disconnect", time);
   json["client"] = client_id;
   json["by_store"] = by_store;
+  return write_line(line_of(json));
+}
+
+bool TrafficLog::elsewhere(microseconds time, const std::string& client_id,
+                           std::string_view topic) {
+  Json json = event("elsewhere", time);
+  json["client"] = client_id;
+  json["topic"] = escape(topic);
+  return write_line(line_of(json));
+}
+
+bool TrafficLog::control(microseconds time, const std::string& client_id, std::string_view text) {
+  Json json = event("control", time);
+  json["client"] = client_id;
+  json["text"] = text;
   return write_line(line_of(json));
 }
 

@@ -5,9 +5,12 @@
 //   {"event":"request","time_us":...,"client":"a","message":{"topic":"...","payload":"*1...",...}}
 //   {"event":"delivery","time_us":...,"client":"","message":{...}}
 //   {"event":"disconnect","time_us":...,"client":"a","by_store":false}
+//   {"event":"elsewhere","time_us":...,"client":"a","topic":"statestore/v1"}
+//   {"event":"control","time_us":...,"client":"a","text":"fault S01"}
 //
-// codec/message_json.h describes messages. User names are not written. Read by
-// conformance/record/capture_log.h. Not thread safe.
+// `elsewhere` is a message to a topic that looks like the request topic and is not; `control` is
+// what a message to the control topic has changed. codec/message_json.h describes messages. User
+// names are not written. Read by conformance/record/capture_log.h. Not thread safe.
 #pragma once
 
 #include <chrono>
@@ -39,6 +42,10 @@ class TrafficLog {
                               const codec::Message& message);
   [[nodiscard]] bool disconnected(std::chrono::microseconds time, const std::string& client_id,
                                   bool by_store);
+  [[nodiscard]] bool elsewhere(std::chrono::microseconds time, const std::string& client_id,
+                               std::string_view topic);
+  [[nodiscard]] bool control(std::chrono::microseconds time, const std::string& client_id,
+                             std::string_view text);
 
  private:
   explicit TrafficLog(int descriptor) : descriptor_(descriptor) {}

@@ -61,6 +61,7 @@ class Decorator : public Handler {
   void expire(const Instant& now, std::vector<Delivery>& out) override;
   [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override;
   void disconnect(std::string_view client_id) override;
+  [[nodiscard]] Service* service_within() override { return &service(); }
 
  protected:
   // Changes a request before the store sees it.

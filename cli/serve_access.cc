@@ -1,0 +1,167 @@
+#include "cli/serve_access.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command_support.h"
+#include "conformance/report/report_files.h"
+#include "conformance/scenario/library.h"
+#include "endpoint/password_line.h"
+#include "endpoint/socket.h"
+#include "endpoint/throw_away_certificate.h"
+#include "endpoint/tls_trouble.h"
+
+namespace fencepost::cli {
+namespace {
+
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address == "::1";
+}
+
+// Complains otherwise.
+bool can_listen_at(const std::string& address) {
+  const auto port = endpoint::free_port_of(address);
+  if (port) return true;
+  complain(
+      fmt::format("--bind {}: {}; expected an IP address of this machine, e.g. 127.0.0.1, or "
+                  "0.0.0.0 for all of them",
+                  address, port.error()));
+  return false;
+}
+
+// The first line of the file; nothing after a complaint, which has nothing of what is in it.
+std::optional<std::string> read_password(const std::string& path) {
+  const auto file = scenario::read_file(path);
+  if (!file) {
+    complain("--password-file: " + file.error());
+    return std::nullopt;
+  }
+  std::string password = file->content.substr(0, file->content.find_first_of("\r\n"));
+  if (!password.empty()) return password;
+  complain("--password-file: the first line of " + path + " is empty; expected a password");
+  return std::nullopt;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+}  // namespace
+
+std::optional<ServeAccess> ServeAccess::prepare(const ServeOptions& options) {
+  ServeAccess out;
+  out.bind_ = options.bind;
+  if (!can_listen_at(options.bind) || !out.prepare_passwords(options) ||
+      !out.prepare_tls(options)) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+bool ServeAccess::prepare_tls(const ServeOptions& options) {
+  const bool wanted = !options.tls.empty() || !options.certificate.empty();
+  if (!wanted && options.client_ca.empty()) return true;
+  if (!wanted) {
+    complain("--client-ca is for TLS: add --tls FILE, or --certificate and --key");
+    return false;
+  }
+  tls_ = endpoint::TlsListener{.certificate = options.certificate,
+                               .key = options.key,
+                               .ca = options.client_ca,
+                               .require_certificate = !options.client_ca.empty(),
+                               .alone = true};
+  if (!options.tls.empty() && !prepare_throw_away(options)) return false;
+  const std::string wrong = endpoint::server_files_trouble(tls_->certificate, tls_->key, tls_->ca);
+  if (!wrong.empty()) complain(wrong);
+  return wrong.empty();
+}
+
+bool ServeAccess::prepare_throw_away(const ServeOptions& options) {
+  std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
+  const std::string name = host_name();
+  if (!name.empty() && name != "localhost") hosts.push_back(name);
+  const bool any = options.bind == "0.0.0.0" || options.bind == "::";
+  if (!any && !is_loopback(options.bind)) hosts.push_back(options.bind);
+  hosts.insert(hosts.end(), options.tls_hosts.begin(), options.tls_hosts.end());
+  const auto made = endpoint::throw_away_certificate(hosts);
+  if (!made) {
+    complain(
+        fmt::format("cannot make a certificate for {}: {}", fmt::join(hosts, ", "), made.error()));
+    return false;
+  }
+  if (const auto written = report::write_file(options.tls, made->authority); !written) {
+    complain("--tls: " + written.error());
+    return false;
+  }
+  for (const auto& [path, content] :
+       {std::pair{&tls_->certificate, &made->certificate}, std::pair{&tls_->key, &made->key}}) {
+    files_.push_back(std::make_unique<endpoint::MemoryFile>("fencepost-tls", *content));
+    *path = files_.back()->path_for_others();
+  }
+  certified_ = fmt::format("its certificate is for {}; the CA that clients trust is in {}",
+                           fmt::join(hosts, ", "), options.tls);
+  return true;
+}
+
+bool ServeAccess::prepare_passwords(const ServeOptions& options) {
+  if (options.users.size() != options.password_files.size()) {
+    complain(fmt::format("{} --user and {} --password-file; expected one file for each user",
+                         options.users.size(), options.password_files.size()));
+    return false;
+  }
+  std::string lines;
+  for (std::size_t i = 0; i < options.users.size(); ++i) {
+    const auto password = read_password(options.password_files[i]);
+    if (!password) return false;
+    const auto line = endpoint::password_line(options.users[i], *password);
+    if (!line) {
+      complain("--user: a user name has neither colons nor line ends, and is not empty");
+      return false;
+    }
+    lines += *line;
+    if (i == 0) passwords_ = {.path = {}, .user = options.users[i], .password = *password};
+  }
+  if (!passwords_) return true;
+  users_ = options.users;
+  files_.push_back(std::make_unique<endpoint::MemoryFile>("fencepost-passwords", lines));
+  passwords_->path = files_.back()->path_for_others();
+  return true;
+}
+
+void ServeAccess::add_to(endpoint::BrokerOptions& options) const {
+  options.bind = bind_;
+  options.tls = tls_;
+  options.passwords = passwords_;
+}
+
+std::string ServeAccess::url(const endpoint::BrokerProcess& broker) const {
+  const std::string host = endpoint::address_to_reach(bind_);
+  return fmt::format("{}://{}:{}", tls_ ? "mqtts" : "mqtt",
+                     host.find(':') == std::string::npos ? host : "[" + host + "]",
+                     tls_ ? broker.tls_port() : broker.port());
+}
+
+std::vector<std::string> ServeAccess::notes() const {
+  std::vector<std::string> out;
+  if (!is_loopback(bind_)) {
+    out.push_back(fmt::format(
+        "OPEN TO OTHERS: whoever reaches {} may use it{}",
+        bind_ == "0.0.0.0" || bind_ == "::" ? "any address of this machine" : bind_,
+        passwords_                          ? ", with a password"
+        : tls_ && tls_->require_certificate ? ", with a certificate"
+                                            : ", without a password (--user asks for one)"));
+    if (passwords_ && !tls_) out.emplace_back("passwords cross the network as they are: --tls");
+  }
+  if (!users_.empty()) out.push_back(fmt::format("users: {}", fmt::join(users_, ", ")));
+  if (!certified_.empty()) out.push_back(certified_);
+  return out;
+}
+
+}  // namespace fencepost::cli
