@@ -215,7 +215,7 @@ Result<Url, std::string> parse_url(std::string_view text) {
   }
   if (main.starts_with("ws://") || main.starts_with("wss://")) {
     return fail("WebSocket endpoints (\"" + shown +
-                "\") are not supported: no test of ours can show that they work. Use mqtt:// or "
+                "\") are not supported yet. Use mqtt:// or "
                 "mqtts://");
   }
   return fail("\"" + shown + "\" is not an endpoint; " + std::string(kExpected));

@@ -39,7 +39,8 @@ def commands():
     return set(re.findall(r"^  ([a-z-]+) {2,}", help_of("").partition("Subcommands:")[2], re.MULTILINE))
 
 
-BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<fenced>.*?)^```|(?P<indented>^ {4}\S[^\n]*\n(?:^ {4,}\S[^\n]*\n)*)", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"""^```(?P<language>\w*)\n(?P<fenced>.*?)^```
+    |(?P<indented>^[ ]{4}\S[^\n]*\n(?:^[ ]{4,}\S[^\n]*\n)*)""", re.MULTILINE | re.DOTALL | re.VERBOSE)
 
 
 def shell_blocks(text):

@@ -65,6 +65,35 @@ class Pages(FolderTest):
         self.wait_for_log("a: DEL colors/red: -ERR ")
         self.assertIn("AUTH-DENIED-1", self.read("store.log"))
 
+    def test_brokers(self):
+        self.run_page("docs/BROKERS.md")
+        self.assertIn("rule      SET-NX-2 (must)", self.said)
+        for name in ("report.html", "matrix.html", "known.yaml", "report.xml"):
+            self.assertTrue((self.folder / name).exists(), name)
+
+    def test_fuzzers(self):
+        self.run_page("docs/FUZZERS.md")
+        self.assertIn("SET-NX-2", self.said)
+
+    def test_troubleshooting(self):
+        self.run_page("docs/TROUBLESHOOTING.md")
+        self.assertIn("Connection refused", self.said)
+
+    def test_format(self):
+        self.run_page("scenarios/FORMAT.md", [("yaml", "my.yaml")])
+        self.assertIn("rule      SET-NOT-APPLIED-1 (must)", self.said)
+
+    def test_contributing(self):
+        """Its quick commands that run the program, for a fault that exists; other tests have the selftest and the builds."""
+        lines = [line for line in shell_blocks(documents()["CONTRIBUTING.md"]) if line.startswith("    fencepost ")
+                 and "selftest" not in line]
+        self.assertEqual(4, len(lines), lines)
+        for line in lines:
+            line = line.replace("F23", "F01").replace("docs/COVERAGE.md", "COVERAGE.md")
+            line = line.replace("lint scenarios", f"lint {ROOT}/scenarios")
+            done = run_command("bash", "-c", line, cwd=self.folder, env=dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}"))
+            self.assertEqual(1 if "?fault=" in line else 0, done.returncode, line + done.stdout[-3000:] + done.stderr)
+
     def test_mosquitto(self):
         text = (ROOT / "docs/MOSQUITTO.md").read_text(encoding="utf-8")
         self.assertIn("/usr/lib/fencepost/fencepost_statestore.so", text)
