@@ -2,7 +2,7 @@
 // on a disk. It is gone with the process that made it.
 //
 //   MemoryFile key("key", pem);
-//   if (key.ok()) tell_child(key.path_for_others());
+//   if (key.ok()) use(key.path_for_others());
 #pragma once
 
 #include <cstddef>

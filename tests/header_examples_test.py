@@ -40,7 +40,12 @@ GIVEN = {
     "conformance/judge/store_clock.h": "ClockBounds bounds; std::int64_t timestamp_ms, sent_ms, received_ms;",
     "conformance/record/capture_log.h": "std::string line;",
     "conformance/record/capture_scenario.h": "Capture capture; std::string path;",
+    "conformance/record/narrator.h": "std::string text_of(std::string_view); std::vector<CapturedEvent> log;"
+                                     "std::vector<std::string> lines; std::chrono::microseconds now;",
     "conformance/record/workload_scenario.h": "workload::Trace trace; void load(const std::string&);",
+    "endpoint/memory_file.h": "std::string pem;",
+    "endpoint/throw_away_certificate.h": "std::string ca_file; void serve(const std::string&, const std::string&);",
+    "reference_store/faults/switched_store.h": "std::uint64_t seed;",
     "conformance/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",
     "conformance/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
