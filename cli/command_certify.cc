@@ -37,6 +37,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   if (!options.scenarios.empty()) out += " --scenarios " + text::shell_word(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.wording != "auto") out += " --wording " + options.wording;
+  if (!options.driver.empty()) out += " --driver " + options.driver;
   if (options.strict) out += " --strict";
   if (options.shuffle) out += " --shuffle";
   if (!options.baseline.file.empty())

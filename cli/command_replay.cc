@@ -110,6 +110,7 @@ std::string command_line(const ReplayOptions& options, const run::RunSettings& s
   if (settings.wording != scenario::Wording::kAuto) {
     out += fmt::format(" --wording {}", name(settings.wording));
   }
+  if (!options.driver.empty()) out += " --driver " + options.driver;
   return out + " --strict";
 }
 

@@ -26,10 +26,11 @@ namespace {
 
 // Opens reference endpoints with the stores that are asked for: `scheme` is "embedded" or
 // "inproc:".
-selftest::OpenSubject opener(const std::string& scheme) {
-  return [scheme](const store::Fault* fault, codec::DialectId dialect,
-                  std::uint64_t seed) -> Result<selftest::Subject, std::string> {
+selftest::OpenSubject opener(const std::string& scheme, endpoint::Driver driver) {
+  return [scheme, driver](const store::Fault* fault, codec::DialectId dialect,
+                          std::uint64_t seed) -> Result<selftest::Subject, std::string> {
     target::Descriptor descriptor;
+    descriptor.mqtt.driver = driver;
     descriptor.url = fmt::format("{}?dialect={}", scheme, codec::dialect(dialect).name);
     if (fault != nullptr) descriptor.url += fmt::format("&fault={}&seed={}", fault->id, seed);
     auto target = open_target(descriptor, dialect);
@@ -147,8 +148,9 @@ run::ExitCode selftest(const SelftestOptions& command) {
              command.endpoint, library->cases.size(), command.seed);
   std::fflush(stdout);
   const bool live = isatty(STDOUT_FILENO) == 1;
+  const auto driver = endpoint::driver_named(command.driver).value_or(endpoint::Driver::kBuiltin);
   const selftest::SelftestResult result =
-      run_selftest(library->cases, library->catalogue, opener(command.endpoint), options,
+      run_selftest(library->cases, library->catalogue, opener(command.endpoint, driver), options,
                    stop_flag(), [&](std::size_t done, std::size_t total, const std::string& what) {
                      if (live) fmt::print("{}  {}/{} {}", text::kEraseLine, done, total, what);
                      if (live) std::fflush(stdout);

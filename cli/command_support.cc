@@ -133,6 +133,8 @@ std::optional<RunBasis> prepare_run(const RunFlags& flags) {
     complain("--wording " + flags.wording + " is not one of auto, preview, ga");
     return std::nullopt;
   }
+  descriptor->mqtt.driver =
+      endpoint::driver_named(flags.driver).value_or(endpoint::Driver::kBuiltin);
   std::random_device device;
   return RunBasis{.descriptor = *std::move(descriptor),
                   .settings = {.profile = *profile,

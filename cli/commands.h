@@ -29,6 +29,7 @@ struct RunFlags {
   std::string descriptor{};  // a file
   std::string profile{};     // empty: the descriptor's, or auto
   std::string wording{};     // empty: the descriptor's, or auto
+  std::string driver{};      // empty: builtin
   std::size_t jobs = 0;      // at once; 0: a sensible number
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};  // none: a new one
@@ -228,6 +229,7 @@ struct SelftestOptions {
   std::string json{};                // a file
   std::string html{};                // a file
   std::string endpoint = "inproc:";  // or "embedded"
+  std::string driver = "builtin";
   std::uint64_t seed = 1;
   std::size_t right = 0;                // random right stores to certify instead, in each profile
   std::vector<std::string> profiles{};  // that they are judged by; empty: all

@@ -88,6 +88,7 @@ std::string command_line(const ExploreOptions& options, const std::string& comma
   add("--descriptor", options.descriptor);
   add("--profile", options.profile);
   add("--wording", options.wording);
+  add("--driver", options.driver);
   if (options.timeout_scale != 1.0) {
     out += fmt::format(" --timeout-scale {}", options.timeout_scale);
   }

@@ -62,6 +62,14 @@ void add_timeout_scale(CLI::App& command, double& factor) {
       ->check(positive_factor());
 }
 
+void add_driver(CLI::App& command, std::string& name) {
+  command
+      .add_option(
+          "--driver", name,
+          "Who speaks MQTT: builtin (default) or paho. What one shows, the other shows, too")
+      ->check(CLI::IsMember({"builtin", "paho"}));
+}
+
 // How a command explains the options of RunFlags.
 struct RunHelp {
   const char* endpoint = "As of certify (default: embedded)";
@@ -79,6 +87,7 @@ void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
   command.add_option("--descriptor", flags.descriptor, help.descriptor);
   command.add_option("--profile", flags.profile, help.profile);
   command.add_option("--wording", flags.wording, help.wording);
+  add_driver(command, flags.driver);
   command.add_option("-j,--jobs", flags.jobs, help.jobs)->check(whole_number(1));
   add_timeout_scale(command, flags.timeout_scale);
   command.add_option("--seed", flags.seed, help.seed)->check(whole_number(0));
@@ -475,6 +484,7 @@ void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
       "--endpoint", options.endpoint,
       "Where the stores run: inproc: (default), or embedded: also finds transport faults, but runs "
       "only the cases that cite a rule the fault breaks");
+  add_driver(*command, options.driver);
   command->add_option("--right", options.right,
                       "Certify so many random right stores in each profile instead: none may fail");
   command

@@ -15,6 +15,7 @@
 #include "codec/topics.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/mqtt.h"
+#include "endpoint/test_driver.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::endpoint {
@@ -45,6 +46,7 @@ struct World {
     options.host = "127.0.0.1";
     options.port = broker->port();
     options.timeout = kPatience;
+    options.driver = test_driver();
     endpoint = make_mqtt_endpoint(std::move(options));
     session = take(endpoint->open_session());
   }

@@ -53,6 +53,7 @@ struct PublishRefused {
 };
 struct Disconnected {
   std::optional<int> reason_code{};  // of a DISCONNECT packet; brokers may close without one
+  std::string text{};  // what the broker did that no client can go on with; empty: it just ended it
 };
 
 struct Event {

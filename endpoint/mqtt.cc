@@ -1,14 +1,11 @@
 #include "endpoint/mqtt.h"
 
-#include <array>
-#include <cstdio>
+#include <memory>
 #include <thread>
 #include <utility>
 
-extern "C" {  // which this header of Paho does not say
-#include <MQTTReasonCodes.h>
-}
-
+#include "endpoint/builtin_client.h"
+#include "endpoint/connector.h"
 #include "endpoint/paho_client.h"
 #include "endpoint/socket.h"
 
@@ -20,9 +17,14 @@ using std::chrono::milliseconds;
 
 constexpr auto kRestartPoll = milliseconds{50};
 
+std::unique_ptr<Connector> connector_for(const MqttOptions& options) {
+  if (options.driver == Driver::kPaho) return std::make_unique<PahoConnector>(options);
+  return std::make_unique<BuiltinConnector>(options);
+}
+
 class MqttSession final : public Session, public Clock {
  public:
-  MqttSession(const MqttOptions& options, PahoConnector& connector)
+  MqttSession(const MqttOptions& options, Connector& connector)
       : options_(options), connector_(connector) {}
 
   Clock& clock() override { return *this; }
@@ -53,17 +55,18 @@ class MqttSession final : public Session, public Clock {
 
  private:
   const MqttOptions& options_;
-  PahoConnector& connector_;
+  Connector& connector_;
 };
 
 class MqttEndpoint final : public Endpoint {
  public:
-  explicit MqttEndpoint(MqttOptions options) : options_(std::move(options)), connector_(options_) {}
+  explicit MqttEndpoint(MqttOptions options)
+      : options_(std::move(options)), connector_(connector_for(options_)) {}
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return options_.capabilities; }
   Result<std::unique_ptr<Session>, Error> open_session() override {
-    return std::make_unique<MqttSession>(options_, connector_);
+    return std::make_unique<MqttSession>(options_, *connector_);
   }
   Result<void, Error> check_reachable(Duration timeout) override {
     const auto socket =
@@ -76,17 +79,15 @@ class MqttEndpoint final : public Endpoint {
 
  private:
   MqttOptions options_;
-  PahoConnector connector_;
+  std::unique_ptr<Connector> connector_;
 };
 
 }  // namespace
 
-std::string reason_text(int reason_code) {
-  std::array<char, 80> text{};
-  const char* words = MQTTReasonCode_toString(static_cast<MQTTReasonCodes>(reason_code));
-  std::snprintf(text.data(), text.size(), words == nullptr ? "0x%02x" : "0x%02x (%s)",
-                static_cast<unsigned>(reason_code), words);
-  return text.data();
+std::optional<Driver> driver_named(std::string_view name) {
+  if (name == "builtin") return Driver::kBuiltin;
+  if (name == "paho") return Driver::kPaho;
+  return std::nullopt;
 }
 
 std::unique_ptr<Endpoint> make_mqtt_endpoint(MqttOptions options) {

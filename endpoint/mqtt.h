@@ -1,5 +1,4 @@
-// A store behind a real MQTT 5 broker, reached through Paho MQTT C++. docs/decisions/0003-paho.md
-// says what that library needs to be usable here, with figures.
+// A store behind a real MQTT 5 broker.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +7,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::endpoint {
+
+// Who speaks MQTT for us. Verdicts that two clients agree on are worth more.
+enum class Driver {
+  kBuiltin,  // wire/ and endpoint/connection.h; see docs/decisions/0019-own-client.md
+  kPaho,     // Paho MQTT C++; see docs/decisions/0003-paho.md
+};
+
+// "builtin" or "paho", as on the command line.
+[[nodiscard]] std::optional<Driver> driver_named(std::string_view name);
 
 struct Credentials {
   std::string user{};  // empty: none; a role may be a matter of the client id alone
@@ -32,6 +41,7 @@ struct MqttOptions {
   Credentials credentials{};                   // empty user: anonymous
   std::map<std::string, Credentials> roles{};  // of clients that need other rights
   Capabilities capabilities{};
+  Driver driver = Driver::kBuiltin;
   // Of connecting and subscribing: longer than a broker or a machine with other work stands still.
   Duration timeout = std::chrono::seconds{10};
   // Restarts the broker and returns when that is done; it need not answer yet. With

@@ -20,6 +20,7 @@
 #include "endpoint/inbox.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
+#include "endpoint/test_driver.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -61,6 +62,7 @@ class Scales {
     options.host = "127.0.0.1";
     options.port = port_;
     options.timeout = kPatience;
+    options.driver = test_driver();
     endpoint_ = make_mqtt_endpoint(std::move(options));
     session_ = endpoint_->open_session().value();
     auto client = session_->connect({.client_id = "weighed"});

@@ -8,7 +8,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <semaphore>
 #include <shared_mutex>
 #include <utility>
 
@@ -17,9 +16,11 @@
 
 #include <mqtt/async_client.h>
 
+#include "endpoint/connector.h"
 #include "endpoint/inbox.h"
 #include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
+#include "endpoint/tls.h"
 #include "endpoint/tls_trouble.h"
 #include "endpoint/wait_clock.h"
 
@@ -28,10 +29,7 @@ namespace {
 
 constexpr int kMaxBufferedMessages =
     100'000;  // Paho's default of 100 fails with "no more messages can be buffered"
-constexpr int kReceiveMaximum = 65'535;
 constexpr auto kDisconnectTimeout = std::chrono::milliseconds{1'000};
-constexpr int kFirstErrorReason = 0x80;
-constexpr int kSubscriptionQos = 1;
 // Paho writes greater numbers as signed ones, byte by byte, and gets other numbers.
 constexpr std::uint32_t kMaxFourByteInteger = 0x7fff'ffff;
 
@@ -83,20 +81,6 @@ codec::Message from_paho_message(const mqtt::message& from) {
   return message;
 }
 
-// The kind of a refused CONNECT, by its MQTT 5 reason code.
-ErrorKind kind_of_connect_refusal(int reason_code) {
-  switch (reason_code) {
-    case 0x85:  // client identifier not valid
-    case 0x86:  // bad user name or password
-    case 0x87:  // not authorized
-    case 0x8a:  // banned
-    case 0x8c:  // bad authentication method
-      return ErrorKind::kNotAllowed;
-    default:
-      return ErrorKind::kUnreachable;
-  }
-}
-
 // The token of a call that queues a command. Waiting for it is done without the lock.
 template <typename Call>
 auto start(Call call) {
@@ -145,8 +129,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       // Paho reports the reason code of a CONNACK as a return code.
       const int reason = std::max(error.get_reason_code(), error.get_return_code());
       if (reason >= kFirstErrorReason) {
-        return fail(Error{kind_of_connect_refusal(reason),
-                          "the broker refused the connection with " + reason_text(reason), reason});
+        return fail(refused_connection(reason));
       }
       return fail(Error{ErrorKind::kUnreachable,
                         std::string("cannot connect to the broker: ") + error.what()});
@@ -257,18 +240,6 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
 
   static Error lost() { return {ErrorKind::kLost, "the client is not connected"}; }
 
-  static Error refused_subscription(const std::string& filter, int reason) {
-    if (reason < kFirstErrorReason) {
-      return {ErrorKind::kNotAllowed,
-              "the broker granted the subscription to " + filter + " with QoS " +
-                  std::to_string(reason) + ", not " + std::to_string(kSubscriptionQos),
-              reason};
-    }
-    return {ErrorKind::kNotAllowed,
-            "the broker refused the subscription to " + filter + " with " + reason_text(reason),
-            reason};
-  }
-
   // A PUBLISH failed. Of a lost connection the disconnection handlers tell.
   void on_failure(const mqtt::token& token) override {
     const int reason = static_cast<int>(token.get_reason_code());
@@ -292,13 +263,6 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   std::optional<Socket> connection_;  // of a client that may drop it
   std::optional<std::uint32_t> packet_limit_;
 };
-
-// Whose credentials a client of this role uses; null when the endpoint does not have the role.
-const Credentials* credentials_for(const MqttOptions& options, const std::string& role) {
-  if (role.empty()) return &options.credentials;
-  const auto found = options.roles.find(role);
-  return found == options.roles.end() ? nullptr : &found->second;
-}
 
 mqtt::connect_options connect_options(const MqttOptions& broker, const ClientOptions& client,
                                       const Credentials& credentials) {
@@ -394,30 +358,6 @@ Connecting& connecting() {
   return connecting;
 }
 
-// A handshake costs both sides milliseconds of processor time. Of a hundred at once the last would
-// wait for all others, and be taken for unanswered.
-constexpr std::ptrdiff_t kMaxHandshakes = 8;
-
-class Handshake {
- public:
-  explicit Handshake(bool tls) : tls_(tls) {
-    if (tls_) places().acquire();
-  }
-  ~Handshake() {
-    if (tls_) places().release();
-  }
-  Handshake(const Handshake&) = delete;
-  Handshake& operator=(const Handshake&) = delete;
-
- private:
-  static std::counting_semaphore<kMaxHandshakes>& places() {
-    static std::counting_semaphore<kMaxHandshakes> places(kMaxHandshakes);
-    return places;
-  }
-
-  bool tls_;
-};
-
 }  // namespace
 
 PahoConnector::PahoConnector(const MqttOptions& options) : options_(options) {
@@ -437,7 +377,7 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
   auto client = std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_);
   const PahoWaker::Hold awake(*waker_);
   const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
-  const Handshake handshake(options_.tls);
+  const HandshakePlace handshake(options_.tls);
   if (!client_options.droppable) {
     const auto others = connecting().together();
     if (auto opened = client->open(options); !opened) {

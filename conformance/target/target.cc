@@ -44,9 +44,9 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
   // The brokers must outlive the endpoint.
   EmbeddedEndpoint(endpoint::BrokerProcess& main, endpoint::BrokerProcess& small,
-                   const std::string& url, const std::string& key_prefix, bool exact_clock)
-      : main_(endpoint::make_mqtt_endpoint(options(main, url, key_prefix))),
-        small_(endpoint::make_mqtt_endpoint(options(small, url, key_prefix))),
+                   const std::string& url, const Descriptor& descriptor, bool exact_clock)
+      : main_(endpoint::make_mqtt_endpoint(options(main, url, descriptor))),
+        small_(endpoint::make_mqtt_endpoint(options(small, url, descriptor))),
         capabilities_(main_->capabilities()) {
     capabilities_.max_packet_size = kReferencePacketSize;
     capabilities_.ephemeral = true;
@@ -70,8 +70,9 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
 
  private:
   static endpoint::MqttOptions options(endpoint::BrokerProcess& broker, const std::string& url,
-                                       const std::string& key_prefix) {
+                                       const Descriptor& descriptor) {
     endpoint::MqttOptions out;
+    out.driver = descriptor.mqtt.driver;
     out.url = url;
     out.host = "127.0.0.1";
     out.port = broker.port();
@@ -79,7 +80,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
     out.capabilities.quota = kReferenceQuota;
     out.capabilities.has_isolated_broker = true;
     out.capabilities.roles = {kRestrictedRole};
-    out.capabilities.key_prefix = key_prefix;
+    out.capabilities.key_prefix = descriptor.mqtt.capabilities.key_prefix;
     out.capabilities.restart = true;
     out.restart = [&broker]() -> Result<void, endpoint::Error> {
       const auto done = broker.restart();
@@ -102,7 +103,8 @@ std::string right_text(const store::Decisions& decisions) {
 }
 
 Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const endpoint::Url& url,
-                                          const std::string& key_prefix) {
+                                          const Descriptor& descriptor) {
+  const std::string& key_prefix = descriptor.mqtt.capabilities.key_prefix;
   Target target;
   for (const bool small : {false, true}) {
     auto broker =
@@ -123,7 +125,7 @@ Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const e
   }
   target.endpoint =
       std::make_unique<EmbeddedEndpoint>(*target.brokers[0], *target.brokers[1], url.display(),
-                                         key_prefix, given.conditions.clock_offset.count() == 0);
+                                         descriptor, given.conditions.clock_offset.count() == 0);
   return target;
 }
 
@@ -192,10 +194,9 @@ Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::Dia
   }
   const auto given = reference_options(*url, dialect);
   if (!given) return fail(TargetError{TargetErrorKind::kUsage, given.error()});
-  const std::string& key_prefix = descriptor.mqtt.capabilities.key_prefix;
-  if (url->scheme == endpoint::Scheme::kEmbedded) return open_embedded(*given, *url, key_prefix);
+  if (url->scheme == endpoint::Scheme::kEmbedded) return open_embedded(*given, *url, descriptor);
   Target target;
-  target.endpoint = open_in_process(*given, *url, key_prefix);
+  target.endpoint = open_in_process(*given, *url, descriptor.mqtt.capabilities.key_prefix);
   return target;
 }
 

@@ -33,6 +33,7 @@
 #include "endpoint/mqtt.h"
 #include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
+#include "endpoint/test_driver.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -53,9 +54,9 @@ double milliseconds_since(steady_clock::time_point start) {
 }
 
 // A broker with an endpoint in front of it.
-class Paho : public ::testing::Test {
+class Clients : public ::testing::Test {
  protected:
-  Paho() {
+  Clients() {
     auto started = BrokerProcess::start({});
     if (!started) throw std::runtime_error(started.error().text);
     broker = std::move(*started);
@@ -63,6 +64,7 @@ class Paho : public ::testing::Test {
     options.host = "127.0.0.1";
     options.port = broker->port();
     options.timeout = kPatience;
+    options.driver = test_driver();
     endpoint = make_mqtt_endpoint(std::move(options));
     session = endpoint->open_session().value();
   }
@@ -171,6 +173,7 @@ std::unique_ptr<Endpoint> endpoint_of(const FakeBroker& broker) {
   options.host = "127.0.0.1";
   options.port = broker.port();
   options.timeout = kPatience;
+  options.driver = test_driver();
   return make_mqtt_endpoint(std::move(options));
 }
 
@@ -238,7 +241,7 @@ TEST(TcpNodelay, IsOnForEveryTcpConnectionOfThisProgram) {
   EXPECT_NE(on, 0);
 }
 
-TEST(PahoRefusal, OfAConnectionNamesTheReason) {
+TEST(Refusal, OfAConnectionNamesTheReason) {
   struct Case {
     int reason;
     ErrorKind kind;
@@ -255,7 +258,7 @@ TEST(PahoRefusal, OfAConnectionNamesTheReason) {
   }
 }
 
-TEST(PahoRefusal, OfASubscriptionNamesTheReason) {
+TEST(Refusal, OfASubscriptionNamesTheReason) {
   const FakeBroker broker({.suback = 0x87});
   const auto endpoint = endpoint_of(broker);
   const auto client = endpoint->open_session().value()->connect({.client_id = "c"}).value();
@@ -266,7 +269,7 @@ TEST(PahoRefusal, OfASubscriptionNamesTheReason) {
   EXPECT_THAT(subscribed.error().text, HasSubstr("a/b with 0x87 (Not authorized)"));
 }
 
-TEST(PahoRefusal, AGrantOfALowerQosIsOne) {
+TEST(Refusal, AGrantOfALowerQosIsOne) {
   const FakeBroker broker({.suback = 0});
   const auto endpoint = endpoint_of(broker);
   const auto client = endpoint->open_session().value()->connect({.client_id = "c"}).value();
@@ -277,7 +280,7 @@ TEST(PahoRefusal, AGrantOfALowerQosIsOne) {
   EXPECT_THAT(subscribed.error().text, HasSubstr("a/b with QoS 0, not 1"));
 }
 
-TEST(PahoRefusal, OfAMessageSaysWhichOne) {
+TEST(Refusal, OfAMessageSaysWhichOne) {
   const FakeBroker broker({.puback = 0x97});
   const auto endpoint = endpoint_of(broker);
   const auto client = endpoint->open_session().value()->connect({.client_id = "c"}).value();
@@ -292,7 +295,7 @@ TEST(PahoRefusal, OfAMessageSaysWhichOne) {
   }
 }
 
-TEST(PahoRefusal, OfNothingIsNoEvent) {
+TEST(Refusal, OfNothingIsNoEvent) {
   const FakeBroker broker({.puback = 0x10});  // accepted, and nobody subscribed
   const auto endpoint = endpoint_of(broker);
   const auto client = endpoint->open_session().value()->connect({.client_id = "c"}).value();
@@ -303,7 +306,7 @@ TEST(PahoRefusal, OfNothingIsNoEvent) {
 }
 
 // With delayed acknowledgements and Nagle's algorithm a request takes 44 ms.
-TEST_F(Paho, RoundTripsAreNotHeldUp) {
+TEST_F(Clients, RoundTripsAreNotHeldUp) {
   constexpr std::size_t kRoundTrips = 200;
   const auto client = session->connect({.client_id = "c"}).value();
   ASSERT_TRUE(client->subscribe("replies"));
@@ -360,6 +363,7 @@ TEST(TcpNodelay, AcknowledgesAtOnceWhatAPeerWithNaglesAlgorithmSends) {
 // gone, which a killed broker brings about once in many runs.
 TEST(PahoRepairs, AWriteToAConnectionThatHasEndedSeemsToWork) {
   install_paho_repairs();
+  (void)std::signal(SIGPIPE, SIG_IGN);  // as Paho does
   auto [listener, address] = listen_on_loopback();
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the sockets API
   const Socket client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -430,7 +434,7 @@ TEST(PahoRepairs, AWriteToAPipeThatNobodyReadsFailsAlthoughASocketHadItsNumber) 
 }
 
 // Left alone, the library takes 2.1 s for each connection while other clients are idle.
-TEST_F(Paho, ConnectsManyClientsWhileOthersAreIdle) {
+TEST_F(Clients, ConnectsManyClientsWhileOthersAreIdle) {
   constexpr std::size_t kIdle = 4;
   constexpr std::size_t kClients = 64;
   std::vector<std::unique_ptr<Client>> idle;
@@ -453,7 +457,7 @@ TEST_F(Paho, ConnectsManyClientsWhileOthersAreIdle) {
   EXPECT_THAT(clients, Each(::testing::NotNull()));
 }
 
-TEST_F(Paho, ConnectsOneAfterTheOtherWhileOthersAreIdle) {
+TEST_F(Clients, ConnectsOneAfterTheOtherWhileOthersAreIdle) {
   constexpr int kClients = 20;
   const auto idle = session->connect({.client_id = "idle"}).value();
   const auto start = steady_clock::now();
@@ -467,7 +471,7 @@ TEST_F(Paho, ConnectsOneAfterTheOtherWhileOthersAreIdle) {
 }
 
 // What ThreadSanitizer is for: every thread has a session of its own and none waits for another.
-TEST_F(Paho, SessionsOnManyThreadsDoNotDisturbEachOther) {
+TEST_F(Clients, SessionsOnManyThreadsDoNotDisturbEachOther) {
   constexpr std::size_t kThreads = 8;
   constexpr int kLives = 3;
   constexpr int kRequests = 25;
@@ -500,7 +504,7 @@ std::string payload_of(Client& client) {
   return received == nullptr ? "" : received->message.payload;
 }
 
-TEST_F(Paho, GetsNothingFromATopicThatItUnsubscribedFrom) {
+TEST_F(Clients, GetsNothingFromATopicThatItUnsubscribedFrom) {
   auto client = session->connect({.client_id = "c"}).value();
   ASSERT_TRUE(client->subscribe("x/1"));
   ASSERT_TRUE(client->subscribe("x/2"));
@@ -510,7 +514,7 @@ TEST_F(Paho, GetsNothingFromATopicThatItUnsubscribedFrom) {
   EXPECT_EQ(payload_of(*client), "two");
 }
 
-TEST_F(Paho, TheBrokerPublishesTheWillOfAClientThatDrops) {
+TEST_F(Clients, TheBrokerPublishesTheWillOfAClientThatDrops) {
   auto watcher = session->connect({.client_id = "watcher"}).value();
   ASSERT_TRUE(watcher->subscribe("wills/#"));
   auto client = session
@@ -522,7 +526,7 @@ TEST_F(Paho, TheBrokerPublishesTheWillOfAClientThatDrops) {
   EXPECT_EQ(payload_of(*watcher), std::string("a\0b", 3));
 }
 
-TEST_F(Paho, TakesNoLargerPacketsThanItSays) {
+TEST_F(Clients, TakesNoLargerPacketsThanItSays) {
   auto writer = session->connect({.client_id = "w"}).value();
   auto client = session->connect({.client_id = "c", .max_packet_size = 500}).value();
   ASSERT_TRUE(client->subscribe("x"));
@@ -531,7 +535,7 @@ TEST_F(Paho, TakesNoLargerPacketsThanItSays) {
   EXPECT_EQ(payload_of(*client), "one");
 }
 
-TEST_F(Paho, GetsAllMessagesWhenItTakesOneAtATime) {
+TEST_F(Clients, GetsAllMessagesWhenItTakesOneAtATime) {
   auto writer = session->connect({.client_id = "w"}).value();
   auto client = session->connect({.client_id = "c", .receive_maximum = 1}).value();
   ASSERT_TRUE(client->subscribe("x"));
@@ -543,7 +547,7 @@ TEST_F(Paho, GetsAllMessagesWhenItTakesOneAtATime) {
   EXPECT_EQ(payload_of(*client), "three");
 }
 
-TEST_F(Paho, EndpointsComeAndGo) {
+TEST_F(Clients, EndpointsComeAndGo) {
   for (int i = 0; i < 3; ++i) {
     MqttOptions options;
     options.host = "127.0.0.1";

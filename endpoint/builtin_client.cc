@@ -1,0 +1,155 @@
+#include "endpoint/builtin_client.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "endpoint/connection.h"
+#include "endpoint/stream.h"
+#include "wire/packet.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+using wire::PropertyId;
+
+constexpr std::uint16_t kKeepAliveSeconds = 60;
+
+wire::Publish to_packet(const codec::Message& message) {
+  wire::Publish out{.duplicate = message.duplicate,
+                    .qos = static_cast<std::uint8_t>(message.qos),
+                    .retain = message.retain,
+                    .topic = message.topic,
+                    .payload = message.payload};
+  wire::Properties& properties = out.properties;
+  if (message.payload_format) {
+    properties.add(PropertyId::kPayloadFormat, std::uint32_t{*message.payload_format});
+  }
+  if (message.expiry_seconds) properties.add(PropertyId::kMessageExpiry, *message.expiry_seconds);
+  if (message.content_type) properties.add(PropertyId::kContentType, *message.content_type);
+  if (message.response_topic) properties.add(PropertyId::kResponseTopic, *message.response_topic);
+  if (message.correlation_data) {
+    properties.add(PropertyId::kCorrelationData, *message.correlation_data);
+  }
+  for (const auto& [name, value] : message.user_properties) properties.add_user(name, value);
+  return out;
+}
+
+wire::Connect connect_packet(const ClientOptions& client, const Credentials& credentials) {
+  wire::Connect out{.clean_start = client.clean_start,
+                    .keep_alive_s = kKeepAliveSeconds,
+                    .client_id = client.client_id};
+  if (client.session_expiry_seconds > 0) {
+    out.properties.add(PropertyId::kSessionExpiry, client.session_expiry_seconds);
+  }
+  if (client.receive_maximum > 0) {
+    out.properties.add(PropertyId::kReceiveMaximum, std::uint32_t{client.receive_maximum});
+  }
+  if (client.max_packet_size > 0) {
+    out.properties.add(PropertyId::kMaximumPacketSize, client.max_packet_size);
+  }
+  if (client.will) {
+    out.will = wire::Will{
+        .qos = kSubscriptionQos, .topic = client.will->topic, .payload = client.will->payload};
+  }
+  if (!credentials.user.empty()) {
+    out.user = credentials.user;
+    out.password = credentials.password;
+  }
+  return out;
+}
+
+class BuiltinClient final : public Client {
+ public:
+  BuiltinClient(std::shared_ptr<Connection> connection, Duration timeout,
+                std::optional<std::uint32_t> packet_limit)
+      : connection_(std::move(connection)), timeout_(timeout), packet_limit_(packet_limit) {}
+  ~BuiltinClient() override { connection_->disconnect(); }
+  BuiltinClient(const BuiltinClient&) = delete;
+  BuiltinClient& operator=(const BuiltinClient&) = delete;
+
+  Result<void, Error> subscribe(const std::string& filter) override {
+    const auto answer = connection_->subscribe(filter, timeout_);
+    if (!answer) return fail(answer.error());
+    for (const std::uint8_t reason : answer->reasons) {
+      if (reason != kSubscriptionQos) return fail(refused_subscription(filter, reason));
+    }
+    return {};
+  }
+
+  Result<void, Error> unsubscribe(const std::string& filter) override {
+    const auto answer = connection_->unsubscribe(filter, timeout_);
+    if (!answer) return fail(answer.error());
+    return {};
+  }
+
+  Result<void, Error> publish(const codec::Message& message) override {
+    return connection_->publish(to_packet(message));
+  }
+
+  std::optional<Event> receive(Duration timeout) override { return connection_->receive(timeout); }
+  [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
+  void disconnect() override { connection_->disconnect(); }
+  void drop() override { connection_->drop(); }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  Duration timeout_;
+  std::optional<std::uint32_t> packet_limit_;
+};
+
+// An answer may be as large as a request.
+std::size_t most_packet_bytes(const Capabilities& capabilities) {
+  return std::max<std::size_t>(kMostPacketBytes, capabilities.max_packet_size.value_or(0));
+}
+
+}  // namespace
+
+Result<SSL_CTX*, std::string> BuiltinConnector::context_for(const std::string& role,
+                                                            const Credentials& credentials) {
+  if (!options_.tls) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = contexts_.find(role); found != contexts_.end()) {
+    return found->second.get();
+  }
+  auto made = make_tls_context(options_, credentials);
+  if (!made) return fail(made.error());
+  return contexts_.emplace(role, std::move(*made)).first->second.get();
+}
+
+Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOptions& options) {
+  const Credentials* credentials = credentials_for(options_, options.role);
+  if (credentials == nullptr) {
+    return fail(Error{ErrorKind::kInvalid, "no credentials for role " + options.role});
+  }
+  const auto unreachable = [](std::string text) {
+    return fail(Error{ErrorKind::kUnreachable, std::move(text)});
+  };
+  const auto context = context_for(options.role, *credentials);
+  if (!context) return unreachable("cannot connect to the broker: TLS: " + context.error());
+  const HandshakePlace place(options_.tls);
+  auto stream = Stream::connect(options_, *context, options_.timeout);
+  if (!stream) return unreachable(stream.error());
+  auto connection = std::make_shared<Connection>(std::move(*stream), loop_,
+                                                 most_packet_bytes(options_.capabilities));
+  try {
+    auto connack = connection->open(connect_packet(options, *credentials), options_.timeout);
+    if (!connack) {
+      Error error = std::move(connack.error());
+      if (error.kind == ErrorKind::kUnreachable && !error.reason_code && !options_.tls) {
+        error.text += "; if that port wants TLS, write mqtts://";
+      }
+      return fail(std::move(error));
+    }
+    // A broker that states no limit (MQTT 5, 3.2.2.3.6) leaves that of the descriptor.
+    const auto announced = connack->properties.number(PropertyId::kMaximumPacketSize);
+    return std::make_unique<BuiltinClient>(
+        std::move(connection), options_.timeout,
+        announced ? announced : options_.capabilities.max_packet_size);
+  } catch (const std::system_error& error) {
+    return fail(
+        Error{ErrorKind::kInternal, std::string("no thread for connections: ") + error.what()});
+  }
+}
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,472 @@
+#include "endpoint/connection.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "endpoint/connector.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+using namespace std::chrono_literals;
+using wire::PropertyId;
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr Duration kFarewell = 1s;     // for the broker to close
+constexpr Duration kStandstill = 30s;  // a peer that takes or answers nothing for so long is gone
+constexpr std::size_t kMostUnwritten = 4 * 1024 * 1024;
+constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, about
+constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
+constexpr std::uint8_t kQuota = 0x97;
+
+// Of all connections of this process: what a machine has is one, too.
+std::atomic<std::size_t>& unread_bytes() {
+  static std::atomic<std::size_t> bytes{0};
+  return bytes;
+}
+
+codec::Message to_message(wire::Publish& packet) {
+  codec::Message out;
+  out.topic = std::move(packet.topic);
+  out.payload = std::move(packet.payload);
+  out.qos = packet.qos;
+  out.retain = packet.retain;
+  out.duplicate = packet.duplicate;
+  for (const wire::Property& each : packet.properties.all()) {
+    switch (each.id) {
+      case PropertyId::kPayloadFormat:
+        out.payload_format = static_cast<std::uint8_t>(each.number);
+        break;
+      case PropertyId::kMessageExpiry:
+        out.expiry_seconds = each.number;
+        break;
+      case PropertyId::kContentType:
+        out.content_type = each.text;
+        break;
+      case PropertyId::kResponseTopic:
+        out.response_topic = each.text;
+        break;
+      case PropertyId::kCorrelationData:
+        out.correlation_data = each.text;
+        break;
+      case PropertyId::kUserProperty:
+        out.user_properties.emplace_back(each.text, each.value);
+        break;
+      default:
+        break;
+    }
+  }
+  return out;
+}
+
+std::size_t size_of(const codec::Message& message) {
+  std::size_t out = kEventBytes + message.topic.size() + message.payload.size();
+  for (const auto& [name, value] : message.user_properties) {
+    out += 2 * sizeof(std::string) + name.size() + value.size();
+  }
+  return out;
+}
+
+}  // namespace
+
+Connection::Connection(std::unique_ptr<Stream> stream, PollLoop& loop,
+                       std::size_t most_packet_bytes)
+    : stream_(std::move(stream)), loop_(loop), most_packet_bytes_(most_packet_bytes) {}
+
+Connection::~Connection() { unread_bytes() -= unread_; }
+
+void Connection::rearm() const {
+  if (loop_id_ == 0) return;
+  const bool here = !attended_ && !ended_;
+  loop_.watch(loop_id_, stream_->descriptor(), here && !paused_, here && !out_.empty());
+}
+
+bool Connection::has_enough() const {
+  return unread_ > kMostUnreadUnasked ||
+         (unread_ > kUnreadOfEach && unread_bytes() > kMostUnreadOfAll);
+}
+
+// Reads and writes until `done`, or the connection has ended, or the time is up.
+template <typename Done>
+bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
+  if (done()) return true;
+  const Duration deadline = steady_now() + timeout;
+  attended_ = true;
+  rearm();
+  while (!done() && !ended_) {
+    const bool to_write = !out_.empty() || stream_->waits_to_write();
+    lock.unlock();
+    const bool ready = wait_for_descriptor(stream_->descriptor(), true, to_write, deadline);
+    lock.lock();
+    if (!ready) break;
+    flush();
+    read_some();
+  }
+  attended_ = false;
+  rearm();
+  return done();
+}
+
+void Connection::on_ready() {
+  const std::lock_guard lock(mutex_);
+  if (attended_ || closing_) return;  // who waits reads
+  flush();
+  paused_ = has_enough();
+  if (!paused_) read_some();
+  rearm();
+}
+
+void Connection::on_tick(Duration now) {
+  const std::lock_guard lock(mutex_);
+  if (ended_ || closing_ || paused_ || keep_alive_ == Duration{0}) return;
+  if (pinged_ && now - *pinged_ > kStandstill) {
+    end(std::nullopt, "no PINGRESP within 30 s");
+    return;
+  }
+  if (!pinged_ && now - last_sent_ > keep_alive_ * 3 / 4) {
+    pinged_ = now;
+    send(wire::Pingreq{});
+    rearm();
+  }
+}
+
+void Connection::send(const wire::Packet& packet) {
+  if (ended_ || said_farewell_) return;
+  const auto bytes = wire::encode(packet);
+  if (!bytes) return;  // publish() has asked; nothing else can be too long
+  last_sent_ = steady_now();
+  const bool idle = out_.empty();
+  out_ += *bytes;
+  if (idle) flush();
+}
+
+void Connection::flush() {
+  std::size_t written = 0;
+  while (written < out_.size()) {
+    const Moved moved = stream_->write(std::string_view(out_).substr(written));
+    written += moved.bytes;
+    if (moved.ended) {
+      // What the broker has sent before it went is read first: it may say why.
+      out_.clear();
+      read_some();
+      end(std::nullopt, moved.trouble);
+      return;
+    }
+    if (moved.bytes == 0) break;
+  }
+  out_.erase(0, written);
+}
+
+void Connection::read_some() {
+  std::array<char, kReadBytes> buffer;  // NOLINT(*-member-init): written by read()
+  // Not without end: others wait, too, for a broker that sends faster than we read.
+  for (int times = 0; times < 16 && !ended_; ++times) {
+    const Moved moved = stream_->read(buffer.data(), buffer.size());
+    if (moved.bytes > 0) {
+      in_.append(buffer.data(), moved.bytes);
+      take_packets();
+    }
+    if (moved.ended) end(std::nullopt, moved.trouble);
+    if (moved.bytes < buffer.size() && stream_->is_plain()) return;
+    if (moved.bytes == 0 || has_enough()) return;
+  }
+}
+
+void Connection::take_packets() {
+  while (!ended_) {
+    auto decoded = wire::decode(std::string_view(in_).substr(done_), most_packet_bytes_);
+    if (!decoded) {
+      refuse(decoded.error().reason, decoded.error().text);
+      break;
+    }
+    if (!*decoded) break;
+    done_ += (*decoded)->size;
+    take(std::move((*decoded)->packet));
+  }
+  if (done_ == in_.size() || done_ > kReadBytes) {
+    in_.erase(0, done_);
+    done_ = 0;
+    if (in_.empty() && in_.capacity() > 16 * kReadBytes) in_.shrink_to_fit();
+  }
+}
+
+void Connection::take(wire::Packet packet) {
+  const bool greeted = connack_.has_value();
+  if (auto* connack = std::get_if<wire::Connack>(&packet)) return take(*connack);
+  if (!greeted) {
+    return refuse(kUnexpected, wire::with_article(wire::name(packet)) + " before the CONNACK");
+  }
+  if (auto* publish = std::get_if<wire::Publish>(&packet)) return take(*publish);
+  if (auto* ack = std::get_if<wire::Ack>(&packet)) return take(*ack);
+  take_other(packet);
+}
+
+void Connection::take(wire::Connack& packet) {
+  if (connack_) return refuse(kUnexpected, "a second CONNACK");
+  broker_receives_ =
+      packet.properties.number(PropertyId::kReceiveMaximum).value_or(kReceiveMaximum);
+  if (const auto seconds = packet.properties.number(PropertyId::kServerKeepAlive)) {
+    keep_alive_ = std::chrono::seconds(*seconds);  // 3.2.2.3.14
+  }
+  connack_ = std::move(packet);
+}
+
+void Connection::take(wire::Publish& packet) {
+  // We have announced that we take none. (3.3.2.3.4)
+  if (packet.properties.find(PropertyId::kTopicAlias) != nullptr) {
+    return refuse(0x94, "a PUBLISH with a topic alias, of which we take none");
+  }
+  if (packet.topic.empty()) return refuse(kUnexpected, "a PUBLISH without a topic");
+  if (packet.qos == 0) return deliver(packet);
+  const std::uint16_t id = packet.packet_id;
+  if (packet.qos == 1) {
+    deliver(packet);
+    return send(wire::Ack{.kind = wire::AckKind::kPuback, .packet_id = id});
+  }
+  // Once, however often it is sent. (4.3.3)
+  if (half_received_.insert(id).second) deliver(packet);
+  send(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = id});
+}
+
+void Connection::deliver(wire::Publish& packet) {
+  codec::Message message = to_message(packet);
+  const std::size_t bytes = size_of(message);
+  push({MessageReceived{std::move(message)}, steady_now()}, bytes);
+}
+
+void Connection::take(wire::Ack& packet) {
+  using enum wire::AckKind;
+  const std::uint16_t id = packet.packet_id;
+  if (packet.kind == kPubrel) {
+    const bool known = half_received_.erase(id) > 0;
+    const std::uint8_t reason = known ? 0 : 0x92;  // packet identifier not found (3.7.2.1)
+    return send(wire::Ack{.kind = kPubcomp, .packet_id = id, .reason = reason});
+  }
+  const auto found = pending_.find(id);
+  const std::string what = wire::with_article(wire::name(packet)) + " for ";
+  if (found == pending_.end()) {
+    // Of a QoS 2 that an earlier connection of the session began, it may be. (4.3.3)
+    if (packet.kind == kPubrec) {
+      return send(wire::Ack{.kind = kPubrel, .packet_id = id, .reason = 0x92});
+    }
+    if (packet.kind == kPubcomp) return;
+    return refuse(kUnexpected, what + "a packet that was not sent");
+  }
+  Pending& sent = found->second;
+  if ((packet.kind == kPuback) != (sent.qos == 1)) {
+    return refuse(kUnexpected, what + "a PUBLISH of QoS " + std::to_string(sent.qos));
+  }
+  if (packet.kind == kPubrec && packet.reason < kFirstErrorReason) {
+    sent.received = true;
+    return send(wire::Ack{.kind = kPubrel, .packet_id = id});
+  }
+  if (packet.kind == kPubcomp && !sent.received) {
+    return refuse(kUnexpected, "a PUBCOMP before the PUBREC");
+  }
+  acknowledged(packet);
+}
+
+void Connection::acknowledged(const wire::Ack& packet) {
+  const auto sent = pending_.extract(packet.packet_id);
+  if (packet.reason >= kFirstErrorReason && packet.kind != wire::AckKind::kPubcomp) {
+    push({PublishRefused{packet.reason, sent.mapped().correlation_data}, steady_now()},
+         kEventBytes);
+  }
+  send_waiting();
+}
+
+void Connection::take_other(wire::Packet& packet) {
+  if (auto* suback = std::get_if<wire::Suback>(&packet)) {
+    if (awaited_ != suback->packet_id) return refuse(kUnexpected, "a SUBACK for no SUBSCRIBE");
+    suback_ = std::move(*suback);
+    awaited_.reset();
+  } else if (auto* unsuback = std::get_if<wire::Unsuback>(&packet)) {
+    if (awaited_ != unsuback->packet_id) {
+      return refuse(kUnexpected, "an UNSUBACK for no UNSUBSCRIBE");
+    }
+    unsuback_ = std::move(*unsuback);
+    awaited_.reset();
+  } else if (const auto* disconnect = std::get_if<wire::Disconnect>(&packet)) {
+    end(disconnect->reason, {});
+  } else if (std::holds_alternative<wire::Pingresp>(packet)) {
+    pinged_.reset();
+  } else {
+    refuse(kUnexpected, wire::with_article(wire::name(packet)) + ", which no broker sends");
+  }
+}
+
+void Connection::push(Event event, std::size_t bytes) {
+  if (closing_) return;
+  if (unread_ + bytes > kMostUnread) {
+    return refuse(kQuota, "the endpoint floods: " + std::to_string(events_.size()) +
+                              " messages of " + std::to_string(unread_) +
+                              " bytes are not read yet");
+  }
+  unread_ += bytes;
+  unread_bytes() += bytes;
+  events_.push_back({std::move(event), bytes});
+}
+
+void Connection::refuse(std::uint8_t reason, const std::string& text) {
+  if (ended_) return;
+  if (connack_) send(wire::Disconnect{.reason = reason});
+  end(std::nullopt, text);
+}
+
+void Connection::end(std::optional<int> reason, const std::string& text) {
+  if (ended_) return;
+  ended_ = true;
+  end_text_ = text;
+  out_.clear();
+  pending_.clear();
+  waiting_.clear();
+  stream_->cut();  // wakes who waits
+  if (closing_) return;
+  events_.push_back({{Disconnected{reason, text}, steady_now()}, 0});
+}
+
+std::uint16_t Connection::next_packet_id() {
+  do {
+    last_packet_id_ =
+        static_cast<std::uint16_t>(last_packet_id_ == 65'535 ? 1 : last_packet_id_ + 1);
+  } while (pending_.contains(last_packet_id_));
+  return last_packet_id_;
+}
+
+Error Connection::lost(const std::string& what) const {
+  return {ErrorKind::kLost, what + (end_text_.empty() ? "" : ": " + end_text_)};
+}
+
+Result<wire::Connack, Error> Connection::open(const wire::Connect& connect, Duration timeout) {
+  Lock lock(mutex_);
+  keep_alive_ = std::chrono::seconds(connect.keep_alive_s);
+  send(connect);
+  const bool answered = wait(lock, timeout, [this] { return connack_.has_value(); });
+  if (!answered) {
+    const Error error =
+        ended_ ? Error{ErrorKind::kUnreachable,
+                       "the broker ended the connection without answering the CONNECT" +
+                           (end_text_.empty() ? "" : ": " + end_text_)}
+               : Error{ErrorKind::kUnreachable, "the broker did not answer the CONNECT in time"};
+    closing_ = true;
+    return fail(error);
+  }
+  if (connack_->reason >= kFirstErrorReason) {
+    closing_ = true;
+    return fail(refused_connection(connack_->reason));
+  }
+  lock.unlock();
+  const std::uint64_t id = loop_.add(stream_->descriptor(), shared_from_this());
+  lock.lock();
+  loop_id_ = id;
+  rearm();
+  return *connack_;
+}
+
+Result<wire::Suback, Error> Connection::subscribe(const std::string& filter, Duration timeout) {
+  Lock lock(mutex_);
+  if (ended_) return fail(lost("the client is not connected"));
+  suback_.reset();
+  awaited_ = next_packet_id();
+  send(wire::Subscribe{.packet_id = *awaited_,
+                       .subscriptions = {{.filter = filter, .options = kSubscriptionQos}}});
+  if (wait(lock, timeout, [this] { return suback_.has_value(); })) return *suback_;
+  awaited_.reset();
+  if (ended_) return fail(lost("cannot subscribe to " + filter + ": the connection ended"));
+  return fail(Error{ErrorKind::kTimeout, "no SUBACK in time for " + filter});
+}
+
+Result<wire::Unsuback, Error> Connection::unsubscribe(const std::string& filter, Duration timeout) {
+  Lock lock(mutex_);
+  if (ended_) return fail(lost("the client is not connected"));
+  unsuback_.reset();
+  awaited_ = next_packet_id();
+  send(wire::Unsubscribe{.packet_id = *awaited_, .filters = {filter}});
+  if (wait(lock, timeout, [this] { return unsuback_.has_value(); })) return *unsuback_;
+  awaited_.reset();
+  if (ended_) return fail(lost("cannot unsubscribe from " + filter + ": the connection ended"));
+  return fail(Error{ErrorKind::kTimeout, "no UNSUBACK in time for " + filter});
+}
+
+Result<void, Error> Connection::publish(wire::Publish message) {
+  Lock lock(mutex_);
+  if (ended_) return fail(lost("the client is not connected"));
+  message.packet_id = 1;  // its length is the same for all
+  if (const auto encoded = wire::encode(message); !encoded) {
+    return fail(Error{ErrorKind::kInvalid, "cannot publish: " + encoded.error()});
+  }
+  waiting_.push_back(std::move(message));
+  send_waiting();
+  const auto written = [this] { return out_.size() < kMostUnwritten; };
+  if (written() || wait(lock, kStandstill, written)) {
+    if (!out_.empty()) rearm();
+    return {};
+  }
+  if (ended_) return fail(lost("cannot publish: the connection ended"));
+  return fail(Error{ErrorKind::kTimeout, "cannot publish: the broker has read nothing for 30 s"});
+}
+
+void Connection::send_waiting() {
+  while (!waiting_.empty() && !ended_) {
+    wire::Publish& next = waiting_.front();
+    if (next.qos > 0) {
+      if (pending_.size() >= broker_receives_) return;  // 4.9
+      next.packet_id = next_packet_id();
+      const wire::Property* correlation = next.properties.find(PropertyId::kCorrelationData);
+      pending_[next.packet_id] = {
+          .correlation_data = correlation == nullptr ? "" : correlation->text,
+          .qos = next.qos,
+          .received = false};
+    }
+    const wire::Publish sent = std::move(next);
+    waiting_.pop_front();
+    send(sent);
+  }
+}
+
+std::optional<Event> Connection::receive(Duration timeout) {
+  Lock lock(mutex_);
+  if (events_.empty() && !ended_) {
+    wait(lock, timeout, [this] { return !events_.empty(); });
+  }
+  if (events_.empty()) {
+    if (!ended_) return std::nullopt;
+    lock.unlock();
+    std::this_thread::sleep_for(timeout);  // as a connection on which nothing comes
+    return std::nullopt;
+  }
+  Unread first = std::move(events_.front());
+  events_.pop_front();
+  unread_ -= first.bytes;
+  unread_bytes() -= first.bytes;
+  if (paused_ && !has_enough()) {
+    paused_ = false;
+    rearm();
+  }
+  return std::move(first.event);
+}
+
+void Connection::leave(bool politely) {
+  Lock lock(mutex_);
+  closing_ = true;
+  if (politely && !ended_ && connack_) {
+    send(wire::Disconnect{});
+    said_farewell_ = true;  // an answer to what comes now would find the way closed
+    wait(lock, kFarewell, [this] { return out_.empty(); });
+    stream_->end_writing();
+    // Gone when it has read that: what comes next on another connection comes after it.
+    wait(lock, kFarewell, [] { return false; });
+  }
+  end(std::nullopt, {});
+  const std::uint64_t id = std::exchange(loop_id_, 0);
+  lock.unlock();
+  if (id != 0) loop_.remove(id, stream_->descriptor());
+}
+
+void Connection::disconnect() { leave(true); }
+void Connection::drop() { leave(false); }
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,129 @@
+// One MQTT 5 connection: what has been said on it, and what has not been read. Private to
+// endpoint/.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "endpoint/endpoint.h"
+#include "endpoint/poll_loop.h"
+#include "endpoint/stream.h"
+#include "wire/packet.h"
+
+namespace fencepost::endpoint {
+
+// Bytes of messages that are kept unread. Of one connection: beyond the first number it is not read
+// from until somebody wants its messages, and the broker has to wait; while an answer is waited
+// for, beyond the second, it ends. A connection that has no more than `kUnreadOfEach` is read from
+// in any case, others only while all of this process have less than `kMostUnreadOfAll`.
+inline constexpr std::size_t kMostUnreadUnasked = 16 * 1024 * 1024;
+inline constexpr std::size_t kMostUnread = 64 * 1024 * 1024;
+inline constexpr std::size_t kUnreadOfEach = 1024 * 1024;
+inline constexpr std::size_t kMostUnreadOfAll = 96 * 1024 * 1024;
+// Of one packet to us, unless the endpoint is said to take larger ones.
+inline constexpr std::size_t kMostPacketBytes = 64 * 1024 * 1024;
+
+// Reading is done by the thread that waits for something, else by the loop's: a reply needs no
+// hand-over between threads. Its methods are called by one thread at a time, and by the loop's.
+class Connection final : public PollLoop::Handler, public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(std::unique_ptr<Stream> stream, PollLoop& loop, std::size_t most_packet_bytes);
+  ~Connection() override;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Sends the CONNECT and waits for the CONNACK. After an error the connection is of no use.
+  [[nodiscard]] Result<wire::Connack, Error> open(const wire::Connect& connect, Duration timeout);
+
+  [[nodiscard]] Result<wire::Suback, Error> subscribe(const std::string& filter, Duration timeout);
+  [[nodiscard]] Result<wire::Unsuback, Error> unsubscribe(const std::string& filter,
+                                                          Duration timeout);
+  [[nodiscard]] Result<void, Error> publish(wire::Publish message);
+  [[nodiscard]] std::optional<Event> receive(Duration timeout);
+
+  // Says farewell and waits a moment for the broker to read it. Nothing is received afterwards.
+  void disconnect();
+  void drop();
+
+  void on_ready() override;
+  void on_tick(Duration now) override;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  // All of these with the lock.
+  template <typename Done>
+  bool wait(Lock& lock, Duration timeout, const Done& done);
+  void send(const wire::Packet& packet);
+  void flush();
+  void read_some();
+  void take_packets();
+  void take(wire::Packet packet);
+  void take(wire::Connack& packet);
+  void take(wire::Publish& packet);
+  void take(wire::Ack& packet);
+  void take_other(wire::Packet& packet);
+  void deliver(wire::Publish& packet);
+  void acknowledged(const wire::Ack& packet);
+  void send_waiting();
+  void push(Event event, std::size_t bytes);
+  // The broker did what it may not: it is told, and the connection ends.
+  void refuse(std::uint8_t reason, const std::string& text);
+  void end(std::optional<int> reason, const std::string& text);
+  void leave(bool politely);
+  void rearm() const;
+  [[nodiscard]] bool has_enough() const;
+  [[nodiscard]] std::uint16_t next_packet_id();
+  [[nodiscard]] Error lost(const std::string& what) const;
+
+  struct Unread {
+    Event event;
+    std::size_t bytes;
+  };
+  // A PUBLISH of ours that the broker has not acknowledged.
+  struct Pending {
+    std::string correlation_data;
+    std::uint8_t qos;
+    bool received;  // its PUBREC has come
+  };
+
+  std::mutex mutex_;
+  std::unique_ptr<Stream> stream_;
+  PollLoop& loop_;
+  const std::size_t most_packet_bytes_;
+  std::uint64_t loop_id_ = 0;  // 0: not watched by the loop
+  bool attended_ = false;      // somebody waits, and reads
+  bool paused_ = false;        // more has been read than is wanted
+  bool closing_ = false;       // by us: no event tells of it
+  bool said_farewell_ = false;
+  bool ended_ = false;
+  std::string end_text_;
+
+  std::string in_;        // what has been read, and is no whole packet yet
+  std::size_t done_ = 0;  // bytes of it that have been dealt with
+  std::string out_;       // what could not be written yet
+  Duration last_sent_{0};
+  std::optional<Duration> pinged_{};  // a PINGREQ without an answer
+  Duration keep_alive_{0};            // 0: none
+
+  std::optional<wire::Connack> connack_;
+  std::uint16_t last_packet_id_ = 0;
+  std::optional<std::uint16_t> awaited_;  // of the SUBSCRIBE or UNSUBSCRIBE under way
+  std::optional<wire::Suback> suback_;
+  std::optional<wire::Unsuback> unsuback_;
+  std::map<std::uint16_t, Pending> pending_;
+  std::deque<wire::Publish> waiting_;      // until the broker takes more at once
+  std::size_t broker_receives_ = 65'535;   // at once: its Receive Maximum
+  std::set<std::uint16_t> half_received_;  // of QoS 2: delivered, not yet released
+  std::deque<Unread> events_;
+  std::size_t unread_ = 0;  // bytes of them
+};
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,427 @@
+// What a broker may do to our own client: whatever it sends, the connection ends at worst, with a
+// word that says why.
+#include "endpoint/connection.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "endpoint/mqtt.h"
+#include "endpoint/socket.h"
+#include "wire/packet.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr Duration kPatience = 20s;  // a limit for what must happen; nothing waits that long
+
+// A broker of a few lines, for one client: it does what its script says.
+class ScriptedBroker {
+ public:
+  using Script = std::function<void(ScriptedBroker&)>;
+
+  explicit ScriptedBroker(Script script)
+      : script_(std::move(script)), listener_(listen_anywhere()) {
+    thread_ = std::thread([this] {
+      peer_ = std::make_unique<Socket>(accept(listener_.descriptor(), nullptr, nullptr));
+      if (peer_->descriptor() >= 0) script_(*this);
+      peer_.reset();
+    });
+  }
+  ~ScriptedBroker() {
+    shutdown(listener_.descriptor(), SHUT_RDWR);
+    thread_.join();
+  }
+  ScriptedBroker(const ScriptedBroker&) = delete;
+  ScriptedBroker& operator=(const ScriptedBroker&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+  // False once the client has gone.
+  bool write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::send(peer_->descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count <= 0) return false;
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+  }
+  bool write(const wire::Packet& packet) { return write(wire::encode(packet).value()); }
+
+  // The next packet of the client; nothing when it has gone.
+  std::optional<wire::Packet> read() {
+    while (true) {
+      auto decoded = wire::decode(in_, wire::kLargestPacket).value();
+      if (decoded) {
+        in_.erase(0, decoded->size);
+        return std::move(decoded->packet);
+      }
+      std::string part(4096, ' ');
+      const ssize_t count = ::recv(peer_->descriptor(), part.data(), part.size(), 0);
+      if (count <= 0) return std::nullopt;
+      in_.append(part, 0, static_cast<std::size_t>(count));
+    }
+  }
+  template <typename Packet>
+  std::optional<Packet> read_a() {
+    const auto packet = read();
+    if (!packet || !std::holds_alternative<Packet>(*packet)) return std::nullopt;
+    return std::get<Packet>(*packet);
+  }
+  void greet(const wire::Connack& connack = {}) {
+    read();
+    write(connack);
+  }
+  // Until the client goes.
+  void listen() {
+    while (read()) {
+    }
+  }
+
+ private:
+  int listen_anywhere() {
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
+    if (bind(descriptor, generic, size) != 0 || ::listen(descriptor, 1) != 0) return descriptor;
+    getsockname(descriptor, generic, &size);
+    port_ = ntohs(address.sin_port);
+    return descriptor;
+  }
+
+  Script script_;
+  std::uint16_t port_ = 0;
+  Socket listener_;
+  std::unique_ptr<Socket> peer_;
+  std::string in_;
+  std::thread thread_;
+};
+
+struct World {
+  explicit World(ScriptedBroker::Script script) : broker(std::move(script)) {
+    MqttOptions options;
+    options.host = "127.0.0.1";
+    options.port = broker.port();
+    options.timeout = kPatience;
+    endpoint = make_mqtt_endpoint(std::move(options));
+    session = endpoint->open_session().value();
+  }
+  std::unique_ptr<Client> connect(const ClientOptions& options = {.client_id = "c"}) const {
+    return session->connect(options).value();
+  }
+
+  ScriptedBroker broker;
+  std::unique_ptr<Endpoint> endpoint;
+  std::unique_ptr<Session> session;
+};
+
+// The words with which a connection ended; those that come before it are read.
+std::string end_of(Client& client) {
+  while (const auto event = client.receive(kPatience)) {
+    if (const auto* gone = std::get_if<Disconnected>(&event->what)) return gone->text;
+  }
+  return "it goes on";
+}
+
+TEST(Connection, EndsWithAWordWhateverABrokerSends) {
+  struct Case {
+    std::string bytes;
+    std::string text;
+  };
+  for (const Case& row : std::vector<Case>{
+           {"\x50\2\0\1"s, "a PUBREC for a PUBLISH of QoS 1"},
+           {"\x40\2\0\7"s, "a PUBACK for a packet that was not sent"},
+           {"\x70\2\0\1"s, "a PUBCOMP for a PUBLISH of QoS 1"},
+           {"\x20\3\0\0\0"s, "a second CONNACK"},
+           {"\x90\4\0\1\0\1"s, "a SUBACK for no SUBSCRIBE"},
+           {"\xb0\4\0\1\0\0"s, "an UNSUBACK for no UNSUBSCRIBE"},
+           {"\xf0\0"s, "an AUTH, which no broker sends"},
+           {"\xc0\0"s, "a PINGREQ, which no broker sends"},
+           {"\x82\7\0\1\0\0\1a\1"s, "a SUBSCRIBE, which no broker sends"},
+           {"\x30\7\0\1t\3\x23\0\1"s, "a PUBLISH with a topic alias, of which we take none"},
+           {"\x30\3\0\0\0"s, "a PUBLISH without a topic"},
+           {"\x36\6\0\1t\0\1\0"s, "a PUBLISH with QoS 3"},
+           {"\x30\xff\xff\xff\x7f"s, "a PUBLISH of 268435460 bytes, where 67108864 is the most"},
+           {"\xff\xff\xff\xff\xff"s, "an AUTH with flags that cannot be"},
+           {"\xe0\0"s, ""},
+       }) {
+    int reason = -1;
+    {
+      World world([&](ScriptedBroker& broker) {
+        broker.greet();
+        broker.read_a<wire::Publish>();
+        broker.write(row.bytes);
+        if (const auto last = broker.read_a<wire::Disconnect>()) reason = last->reason;
+      });
+      const auto client = world.connect();
+      ASSERT_TRUE(client->publish({.topic = "t"}));
+      EXPECT_EQ(end_of(*client), row.text);
+      const auto sent = client->publish({.topic = "t"});
+      ASSERT_FALSE(sent) << row.text;
+      EXPECT_EQ(sent.error().kind, ErrorKind::kLost);
+      EXPECT_THAT(sent.error().text, HasSubstr(row.text));
+    }
+    if (!row.text.empty()) {
+      EXPECT_GE(reason, 0x80) << row.text;
+    }
+  }
+}
+
+TEST(Connection, TellsTheReasonOfADisconnect) {
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    broker.write(wire::Disconnect{.reason = 0x8e});
+    broker.listen();
+  });
+  const auto event = world.connect()->receive(kPatience);
+  ASSERT_TRUE(event);
+  ASSERT_TRUE(std::holds_alternative<Disconnected>(event->what));
+  EXPECT_EQ(std::get<Disconnected>(event->what).reason_code, 0x8e);
+}
+
+TEST(Connection, ThatIsNotAnsweredSaysSo) {
+  const auto refusal = [](ScriptedBroker::Script script) {
+    World world(std::move(script));
+    const auto client = world.session->connect({.client_id = "c"});
+    return client ? "connected" : client.error().text;
+  };
+  EXPECT_THAT(refusal([](ScriptedBroker& broker) { broker.read(); }),
+              StartsWith("the broker ended the connection without answering the CONNECT"));
+  EXPECT_THAT(refusal([](ScriptedBroker& broker) {
+                broker.read();
+                broker.write("HTTP/1.1 400 Bad Request\r\n\r\n");
+                broker.listen();
+              }),
+              HasSubstr("without answering the CONNECT: a PUBACK with flags"));
+  EXPECT_THAT(refusal([](ScriptedBroker& broker) {
+                broker.read();
+                broker.write("\xe0\1\x8d"s);
+                broker.listen();
+              }),
+              HasSubstr("a DISCONNECT before the CONNACK"));
+}
+
+// It sends messages without end, and no SUBACK.
+TEST(Connection, EndsWhenTheBrokerFloods) {
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    const std::string message =
+        wire::encode(wire::Publish{.topic = "t", .payload = std::string(1 << 20, 'x')}).value();
+    while (broker.write(message)) {
+    }
+  });
+  const auto client = world.connect();
+  std::size_t bytes = 0;
+  const auto refused = client->subscribe("x");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().text, HasSubstr("the endpoint floods: 63 messages of "));
+  while (const auto event = client->receive(0s)) {
+    const auto* message = std::get_if<MessageReceived>(&event->what);
+    if (message == nullptr) break;
+    bytes += message->message.payload.size();
+  }
+  EXPECT_EQ(bytes, std::size_t{63} << 20U);
+}
+
+// A broker that sends faster than its messages are read has to wait.
+TEST(Connection, TakesWhatIsReadAsFastAsItComes) {
+  constexpr std::size_t kMessages = 200'000;
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    std::string batch;
+    for (int i = 0; i < 100; ++i) batch += wire::encode(wire::Publish{.topic = "t"}).value();
+    for (std::size_t sent = 0; sent < kMessages; sent += 100) broker.write(batch);
+    broker.listen();
+  });
+  const auto client = world.connect();
+  std::size_t count = 0;
+  while (count < kMessages && client->receive(kPatience)) ++count;
+  EXPECT_EQ(count, kMessages);
+}
+
+TEST(Connection, SendsNoMoreAtOnceThanTheBrokerReceives) {
+  constexpr std::size_t kMessages = 50;
+  std::atomic<std::size_t> most = 0;
+  std::atomic<std::size_t> came = 0;
+  World world([&](ScriptedBroker& broker) {
+    wire::Connack connack;
+    connack.properties.add(wire::PropertyId::kReceiveMaximum, 3);
+    broker.greet(connack);
+    std::vector<std::uint16_t> open;
+    while (came < kMessages) {
+      while (open.size() < 3 && came < kMessages) {
+        const auto publish = broker.read_a<wire::Publish>();
+        if (!publish) return;
+        open.push_back(publish->packet_id);
+        ++came;
+      }
+      most = std::max(most.load(), open.size());
+      broker.write(wire::Ack{.packet_id = open.back()});
+      open.pop_back();
+    }
+    for (const std::uint16_t id : open) broker.write(wire::Ack{.packet_id = id});
+    broker.listen();
+  });
+  {
+    const auto client = world.connect();
+    for (std::size_t i = 0; i < kMessages; ++i) ASSERT_TRUE(client->publish({.topic = "t"}));
+    while (came < kMessages) std::this_thread::yield();
+  }
+  EXPECT_EQ(most.load(), 3U);
+}
+
+TEST(Connection, DeliversQosTwoOnce) {
+  std::vector<std::string> answers;
+  {
+    World world([&](ScriptedBroker& broker) {
+      broker.greet();
+      const wire::Publish first{.qos = 2, .packet_id = 9, .topic = "t", .payload = "once"};
+      wire::Publish again = first;
+      again.duplicate = true;
+      broker.write(first);
+      broker.write(again);
+      broker.write(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 9});
+      broker.write(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 9});
+      for (int i = 0; i < 4; ++i) {
+        const auto ack = broker.read_a<wire::Ack>();
+        if (ack)
+          answers.push_back(std::string(wire::name(*ack)) + " " + std::to_string(ack->reason));
+      }
+      broker.write(wire::Publish{.topic = "t", .payload = "end"});
+      broker.listen();
+    });
+    const auto client = world.connect();
+    for (const char* expected : {"once", "end"}) {
+      const auto event = client->receive(kPatience);
+      ASSERT_TRUE(event);
+      EXPECT_EQ(std::get<MessageReceived>(event->what).message.payload, expected);
+    }
+  }
+  EXPECT_THAT(answers, ::testing::ElementsAre("PUBREC 0", "PUBREC 0", "PUBCOMP 0", "PUBCOMP 146"));
+}
+
+TEST(Connection, PublishesQosTwo) {
+  for (const auto reason : {std::uint8_t{0}, std::uint8_t{0x97}}) {
+    std::atomic<bool> released = false;
+    World world([&](ScriptedBroker& broker) {
+      broker.greet();
+      const auto publish = broker.read_a<wire::Publish>();
+      if (!publish) return;
+      const std::uint16_t id = publish->packet_id;
+      broker.write(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = id, .reason = reason});
+      if (reason == 0) {
+        released = broker.read_a<wire::Ack>() == wire::Ack{wire::AckKind::kPubrel, id};
+        broker.write(wire::Ack{.kind = wire::AckKind::kPubcomp, .packet_id = id});
+      }
+      broker.write(wire::Publish{.topic = "t"});
+      broker.listen();
+    });
+    const auto client = world.connect();
+    ASSERT_TRUE(client->publish({.topic = "t", .qos = 2, .correlation_data = "id"}));
+    const auto event = client->receive(kPatience);
+    ASSERT_TRUE(event);
+    const auto* refused = std::get_if<PublishRefused>(&event->what);
+    EXPECT_EQ(refused != nullptr, reason != 0);
+    if (refused != nullptr) {
+      EXPECT_EQ(refused->correlation_data, "id");
+    }
+    EXPECT_EQ(released.load(), reason == 0);
+  }
+}
+
+// What the broker has sent before it ended the connection is not lost.
+TEST(Connection, DeliversWhatCameBeforeItsEnd) {
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    for (const char* payload : {"one", "two"}) {
+      broker.write(wire::Publish{.topic = "t", .payload = payload});
+    }
+  });
+  const auto client = world.connect();
+  for (const char* expected : {"one", "two"}) {
+    const auto event = client->receive(kPatience);
+    ASSERT_TRUE(event);
+    EXPECT_EQ(std::get<MessageReceived>(event->what).message.payload, expected);
+  }
+  EXPECT_EQ(end_of(*client), "");
+}
+
+TEST(Connection, SaysFarewell) {
+  bool left = false;
+  {
+    World world([&](ScriptedBroker& broker) {
+      broker.greet();
+      left = broker.read_a<wire::Disconnect>() == wire::Disconnect{};
+    });
+    world.connect();
+  }
+  EXPECT_TRUE(left);
+  {
+    World world([&](ScriptedBroker& broker) {
+      broker.greet();
+      left = broker.read().has_value();
+    });
+    const auto client = world.connect({.client_id = "c", .droppable = true});
+    client->drop();
+    EXPECT_FALSE(client->receive(0s));
+  }
+  EXPECT_FALSE(left);
+}
+
+// The socket's buffers are full: publish() waits, and goes on.
+TEST(Connection, SendsToABrokerThatReadsLate) {
+  constexpr std::size_t kMessages = 40;
+  std::atomic<std::size_t> came = 0;
+  World world([&](ScriptedBroker& broker) {
+    broker.greet();
+    while (came < kMessages && broker.read_a<wire::Publish>()) ++came;
+    broker.listen();
+  });
+  {
+    const auto client = world.connect();
+    const std::string payload(1 << 20, 'x');
+    for (std::size_t i = 0; i < kMessages; ++i) {
+      ASSERT_TRUE(client->publish({.topic = "t", .payload = payload, .qos = 0}));
+    }
+  }
+  world.session.reset();
+  while (came < kMessages) std::this_thread::yield();
+}
+
+TEST(Connection, TakesAMessageByteByByte) {
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    for (const char byte : wire::encode(wire::Publish{.topic = "t", .payload = "v"}).value()) {
+      broker.write(std::string(1, byte));
+    }
+    broker.listen();
+  });
+  const auto event = world.connect()->receive(kPatience);
+  ASSERT_TRUE(event);
+  EXPECT_EQ(std::get<MessageReceived>(event->what).message.payload, "v");
+}
+
+}  // namespace
+}  // namespace fencepost::endpoint

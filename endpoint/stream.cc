@@ -1,0 +1,224 @@
+#include "endpoint/stream.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <utility>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+
+#include "endpoint/connector.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+ssize_t send_bytes(int descriptor, const char* bytes, std::size_t size) {
+  while (true) {
+    const ssize_t count = send(descriptor, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0 || errno != EINTR) return count;
+  }
+}
+
+// A broker with Nagle's algorithm holds back a packet until the one before is acknowledged; Linux
+// forgets the option with the next packet that is sent.
+void acknowledge_at_once(int descriptor) {
+  const int on = 1;
+  setsockopt(descriptor, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
+ssize_t receive_bytes(int descriptor, char* into, std::size_t size) {
+  while (true) {
+    iovec part{.iov_base = into, .iov_len = size};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    const ssize_t count = recvmsg(descriptor, &message, MSG_DONTWAIT);
+    if (count > 0) acknowledge_at_once(descriptor);
+    if (count >= 0 || errno != EINTR) return count;
+  }
+}
+
+bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+std::string words_of(int code) {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is safe
+  return std::strerror(code);
+}
+
+// OpenSSL's own BIO for sockets writes in a way that raises SIGPIPE.
+int bio_write(BIO* bio, const char* bytes, std::size_t size, std::size_t* written) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t count = send_bytes(*static_cast<int*>(BIO_get_data(bio)), bytes, size);
+  if (count < 0) {
+    if (would_wait()) BIO_set_retry_write(bio);
+    return 0;
+  }
+  *written = static_cast<std::size_t>(count);
+  return 1;
+}
+
+int bio_read(BIO* bio, char* into, std::size_t size, std::size_t* read) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t count = receive_bytes(*static_cast<int*>(BIO_get_data(bio)), into, size);
+  if (count <= 0) {
+    if (count < 0 && would_wait()) BIO_set_retry_read(bio);
+    return 0;
+  }
+  *read = static_cast<std::size_t>(count);
+  return 1;
+}
+
+long bio_control(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) {
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+BIO_METHOD* bio_method() {
+  static BIO_METHOD* method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+    BIO_meth_set_write_ex(made, bio_write);
+    BIO_meth_set_read_ex(made, bio_read);
+    BIO_meth_set_ctrl(made, bio_control);
+    return made;
+  }();
+  return method;
+}
+
+Moved moved_by_socket(ssize_t count, bool reading) {
+  if (count > 0) return {.bytes = static_cast<std::size_t>(count)};
+  if (count == 0) return {.ended = reading};
+  if (would_wait()) return {};
+  return {.ended = true, .trouble = words_of(errno)};
+}
+
+}  // namespace
+
+bool wait_for_descriptor(int descriptor, bool to_read, bool to_write, Duration deadline) {
+  while (true) {
+    const auto left = std::max(Duration{0}, deadline - steady_now());
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count() * 1'000};
+    pollfd entry{.fd = descriptor,
+                 .events = static_cast<short>((to_read ? POLLIN : 0) | (to_write ? POLLOUT : 0)),
+                 .revents = 0};
+    const int ready = ppoll(&entry, 1, &limit, nullptr);
+    if (ready > 0) return true;
+    if (ready == 0 && steady_now() >= deadline) return false;
+    if (ready < 0 && errno != EINTR) return true;  // the read that follows says what is wrong
+  }
+}
+
+Stream::Stream(Socket socket, const MqttOptions& broker, SSL_CTX* context)
+    : broker_(broker),
+      socket_(std::move(socket)),
+      descriptor_(socket_.descriptor()),
+      tls_(context == nullptr ? nullptr : SSL_new(context), SSL_free) {
+  const int on = 1;
+  setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+Stream::~Stream() = default;
+
+Result<std::unique_ptr<Stream>, std::string> Stream::connect(const MqttOptions& broker,
+                                                             SSL_CTX* context, Duration timeout) {
+  const Duration deadline = steady_now() + timeout;
+  const std::string begin =
+      "cannot connect to " + broker.host + ":" + std::to_string(broker.port) + ": ";
+  auto socket = connect_tcp(broker.host, broker.port,
+                            std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
+  if (!socket) return fail(begin + socket.error());
+  std::unique_ptr<Stream> out(new Stream(std::move(*socket), broker, context));
+  if (out->tls_ == nullptr) return out;
+  if (std::string trouble = out->handshake(deadline); !trouble.empty()) {
+    return fail(begin + "TLS: " + trouble);
+  }
+  return out;
+}
+
+std::string Stream::handshake(Duration deadline) {
+  BIO* bio = BIO_new(bio_method());
+  BIO_set_data(bio, &descriptor_);
+  BIO_set_init(bio, 1);
+  SSL_set_bio(tls_.get(), bio, bio);
+  expect_host(tls_.get(), broker_.host);
+  while (true) {
+    ERR_clear_error();
+    const int result = SSL_connect(tls_.get());
+    if (result == 1) return {};
+    const int error = SSL_get_error(tls_.get(), result);
+    if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) {
+      return tls_failure(tls_.get(), broker_);
+    }
+    const bool to_write = error == SSL_ERROR_WANT_WRITE;
+    if (!wait_for_descriptor(descriptor(), !to_write, to_write, deadline)) {
+      return "no answer to our part of the handshake in time";
+    }
+  }
+}
+
+Moved Stream::moved_by_tls(int result, std::size_t bytes) {
+  waits_to_write_ = false;
+  if (result == 1) return {.bytes = bytes};
+  switch (SSL_get_error(tls_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+      return {};
+    case SSL_ERROR_WANT_WRITE:
+      waits_to_write_ = true;
+      return {};
+    case SSL_ERROR_ZERO_RETURN:
+      return {.ended = true};
+    case SSL_ERROR_SYSCALL:
+      return {.ended = true, .trouble = errno == 0 ? std::string() : words_of(errno)};
+    default:
+      break;
+  }
+  // Brokers end connections without TLS's own farewell.
+  const bool just_ended =
+      ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  if (just_ended) {
+    ERR_clear_error();
+    return {.ended = true};
+  }
+  return {.ended = true, .trouble = "TLS: " + tls_failure(tls_.get(), broker_)};
+}
+
+Moved Stream::read(char* into, std::size_t size) {
+  if (tls_ == nullptr) return moved_by_socket(receive_bytes(descriptor(), into, size), true);
+  ERR_clear_error();
+  errno = 0;
+  std::size_t bytes = 0;
+  const int result = SSL_read_ex(tls_.get(), into, size, &bytes);
+  return moved_by_tls(result, bytes);
+}
+
+Moved Stream::write(std::string_view bytes) {
+  if (tls_ == nullptr) {
+    const Moved out = moved_by_socket(send_bytes(descriptor(), bytes.data(), bytes.size()), false);
+    waits_to_write_ = out.bytes == 0 && !out.ended;
+    return out;
+  }
+  ERR_clear_error();
+  errno = 0;
+  std::size_t written = 0;
+  const int result = SSL_write_ex(tls_.get(), bytes.data(), bytes.size(), &written);
+  return moved_by_tls(result, written);
+}
+
+void Stream::end_writing() {
+  if (tls_ != nullptr && SSL_is_init_finished(tls_.get()) == 1) {
+    ERR_clear_error();
+    SSL_shutdown(tls_.get());
+  }
+  shutdown(descriptor(), SHUT_WR);
+}
+
+void Stream::cut() { shutdown(descriptor(), SHUT_RDWR); }
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,65 @@
+// Bytes to and from a broker, plain or through TLS, that never wait. Private to endpoint/.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "endpoint/mqtt.h"
+#include "endpoint/socket.h"
+#include "endpoint/tls.h"
+
+namespace fencepost::endpoint {
+
+struct Moved {
+  std::size_t bytes = 0;
+  bool ended = false;     // nothing more can be moved in this direction
+  std::string trouble{};  // why, where the peer did not simply end it
+};
+
+// Used by one thread at a time; not a descriptor that others may close.
+class Stream {
+ public:
+  // TCP without delay, then, where there is a context, the handshake. Takes at most `timeout` and
+  // a moment. The error is for people: "cannot connect to host:port: Connection refused".
+  [[nodiscard]] static Result<std::unique_ptr<Stream>, std::string> connect(
+      const MqttOptions& broker, SSL_CTX* context, Duration timeout);
+
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // What there is, at most `size` bytes; 0 and not ended: nothing yet.
+  [[nodiscard]] Moved read(char* into, std::size_t size);
+  // As much as fits at the moment.
+  [[nodiscard]] Moved write(std::string_view bytes);
+  // After a read or a write that moved nothing: has the socket to be writable for it to go on?
+  [[nodiscard]] bool waits_to_write() const { return waits_to_write_; }
+
+  [[nodiscard]] bool is_plain() const { return tls_ == nullptr; }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  // The peer reads the end; what it sends can still be read.
+  void end_writing();
+  // Both sides read the end at once.
+  void cut();
+
+ private:
+  Stream(Socket socket, const MqttOptions& broker, SSL_CTX* context);
+  [[nodiscard]] std::string handshake(Duration deadline);
+  [[nodiscard]] Moved moved_by_tls(int result, std::size_t bytes);
+
+  const MqttOptions& broker_;
+  Socket socket_;
+  int descriptor_;     // for OpenSSL, which is given its address
+  TlsConnection tls_;  // null: plain
+  bool waits_to_write_ = false;
+};
+
+// Waits until the descriptor can be read (or written, too), or `deadline` on the steady clock.
+// False at the deadline.
+[[nodiscard]] bool wait_for_descriptor(int descriptor, bool to_read, bool to_write,
+                                       Duration deadline);
+
+}  // namespace fencepost::endpoint

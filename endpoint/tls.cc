@@ -1,0 +1,106 @@
+#include "endpoint/tls.h"
+
+#include <semaphore>
+
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+
+namespace fencepost::endpoint {
+namespace {
+
+constexpr std::ptrdiff_t kMaxHandshakes = 8;
+
+std::counting_semaphore<kMaxHandshakes>& places() {
+  static std::counting_semaphore<kMaxHandshakes> places(kMaxHandshakes);
+  return places;
+}
+
+// OpenSSL's last words: "wrong version number"; empties its list.
+std::string last_reason() {
+  const unsigned long code = ERR_peek_last_error();
+  const char* words = ERR_reason_error_string(code);
+  ERR_clear_error();
+  return words == nullptr ? "no reason given" : words;
+}
+
+// The files that are named; the complaint about the first that cannot be used.
+std::string load_files(SSL_CTX* context, const MqttOptions& broker,
+                       const Credentials& credentials) {
+  const bool loaded = broker.ca.empty()
+                          ? SSL_CTX_set_default_verify_paths(context) == 1
+                          : SSL_CTX_load_verify_locations(context, broker.ca.c_str(), nullptr) == 1;
+  if (!loaded) return "cannot use the authorities in " + broker.ca.string() + ": " + last_reason();
+  const bool own = !credentials.certificate.empty();
+  const auto& certificate = own ? credentials.certificate : broker.certificate;
+  const auto& key = own ? credentials.key : broker.key;
+  if (certificate.empty()) return {};
+  if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
+    return "cannot use our certificate " + certificate.string() + ": " + last_reason();
+  }
+  const auto& key_file = key.empty() ? certificate : key;
+  if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return "cannot use our key " + key_file.string() + ": " + last_reason();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
+                                                 const Credentials& credentials) {
+  ERR_clear_error();
+  TlsContext context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  if (context == nullptr) return fail(last_reason());
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  if (std::string trouble = load_files(context.get(), broker, credentials); !trouble.empty()) {
+    return fail(std::move(trouble));
+  }
+  return context;
+}
+
+void expect_host(SSL* connection, const std::string& host) {
+  X509_VERIFY_PARAM* expected = SSL_get0_param(connection);
+  if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return;
+  ERR_clear_error();
+  SSL_set1_host(connection, host.c_str());
+  // SSL_set_tlsext_host_name, without its old-style cast. The name is copied.
+  std::string name = host;
+  SSL_ctrl(connection, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name.data());
+}
+
+std::string tls_failure(SSL* connection, const MqttOptions& broker) {
+  const long verified = SSL_get_verify_result(connection);
+  const bool wrong_name =
+      verified == X509_V_ERR_HOSTNAME_MISMATCH || verified == X509_V_ERR_IP_ADDRESS_MISMATCH;
+  const std::string words = X509_verify_cert_error_string(verified);
+  if (wrong_name) return "its certificate is not for " + broker.host + ": " + words;
+  if (verified != X509_V_OK) {
+    const std::string authority =
+        broker.ca.empty() ? "the authorities of this system" : broker.ca.string();
+    return "its certificate is not vouched for by " + authority + ": " + words;
+  }
+  const int code = ERR_GET_REASON(ERR_peek_last_error());
+  if (ERR_peek_last_error() == 0) {
+    return "it ended the handshake without a word; to a port without TLS, write mqtt://";
+  }
+  std::string reason = last_reason();
+  switch (code) {
+    case SSL_R_WRONG_VERSION_NUMBER:
+      return reason + ": that port speaks no TLS, write mqtt://";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+      return reason + ": it wants a certificate of ours, see tls in the descriptor";
+    default:
+      return reason;
+  }
+}
+
+HandshakePlace::HandshakePlace(bool tls) : tls_(tls) {
+  if (tls_) places().acquire();
+}
+
+HandshakePlace::~HandshakePlace() {
+  if (tls_) places().release();
+}
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,44 @@
+// TLS in OpenSSL's terms: what our side brings to a handshake, and why one failed. Private to
+// endpoint/.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <openssl/ssl.h>
+
+#include "base/result.h"
+#include "endpoint/mqtt.h"
+
+namespace fencepost::endpoint {
+
+using TlsContext = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
+using TlsConnection = std::unique_ptr<SSL, decltype(&SSL_free)>;
+
+// The authorities of `broker`, and the certificate and key of `credentials` or else of `broker`.
+// The error names the first file that cannot be used, and why.
+[[nodiscard]] Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
+                                                               const Credentials& credentials);
+
+// The certificate must be for this name or address.
+void expect_host(SSL* connection, const std::string& host);
+
+// Of a handshake, or of a first read, that failed on this thread a moment ago: "its certificate is
+// not for 127.0.0.1: IP address mismatch". Never empty. Empties OpenSSL's list of errors.
+[[nodiscard]] std::string tls_failure(SSL* connection, const MqttOptions& broker);
+
+// A handshake costs both sides milliseconds of processor time. Of a hundred at once the last would
+// wait for all others, and be taken for unanswered: only so many begin while this object lives.
+// Waits for a place. Thread safe.
+class HandshakePlace {
+ public:
+  explicit HandshakePlace(bool tls);  // nothing without TLS
+  ~HandshakePlace();
+  HandshakePlace(const HandshakePlace&) = delete;
+  HandshakePlace& operator=(const HandshakePlace&) = delete;
+
+ private:
+  bool tls_;
+};
+
+}  // namespace fencepost::endpoint
