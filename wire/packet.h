@@ -1,8 +1,8 @@
 // The control packets of MQTT 5: bytes and what they mean, in both directions. Pure: no I/O, no
 // time.
 //
-//   std::string bytes = wire::encode(wire::Publish{.qos = 1, .packet_id = 7, .topic = "t"});
-//   auto decoded = wire::decode(bytes, wire::kLargestPacket);  // an error, nothing yet, or a packet
+//   auto bytes = wire::encode(wire::Publish{.qos = 1, .packet_id = 7, .topic = "t"});
+//   auto decoded = wire::decode(*bytes, wire::kLargestPacket);  // an error, nothing, or a packet
 //
 // Sections named in comments are those of the OASIS standard, MQTT Version 5.0.
 #pragma once
