@@ -92,11 +92,12 @@ struct Explained {
 
 // The bytes of a reply without the line feed at their end: `-1 (not applied)`.
 std::string shown_form(std::string_view form) {
-  constexpr std::string_view kBreak = R"(\r\n)";
+  constexpr std::string_view kLineBreak = R"(\r\n)";
   std::string out(form);
-  for (std::size_t at = out.find(kBreak); at != std::string::npos; at = out.find(kBreak, at)) {
-    const bool last = out.find(kBreak, at + 1) == std::string::npos;
-    out.replace(at, kBreak.size(), last || out[at + kBreak.size()] == ' ' ? "" : " ");
+  for (std::size_t at = out.find(kLineBreak); at != std::string::npos;
+       at = out.find(kLineBreak, at)) {
+    const bool last = out.find(kLineBreak, at + 1) == std::string::npos;
+    out.replace(at, kLineBreak.size(), last || out[at + kLineBreak.size()] == ' ' ? "" : " ");
   }
   return text::shortened(out, kMaxBytesOfOneForm);
 }
