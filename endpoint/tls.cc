@@ -15,42 +15,42 @@ std::counting_semaphore<kMaxHandshakes>& places() {
   return places;
 }
 
-// OpenSSL's last words: "wrong version number"; empties its list.
-std::string last_reason() {
-  const unsigned long code = ERR_peek_last_error();
-  const char* words = ERR_reason_error_string(code);
-  ERR_clear_error();
-  return words == nullptr ? "no reason given" : words;
-}
-
 // The files that are named; the complaint about the first that cannot be used.
 std::string load_files(SSL_CTX* context, const MqttOptions& broker,
                        const Credentials& credentials) {
   const bool loaded = broker.ca.empty()
                           ? SSL_CTX_set_default_verify_paths(context) == 1
                           : SSL_CTX_load_verify_locations(context, broker.ca.c_str(), nullptr) == 1;
-  if (!loaded) return "cannot use the authorities in " + broker.ca.string() + ": " + last_reason();
+  if (!loaded)
+    return "cannot use the authorities in " + broker.ca.string() + ": " + last_tls_reason();
   const bool own = !credentials.certificate.empty();
   const auto& certificate = own ? credentials.certificate : broker.certificate;
   const auto& key = own ? credentials.key : broker.key;
   if (certificate.empty()) return {};
   if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
-    return "cannot use our certificate " + certificate.string() + ": " + last_reason();
+    return "cannot use our certificate " + certificate.string() + ": " + last_tls_reason();
   }
   const auto& key_file = key.empty() ? certificate : key;
   if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return "cannot use our key " + key_file.string() + ": " + last_reason();
+    return "cannot use our key " + key_file.string() + ": " + last_tls_reason();
   }
   return {};
 }
 
 }  // namespace
 
+std::string last_tls_reason() {
+  const unsigned long code = ERR_peek_last_error();
+  const char* words = ERR_reason_error_string(code);
+  ERR_clear_error();
+  return words == nullptr ? "no reason given" : words;
+}
+
 Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
                                                  const Credentials& credentials) {
   ERR_clear_error();
   TlsContext context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
-  if (context == nullptr) return fail(last_reason());
+  if (context == nullptr) return fail(last_tls_reason());
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   if (std::string trouble = load_files(context.get(), broker, credentials); !trouble.empty()) {
     return fail(std::move(trouble));
@@ -83,7 +83,7 @@ std::string tls_failure(SSL* connection, const MqttOptions& broker) {
   if (ERR_peek_last_error() == 0) {
     return "it ended the handshake without a word; to a port without TLS, write mqtt://";
   }
-  std::string reason = last_reason();
+  std::string reason = last_tls_reason();
   switch (code) {
     case SSL_R_WRONG_VERSION_NUMBER:
       return reason + ": that port speaks no TLS, write mqtt://";

@@ -27,6 +27,9 @@ void expect_host(SSL* connection, const std::string& host);
 // not for 127.0.0.1: IP address mismatch". Never empty. Empties OpenSSL's list of errors.
 [[nodiscard]] std::string tls_failure(SSL* connection, const MqttOptions& broker);
 
+// OpenSSL's last words on this thread: "wrong version number"; empties its list of errors.
+[[nodiscard]] std::string last_tls_reason();
+
 // A handshake costs both sides milliseconds of processor time. Of a hundred at once the last would
 // wait for all others, and be taken for unanswered: only so many begin while this object lives.
 // Waits for a place. Thread safe.
