@@ -434,11 +434,10 @@ class Decider {
       for (Index rank = from; rank < versions_.size() && class_of(rank, kWrite) <= end; ++rank) {
         out.push_back(versions_[rank].writer);
       }
-      if (before == kNone || !std::binary_search(flexible_.begin(), flexible_.end(), before,
-                                                 [&](Index a, Index b) { return by_call(a, b); })) {
-        return out;
-      }
+      if (before == kNone) return out;
       out.push_back(before);
+      const auto earlier = [&](Index a, Index b) { return by_call(a, b); };
+      if (!std::binary_search(flexible_.begin(), flexible_.end(), before, earlier)) return out;
       x = before;
       before = latest_before(x);
     }
