@@ -22,28 +22,32 @@ bool has_room(std::size_t used, std::size_t slots) { return 2 * (used + 1) <= sl
 Index Texts::add(std::string_view text) {
   if (!has_room(texts_.size(), slots_.size())) grow();
   const std::size_t mask = slots_.size() - 1;
-  std::size_t at = mixed(std::hash<std::string_view>()(text)) & mask;
-  while (slots_[at] != kNone && texts_[slots_[at]] != text) at = (at + 1) & mask;
-  if (slots_[at] == kNone) {
-    slots_[at] = static_cast<Index>(texts_.size());
-    texts_.emplace_back(text);
+  const auto hash = static_cast<std::uint32_t>(mixed(std::hash<std::string_view>()(text)));
+  std::size_t at = hash & mask;
+  for (; slots_[at].text != kNone; at = (at + 1) & mask) {
+    if (slots_[at].hash == hash && texts_[slots_[at].text] == text) return slots_[at].text;
   }
-  return slots_[at];
+  slots_[at] = {static_cast<Index>(texts_.size()), hash};
+  texts_.emplace_back(text);
+  return slots_[at].text;
 }
 
 void Texts::grow() {
-  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), kNone);
+  std::vector<Slot> old(std::max(kFirstSlots, 2 * slots_.size()));
+  old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
-  for (Index i = 0; i < texts_.size(); ++i) {
-    std::size_t at = mixed(std::hash<std::string_view>()(texts_[i])) & mask;
-    while (slots_[at] != kNone) at = (at + 1) & mask;
-    slots_[at] = i;
+  for (const Slot& slot : old) {
+    if (slot.text == kNone) continue;
+    std::size_t at = slot.hash & mask;
+    while (slots_[at].text != kNone) at = (at + 1) & mask;
+    slots_[at] = slot;
   }
 }
 
 Index Stamps::add(const hlc::Timestamp& stamp) {
   if (!has_room(stamps_.size(), slots_.size())) grow();
-  const Index node = nodes_.add(stamp.node);
+  if (last_node_ == kNone || nodes_[last_node_] != stamp.node) last_node_ = nodes_.add(stamp.node);
+  const Index node = last_node_;
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = mixed(stamp.wall_ms * 0x100000001B3ULL + stamp.counter) & mask;
   for (; slots_[at] != kNone; at = (at + 1) & mask) {

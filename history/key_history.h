@@ -52,10 +52,15 @@ class Texts {
   [[nodiscard]] std::size_t size() const { return texts_.size(); }
 
  private:
+  // Of a text, with a part of its hash: what differs there needs no look at the text.
+  struct Slot {
+    Index text = kNone;
+    std::uint32_t hash = 0;
+  };
   void grow();
 
   std::vector<std::string> texts_{};
-  std::vector<Index> slots_{};
+  std::vector<Slot> slots_{};
 };
 
 // Timestamps, each once.
@@ -77,6 +82,7 @@ class Stamps {
   std::vector<Stamp> stamps_{};
   std::vector<Index> slots_{};
   Texts nodes_{};
+  Index last_node_ = kNone;  // most stamps are of one node
 };
 
 // What is wrong, and with what.

@@ -33,7 +33,7 @@ struct State {
 // A few states.
 class States {
  public:
-  static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMost = 4;
 
   void add(const State& state) {
     for (const State& known : *this) {

@@ -302,9 +302,9 @@ class Replay {
     expire(latest);
     next_.clear();
     for (const State& state : states_) {
-      States after;
-      model_.step(state, entry, after);
-      for (const State& one : after) add(next_, one);
+      after_.clear();
+      model_.step(state, entry, after_);
+      for (const State& one : after_) add(next_, one);
     }
     states_.swap(next_);
     return !states_.empty();
@@ -318,15 +318,16 @@ class Replay {
   void expire(std::int64_t latest) {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       if (!states_[i].can_expire() || latest < states_[i].expires_from) continue;
-      States after;
-      Model::expire(states_[i], after);
-      for (const State& one : after) add(states_, one);
+      after_.clear();
+      Model::expire(states_[i], after_);
+      for (const State& one : after_) add(states_, one);
     }
   }
 
   Model model_;
   std::vector<State> states_{};
   std::vector<State> next_{};
+  States after_{};
 };
 
 }  // namespace

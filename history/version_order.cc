@@ -358,18 +358,19 @@ class Decider {
     const auto& entries = history_.entries();
     return std::pair(entries[a].called, a) < std::pair(entries[b].called, b);
   }
-  void sort_by_call(std::vector<Index>& list) const {
-    const auto earlier = [&](Index a, Index b) { return by_call(a, b); };
-    if (!std::is_sorted(list.begin(), list.end(), earlier)) {
-      std::sort(list.begin(), list.end(), earlier);
-    }
+  void sort_flexible() {
+    std::vector<std::pair<std::int64_t, Index>> calls;
+    calls.reserve(flexible_.size());
+    for (const Index i : flexible_) calls.emplace_back(entry(i).called, i);
+    std::sort(calls.begin(), calls.end());
+    for (std::size_t i = 0; i < calls.size(); ++i) flexible_[i] = calls[i].second;
   }
 
   // Answers that fit several states: each gets the earliest class that it can have. They change
   // nothing, so the earliest is the best for all others.
   bool place_flexible() {
     const auto& entries = history_.entries();
-    sort_by_call(flexible_);
+    sort_flexible();
     using Placed = std::pair<std::int64_t, Index>;  // return, entry
     std::priority_queue<Placed, std::vector<Placed>, std::greater<>> under_way;
     Index least = 0;  // for what was called by now
@@ -477,20 +478,25 @@ class Decider {
     }
   }
 
+  // By class, and in each by call: what returned before another one was called comes first.
   void sort_order() {
-    const auto& entries = history_.entries();
     const std::size_t classes = called_before_.size();
-    std::vector<Index> begin(classes + 1, 0);
-    std::vector<Index> placed;
-    placed.reserve(entries.size());
-    for (Index i = 0; i < entries.size(); ++i) {
-      if (class_[i] != kNone) placed.push_back(i);
+    std::vector<Index> end(classes + 1, 0);
+    for (const Index at : class_) {
+      if (at != kNone) ++end[at + 1];
     }
-    sort_by_call(placed);
-    for (const Index i : placed) ++begin[class_[i] + 1];
-    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-    result_.order.resize(placed.size());
-    for (const Index i : placed) result_.order[begin[class_[i]]++] = i;
+    for (std::size_t i = 1; i < end.size(); ++i) end[i] += end[i - 1];
+    result_.order.resize(end.back());
+    for (Index i = 0; i < class_.size(); ++i) {
+      if (class_[i] != kNone) result_.order[end[class_[i]]++] = i;
+    }
+    const auto earlier = [&](Index a, Index b) { return by_call(a, b); };
+    auto begin = result_.order.begin();
+    for (std::size_t i = 0; i < classes; ++i) {
+      const auto stop = result_.order.begin() + static_cast<std::ptrdiff_t>(end[i]);
+      if (stop - begin > 1) std::sort(begin, stop, earlier);
+      begin = stop;
+    }
   }
 
   [[nodiscard]] const Entry& entry(Index at) const { return history_.entries()[at]; }
