@@ -1,6 +1,7 @@
 #include "conformance/scenario/expectation_loader.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -34,7 +35,16 @@ std::optional<Outcomes> load_plain_outcome(YamlReader& reader, YamlNode node) {
   if (*word == "error") return Outcomes{{AnyError{}}};
   if (*word == "none") return Outcomes{{NoReply{}}};
   if (*word == "disconnect") return Outcomes{{Disconnection{}}};
-  reader.complain(node, "\"" + *word + "\" is no reply: " + std::string(kReplyForms));
+  constexpr std::array<std::string_view, 6> kWords = {"ok",    "not-applied", "missing",
+                                                      "error", "none",        "disconnect"};
+  std::string lower = *word;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  const std::string guess = nearest(lower, kWords);
+  reader.complain(node, "\"" + *word + "\" is no reply" +
+                            (guess.empty() ? ": " + std::string(kReplyForms)
+                                           : "; did you mean " + guess + "?"));
   return std::nullopt;
 }
 
@@ -162,6 +172,7 @@ const std::vector<std::string>* outcomes_of(YamlReader& reader, YamlNode mark,
   const std::string& name = mark.scalar();
   const auto found = known.outcomes.find(name);
   if (found != known.outcomes.end()) return &found->second;
+  if (known.marks_of_failed_steps.contains(name)) return nullptr;
   reader.complain(mark, known.marks.contains(name)
                             ? "the request with mark: " + name + " has no open outcomes"
                             : "no earlier step has mark: " + name);

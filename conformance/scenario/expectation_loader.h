@@ -21,6 +21,8 @@ struct KnownNames {
   std::map<std::string, std::vector<std::string>> outcomes{};
   // Timestamps that an earlier request of the same pipeline saves.
   std::set<std::string> unanswered{};
+  // Of steps that could not be loaded: what they would have said of their outcomes is not known.
+  std::set<std::string> marks_of_failed_steps{};
 };
 
 [[nodiscard]] std::optional<Expectation> load_expectation(YamlReader& reader, YamlNode node,

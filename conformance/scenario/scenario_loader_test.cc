@@ -457,7 +457,7 @@ const Malformed kRequestMistakes[] = {
 INSTANTIATE_TEST_SUITE_P(Request, MalformedTest, testing::ValuesIn(kRequestMistakes), name_of);
 
 const Malformed kExpectationMistakes[] = {
-    {"UnknownWord", in_steps("- {get: k, expect: okay}"), 9, 26,
+    {"UnknownWord", in_steps("- {get: k, expect: granted}"), 9, 26,
      "a reply is ok, not-applied, missing"},
     {"Retyped", in_steps("- {get: k, expect: 1}"), 9, 26, "write \"1\""},
     {"Missing", in_steps("- get: k\n  expect:"), 10, 9, "reply: YAML readers take an empty value"},
@@ -536,6 +536,10 @@ const Malformed kExpectationMistakes[] = {
      "must be a mapping"},
     {"PropertyRetyped", in_steps("- {get: k, expect: {properties: {__stat: 200}}}"), 9, 48,
      "write \"200\""},
+    {"ReplyInCapitals", in_steps("- {get: k, expect: Missing}"), 9, 26,
+     "\"Missing\" is no reply; did you mean missing?"},
+    {"ReplyOk", in_steps("- {set: {key: k, value: v}, expect: OK}"), 9, 43,
+     "\"OK\" is no reply; did you mean ok?"},
     {"BeforeUnresolved", in_steps("- {get: k, expect: {before: t1 + 1s}}"), 9, 35,
      "no earlier step has mark: t1"},
     {"CitesUnlisted", in_steps("- {get: k, expect: {cites: NTF-SEND-1}}"), 9, 34,
@@ -579,6 +583,19 @@ const Malformed kOtherActionMistakes[] = {
 };
 INSTANTIATE_TEST_SUITE_P(OtherAction, MalformedTest, testing::ValuesIn(kOtherActionMistakes),
                          name_of);
+
+// What a step that could not be loaded would have named is known all the same.
+TEST(ScenarioLoader, ComplainsOnceAboutAStepThatOthersDependOn) {
+  const std::string file = headed("one", "t", "[SET-NX-1]");
+  const Loaded loaded =
+      load(file.substr(0, file.find("      - ")) +
+           indented("- {set: {key: k, vlaue: v, mark: t1}, expect: {reply: ok, ts: {save: v1}}}\n"
+                    "- wait: {until: t1 + 1s}\n"
+                    "- {get: k, expect: {reply: {by: {t1: {a: missing, else: missing}}}}}\n"
+                    "- {get: k, expect: {reply: {value: v}, ts: {equals: v1}}}",
+                    6));
+  EXPECT_THAT(loaded.complaints(), ElementsAre(HasSubstr("set has no key \"vlaue\"")));
+}
 
 // A store that never answers, or hangs up on everybody, passes none of these.
 TEST(ScenarioLoader, RefusesCasesThatProveNothing) {

@@ -27,11 +27,32 @@ class StepLoader {
       return;
     }
     for (const YamlNode step : node.items()) {
-      if (auto loaded = load_step(step)) case_.steps.push_back(std::move(*loaded));
+      if (auto loaded = load_step(step)) {
+        case_.steps.push_back(std::move(*loaded));
+      } else {
+        know_names_of_failed(step);
+      }
     }
   }
 
  private:
+  // The names that a step gives stand, whatever else is wrong with it: one mistake, one complaint.
+  void know_names_of_failed(YamlNode node) {
+    if (node.is_list()) {
+      for (const YamlNode item : node.items()) know_names_of_failed(item);
+    }
+    if (!node.is_map()) return;
+    for (const auto& entry : node.entries()) {
+      const bool named = entry.value.is_scalar();
+      if (named && entry.key.scalar() == "save") known_.timestamps.insert(entry.value.scalar());
+      if (named && entry.key.scalar() == "mark") {
+        known_.marks.insert(entry.value.scalar());
+        known_.marks_of_failed_steps.insert(entry.value.scalar());
+      }
+      know_names_of_failed(entry.value);
+    }
+  }
+
   // The key of the step that says what is done.
   std::optional<std::string> action_of(YamlNode node) {
     std::optional<std::string> action;

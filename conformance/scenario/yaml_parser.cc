@@ -9,6 +9,8 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include "conformance/text/utf8.h"
+
 namespace fencepost::scenario {
 namespace {
 
@@ -32,10 +34,16 @@ std::optional<YamlPlace> place_of_other_encoding(const std::vector<std::string>&
     if (nul != std::string::npos) {
       return YamlPlace{static_cast<int>(i) + 1, static_cast<int>(nul) + 1};
     }
+    std::string_view rest = lines[i];
+    while (!rest.empty()) {
+      const std::size_t length = text::first_character(rest).length;
+      if (length == 0) {
+        const std::size_t column = lines[i].size() - rest.size();
+        return YamlPlace{static_cast<int>(i) + 1, static_cast<int>(column) + 1};
+      }
+      rest.remove_prefix(length);
+    }
   }
-  const bool marked =
-      !lines.empty() && (lines[0].starts_with("\xfe\xff") || lines[0].starts_with("\xff\xfe"));
-  if (marked) return YamlPlace{1, 1};
   return std::nullopt;
 }
 

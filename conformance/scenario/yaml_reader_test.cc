@@ -329,8 +329,8 @@ TEST_F(YamlReaderTest, HasAPositionForAnEmptyFile) {
 }
 
 TEST_F(YamlReaderTest, RefusesOtherEncodings) {
-  for (const std::string_view text :
-       {"\xff\xfe\n"sv, "\xfe\xff\n"sv, "\0a"sv, "a\0:"sv, "a: b\n\0"sv}) {
+  for (const std::string_view text : {"\xff\xfe\n"sv, "\xfe\xff\n"sv, "\0a"sv, "a\0:"sv,
+                                      "a: b\n\0"sv, "a: \xe9t\xe9"sv, "# \xc3\xa9\n# \xc3\n"sv}) {
     EXPECT_FALSE(reader_.parse(std::string(text)));
   }
   EXPECT_THAT(complaints(),
@@ -338,7 +338,9 @@ TEST_F(YamlReaderTest, RefusesOtherEncodings) {
                           "f:1:1: this is not text in UTF-8; save the file as UTF-8",
                           "f:1:1: this is not text in UTF-8; save the file as UTF-8",
                           "f:1:2: this is not text in UTF-8; save the file as UTF-8",
-                          "f:2:1: this is not text in UTF-8; save the file as UTF-8"));
+                          "f:2:1: this is not text in UTF-8; save the file as UTF-8",
+                          "f:1:4: this is not text in UTF-8; save the file as UTF-8",
+                          "f:2:3: this is not text in UTF-8; save the file as UTF-8"));
 }
 
 TEST_F(YamlReaderTest, TakesByteOrderMarkAndCarriageReturns) {
