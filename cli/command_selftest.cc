@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <thread>
 #include <utility>
@@ -41,6 +42,25 @@ selftest::OpenSubject opener(const std::string& scheme, endpoint::Driver driver)
     return subject;
   };
 }
+
+// One line that changes on a terminal; elsewhere a line now and then, so that a log is seen to
+// live.
+class ProgressLine {
+ public:
+  void operator()(std::size_t done, std::size_t total, const std::string& what) {
+    constexpr std::chrono::seconds kHeartbeat{10};
+    const auto now = std::chrono::steady_clock::now();
+    if (!live_ && (now - said_ < kHeartbeat || done == total)) return;
+    said_ = now;
+    const std::string line = fmt::format("  {}/{} {}", done, total, what);
+    fmt::print("{}", live_ ? text::kEraseLine + line : line + "\n");
+    std::fflush(stdout);
+  }
+
+ private:
+  bool live_ = isatty(STDOUT_FILENO) == 1;
+  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
+};
 
 // Does any fault have such an id or name?
 bool matches_one(const std::string& glob) {
@@ -147,15 +167,11 @@ run::ExitCode selftest(const SelftestOptions& command) {
   fmt::print("fencepost selftest {}  endpoint {}  {} cases  seed {}\n", report::suite_version(),
              command.endpoint, library->cases.size(), command.seed);
   std::fflush(stdout);
-  const bool live = isatty(STDOUT_FILENO) == 1;
   const auto driver = endpoint::driver_named(command.driver).value_or(endpoint::Driver::kBuiltin);
   const selftest::SelftestResult result =
       run_selftest(library->cases, library->catalogue, opener(command.endpoint, driver), options,
-                   stop_flag(), [&](std::size_t done, std::size_t total, const std::string& what) {
-                     if (live) fmt::print("{}  {}/{} {}", text::kEraseLine, done, total, what);
-                     if (live) std::fflush(stdout);
-                   });
-  if (live) fmt::print(text::kEraseLine);
+                   stop_flag(), ProgressLine());
+  if (isatty(STDOUT_FILENO) == 1) fmt::print(text::kEraseLine);
   fmt::print("{}", selftest_text(result));
   for (const auto& [path, render] : {std::pair{&command.json, &selftest::selftest_json},
                                      std::pair{&command.html, &selftest::selftest_html}}) {

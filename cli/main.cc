@@ -480,10 +480,10 @@ void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
   command->add_option("--json", options.json,
                       "Write scores, survivors and the kill matrix to this file");
   command->add_option("--html", options.html, "The same as a page to look at, which loads nothing");
-  command->add_option(
-      "--endpoint", options.endpoint,
-      "Where the stores run: inproc: (default), or embedded: also finds transport faults, but runs "
-      "only the cases that cite a rule the fault breaks");
+  command->add_option("--endpoint", options.endpoint,
+                      "Where the stores run: inproc: (default), or embedded: also finds transport "
+                      "faults, and takes "
+                      "some seconds for each store");
   add_driver(*command, options.driver);
   command->add_option("--right", options.right,
                       "Certify so many random right stores in each profile instead: none may fail");

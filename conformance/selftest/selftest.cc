@@ -150,7 +150,7 @@ class Selftest {
     }
     if (is_benign(work.fault) && !adapt(*subject->endpoint, options, out)) return;
     const run::SuiteResult suite = run_suite(
-        *subject->endpoint, cases_for(work.fault), catalogue_, options, stop_,
+        *subject->endpoint, pointers_, catalogue_, options, stop_,
         [&](const run::CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
           const bool kills = work.fault != nullptr && result.verdict == run::Verdict::kFailed &&
                              !result.waived && cites(*result.test_case, *work.fault);
@@ -177,17 +177,6 @@ class Selftest {
 
   static bool is_benign(const store::Fault* fault) {
     return fault != nullptr && fault->kind == store::FaultKind::kBenign;
-  }
-
-  [[nodiscard]] std::vector<const scenario::Case*> cases_for(const store::Fault* fault) const {
-    if (!options_.over_the_wire || fault == nullptr || fault->kind != store::FaultKind::kFault) {
-      return pointers_;
-    }
-    std::vector<const scenario::Case*> out;
-    for (const scenario::Case* test_case : pointers_) {
-      if (cites(*test_case, *fault)) out.push_back(test_case);
-    }
-    return out;
   }
 
   // A store that is right may have a clock of its own, and mix the dialects.

@@ -37,8 +37,7 @@ struct SelftestOptions {
                                          codec::DialectId::kDocumented};
   std::vector<std::string> only{};  // globs of fault ids or names; empty: all
   std::size_t jobs = 1;             // subjects at once
-  // The stores are behind brokers. Each fault is then met by the cases alone that cite what it
-  // breaks; faults of the transport are met nowhere else.
+  // The stores are behind brokers. Faults of the transport are met nowhere else.
   bool over_the_wire = false;
   std::size_t cases_at_once = 1;  // of one subject
   std::size_t cases_running = 0;  // see SuiteOptions::running
