@@ -1,5 +1,6 @@
 #include "history/checker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "history/version_order.h"
@@ -77,8 +78,18 @@ void Checker::add(const Operation& operation) {
   auto found = keys_.find(operation.key);
   if (found == keys_.end()) found = keys_.try_emplace(operation.key).first;
   Key& key = found->second;
+  if (key.settled.answer == Answer::kViolation) {
+    ++key.forgotten;
+    return;
+  }
   key.history.add(operation, number);
-  if (key.flaw.entries.empty()) key.flaw = flaw_of(operation, number);
+  const Flaw flaw = flaw_of(operation, number);
+  if (flaw.entries.empty()) return;
+  key.settled = {.answer = Answer::kViolation,
+                 .operations = flaw.entries,
+                 .requirement = std::string(flaw.requirement),
+                 .text = flaw.what};
+  found_violation_ = true;
 }
 
 void Checker::add(const Restart& /*restart*/) { restarted_ = true; }
@@ -89,30 +100,80 @@ void Checker::add(const Event& event) {
   if (const auto* restart = std::get_if<Restart>(&event)) add(*restart);
 }
 
+void Checker::settle(Time before) {
+  for (auto& [name, key] : keys_) {
+    const std::size_t enough = std::max(limits_.settle_from, key.settle_from);
+    if (key.history.entries().size() >= enough) settle(key, before.count());
+  }
+}
+
+void Checker::settle(Key& key, std::int64_t before) {
+  const auto& entries = key.history.entries();
+  const std::int64_t quiet = key.history.quiet_time(before);
+  KeyHistory past;
+  KeyHistory rest;
+  for (const Entry& entry : entries) {
+    if (entry.called < quiet) past.add(key.history, entry);
+  }
+  key.settle_from = 2 * entries.size();  // so that looking in vain costs no more than adding
+  if (past.entries().empty()) return;
+  past.resolve();
+  VersionOrder order;
+  if (past.flaws().empty()) order = decide_by_versions(past, bounds_);
+  if (!past.flaws().empty() || order.decision == Decision::kNoOrder) {
+    key.settled = violation(past, past.flaws().empty() ? order.flaw : past.flaws().front());
+    found_violation_ = true;
+    return;
+  }
+  if (order.decision != Decision::kOrder || !replays(past, bounds_, order.order)) return;
+  for (Index i = 0; i < past.entries().size(); ++i) {
+    Entry entry = past.entries()[i];
+    if (i == order.last_writer) {
+      // All that is left of what was before: it is known to have happened, so nothing is asked of
+      // it.
+      entry.condition = codec::Condition::kAlways;
+      entry.token = order.last_token;
+      entry.outcome = Outcome::kOk;
+      entry.adopted = false;
+      entry.returned = std::min(entry.returned, quiet - 1);
+      rest.set_oldest(past.version(entry.version));
+      rest.add(past, entry);
+    } else if (i == order.last_deleter || (entry.outcome == Outcome::kUnknown && !entry.adopted)) {
+      rest.add(past, entry);
+    }
+  }
+  for (const Entry& entry : entries) {
+    if (entry.called >= quiet) rest.add(key.history, entry);
+  }
+  key.forgotten += entries.size() - rest.entries().size();
+  key.settle_from = 2 * rest.entries().size();
+  key.history = std::move(rest);
+}
+
+std::size_t Checker::held() const {
+  std::size_t out = 0;
+  for (const auto& [name, key] : keys_) out += key.history.entries().size();
+  return out;
+}
+
+Verdict Checker::verdict_of(Key& key) const {
+  Verdict out = key.settled;
+  if (out.answer == Answer::kOk) out = judge_key(key.history, bounds_, limits_);
+  if (!restarted_ || out.answer != Answer::kViolation) return out;
+  return {.answer = Answer::kUnknown,
+          .text = "the store was restarted, and may have lost the key: else " + out.requirement +
+                  " is broken, " + out.text};
+}
+
 std::vector<KeyVerdict> Checker::finish() {
   std::vector<KeyVerdict> out;
   for (auto& [name, key] : keys_) {
-    KeyVerdict verdict{.key = name, .operations = key.history.entries().size()};
-    if (key.flaw.entries.empty()) {
-      verdict.verdict = judge_key(key.history, bounds_, limits_);
-    } else {
-      verdict.verdict = {.answer = Answer::kViolation,
-                         .operations = key.flaw.entries,
-                         .requirement = std::string(key.flaw.requirement),
-                         .text = key.flaw.what};
-    }
-    if (restarted_ && verdict.verdict.answer == Answer::kViolation) {
-      verdict.verdict = {.answer = Answer::kUnknown,
-                         .text = "the store was restarted, and may have lost the key: else " +
-                                 verdict.verdict.requirement + " is broken, " +
-                                 verdict.verdict.text};
-    }
-    out.push_back(std::move(verdict));
+    out.push_back({.key = name,
+                   .operations = key.forgotten + key.history.entries().size(),
+                   .verdict = verdict_of(key)});
     key = Key{};
   }
-  keys_.clear();
-  added_ = 0;
-  restarted_ = false;
+  *this = Checker(limits_);
   return out;
 }
 

@@ -6,7 +6,9 @@
 //
 // Keys are judged one by one, as each request concerns one key. What cannot be decided is unknown,
 // never ok. What an ok rests on, an order of the operations, has gone through the rules again.
-// Pure; not thread safe.
+//
+// While a run goes on, settle() judges what is over and forgets it: the memory is that of what is
+// not decided yet. Pure; not thread safe.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +44,8 @@ struct Verdict {
 struct CheckLimits {
   SearchLimits search{};
   WitnessLimits witness{};
+  // settle() leaves keys alone that have fewer operations than this to judge.
+  std::size_t settle_from = 10'000;
 };
 
 // `history`: with all operations of one key; it is resolved here.
@@ -74,20 +78,39 @@ class Checker {
   // unknown.
   void add(const Restart& restart);
 
-  // The verdicts, by key. The checker is empty then.
+  // Judges what was over before `before` and forgets it, key by key, up to the last moment at which
+  // nothing was under way on the key. To be called when every operation that was called before that
+  // time has been added; it costs nothing until there is enough to judge. Keys that expire, and
+  // those whose versions do not decide, are kept for the end. Of a reply that names a version which
+  // was forgotten, less can be said: a GET is judged as ever, a refusal is not.
+  void settle(Time before);
+
+  // Has settle() come upon a violation?
+  [[nodiscard]] bool found_violation() const { return found_violation_; }
+
+  // How many operations are kept.
+  [[nodiscard]] std::size_t held() const;
+
+  // The verdicts, by key; an ok of what was settled has no order any more. The checker is empty
+  // then.
   [[nodiscard]] std::vector<KeyVerdict> finish();
 
  private:
   struct Key {
     KeyHistory history{};
-    Flaw flaw{};  // seen when an operation was added
+    Verdict settled{.answer = Answer::kOk};  // a violation, once there is one
+    std::size_t forgotten = 0;               // operations
+    std::size_t settle_from = 0;             // not before there are so many
   };
+  void settle(Key& key, std::int64_t before);
+  [[nodiscard]] Verdict verdict_of(Key& key) const;
 
   CheckLimits limits_;
   Bounds bounds_{};
   std::map<std::string, Key, std::less<>> keys_{};
   Index added_ = 0;
   bool restarted_ = false;
+  bool found_violation_ = false;
 };
 
 }  // namespace fencepost::history

@@ -103,15 +103,45 @@ void KeyHistory::add(const Operation& operation, Index number) {
   if (entry.action == Action::kCompareAndSet) entry.other = texts_.add(operation.expected);
   if (entry.outcome == Outcome::kValue) entry.other = texts_.add(operation.read);
   if (operation.token && entry.action != Action::kGet) {
-    const Index text = token_texts_.add(hlc::format(*operation.token));
-    if (text == token_values_.size()) token_values_.push_back(*operation.token);
-    entry.token = text;
+    entry.token = add_token(*operation.token);
   }
   const bool says_version = entry.outcome == Outcome::kOk || entry.outcome == Outcome::kValue ||
                             entry.outcome == Outcome::kDeleted ||
                             (entry.outcome == Outcome::kNotApplied && entry.writes_value());
   if (operation.version && says_version) entry.version = versions_.add(*operation.version);
   entries_.push_back(entry);
+}
+
+void KeyHistory::add(const KeyHistory& other, Entry entry) {
+  if (entry.value != kNone) entry.value = texts_.add(other.texts_[entry.value]);
+  if (entry.other != kNone) entry.other = texts_.add(other.texts_[entry.other]);
+  if (entry.version != kNone) entry.version = versions_.add(other.versions_[entry.version]);
+  if (entry.token != kNone) entry.token = add_token(other.token_values_[entry.token]);
+  entries_.push_back(entry);
+}
+
+Index KeyHistory::add_token(const hlc::Timestamp& token) {
+  const Index at = token_texts_.add(hlc::format(token));
+  if (at == token_values_.size()) token_values_.push_back(token);
+  return at;
+}
+
+std::int64_t KeyHistory::quiet_time(std::int64_t before) const {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;  // call, return
+  spans.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    if (entry.returned != kNever.count()) spans.emplace_back(entry.called, entry.returned);
+  }
+  std::sort(spans.begin(), spans.end());
+  std::int64_t quiet = kLeast;
+  std::int64_t last_return = kLeast;
+  for (const auto& [called, returned] : spans) {
+    if (called > before) break;
+    if (last_return != kLeast && last_return < called) quiet = called;
+    last_return = std::max(last_return, returned);
+  }
+  return last_return != kLeast && last_return < before ? before : quiet;
 }
 
 KeyHistory KeyHistory::without_replies(const std::vector<bool>& forgotten) const {
@@ -201,6 +231,12 @@ void KeyHistory::check_reads() {
 // Nobody can have written what it has read: every SET of that value was refused, or has another
 // version.
 void KeyHistory::object_to_read(Index reader) {
+  if (oldest_ && versions_[entries_[reader].version] < *oldest_) {
+    flaws_.push_back({"SET-WRITE-2",
+                      "a GET returned an older version after a newer one had been written",
+                      {reader}});
+    return;
+  }
   Flaw flaw{
       "GET-HIT-3", "a GET returned a value with a version that no SET can have written", {reader}};
   for (Index i = 0; i < entries_.size(); ++i) {

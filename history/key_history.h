@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,13 @@ class KeyHistory {
   // nothing is left out. To be resolved.
   [[nodiscard]] KeyHistory without_replies(const std::vector<bool>& forgotten) const;
 
+  // Takes over an entry of another history.
+  void add(const KeyHistory& other, Entry entry);
+
+  // The latest time up to `before` at which nothing was under way that was answered, and before
+  // which something was called; the least time when there is none.
+  [[nodiscard]] std::int64_t quiet_time(std::int64_t before) const;
+
   // To be called when all are there, before what is below. Orders the versions, finds the writer of
   // each, and adopts the SETs without a reply that a reader has seen.
   void resolve();
@@ -129,10 +137,14 @@ class KeyHistory {
   [[nodiscard]] bool is_adopted(Index entry) const {
     return entries_[entry].adopted && entries_[entry].outcome == Outcome::kUnknown;
   }
+  // Versions below this one were forgotten with their writers.
+  void set_oldest(const hlc::Timestamp& version) { oldest_ = version; }
+
   // Wrong in any order; found by resolve().
   [[nodiscard]] const std::vector<Flaw>& flaws() const { return flaws_; }
 
  private:
+  Index add_token(const hlc::Timestamp& token);
   void order_versions();
   void find_writers();
   void check_reads();
@@ -150,6 +162,7 @@ class KeyHistory {
   std::vector<Index> writers_{};  // by version
   std::vector<Index> readers_{};  // by version: the first
   std::vector<Flaw> flaws_{};
+  std::optional<hlc::Timestamp> oldest_{};
 };
 
 }  // namespace fencepost::history

@@ -63,6 +63,11 @@ class Decider {
     if (!check_fixed() || !place_flexible()) return std::move(result_);
     result_.decision = Decision::kOrder;
     sort_order();
+    if (!versions_.empty()) {
+      result_.last_writer = versions_.back().writer;
+      result_.last_deleter = versions_.back().deleter;
+      result_.last_token = versions_.back().token;
+    }
     return std::move(result_);
   }
 

@@ -24,6 +24,10 @@ struct VersionOrder {
   std::string_view why{};
   std::vector<Index> order{};  // kOrder
   Flaw flaw{};                 // kNoOrder; and what speaks against an order where kUndecided
+  // kOrder: the last write and what deleted it, if anything did; kNone where nobody wrote.
+  Index last_writer = kNone;
+  Index last_deleter = kNone;
+  Index last_token = kNone;  // of the key after that write
 };
 
 // `history` has been resolved and has no flaws.

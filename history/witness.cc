@@ -14,7 +14,7 @@ class Shrinker {
     kept_.resize(history.entries().size());
     std::iota(kept_.begin(), kept_.end(), Index{0});
     forgotten_.assign(kept_.size(), false);
-    left_ = limits.entries;
+    left_ = limits.work;
   }
 
   std::vector<Index> run(std::int64_t stuck_at) {
@@ -53,16 +53,18 @@ class Shrinker {
   // Forgets what these were answered, unless there is an order then.
   bool forget_if_not_needed(const std::vector<Index>& entries) {
     if (entries.empty()) return true;
-    if (left_ < kept_.size()) {
-      left_ = 0;
-      return false;
-    }
-    left_ -= kept_.size();
+    if (left_ == 0) return false;
     for (const Index i : entries) forgotten_[i] = true;
     KeyHistory weaker = history_.without_replies(forgotten_);
     weaker.resolve();
-    const bool still = !weaker.flaws().empty() ||
-                       search(weaker, bounds_, limits_.search).decision == Decision::kNoOrder;
+    bool still = !weaker.flaws().empty();
+    std::size_t work = kept_.size();
+    if (!still) {
+      const SearchResult result = search(weaker, bounds_, limits_.search);
+      still = result.decision == Decision::kNoOrder;
+      work += result.steps;
+    }
+    left_ -= std::min(left_, work);
     if (!still) {
       for (const Index i : entries) forgotten_[i] = false;
     }

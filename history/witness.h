@@ -10,7 +10,7 @@ namespace fencepost::history {
 
 struct WitnessLimits {
   SearchLimits search{.steps = 20'000};  // of each round
-  std::size_t entries = 5'000'000;       // looked at in all rounds together
+  std::size_t work = 2'000'000;          // steps and entries of all rounds together
 };
 
 // `history` has no order, as `found` says: the entries that cannot be done without. Of every other
