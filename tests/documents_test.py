@@ -79,6 +79,7 @@ class Counts(unittest.TestCase):
         self.check("README.md", r"(more than )?(\d+) stores that are wrong on purpose", "wrong")
         self.check("README.md", r"([Mm]ore than )?(\d+) right stores with unusual habits", "right")
         self.check("README.md", r"(more than )?(\w+) that do nothing", "idle")
+        self.check("docs/FUZZERS.md", r"`fencepost list faults` has (more than )?(\d+)", "wrong")
         self.check("docs/SELFTEST.md", r"faults: (more than )?(\d+), wrong in one way each", "wrong")
 
     def test_of_cases_in_samples_of_output(self):
