@@ -384,6 +384,47 @@ def descriptor_loader(seeds, _sources):
     seeds.add("nested-lists", b"url: " + b"[" * 600)
 
 
+def mqtt_packet(seeds, _sources):
+    def packet(first, content):
+        assert len(content) < 128
+        return bytes([first, len(content)]) + content
+
+    def string(content):
+        return len(content).to_bytes(2, "big") + content
+
+    connect = string(b"MQTT") + b"\x05"
+    every = {
+        "connect": packet(0x10, connect + b"\x02\0\x3c\0" + string(b"c")),
+        "connect-with-all": packet(0x10, connect + b"\xee\0\0\x08\x11\xff\xff\xff\xff\x21\0\1" + string(b"c") +
+                                   b"\5\x18\0\0\0\5" + string(b"w") + string(b"p") + string(b"u") + string(b"")),
+        "connack": packet(0x20, b"\1\0\x08\x27\0\0\4\0\x21\0\x0a"),
+        "publish-0": packet(0x30, string(b"t") + b"\0" + b"payload"),
+        "publish-1": packet(0x32, string(b"t") + b"\0\7" + b"\x1c\1\1\2\1\2\3\4\x08\0\1r\x09\0\1\0" +
+                            b"\x26\0\1a\0\1b\x26\0\1a\0\0"),
+        "publish-2-again": packet(0x3d, string(b"t") + b"\1\2\0"),
+        "publish-with-identifiers": packet(0x30, string(b"t") + b"\5\x0b\1\x0b\x80\1"),
+        "puback": packet(0x40, b"\0\1"),
+        "puback-refused": packet(0x40, b"\0\1\x97\4\x1f\0\1q"),
+        "pubrec": packet(0x50, b"\0\1\x10"),
+        "pubrel": packet(0x62, b"\0\1"),
+        "pubcomp": packet(0x70, b"\0\1"),
+        "subscribe": packet(0x82, b"\0\1\0" + string(b"a/#") + b"\1" + string(b"b") + b"\x2e"),
+        "suback": packet(0x90, b"\0\1\0\1\x80"),
+        "unsubscribe": packet(0xa2, b"\0\1\0" + string(b"a")),
+        "unsuback": packet(0xb0, b"\0\1\0\x11"),
+        "pingreq": packet(0xc0, b""),
+        "pingresp": packet(0xd0, b""),
+        "disconnect": packet(0xe0, b""),
+        "disconnect-with-reason": packet(0xe0, b"\x8e\0"),
+        "auth": packet(0xf0, b"\x18\4\x15\0\1m"),
+    }
+    for name, content in every.items():
+        seeds.add(name, content)
+    seeds.add("one-after-the-other", every["connack"] + every["publish-1"] + every["pingresp"])
+    seeds.add("too-large", b"\x30\xff\xff\xff\x7f")
+    seeds.add("length-without-end", b"\x30\xff\xff\xff\xff\1")
+
+
 # Target -> what makes its seeds.
 GENERATORS = {
     "command_decoder": command_decoder,
@@ -391,6 +432,7 @@ GENERATORS = {
     "fencing": fencing,
     "hlc_clock": hlc_clock,
     "hlc_timestamp": hlc_timestamp,
+    "mqtt_packet": mqtt_packet,
     "names": names,
     "reply_decoder": reply_decoder,
     "round_trip": round_trip,

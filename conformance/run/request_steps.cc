@@ -10,6 +10,7 @@
 #include "conformance/run/reply_judge.h"
 #include "conformance/run/reply_rule.h"
 #include "conformance/run/request_builder.h"
+#include "conformance/run/run_slots.h"
 #include "conformance/run/silence.h"
 
 namespace fencepost::run {
@@ -114,13 +115,22 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
                                   : "nothing"};
 }
 
+// What is not answered soon is waited for: others run meanwhile.
+void await_patiently(RequestClient& from, const judge::Exchange& exchange, CaseState& state) {
+  constexpr endpoint::Duration kSoon = std::chrono::milliseconds{500};
+  const endpoint::Duration limit = state.reply_timeout();
+  if (from.await(exchange, std::min(kSoon, limit)) || limit <= kSoon) return;
+  const SlotYield waiting(state.settings.slots);
+  from.await(exchange, limit - kSoon);
+}
+
 MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   if (expects<scenario::NoReply>(*sent.step) || expects<scenario::Disconnection>(*sent.step)) {
     return await_non_reply(sent, state);
   }
   RequestClient& from = *sent.from;
   const judge::Exchange& exchange = *sent.exchange;
-  from.await(exchange, state.reply_timeout());
+  await_patiently(from, exchange, state);
   const auto known = [&] { return exchange.is_over() || !from.surprises().empty(); };
   if (!known()) {
     if (auto problem = state.clients.check_misdirected(exchange)) return problem;

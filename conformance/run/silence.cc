@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/run/run_slots.h"
 #include "conformance/run/time_limits.h"
 
 namespace fencepost::run {
@@ -55,6 +56,7 @@ bool another_is_answered(std::optional<codec::Verb> unanswered, CaseState& state
 Silence explain_silence(RequestClient& client, const std::function<bool()>& done,
                         std::optional<codec::Verb> unanswered, CaseState& state) {
   client.note("asks what has become of it");
+  const SlotYield waiting(state.settings.slots);  // may take long: others run meanwhile
   const Question asked(client, unanswered, state);
   const auto known = [&] { return done() || asked.answered(); };
   const auto ended = [&] { return done() || client.disconnected(); };
