@@ -430,7 +430,7 @@ TEST(CaseRunnerDisconnection, FailsAStoreThatOnlyStaysSilent) {
 }
 
 TEST(CaseRunnerDisconnection, AcceptsOneWithoutReasonAndOneThatComesLate) {
-  for (const Disconnected how : {Disconnected{}, Disconnected{0x82}}) {
+  for (const Disconnected& how : {Disconnected{}, Disconnected{0x82}}) {
     for (const auto delay : {0ms, 1ms}) {
       // The probe, which an asynchronous broker still takes, is answered later.
       const Behaviour kicks = [how, delay](const Published& request) -> Effects {
