@@ -105,9 +105,6 @@ void print_checked(const CheckedHistory& checked, const scenario::Catalogue& cat
              text::counted(checked.clients.size(), "client"),
              text::counted(checked.keys.size(), "key"), checked.seconds);
   if (checked.cut) fmt::print("  the last line is not complete, and was left out\n");
-  if (checked.notifications != 0) {
-    fmt::print("  {} notifications were not judged\n", checked.notifications);
-  }
   std::size_t shown = 0;
   for (const history::KeyVerdict& key : checked.keys) {
     if (key.verdict.answer == Answer::kOk || ++shown > kMaxKeys) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "history/version_order.h"
 
@@ -74,10 +75,17 @@ Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
 
 void Checker::add(const Operation& operation) {
   const Index number = added_++;
-  if (operation.action == Action::kObserve || operation.action == Action::kStop) return;
-  auto found = keys_.find(operation.key);
-  if (found == keys_.end()) found = keys_.try_emplace(operation.key).first;
-  Key& key = found->second;
+  if (operation.returned != kNever) heard(operation.client, operation.returned);
+  Key& key = key_of(operation.key);
+  if (operation.action == Action::kObserve || operation.action == Action::kStop) {
+    key.observation.registrations.push_back({.client = operation.client,
+                                             .stop = operation.action == Action::kStop,
+                                             .outcome = operation.outcome,
+                                             .called = operation.called,
+                                             .returned = operation.returned,
+                                             .number = number});
+    return;
+  }
   if (key.settled.answer == Answer::kViolation) {
     ++key.forgotten;
     return;
@@ -92,18 +100,42 @@ void Checker::add(const Operation& operation) {
   found_violation_ = true;
 }
 
+Checker::Key& Checker::key_of(const std::string& name) {
+  const auto found = keys_.find(name);
+  return found == keys_.end() ? keys_.try_emplace(name).first->second : found->second;
+}
+
+void Checker::heard(std::uint32_t client, Time at) {
+  Time& last = lives_[client].last_heard;
+  last = std::max(last, at);
+}
+
+void Checker::add(const Notification& notification) {
+  heard(notification.client, notification.arrived);
+  key_of(notification.key).observation.told.push_back(notification);
+}
+
+void Checker::add(const Connection& connection) {
+  ClientLife& life = lives_[connection.client];
+  const bool first = connection.link == Link::kConnected && !std::exchange(life.connected, true);
+  if (!first) life.breaks.push_back({.noticed = connection.at, .last_heard = life.last_heard});
+}
+
 void Checker::add(const Restart& /*restart*/) { restarted_ = true; }
 
 void Checker::add(const Event& event) {
   if (const auto* operation = std::get_if<Operation>(&event)) add(*operation);
   if (const auto* bounds = std::get_if<Bounds>(&event)) set_bounds(*bounds);
+  if (const auto* notification = std::get_if<Notification>(&event)) add(*notification);
+  if (const auto* connection = std::get_if<Connection>(&event)) add(*connection);
   if (const auto* restart = std::get_if<Restart>(&event)) add(*restart);
 }
 
 void Checker::settle(Time before) {
   for (auto& [name, key] : keys_) {
     const std::size_t enough = std::max(limits_.settle_from, key.settle_from);
-    if (key.history.entries().size() >= enough) settle(key, before.count());
+    if (key.observation.empty() && key.history.entries().size() >= enough)
+      settle(key, before.count());
   }
 }
 
@@ -159,6 +191,17 @@ std::size_t Checker::held() const {
 Verdict Checker::verdict_of(Key& key) const {
   Verdict out = key.settled;
   if (out.answer == Answer::kOk) out = judge_key(key.history, bounds_, limits_);
+  if (out.answer == Answer::kOk && !key.observation.empty()) {
+    const auto flaw =
+        judge_notifications(key.history, key.observation, lives_, bounds_,
+                            {.restarted = restarted_, .forgotten = key.forgotten != 0});
+    if (flaw) {
+      out = {.answer = Answer::kViolation,
+             .operations = flaw->numbers,
+             .requirement = std::string(flaw->requirement),
+             .text = flaw->what};
+    }
+  }
   if (!restarted_ || out.answer != Answer::kViolation) return out;
   return {.answer = Answer::kUnknown,
           .text = "the store was restarted, and may have lost the key: else " + out.requirement +

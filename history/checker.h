@@ -19,6 +19,7 @@
 
 #include "history/history.h"
 #include "history/key_history.h"
+#include "history/notifications.h"
 #include "history/search.h"
 #include "history/witness.h"
 
@@ -65,12 +66,13 @@ class Checker {
   // Before the operations that they are for, which are all.
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
 
-  // Whatever it is of the below. Connections and notifications are passed over.
+  // Whatever it is of the below, in any order; connections after what their client had heard.
   void add(const Event& event);
 
-  // Operations in any order. They are numbered from 0 on as they come. KEYNOTIFY only takes a
-  // number.
+  // Operations are numbered from 0 on as they come.
   void add(const Operation& operation);
+  void add(const Notification& notification);
+  void add(const Connection& connection);
 
   [[nodiscard]] std::size_t added() const { return added_; }
 
@@ -98,16 +100,20 @@ class Checker {
  private:
   struct Key {
     KeyHistory history{};
+    Observation observation{};
     Verdict settled{.answer = Answer::kOk};  // a violation, once there is one
     std::size_t forgotten = 0;               // operations
     std::size_t settle_from = 0;             // not before there are so many
   };
+  Key& key_of(const std::string& name);
+  void heard(std::uint32_t client, Time at);
   void settle(Key& key, std::int64_t before);
   [[nodiscard]] Verdict verdict_of(Key& key) const;
 
   CheckLimits limits_;
   Bounds bounds_{};
   std::map<std::string, Key, std::less<>> keys_{};
+  std::map<std::uint32_t, ClientLife> lives_{};  // by client
   Index added_ = 0;
   bool restarted_ = false;
   bool found_violation_ = false;

@@ -125,6 +125,8 @@ struct Restart {
 struct Bounds {
   std::chrono::milliseconds expiry_early{50};
   std::chrono::milliseconds expiry_late{1000};
+  // So long after the reply to a change an observer may be told.
+  std::chrono::milliseconds notification_late{1000};
 
   friend bool operator==(const Bounds&, const Bounds&) = default;
 };

@@ -138,7 +138,8 @@ std::string header_line() { return line_of({{"type", "history"}, {"format", kFor
 std::string bounds_line(const Bounds& bounds) {
   return line_of({{"type", "bounds"},
                   {"expiry_early_ms", bounds.expiry_early.count()},
-                  {"expiry_late_ms", bounds.expiry_late.count()}});
+                  {"expiry_late_ms", bounds.expiry_late.count()},
+                  {"notification_late_ms", bounds.notification_late.count()}});
 }
 
 std::string call_line(std::uint64_t id, const Operation& operation) {
@@ -216,8 +217,12 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
   if (type == "history") {
     if (members.integer<int>("format") != kFormat) members.wrong("format", "1");
   } else if (type == "bounds") {
-    event = Bounds{std::chrono::milliseconds(members.integer<std::int32_t>("expiry_early_ms")),
-                   std::chrono::milliseconds(members.integer<std::int32_t>("expiry_late_ms"))};
+    event = Bounds{
+        std::chrono::milliseconds(members.integer<std::int32_t>("expiry_early_ms")),
+        std::chrono::milliseconds(members.integer<std::int32_t>("expiry_late_ms")),
+        members.has("notification_late_ms")
+            ? std::chrono::milliseconds(members.integer<std::int32_t>("notification_late_ms"))
+            : Bounds{}.notification_late};
   } else if (type == "call") {
     call = request_of(members);
     call->called = time_of(members, "at");

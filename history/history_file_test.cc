@@ -69,7 +69,8 @@ TEST(HistoryFile, KeepsOtherEvents) {
                          .duplicate = true};
   const Notification deletion{
       .client = 2, .key = "k", .operation = codec::Operation::kDelete, .arrived = Time(78)};
-  const Bounds bounds{std::chrono::milliseconds(7), std::chrono::milliseconds(9)};
+  const Bounds bounds{std::chrono::milliseconds(7), std::chrono::milliseconds(9),
+                      std::chrono::milliseconds(11)};
   const Connection lost{.client = 3, .link = Link::kLost, .at = Time(9)};
   const Restart restart{Time(10)};
   const Read again =

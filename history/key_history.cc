@@ -61,6 +61,20 @@ Index Stamps::add(const hlc::Timestamp& stamp) {
   return slots_[at];
 }
 
+Index Stamps::find(const hlc::Timestamp& stamp) const {
+  if (slots_.empty()) return kNone;
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = mixed(stamp.wall_ms * 0x100000001B3ULL + stamp.counter) & mask;
+  for (; slots_[at] != kNone; at = (at + 1) & mask) {
+    const Stamp& there = stamps_[slots_[at]];
+    if (there.wall_ms == stamp.wall_ms && there.counter == stamp.counter &&
+        nodes_[there.node] == stamp.node) {
+      break;
+    }
+  }
+  return slots_[at];
+}
+
 void Stamps::grow() {
   slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), kNone);
   const std::size_t mask = slots_.size() - 1;

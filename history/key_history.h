@@ -71,6 +71,8 @@ class Stamps {
   [[nodiscard]] hlc::Timestamp operator[](Index at) const;
   [[nodiscard]] std::size_t size() const { return stamps_.size(); }
   [[nodiscard]] bool less(Index a, Index b) const;
+  // kNone when it is not there.
+  [[nodiscard]] Index find(const hlc::Timestamp& stamp) const;
 
  private:
   struct Stamp {
@@ -131,6 +133,11 @@ class KeyHistory {
   // The entry which has written it; kNone when no SET that was answered did, and several without
   // reply may have.
   [[nodiscard]] Index writer(Index rank) const { return writers_[by_rank_[rank]]; }
+  // The same for a version that may be none of these.
+  [[nodiscard]] Index writer_of(const hlc::Timestamp& version) const {
+    const Index at = versions_.find(version);
+    return at == kNone ? kNone : writers_[at];
+  }
   // The first GET which has seen it, where no SET that was answered has it; else kNone.
   [[nodiscard]] Index reader(Index rank) const { return readers_[by_rank_[rank]]; }
   // Entries whose outcome is unknown, but which a reader has seen: they did happen.

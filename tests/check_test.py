@@ -35,6 +35,8 @@ RIGHT = [
     HEADER,
     {"type": "bounds", "expiry_early_ms": 50, "expiry_late_ms": 1000},
     {"type": "connection", "at": 0, "client": 1, "link": "connected"},
+    call(8, 100, "KEYNOTIFY", client=1),
+    reply(8, 200, "ok"),
     call(1, 1000, "SET", value="a\\x00", px_ms=60000, timestamp=version(0), token=version(7)),
     reply(1, 2000, "ok", version=version(1)),
     {"type": "notification", "at": 2100, "client": 1, "key": "k", "operation": "SET", "value": "a\\x00",
@@ -80,7 +82,7 @@ class Check(harness.unittest.TestCase):
     def test_a_right_history(self):
         path = self.write(RIGHT)
         done = run("check", path, code=0)
-        self.assertIn("4 operations of 2 clients on 1 key", done.stdout)
+        self.assertIn("5 operations of 2 clients on 1 key", done.stdout)
         self.assertIn("1 ok, 0 violations, 0 unknown", done.stdout)
         (history,) = self.verdicts(path, code=0)
         self.assertEqual((history["ok"], history["notifications"], history["cut"]), (1, 1, False))
@@ -122,6 +124,22 @@ class Check(harness.unittest.TestCase):
         whole = self.write([*RIGHT, json.dumps(reply(4, 8000, "deleted", version=version(1)))], end="")
         self.assertNotIn("not complete", run("check", whole, code=1).stdout)
 
+    def test_notifications(self):
+        def observed(*told):
+            return self.write([HEADER, call(1, 0, "KEYNOTIFY", client=7), reply(1, 1, "ok"),
+                               call(2, 2, "SET", value="a"), reply(2, 3, "ok", version=version(1)), *told,
+                               call(3, 5_000_000_000, "GET", client=7),
+                               reply(3, 5_000_000_001, "value", read="a", version=version(1))])
+
+        note = {"type": "notification", "at": 4, "client": 7, "key": "k", "operation": "SET", "value": "a",
+                "version": version(1)}
+        run("check", observed(note), code=0)
+        missing = run("check", observed(), code=1)
+        self.assertIn("NTF-SEND-1", missing.stdout)
+        self.assertIn("client 7 was registered for the key and not told of a SET", missing.stdout)
+        (history,) = self.verdicts(observed({**note, "client": 6}), code=1)
+        self.assertEqual((history["keys"][0]["requirement"], history["keys"][0]["witness"]), ("NTF-SEND-3", []))
+
     def test_after_a_restart_nothing_is_a_violation(self):
         lines = [HEADER, call(1, 0, "SET", value="a"), reply(1, 1, "ok", version=version(1)), {"type": "restart", "at": 2},
                  call(2, 3, "GET"), reply(2, 4, "missing")]
@@ -158,7 +176,7 @@ class Check(harness.unittest.TestCase):
         validator = jsonschema.Draft202012Validator(HISTORY)
         for line in bad:
             self.assertFalse(validator.is_valid(line), line)
-            self.assertIn("line 12: ", run("check", self.write([*RIGHT, line]), code=2).stderr, line)
+            self.assertIn(f"line {len(RIGHT) + 1}: ", run("check", self.write([*RIGHT, line]), code=2).stderr, line)
 
     def test_the_schema_of_verdicts_can_refuse(self):
         run("check", self.write(WRONG), "--json", self.folder / "v.json", code=1)
