@@ -4,7 +4,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -53,6 +55,19 @@ std::string_view headline(run::PreflightErrorKind kind) {
   return "unknown";
 }
 
+// A descriptor is shared more easily than a password should be.
+void warn_of_readable_password(const std::string& path, const target::Descriptor& descriptor) {
+  std::error_code failed;
+  const auto allowed = std::filesystem::status(path, failed).permissions();
+  if (failed || (allowed & std::filesystem::perms::others_read) == std::filesystem::perms::none) {
+    return;
+  }
+  if (!target::holds_password(descriptor)) return;
+  complain("warning: " + path +
+           " holds a password, and every user of this machine may read it: chmod o-r, or name a "
+           "variable with password_env");
+}
+
 }  // namespace
 
 void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
@@ -70,6 +85,7 @@ std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) 
     for (const scenario::LoadError& error : errors) complain(describe(error));
     if (!loaded) return std::nullopt;
     descriptor = std::move(*loaded);
+    warn_of_readable_password(choice.descriptor, descriptor);
   }
   if (!choice.url.empty()) descriptor.url = choice.url;
   return descriptor;

@@ -14,7 +14,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import harness
-from harness import FENCEPOST, HANG, PLUGIN, SLOW, SOON
+from harness import FENCEPOST, HANG, NOBODY, PLUGIN, SLOW, SOON
 from harness import alive, children_of, free_port, listening, must, reproduce_command, run, run_command, wait_until
 
 ERROR_TEXTS = [
@@ -520,6 +520,22 @@ class Secured(CliTest):
         self.assertFalse("xyzzy-47" in self.report.read_text() + self.junit.read_text() + result.stdout)
         self.write("endpoint.yaml", url + "tls: {ca: ca.pem}\n")
         self.assertEqual(3, self.certify("--descriptor", descriptor).returncode)
+
+
+    def test_a_password_that_everybody_may_read(self):
+        path = self.write("endpoint.yaml", f"url: {NOBODY.replace('//', '//me:xyzzy-51@')}\n")
+        for text in (path.read_text(), f"url: {NOBODY}\nroles: {{restricted: {{user: a, password: xyzzy-51}}}}\n"):
+            path.write_text(text)
+            path.chmod(0o644)
+            said = run("certify", "--descriptor", path).stderr
+            self.assertIn(f"warning: {path} holds a password, and every user of this machine may read it: chmod o-r", said)
+            self.assertNotIn("xyzzy", said)
+            path.chmod(0o640)
+            self.assertNotIn("warning", run("certify", "--descriptor", path).stderr)
+        path.write_text(f"url: {NOBODY}\nroles: {{default: {{user: a, password_env: FENCEPOST_TEST_PASSWORD}}}}\n")
+        path.chmod(0o644)
+        self.assertNotIn("warning", run("certify", "--descriptor", path,
+                                        env=dict(os.environ, FENCEPOST_TEST_PASSWORD="xyzzy-51")).stderr)
 
 
 class Scenarios(CliTest):

@@ -1,5 +1,6 @@
 #include "conformance/target/descriptor.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -284,6 +285,16 @@ std::vector<std::string> secrets_of(const Descriptor& descriptor) {
     out.push_back(descriptor.mqtt.credentials.password);
   }
   return out;
+}
+
+bool holds_password(const Descriptor& descriptor) {
+  const auto is_its_own = [&](const std::string& role, const endpoint::Credentials& credentials) {
+    return !credentials.password.empty() && !descriptor.password_variables.contains(role);
+  };
+  return !endpoint::passwords_in(descriptor.url).empty() ||
+         is_its_own(kDefaultRole, descriptor.mqtt.credentials) ||
+         std::any_of(descriptor.mqtt.roles.begin(), descriptor.mqtt.roles.end(),
+                     [&](const auto& role) { return is_its_own(role.first, role.second); });
 }
 
 std::optional<Descriptor> load_descriptor(const scenario::SourceFile& file,
