@@ -1,6 +1,8 @@
 # What is installed, and the packages: cmake --install BUILD --prefix DIR, or ci/package.
 # The program finds its plugin from where it stands itself, so that the tree may be moved.
 include(GNUInstallDirs)
+set(FENCEPOST_CONTACT "Fencepost maintainers <maintainers@fencepost.example>" CACHE STRING
+  "Who answers for the package: name and address")
 set(made ${PROJECT_BINARY_DIR}/made_by_fencepost)
 
 install(TARGETS fencepost RUNTIME DESTINATION bin)
@@ -21,16 +23,28 @@ install(FILES ${made}/fencepost.bash DESTINATION share/bash-completion/completio
 install(FILES ${made}/_fencepost DESTINATION share/zsh/vendor-completions)
 install(FILES ${made}/fencepost.fish DESTINATION share/fish/vendor_completions.d)
 install(FILES README.md CHANGELOG.md SECURITY.md DESTINATION share/doc/fencepost)
-install(FILES LICENSE DESTINATION share/doc/fencepost RENAME copyright)
+install(FILES packaging/copyright DESTINATION share/doc/fencepost)
+install(FILES packaging/lintian-overrides DESTINATION share/lintian/overrides RENAME fencepost)
+# Debian wants a log in its own form, with a date; what has changed is in CHANGELOG.md.
+install(CODE "
+  execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%cD OUTPUT_VARIABLE date
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(NOT date)
+    string(TIMESTAMP date \"%a, %d %b %Y %H:%M:%S +0000\" UTC)
+  endif()
+  file(WRITE ${made}/changelog \"fencepost (${PROJECT_VERSION}) unstable; urgency=medium\\n\\n\"
+    \"  * See CHANGELOG.md.\\n\\n -- ${FENCEPOST_CONTACT}  \${date}\\n\")
+  execute_process(COMMAND gzip -9nf ${made}/changelog COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES ${made}/changelog.gz DESTINATION share/doc/fencepost)
 install(DIRECTORY docs/ DESTINATION share/doc/fencepost/docs PATTERN decisions EXCLUDE)
 install(DIRECTORY scenarios DESTINATION share/doc/fencepost)
 
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME fencepost)
-set(CPACK_PACKAGE_CONTACT "Fencepost maintainers")
+set(CPACK_PACKAGE_CONTACT "${FENCEPOST_CONTACT}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Conformance suite of the state store protocol over MQTT 5")
 set(CPACK_PACKAGE_DESCRIPTION
-  "Certifies key-value stores that are spoken to over MQTT 5, and brings one to write clients against.")
+  "Certifies key-value stores that are spoken to over MQTT 5, and brings one\nto write clients against.")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)

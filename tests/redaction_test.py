@@ -57,6 +57,7 @@ class RedactionTest(harness.FolderTest):
     def descriptor(self, text):
         path = self.inputs / "descriptor.yaml"
         path.write_text(text, encoding="utf-8")
+        path.chmod(0o600)  # else it is warned of
         return path
 
     def arguments(self, *arguments):
