@@ -119,6 +119,11 @@ class Commands(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
+    def test_the_entry_page_leads_to_every_page(self):
+        entry = documents()["docs/README.md"]
+        pages = [path.name for path in (ROOT / "docs").glob("*.md") if path.name != "README.md"]
+        self.assertEqual([name for name in sorted(pages) if f"]({name})" not in entry], [])
+
     def test_links_lead_somewhere(self):
         for name, text in documents().items():
             for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
