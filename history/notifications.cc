@@ -217,11 +217,10 @@ class NotificationJudge {
           {certain->number, entry.number});
     }
     if (deletions.size() - 1 <= deletions_told) return;
-    object("NTF-SEND-2",
-           "client " + std::to_string(client) + " was registered for the key and told of " +
-               std::to_string(deletions_told) + " of " + std::to_string(deletions.size() - 1) +
-               " deletions",
-           std::move(deletions));
+    std::string what = "client " + std::to_string(client) +
+                       " was registered for the key and told of " + std::to_string(deletions_told) +
+                       " of " + std::to_string(deletions.size() - 1) + " deletions";
+    object("NTF-SEND-2", std::move(what), std::move(deletions));
   }
 
   const KeyHistory& history_;

@@ -125,16 +125,16 @@ class Search {
     std::stable_sort(answered.begin(), answered.end(), earlier);
     std::stable_sort(optional_.begin(), optional_.end(), earlier);
     used_.assign(entries.size(), false);
-    next_.assign(entries.size() + 1, kEnd());
-    previous_.assign(entries.size() + 1, kEnd());
-    Index last = kEnd();
+    next_.assign(entries.size() + 1, end_mark());
+    previous_.assign(entries.size() + 1, end_mark());
+    Index last = end_mark();
     for (const Index entry : answered) {
       next_[last] = entry;
       previous_[entry] = last;
       last = entry;
     }
-    next_[last] = kEnd();
-    previous_[kEnd()] = last;
+    next_[last] = end_mark();
+    previous_[end_mark()] = last;
     left_ = answered.size();
   }
 
@@ -157,7 +157,7 @@ class Search {
     }
   }
 
-  [[nodiscard]] Index kEnd() const { return static_cast<Index>(history_.entries().size()); }
+  [[nodiscard]] Index end_mark() const { return static_cast<Index>(history_.entries().size()); }
 
   // What belongs to a version that is over has missed its turn: no way leads on.
   [[nodiscard]] bool dead(const State& state) {
@@ -217,7 +217,7 @@ class Search {
     const std::size_t first = moves_.size();
     std::int64_t earliest_return = kNever.count();
     States after;
-    for (Index at = next_[kEnd()]; at != kEnd(); at = next_[at]) {
+    for (Index at = next_[end_mark()]; at != end_mark(); at = next_[at]) {
       const Entry& entry = entries[at];
       if (entry.called > earliest_return) break;
       earliest_return = std::min(earliest_return, entry.returned);
