@@ -18,7 +18,7 @@ namespace {
 using workload::Random;
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* text = std::getenv(variable);
+  const char* text = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): there is one thread
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
