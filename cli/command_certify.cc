@@ -7,6 +7,7 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
+#include "cli/shard_of_job.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/github.h"
@@ -73,16 +74,31 @@ struct Plan {
   baseline::RunBaseline baseline;
 };
 
+// False after a complaint.
+bool choose_shard(CertifyOptions& options) {
+  if (options.shard == "auto") {
+    const auto found = shard_of_job(report::variable_of_this_process);
+    if (!found) {
+      complain(found.error());
+      return false;
+    }
+    options.selection.shard = found->index;
+    options.selection.shards = found->total;
+    fmt::print(stderr, "fencepost: shard {}/{} ({})\n", found->index, found->total, found->source);
+    return true;
+  }
+  if (parse_shard(options.shard, options.selection)) return true;
+  complain("--shard " + options.shard +
+           " must look like 2/5, the first number between 1 and the second, or be auto");
+  return false;
+}
+
 std::optional<Plan> make_plan(CertifyOptions& options) {
   auto basis = prepare_run(options);
   if (!basis) return std::nullopt;
   options.profile = name(basis->settings.profile);
   options.wording = name(basis->settings.wording);
-  if (!parse_shard(options.shard, options.selection)) {
-    complain("--shard " + options.shard +
-             " must look like 2/5, the first number between 1 and the second");
-    return std::nullopt;
-  }
+  if (!choose_shard(options)) return std::nullopt;
   if (const auto writable = report::check_writable(options.reports); !writable) {
     complain(writable.error());
     return std::nullopt;

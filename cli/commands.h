@@ -48,13 +48,13 @@ struct CertifyOptions : RunFlags {
   std::size_t max_failures = 0;  // end the run after so many; 0: run all cases
   std::string last_failed{};     // a JSON report: only what did not pass there
   run::Selection selection{};
-  std::string shard{};  // K/N
+  std::string shard{};  // K/N, or auto
   report::ReportFiles reports{};
   report::Transcripts transcripts = report::Transcripts::kFailures;  // in reports; all with `trace`
   baseline::BaselineOptions baseline{};
   bool progress_only = false;       // no results on standard output; progress on standard error
   std::string* document = nullptr;  // receives what the JSON report says, too
-  std::string libraries{};  // that the program was built with, for reports
+  std::string libraries{};          // that the program was built with, for reports
   bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
 };
 // Runs the selected cases against one endpoint. kConformant, kFailed, kInconclusive or
@@ -130,6 +130,39 @@ struct DiffOptions {
 // What two endpoints, or two runs, do differently. kConformant when they behave alike, kFailed when
 // they differ, kInconclusive when some cases could not be compared, kNothingSelected when none was.
 [[nodiscard]] run::ExitCode diff(const DiffOptions& options);
+
+struct CompareOptions {
+  std::vector<std::string> reports{};  // JSON reports, or NAME=FILE
+  std::string html{};                  // files
+  std::string json{};
+};
+// Runs side by side. kConformant when they are alike, kFailed when they differ.
+[[nodiscard]] run::ExitCode compare(const CompareOptions& options);
+
+struct CertifyAllOptions {
+  std::string file{};               // a name and an endpoint in each line
+  std::string out = "certify-all";  // a folder, made when it is missing
+  std::size_t at_once = 2;          // endpoints
+  std::string profile{};
+  std::size_t jobs = 0;
+  double timeout_scale = 1.0;
+  bool strict = false;
+  run::Selection selection{};
+  std::string program = "fencepost";
+};
+// Certifies each endpoint in a process of its own, with its reports in `out`, and compares them.
+// Returns the worst that any run ended with.
+[[nodiscard]] run::ExitCode certify_all(const CertifyAllOptions& options);
+
+struct VectorsOptions {
+  std::string json = "-";  // a file; "-": standard output
+  std::string profile = "auto";
+  std::string scenarios{};
+  run::Selection selection{};
+};
+// Writes the bytes of cases: requests, and the replies that are right. kConformant, or
+// kNothingSelected.
+[[nodiscard]] run::ExitCode vectors(const VectorsOptions& options);
 
 struct ProbeOptions {
   std::string endpoint{};       // empty: the descriptor's, or embedded

@@ -18,28 +18,17 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/manual.h"
+#include "cli/more_commands.h"
 #include "cli/usage.h"
 #include "conformance/report/report.h"
 
 namespace fencepost::cli {
 namespace {
 
-using Action = std::function<run::ExitCode()>;
-
 constexpr const char* kExitCodes =
     "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
     "2 usage, descriptor, baseline or scenario error, 3 endpoint unreachable or lost, "
     "4 inconclusive, 5 no case selected, 70 internal error, 130 interrupted";
-
-void add_selection(CLI::App& command, run::Selection& selection) {
-  command.add_option("--run", selection.run, "Only cases whose id matches this glob (repeatable)");
-  command.add_option("--skip", selection.skip,
-                     "Not the cases whose id matches this glob, or that have this tag "
-                     "(repeatable)");
-  command.add_option("--tag", selection.tags, "Only cases with this tag (repeatable)");
-  command.add_option("--requirement", selection.requirements,
-                     "Only cases that cite this requirement (repeatable)");
-}
 
 // The reports that a command writes of its results.
 void add_reports(CLI::App& command, report::ReportFiles& files) {
@@ -132,7 +121,10 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_flag("--shuffle", options.shuffle,
                     "Run the cases in a random order, which follows from --seed");
   add_selection(*command, options.selection);
-  command->add_option("--shard", options.shard, "K/N: the K-th of N parts of the cases");
+  command->add_option(
+      "--shard", options.shard,
+      "K/N: the K-th of N parts of the cases; auto: as GitLab, CircleCI, Buildkite, "
+      "Kubernetes or FENCEPOST_SHARD say (docs/SHARDING.md)");
   add_reports(*command, options.reports);
   command
       ->add_option_function<std::string>(
@@ -555,6 +547,9 @@ int run(int argc, char** argv) {
   MergeOptions merge_options;
   CheckOptions check_options;
   DiffOptions diff_options;
+  CompareOptions compare_options;
+  CertifyAllOptions certify_all_options;
+  VectorsOptions vectors_options;
   ProbeOptions probe_options;
   ExploreOptions explore_options;
   ReplayOptions replay_options;
@@ -569,12 +564,16 @@ int run(int argc, char** argv) {
   certify_options.program = argv[0];
   certify_options.libraries = FENCEPOST_LIBRARIES;
   diff_options.program = argv[0];
+  certify_all_options.program = argv[0];
   explore_options.program = argv[0];
   replay_options.program = argv[0];
   add_certify(app, certify_options, action);
   add_merge(app, merge_options, action);
   add_check(app, check_options, action);
   add_diff(app, diff_options, action);
+  add_compare(app, compare_options, action);
+  add_certify_all(app, certify_all_options, action);
+  add_vectors(app, vectors_options, action);
   add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);
   add_record(app, record_options, action);

@@ -83,6 +83,8 @@ std::string value_name(CLI::Option& option) {
       {"paths", "PATH"},
       {"reports", "FILE"},
       {"save", "FOLDER"},
+      {"out-dir", "FOLDER"},
+      {"file", "FILE"},
       {"last-failed", "FILE"},
       {"ready-file", "FILE"},
       {"run", "GLOB"},

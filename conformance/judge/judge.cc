@@ -200,6 +200,12 @@ bool is_error_with_detail(const std::vector<scenario::Outcome>& expected,
   return false;
 }
 
+std::vector<std::string> right_payloads(const scenario::Outcome& outcome,
+                                        const ReplyContext& context, DialectId id) {
+  if (outcome.only_in && *outcome.only_in != id) return {};
+  return payloads(outcome, context, id);
+}
+
 std::string describe(const std::vector<scenario::Outcome>& expected, const ReplyContext& context) {
   if (expected.empty()) return "any well-formed reply";
   std::vector<std::string> forms;

@@ -49,6 +49,12 @@ struct ReplyContext {
 [[nodiscard]] bool is_error_with_detail(const std::vector<scenario::Outcome>& expected,
                                         const ReceivedReply& reply, const ReplyContext& context);
 
+// The payloads that are right for an expected outcome in one dialect; none for what is no bytes,
+// and where the outcome is not of this dialect.
+[[nodiscard]] std::vector<std::string> right_payloads(const scenario::Outcome& outcome,
+                                                      const ReplyContext& context,
+                                                      codec::DialectId id);
+
 // `:-1\r\n (not applied)`, one or more forms: what people should have seen.
 [[nodiscard]] std::string describe(const std::vector<scenario::Outcome>& expected,
                                    const ReplyContext& context);

@@ -1,0 +1,255 @@
+// fencepost certify-all: every endpoint of a file, some at once, each by a process of its own, and
+// what they do side by side.
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <spawn.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "conformance/report/findings.h"
+#include "conformance/scenario/library.h"
+#include "conformance/text/text_wrap.h"
+#include "endpoint/url.h"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared
+
+namespace fencepost::cli {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 60;
+constexpr int kLookMs = 50;
+
+// A line of the file: NAME and an endpoint, or a descriptor.
+struct FleetMember {
+  std::string name;
+  std::string target;
+  int exit_code = static_cast<int>(run::ExitCode::kInternal);
+};
+
+bool is_name(const std::string& text) {
+  return !text.empty() && text.size() <= kMaxNameBytes && text.front() != '.' &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+         });
+}
+
+// Complaints name the line and quote no URL, which may have a password.
+std::optional<std::vector<FleetMember>> read_fleet(const std::string& path) {
+  const auto file = scenario::read_file(path);
+  if (!file) {
+    complain(file.error());
+    return std::nullopt;
+  }
+  std::vector<FleetMember> out;
+  std::set<std::string> names;
+  std::istringstream lines(file->content);
+  int number = 0;
+  bool bad = false;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream words(line);
+    FleetMember one{};
+    std::string rest;
+    words >> one.name >> one.target >> rest;
+    if (one.name.empty() || one.name.starts_with('#')) continue;
+    std::string wrong;
+    if (!is_name(one.name)) {
+      wrong = "the name must be letters, digits, -, _ and ., as its reports are named after it";
+    } else if (one.target.empty() || (!rest.empty() && !rest.starts_with('#'))) {
+      wrong = "expected a name, and an endpoint or a descriptor (*.yaml), without blanks in them";
+    } else if (!names.insert(one.name).second) {
+      wrong = "the name " + one.name + " was there before";
+    }
+    if (!wrong.empty()) {
+      complain(fmt::format("{}:{}: {}", path, number, wrong));
+      bad = true;
+    }
+    out.push_back(std::move(one));
+  }
+  if (bad) return std::nullopt;
+  if (out.empty()) {
+    complain(path + ": there is no endpoint in it; a line is a name and an endpoint");
+    return std::nullopt;
+  }
+  return out;
+}
+
+void add_all(std::vector<std::string>& arguments, const char* option,
+             const std::vector<std::string>& values) {
+  for (const std::string& value : values) {
+    arguments.emplace_back(option);
+    arguments.push_back(value);
+  }
+}
+
+std::vector<std::string> arguments_of(const CertifyAllOptions& options, const FleetMember& one,
+                                      const std::filesystem::path& folder,
+                                      const std::filesystem::path& beside) {
+  const bool descriptor = one.target.ends_with(".yaml") || one.target.ends_with(".yml");
+  const std::string target =
+      descriptor ? (beside / one.target).lexically_normal().string() : one.target;
+  const std::string stem = (folder / one.name).string();
+  std::vector<std::string> out = {
+      options.program, "certify",      descriptor ? "--descriptor" : "--endpoint",
+      target,          "--json",       stem + ".json",
+      "--html",        stem + ".html", "--junit",
+      stem + ".xml",   "--no-github"};
+  if (!options.profile.empty()) add_all(out, "--profile", {options.profile});
+  if (options.timeout_scale != 1.0) {
+    add_all(out, "--timeout-scale", {fmt::format("{}", options.timeout_scale)});
+  }
+  if (options.jobs > 0) add_all(out, "--jobs", {std::to_string(options.jobs)});
+  if (options.strict) out.emplace_back("--strict");
+  add_all(out, "--run", options.selection.run);
+  add_all(out, "--skip", options.selection.skip);
+  add_all(out, "--tag", options.selection.tags);
+  add_all(out, "--requirement", options.selection.requirements);
+  return out;
+}
+
+// Starts it with its output in a file; nothing when it cannot be started.
+std::optional<pid_t> start(const std::vector<std::string>& arguments, const std::string& log) {
+  std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
+  for (const std::string& word : arguments)
+    argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files{};
+  posix_spawn_file_actions_init(&files);
+  constexpr int kMode = 0644;
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                   kMode);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  // In a group of its own: Ctrl-C reaches this process alone, which passes it on once.
+  posix_spawnattr_t attributes{};
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t child = 0;
+  const int failed =
+      posix_spawn(&child, "/proc/self/exe", &files, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (failed == 0) return child;
+  complain(fmt::format("cannot start a run: {}", std::strerror(failed)));  // NOLINT
+  return std::nullopt;
+}
+
+class FleetRuns {
+ public:
+  FleetRuns(const CertifyAllOptions& options, std::vector<FleetMember>& fleet)
+      : options_(options), fleet_(fleet) {}
+
+  void run() {
+    const std::filesystem::path beside = std::filesystem::path(options_.file).parent_path();
+    std::size_t next = 0;
+    while (next < fleet_.size() || !running_.empty()) {
+      while (next < fleet_.size() && running_.size() < options_.at_once && !stop_flag()) {
+        FleetMember& one = fleet_[next++];
+        const std::string log =
+            (std::filesystem::path(options_.out) / (one.name + ".log")).string();
+        const auto child = start(arguments_of(options_, one, options_.out, beside), log);
+        if (child) running_[*child] = &one;
+      }
+      if (stop_flag()) {
+        next = fleet_.size();
+        stop_running();
+      }
+      if (!running_.empty()) wait_for_one();
+    }
+  }
+
+ private:
+  // Once: the second signal would end a run without its reports.
+  void stop_running() {
+    if (stopped_) return;
+    stopped_ = true;
+    for (const auto& [child, one] : running_) kill(child, SIGTERM);
+  }
+
+  void wait_for_one() {
+    int status = 0;
+    const pid_t child = waitpid(-1, &status, WNOHANG);
+    if (child <= 0) {
+      poll(nullptr, 0, kLookMs);  // until a signal or a while later: it may be for those that run
+      return;
+    }
+    const auto found = running_.find(child);
+    if (found == running_.end()) return;
+    FleetMember& one = *found->second;
+    if (WIFEXITED(status)) one.exit_code = WEXITSTATUS(status);
+    running_.erase(found);
+    const std::string_view word = report::name(static_cast<run::ExitCode>(one.exit_code));
+    fmt::print("{}: {} (exit code {}), {} running\n", one.name, word, one.exit_code,
+               running_.size());
+    std::fflush(stdout);
+  }
+
+  const CertifyAllOptions& options_;
+  std::vector<FleetMember>& fleet_;
+  std::map<pid_t, FleetMember*> running_;
+  bool stopped_ = false;
+};
+
+// The first of these that any run has: what fails counts more than what could not be decided.
+run::ExitCode worst_of(const std::vector<FleetMember>& fleet) {
+  using enum run::ExitCode;
+  for (const run::ExitCode code :
+       {kInternal, kFailed, kUsage, kUnreachable, kInterrupted, kNothingSelected, kInconclusive}) {
+    const bool has = std::any_of(fleet.begin(), fleet.end(), [&](const FleetMember& one) {
+      return one.exit_code == static_cast<int>(code);
+    });
+    if (has) return code;
+  }
+  return kConformant;
+}
+
+}  // namespace
+
+run::ExitCode certify_all(const CertifyAllOptions& options) {
+  auto fleet = read_fleet(options.file);
+  if (!fleet) return run::ExitCode::kUsage;
+  std::error_code failed;
+  std::filesystem::create_directories(options.out, failed);
+  if (failed) {
+    complain(fmt::format("cannot make the folder {}: {}", options.out, failed.message()));
+    return run::ExitCode::kUsage;
+  }
+  stop_on_signals();
+  FleetRuns(options, *fleet).run();
+  CompareOptions compared;
+  const std::filesystem::path folder = options.out;
+  for (const FleetMember& one : *fleet) {
+    const std::string file = (folder / (one.name + ".json")).string();
+    if (std::filesystem::exists(file)) {
+      compared.reports.push_back(one.name + "=" + file);
+    } else {
+      complain(fmt::format("{} has no report; see {}", one.name,
+                           (folder / (one.name + ".log")).string()));
+    }
+  }
+  if (compared.reports.empty()) return worst_of(*fleet);
+  compared.json = (folder / "compare.json").string();
+  compared.html = (folder / "index.html").string();
+  const run::ExitCode alike = compare(compared);
+  fmt::print("reports, logs and the comparison: {}\n", compared.html);
+  if (stop_flag()) return run::ExitCode::kInterrupted;
+  return alike == run::ExitCode::kUsage || alike == run::ExitCode::kInternal ? alike
+                                                                             : worst_of(*fleet);
+}
+
+}  // namespace fencepost::cli

@@ -1,0 +1,30 @@
+// fencepost vectors: the bytes of the cases.
+
+#include "cli/case_selection.h"
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "conformance/report/vectors.h"
+
+namespace fencepost::cli {
+
+run::ExitCode vectors(const VectorsOptions& options) {
+  const auto profile = codec::profile_named(options.profile);
+  if (!profile) return run::ExitCode::kUsage;  // the option takes no other word
+  if (const auto writable = report::check_writable(options.json); !writable) {
+    complain(writable.error());
+    return run::ExitCode::kUsage;
+  }
+  const auto library = open_library(options.scenarios);
+  if (!library) return run::ExitCode::kUsage;
+  const auto cases = select(library->cases, options.selection);
+  if (cases.empty()) {
+    complain(why_empty(options.selection, *library));
+    return run::ExitCode::kNothingSelected;
+  }
+  const auto written = report::write_file(options.json, report::vectors_json(cases, *profile));
+  if (written) return run::ExitCode::kConformant;
+  complain(written.error());
+  return run::ExitCode::kInternal;
+}
+
+}  // namespace fencepost::cli

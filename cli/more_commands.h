@@ -1,0 +1,22 @@
+// Command lines of the commands that work on many runs; main.cc has the others.
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+
+namespace fencepost::cli {
+
+using Action = std::function<run::ExitCode()>;
+
+// --run, --skip, --tag and --requirement.
+void add_selection(CLI::App& command, run::Selection& selection);
+
+// Each adds a command, whose options go into `options`; both must outlive the action.
+void add_compare(CLI::App& app, CompareOptions& options, Action& action);
+void add_vectors(CLI::App& app, VectorsOptions& options, Action& action);
+void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action);
+
+}  // namespace fencepost::cli
