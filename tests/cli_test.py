@@ -252,7 +252,8 @@ class CommandLine(CliTest):
              self.folder / "warnings")
         self.assertEqual("", (self.folder / "warnings").read_text())
         script = self.write("fencepost", shells["bash"])
-        for words, answer in ((["fencepost", "certi"], "certify"), (["fencepost", "certify", "--max-f"], "--max-failures"),
+        for words, answer in ((["fencepost", "certi"], "certify certify-all"),
+                              (["fencepost", "certify", "--max-f"], "--max-failures"),
                               (["fencepost", "certify", "--transcripts", "f"], "failures"),
                               (["fencepost", "list", "fa"], "faults")):
             completed = must("bash", "-c", '. "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _fencepost; '
