@@ -46,11 +46,6 @@ void add_reports(CLI::App& command, report::ReportFiles& files) {
                      "Write what a shields endpoint badge needs, as JSON, to this file");
 }
 
-void add_timeout_scale(CLI::App& command, double& factor) {
-  command.add_option("--timeout-scale", factor, "Factor of every time limit (default 1)")
-      ->check(positive_factor());
-}
-
 void add_driver(CLI::App& command, std::string& name) {
   command
       .add_option(
@@ -161,62 +156,6 @@ void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
                     "Print a line for each case, and each difference with all its cases");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->callback([&] { action = [&] { return merge(options); }; });
-}
-
-void add_check(CLI::App& app, CheckOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "check",
-      "Judge saved histories of requests that meet: could a right store have answered so? "
-      "(docs/HISTORY.md)\n"
-      "Exit code 1 when not, 4 when that cannot be decided");
-  command
-      ->add_option("histories", options.files,
-                   "Histories as JSON Lines, or logs of a single register with :invoke and :ok")
-      ->required();
-  command->add_option("--json", options.json,
-                      "Write the verdicts as JSON to this file, - for standard output (schema: "
-                      "docs/check.schema.json)");
-  command
-      ->add_option("--max-steps", options.max_steps,
-                   "Give up a key after so many steps of the search (default 5000000)")
-      ->check(whole_number(1));
-  command->callback([&] { action = [&] { return check(options); }; });
-}
-
-void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "diff",
-      "Compare two endpoints, or two runs: what do they do differently? (docs/SHARDING.md)\n"
-      "Exit codes: 0 they behave alike, 1 they differ, 2 usage or unreadable report, 3 endpoint "
-      "unreachable or lost,\n4 no difference, but some cases could not be compared, 5 no case "
-      "compared, 130 interrupted");
-  const char* what =
-      "A JSON report, a descriptor (*.yaml) or an endpoint (embedded, inproc:, mqtt://...)";
-  command->add_option("A", options.a, what)->required();
-  command->add_option("B", options.b, what)->required();
-  command->add_option("--profile", options.profile,
-                      "For endpoints: auto, documented or deployed (default: that of the report "
-                      "on the other side, else auto)");
-  command->add_flag("--strict", options.strict, "For endpoints: a failed \"should\" is a failure");
-  add_selection(*command, options.selection);
-  // One value each: the next word is A or B.
-  for (const char* name : {"--run", "--skip", "--tag", "--requirement"}) {
-    command->get_option(name)->allow_extra_args(false);
-  }
-  command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
-      ->check(whole_number(1));
-  add_timeout_scale(*command, options.timeout_scale);
-  command
-      ->add_option("--seed", options.seed,
-                   "Seed for all random choices (default: that of the report on the other side, "
-                   "else a new one for both)")
-      ->check(whole_number(0));
-  command->add_option("--scenarios", options.scenarios,
-                      "The cases of this folder or file instead of the built-in ones");
-  command->add_option("--json", options.json,
-                      "Write what differs to this file (schema: docs/diff.schema.json)");
-  command->add_flag("-q,--quiet", options.quiet, "Print the last line only");
-  command->callback([&] { action = [&] { return diff(options); }; });
 }
 
 void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {

@@ -1,4 +1,4 @@
-// Command lines of the commands that work on many runs; main.cc has the others.
+// Command lines of the commands that work on runs of others or many runs; main.cc has the others.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,12 @@ using Action = std::function<run::ExitCode()>;
 // --run, --skip, --tag and --requirement.
 void add_selection(CLI::App& command, run::Selection& selection);
 
+// --timeout-scale
+void add_timeout_scale(CLI::App& command, double& factor);
+
 // Each adds a command, whose options go into `options`; both must outlive the action.
+void add_check(CLI::App& app, CheckOptions& options, Action& action);
+void add_diff(CLI::App& app, DiffOptions& options, Action& action);
 void add_compare(CLI::App& app, CompareOptions& options, Action& action);
 void add_vectors(CLI::App& app, VectorsOptions& options, Action& action);
 void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action);

@@ -300,7 +300,8 @@ void Connection::take_other(wire::Packet& packet) {
 
 void Connection::push(Event event, std::size_t bytes) {
   if (closing_) return;
-  if (unread_ + bytes > kMostUnread) {
+  const bool together = unread_ > kUnreadOfEach && unread_bytes() > kMostUnreadOfAll;
+  if (unread_ + bytes > kMostUnread || together) {
     return refuse(kQuota, "the endpoint floods: " + std::to_string(events_.size()) +
                               " messages of " + std::to_string(unread_) +
                               " bytes are not read yet");

@@ -21,8 +21,8 @@ namespace fencepost::endpoint {
 
 // Bytes of messages that are kept unread. Of one connection: beyond the first number it is not read
 // from until somebody wants its messages, and the broker has to wait; while an answer is waited
-// for, beyond the second, it ends. A connection that has no more than `kUnreadOfEach` is read from
-// in any case, others only while all of this process have less than `kMostUnreadOfAll`.
+// for, beyond the second, it ends. Where all of this process have more than `kMostUnreadOfAll`,
+// both numbers are `kUnreadOfEach`.
 inline constexpr std::size_t kMostUnreadUnasked = 16 * 1024 * 1024;
 inline constexpr std::size_t kMostUnread = 64 * 1024 * 1024;
 inline constexpr std::size_t kUnreadOfEach = 1024 * 1024;

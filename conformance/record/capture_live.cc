@@ -17,6 +17,7 @@ using std::chrono::microseconds;
 
 constexpr endpoint::Duration kPoll = std::chrono::milliseconds{100};
 constexpr std::size_t kMaxFilters = 1'000;  // response topics that are subscribed to
+constexpr std::size_t kMostRecorded = std::size_t{64} << 20U;  // bytes of messages
 constexpr const char* kAllClients = "clients/#";
 
 microseconds wall_now() {
@@ -55,6 +56,7 @@ class Recorder {
     if (received == nullptr) return true;
     const codec::Message& message = received->message;
     const bool request = message.topic == codec::kRequestTopic;
+    bytes_ += sizeof(CapturedMessage) + message.payload.size();
     // A retained message is of the past.
     if (request && message.retain) return true;
     // Where subscriptions overlap, some brokers send a message for each.
@@ -68,6 +70,9 @@ class Recorder {
     if (request && message.response_topic) learn(*message.response_topic);
     return true;
   }
+
+  // No scenario is made of more than that, and this machine's memory has an end.
+  [[nodiscard]] bool is_full() const { return bytes_ > kMostRecorded; }
 
   Capture& capture() { return out_; }
 
@@ -108,6 +113,7 @@ class Recorder {
   Capture out_{.sees_notifications = true};
   std::vector<std::string> filters_;
   std::set<std::string> refused_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace
@@ -136,6 +142,12 @@ Result<LiveCapture, Error> capture_live(endpoint::Endpoint& endpoint,
     const auto event = (*client)->receive(kPoll);
     if (event && !recorder.take(*event)) {
       out.lost = Error{endpoint::ErrorKind::kLost, "the broker ended the connection"};
+      break;
+    }
+    if (recorder.is_full()) {
+      recorder.capture().unknown.push_back(
+          fmt::format("what came after {} MiB of messages is not here: recording has ended",
+                      kMostRecorded >> 20U));
       break;
     }
     if (!event) watch(recorder.capture());

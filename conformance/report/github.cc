@@ -250,7 +250,7 @@ std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
     for (const Finding& finding : all) {
       if (finding.kind != kind) continue;
       section.rows.push_back(row_of(finding));
-      cases += finding.difference ? finding.difference->cases.size() : 1;
+      cases += finding.difference ? finding.difference->failing().size() : 1;
     }
     if (section.rows.empty()) continue;
     if (cases > section.rows.size()) {

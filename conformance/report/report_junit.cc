@@ -117,8 +117,10 @@ std::string message_of(const Explained& explained, const run::CaseResult& result
   }
   if (result.step > 0) out += fmt::format(" (step {})", result.step);
   out += "; difference " + found.name;
-  const std::size_t cases = found.cases.size();
-  if (cases > 1) out += fmt::format(", {} of {} failures", explained.at + 1, cases);
+  const std::size_t cases = found.failing().size();
+  if (cases > 1 && explained.at < cases) {
+    out += fmt::format(", {} of {} failures", explained.at + 1, cases);
+  }
   return text::one_line(out);
 }
 

@@ -39,11 +39,13 @@ Problem lost(const endpoint::Error& error) {
 }
 
 Problem unexpected_disconnect(const RequestClient& client) {
-  const auto reason = client.disconnected()->reason_code;
+  const endpoint::Disconnected& how = *client.disconnected();
+  const std::string what =
+      how.reason_code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *how.reason_code)
+                      : "connection closed without a DISCONNECT packet";
   return {.verdict = Verdict::kLost,
           .message = "the connection of client " + client.name() + " ended unexpectedly",
-          .actual = reason ? fmt::format("DISCONNECT with reason code 0x{:02x}", *reason)
-                           : "connection closed without a DISCONNECT packet"};
+          .actual = how.text.empty() ? what : how.text};
 }
 
 CaseClients::CaseClients(const scenario::Case& test_case, endpoint::Session& session,

@@ -64,7 +64,9 @@ class Prober {
               std::string(kNotAllowedHint)};
     }
     if (client_.disconnected()) {
-      return {PreflightErrorKind::kNoBroker, "the broker closed the connection", ""};
+      const std::string& why = client_.disconnected()->text;
+      return {PreflightErrorKind::kNoBroker,
+              "the broker closed the connection" + (why.empty() ? "" : ": " + why), ""};
     }
     return {
         PreflightErrorKind::kNoStore,

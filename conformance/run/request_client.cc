@@ -11,6 +11,12 @@
 #include "codec/topics.h"
 
 namespace fencepost::run {
+namespace {
+
+// Bytes of notifications, and of what nobody asked for, to one client.
+constexpr std::size_t kMostReceived = std::size_t{16} << 20U;
+
+}  // namespace
 
 using endpoint::Duration;
 
@@ -143,12 +149,15 @@ void RequestClient::take_message(codec::Message message, Duration time) {
     note("the broker delivered this message again");
     return;
   }
+  const bool notifies = message.topic.starts_with(codec::kStorePrefix);
+  judge::Exchange* exchange = notifies ? nullptr : find_request(message);
+  if (exchange == nullptr && floods(message)) return;
   received_->push_back(message);
-  if (message.topic.starts_with(codec::kStorePrefix)) {
+  if (notifies) {
     take_notification(std::move(message), time);
     return;
   }
-  if (judge::Exchange* exchange = find_request(message)) {
+  if (exchange != nullptr) {
     exchange->reply.emplace(std::move(message), time, wall_at(time));
     return;
   }
@@ -162,6 +171,19 @@ void RequestClient::take_message(codec::Message message, Duration time) {
        .rule = rule_of_unasked(message),
        .message = message,
        .time = time});
+}
+
+// All that a case receives is kept until its end. More than any case can ask for, beside replies,
+// ends its connection: the memory of this machine is not the endpoint's to fill.
+bool RequestClient::floods(const codec::Message& message) {
+  received_bytes_ += sizeof(message) + message.payload.size();
+  if (received_bytes_ <= kMostReceived || received_->empty()) return false;
+  note("floods: this client leaves");
+  client_->drop();
+  disconnected_ = endpoint::Disconnected{
+      .text = fmt::format("the endpoint floods: more than {} MiB of messages to one client",
+                          kMostReceived >> 20U)};
+  return true;
 }
 
 void RequestClient::take_notification(codec::Message message, Duration time) {

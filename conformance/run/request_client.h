@@ -106,6 +106,7 @@ class RequestClient {
   void take_refusal(const endpoint::PublishRefused& refused, endpoint::Duration time);
   void take_message(codec::Message message, endpoint::Duration time);
   void take_notification(codec::Message message, endpoint::Duration time);
+  [[nodiscard]] bool floods(const codec::Message& message);
   [[nodiscard]] judge::Exchange* find_request(const codec::Message& message);
   [[nodiscard]] std::string rule_of_unasked(const codec::Message& message) const;
   [[nodiscard]] bool is_redelivery(const codec::Message& message) const;
@@ -124,6 +125,7 @@ class RequestClient {
   std::deque<Surprise> surprises_;
   std::optional<endpoint::Disconnected> disconnected_;
   bool end_expected_ = false;
+  std::size_t received_bytes_ = 0;
 };
 
 }  // namespace fencepost::run

@@ -1,5 +1,6 @@
 #include "conformance/run/transcript.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -44,6 +45,29 @@ std::string_view arrow(Direction direction) {
   return " ";
 }
 
+// What an endpoint sends is kept for each packet of each case: no more of it than people read.
+codec::Message kept(const codec::Message& message) {
+  // Not a copy that is cut: it would keep the room of the whole.
+  codec::Message out{.topic = message.topic,
+                     .payload = message.payload.substr(0, kMaxTranscriptPayload),
+                     .qos = message.qos,
+                     .retain = message.retain,
+                     .duplicate = message.duplicate,
+                     .response_topic = message.response_topic,
+                     .correlation_data = message.correlation_data,
+                     .content_type = message.content_type,
+                     .payload_format = message.payload_format,
+                     .expiry_seconds = message.expiry_seconds};
+  const std::size_t count = std::min(message.user_properties.size(), kMaxTranscriptProperties);
+  out.user_properties.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [name, value] = message.user_properties[i];
+    out.user_properties.emplace_back(name.substr(0, kMaxTranscriptText),
+                                     value.substr(0, kMaxTranscriptText));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string summarize(const codec::Message& message) {
@@ -57,12 +81,7 @@ std::string summarize(const codec::Message& message) {
 
 TranscriptEntry make_entry(endpoint::Duration time, const std::string& client, Direction direction,
                            const codec::Message& message) {
-  TranscriptEntry entry{
-      time, client, direction, summarize(message), message, message.payload.size()};
-  if (entry.message.payload.size() > kMaxTranscriptPayload) {
-    entry.message.payload.resize(kMaxTranscriptPayload);
-  }
-  return entry;
+  return {time, client, direction, summarize(message), kept(message), message.payload.size()};
 }
 
 std::string to_line(const TranscriptEntry& entry) {

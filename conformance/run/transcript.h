@@ -22,6 +22,9 @@ struct TranscriptEntry {
 };
 
 inline constexpr std::size_t kMaxTranscriptPayload = 2048;
+// So many user properties are kept, and so many bytes of each name and value.
+inline constexpr std::size_t kMaxTranscriptProperties = 128;
+inline constexpr std::size_t kMaxTranscriptText = 2048;
 
 // One line about a payload: a command, a reply or a notification when it is one, else its bytes.
 // Escaped, and cut where it is long: for people, not to be parsed.

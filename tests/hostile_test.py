@@ -1,0 +1,53 @@
+"""hostile_test.py BIN: a selection of hostile_campaign.py: at each layer, what has done harm or is likely to."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import hostile_broker  # noqa: E402
+import hostile_campaign  # noqa: E402
+
+LIMIT = 100
+SELECTION = {
+    "certify": ["tcp.http", "tcp.zeros", "tcp.cut-after-3", "connack.unknown-property", "connack.receive-maximum-1",
+                "disconnect.0x8e", "suback.qos-0", "puback.pubrec", "publish.user-properties-2000000", "publish.of-100-mib",
+                "resp3.escapes", "flood.messages"],
+    "probe": ["first.publish", "envelope.no-correlation"],
+    "explore": ["puback.pubrec", "disconnect.0x98"],
+    "record": ["flood.large-messages", "publish.nul"],
+    "replay": ["puback.reason-0x87", "flags.publish"],
+}
+
+
+class Endpoint(unittest.TestCase):
+    def test_does_no_harm(self):
+        program = str(pathlib.Path(sys.argv[1]).resolve() / "fencepost")
+        for command, modes in SELECTION.items():
+            for mode in modes:
+                with self.subTest(f"{command} {mode}"):
+                    run = hostile_campaign.run(program, mode, command, LIMIT)
+                    self.assertEqual(run.complaints(LIMIT), [], run.output[-2000:])
+
+    def test_a_flood_is_called_one(self):
+        program = str(pathlib.Path(sys.argv[1]).resolve() / "fencepost")
+        run = hostile_campaign.run(program, "flood.messages", "certify", LIMIT)
+        self.assertIn("the endpoint floods", run.output)
+        self.assertEqual(run.code, 3)
+
+    def test_the_ways_are_many(self):
+        self.assertGreaterEqual(len(hostile_broker.MODES), 150)
+
+
+class Campaign(unittest.TestCase):
+    def test_complains(self):
+        def complaints(code=0, seconds=1.0, memory_kb=1000, output="fine"):
+            return hostile_campaign.Run("tcp.http", "certify", code, seconds, memory_kb, output).complaints(LIMIT)
+
+        self.assertEqual(complaints(), [])
+        for bad in (complaints(code=None), complaints(code=-11), complaints(code=70), complaints(memory_kb=300 * 1024),
+                    complaints(output="user:sesame-4711@"), complaints(output="\x1b[2J"), complaints(code=3, output=" \n")):
+            self.assertEqual(len(bad), 1, bad)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
