@@ -39,7 +39,7 @@ std::string job_address() {
     return report::variable_of_this_process(name).value_or("");
   };
   for (const char* name : {"CI_JOB_URL", "CIRCLE_BUILD_URL", "BUILDKITE_BUILD_URL", "BUILD_URL"}) {
-    if (const std::string value = variable(name); !value.empty()) return value;
+    if (std::string value = variable(name); !value.empty()) return value;
   }
   const std::string run = variable("GITHUB_RUN_ID");
   if (run.empty()) return {};
