@@ -14,10 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 using wire::PropertyId;
 
-constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
 constexpr Duration kFarewell = 1s;     // for the broker to close
 constexpr Duration kStandstill = 30s;  // a peer that takes or answers nothing for so long is gone
-constexpr std::size_t kMostUnwritten = 4 * 1024 * 1024;
+constexpr std::size_t kMostUnwritten = std::size_t{4} << 20U;
 constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, about
 constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
 constexpr std::uint8_t kQuota = 0x97;

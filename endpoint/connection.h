@@ -23,12 +23,12 @@ namespace fencepost::endpoint {
 // from until somebody wants its messages, and the broker has to wait; while an answer is waited
 // for, beyond the second, it ends. Where all of this process have more than `kMostUnreadOfAll`,
 // both numbers are `kUnreadOfEach`.
-inline constexpr std::size_t kMostUnreadUnasked = 16 * 1024 * 1024;
-inline constexpr std::size_t kMostUnread = 64 * 1024 * 1024;
-inline constexpr std::size_t kUnreadOfEach = 1024 * 1024;
-inline constexpr std::size_t kMostUnreadOfAll = 96 * 1024 * 1024;
+inline constexpr std::size_t kMostUnreadUnasked = std::size_t{16} << 20U;
+inline constexpr std::size_t kMostUnread = std::size_t{64} << 20U;
+inline constexpr std::size_t kUnreadOfEach = std::size_t{1} << 20U;
+inline constexpr std::size_t kMostUnreadOfAll = std::size_t{96} << 20U;
 // Of one packet to us, unless the endpoint is said to take larger ones.
-inline constexpr std::size_t kMostPacketBytes = 64 * 1024 * 1024;
+inline constexpr std::size_t kMostPacketBytes = std::size_t{64} << 20U;
 
 // Reading is done by the thread that waits for something, else by the loop's: a reply needs no
 // hand-over between threads. Its methods are called by one thread at a time, and by the loop's.

@@ -200,7 +200,7 @@ Moved Stream::read(char* into, std::size_t size) {
 
 Moved Stream::write(std::string_view bytes) {
   if (tls_ == nullptr) {
-    const Moved out = moved_by_socket(send_bytes(descriptor(), bytes.data(), bytes.size()), false);
+    Moved out = moved_by_socket(send_bytes(descriptor(), bytes.data(), bytes.size()), false);
     waits_to_write_ = out.bytes == 0 && !out.ended;
     return out;
   }

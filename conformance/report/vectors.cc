@@ -52,22 +52,30 @@ std::string kind_of_outcome(const scenario::Outcome& outcome) {
   return {};
 }
 
+// Payload -> the dialects that it is right in.
+using Forms = std::vector<std::pair<std::string, ordered_json>>;
+
+Forms forms_of(const scenario::Outcome& outcome, const judge::ReplyContext& context) {
+  Forms out;
+  for (const codec::DialectId id : codec::dialects_of(context.profile)) {
+    for (const std::string& payload : judge::right_payloads(outcome, context, id)) {
+      const auto known = std::find_if(out.begin(), out.end(),
+                                      [&](const auto& form) { return form.first == payload; });
+      const std::string_view dialect = codec::dialect(id).name;
+      if (known == out.end()) {
+        out.emplace_back(payload, ordered_json::array({dialect}));
+      } else {
+        known->second.push_back(dialect);
+      }
+    }
+  }
+  return out;
+}
+
 ordered_json replies_json(const scenario::Expectation& expect, const judge::ReplyContext& context) {
   ordered_json out = ordered_json::array();
   for (const scenario::Outcome& outcome : expect.outcomes) {
-    std::vector<std::pair<std::string, ordered_json>> forms;  // payload -> its dialects
-    for (const codec::DialectId id : codec::dialects_of(context.profile)) {
-      for (const std::string& payload : judge::right_payloads(outcome, context, id)) {
-        const auto known = std::find_if(forms.begin(), forms.end(),
-                                        [&](const auto& form) { return form.first == payload; });
-        const std::string_view dialect = codec::dialect(id).name;
-        if (known == forms.end()) {
-          forms.emplace_back(payload, ordered_json::array({dialect}));
-        } else {
-          known->second.push_back(dialect);
-        }
-      }
-    }
+    Forms forms = forms_of(outcome, context);
     const std::string kind = kind_of_outcome(outcome);
     if (!kind.empty()) forms.emplace_back("", ordered_json::array());
     for (auto& [payload, dialects] : forms) {
