@@ -113,7 +113,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--markdown", metavar="FILE")
+    parser.add_argument("--memory", type=int, default=256, metavar="MB", help="of a run at most; sanitized ones need 4096")
     options = parser.parse_args()
+    global MOST_MEMORY_KB
+    MOST_MEMORY_KB = options.memory * 1024
     program = str(pathlib.Path(options.bin).resolve() / "fencepost")
     names = [name for name in hostile_broker.MODES if not options.only or any(fnmatch.fnmatch(name,
             glob) for glob in options.only)]
