@@ -413,9 +413,8 @@ TEST(Connection, SendsToABrokerThatReadsLate) {
 TEST(Connection, TakesAMessageByteByByte) {
   World world([](ScriptedBroker& broker) {
     broker.greet();
-    for (const char byte : wire::encode(wire::Publish{.topic = "t", .payload = "v"}).value()) {
-      broker.write(std::string(1, byte));
-    }
+    const auto bytes = wire::encode(wire::Publish{.topic = "t", .payload = "v"});
+    for (const char byte : *bytes) broker.write(std::string(1, byte));
     broker.listen();
   });
   const auto event = world.connect()->receive(kPatience);

@@ -142,7 +142,8 @@ TEST(Junit, GivesTwoResultsOfOneCaseTwoNames) {
 TEST(Junit, HasTheTitleAsAPropertySoThatNamesStay) {
   Sample run({{.id = "one"}});
   run.cases[0].title = "a\nb";
-  const pugi::xml_node title = Junit(run).test("one").child("properties").first_child();
+  const Junit report(run);
+  const pugi::xml_node title = report.test("one").child("properties").first_child();
   EXPECT_EQ(attribute(title, "name"), "title");
   EXPECT_EQ(attribute(title, "value"), "a\nb");
 }
