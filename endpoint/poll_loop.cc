@@ -1,5 +1,6 @@
 #include "endpoint/poll_loop.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
