@@ -225,6 +225,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   console_settings.quiet = options.quiet;
   console_settings.trace = options.trace;
   console_settings.verbose = options.verbose;
+  console_settings.show = options.show;
   console_settings.progress_only = options.progress_only;
   report::Console console(stream, console_settings);
   const report::Github github = github_of(options);

@@ -41,7 +41,8 @@ struct RunFlags {
 struct CertifyOptions : RunFlags {
   std::string scenarios{};  // a folder instead of the built-in cases
   bool strict = false;
-  bool verbose = false;  // each case and each difference in full
+  bool verbose = false;             // each case and each difference in full
+  std::vector<std::string> show{};  // a line for each case of these verdicts
   bool shuffle = false;
   bool dry_run = false;          // print the cases that would run, and send nothing
   bool fail_on_skip = false;     // kFailed where a case is skipped

@@ -102,6 +102,15 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_flag("-v,--verbose", options.verbose,
                     "Print a line for each case, and each difference with all its cases");
   command
+      ->add_option(
+          "--show", options.show,
+          "Print a line for each case of these verdicts: passed, failed, warning, skipped, "
+          "inconclusive, expected-failure, not-run; e.g. failed,skipped")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({"passed", "failed", "warning", "skipped", "inconclusive",
+                             "expected-failure", "not-run"}));
+  command
       ->add_option("--max-failures", options.max_failures,
                    "End the run after so many failures; the rest is not run")
       ->check(whole_number(1));

@@ -297,6 +297,16 @@ class ShortRuns(CliTest):
             self.assertGreater(summary["not_run"], 1000)
             self.assertIn(f"stopped after {most} failure", result.stdout)
 
+    def test_shows_the_cases_of_a_verdict(self):
+        result = self.certify(*self.FAULT, "--run", "set.*", "--run", "limit.*", "--show", "skipped,failed")
+        marks = {name: mark for mark, name in re.findall(r"^  (.) ([a-z]+\.[^ ]+) ", result.stdout, re.MULTILINE)}
+        shown = {name for name, verdict in self.verdicts().items() if verdict in ("skipped", "failed")}
+        self.assertEqual(shown, set(marks))
+        self.assertEqual({"-", "\u2717"}, set(marks.values()))
+        wrong = self.certify("--show", "nope")
+        self.assertEqual(2, wrong.returncode)
+        self.assertIn("expected-failure", wrong.stderr)
+
     def test_runs_again_what_failed(self):
         self.certify(*self.FAULT, "--run", "set.*")
         failed = {name for name, verdict in self.verdicts().items() if verdict == "failed"}

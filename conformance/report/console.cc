@@ -200,6 +200,9 @@ void Console::end(const run::SuiteResult& result, const scenario::Catalogue& cat
       print_areas(result, catalogue, context.strict);
     }
   }
+  if (!options_.show.empty() && (options_.quiet || !options_.verbose)) {
+    print_tree(result, catalogue, context.strict);
+  }
   print_differences(result, catalogue, context);
   print_others(result, catalogue, context);
   print_waived(result, catalogue);
@@ -319,12 +322,23 @@ void Console::print_others(const run::SuiteResult& result, const scenario::Catal
       others > kMaxIds ? fmt::format(", and {} more: see a report", others - kMaxIds) : ""));
 }
 
+bool Console::is_shown(const run::CaseResult& entry, const scenario::Catalogue& catalogue,
+                       bool strict) const {
+  const auto& wanted = options_.show;
+  if (wanted.empty()) return true;
+  const bool warning =
+      entry.verdict == run::Verdict::kFailed && is_warning(entry, catalogue, strict);
+  const std::string_view verdict = warning ? "warning" : name(entry.verdict);
+  return std::find(wanted.begin(), wanted.end(), verdict) != wanted.end();
+}
+
 void Console::print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                          bool strict) {
   std::map<std::string, std::vector<const run::CaseResult*>> areas;
   std::vector<std::string> order;
   std::size_t width = 0;  // of the longest id
   for (const run::CaseResult& entry : result.cases) {
+    if (!is_shown(entry, catalogue, strict)) continue;
     auto& list = areas[entry.test_case->area];
     if (list.empty()) order.push_back(entry.test_case->area);
     list.push_back(&entry);

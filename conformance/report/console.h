@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "conformance/report/differences.h"
 #include "conformance/report/report.h"
@@ -15,12 +17,13 @@ namespace fencepost::report {
 
 struct ConsoleOptions {
   bool colour = false;
-  bool live = false;           // one line that is written again and again
-  std::size_t width = 0;       // of the terminal: longer lines are broken; 0: they are not
-  bool quiet = false;          // the first line, failures and the summary only
-  bool trace = false;          // the whole transcript of each failure
-  bool verbose = false;        // each case and each difference in full
-  bool progress_only = false;  // the live line, if any, and nothing else
+  bool live = false;                // one line that is written again and again
+  std::size_t width = 0;            // of the terminal: longer lines are broken; 0: they are not
+  bool quiet = false;               // the first line, failures and the summary only
+  bool trace = false;               // the whole transcript of each failure
+  bool verbose = false;             // each case and each difference in full
+  std::vector<std::string> show{};  // a line for each case of these verdicts; "warning" is one
+  bool progress_only = false;       // the live line, if any, and nothing else
   // Where there is no live line: how often a line says how far the run has come.
   std::chrono::milliseconds heartbeat{10'000};
 };
@@ -36,7 +39,7 @@ class Console {
  public:
   // `stream` is not closed, and must outlive the object.
   Console(std::FILE* stream, ConsoleOptions options)
-      : stream_(stream), options_(options), paint_(options.colour) {}
+      : stream_(stream), options_(std::move(options)), paint_(options_.colour) {}
 
   // `catalogue` must outlive the calls of progress(): it distinguishes failures from warnings.
   void begin(const ReportContext& context, const scenario::Catalogue& catalogue, std::size_t cases,
@@ -69,6 +72,8 @@ class Console {
   [[nodiscard]] std::string others_of(const Difference& found) const;
   void print_others(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                     const ReportContext& context);
+  [[nodiscard]] bool is_shown(const run::CaseResult& entry, const scenario::Catalogue& catalogue,
+                              bool strict) const;
   void print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                   bool strict);
   void print_waived(const run::SuiteResult& result, const scenario::Catalogue& catalogue);
