@@ -47,7 +47,8 @@ class Campaign(unittest.TestCase):
             return hostile_campaign.Run("tcp.http", "certify", code, seconds, memory_kb, output).complaints(LIMIT)
 
         self.assertEqual(complaints(), [])
-        for bad in (complaints(code=None), complaints(code=-11), complaints(code=70), complaints(memory_kb=hostile_campaign.MOST_MEMORY_KB + 1),
+        too_much = hostile_campaign.MOST_MEMORY_KB + 1
+        for bad in (complaints(code=None), complaints(code=-11), complaints(code=70), complaints(memory_kb=too_much),
                     complaints(output="user:sesame-4711@"), complaints(output="\x1b[2J"), complaints(code=3, output=" \n")):
             self.assertEqual(len(bad), 1, bad)
 
