@@ -34,6 +34,7 @@
 #include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
 #include "endpoint/test_driver.h"
+#include "endpoint/test_listener.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -115,7 +116,7 @@ class FakeBroker {
     int suback = 1;  // granted QoS 1
     int puback = 0;
   };
-  explicit FakeBroker(Reasons reasons) : reasons_(reasons), listener_(listen_on_loopback()) {
+  explicit FakeBroker(Reasons reasons) : reasons_(reasons), listener_(listen_on_free_port(port_)) {
     thread_ = std::thread([this] { serve(); });
   }
   ~FakeBroker() {
@@ -127,19 +128,6 @@ class FakeBroker {
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
-  int listen_on_loopback() {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-    if (bind(descriptor, generic, size) != 0 || listen(descriptor, 1) != 0) return descriptor;
-    getsockname(descriptor, generic, &size);
-    port_ = ntohs(address.sin_port);
-    return descriptor;
-  }
-
   void serve() const {
     const Socket client(accept(listener_.descriptor(), nullptr, nullptr));
     if (client.descriptor() < 0) return;

@@ -22,6 +22,7 @@
 
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
+#include "endpoint/test_listener.h"
 #include "wire/packet.h"
 
 namespace fencepost::endpoint {
@@ -40,7 +41,7 @@ class ScriptedBroker {
   using Script = std::function<void(ScriptedBroker&)>;
 
   explicit ScriptedBroker(Script script)
-      : script_(std::move(script)), listener_(listen_anywhere()) {
+      : script_(std::move(script)), listener_(listen_on_free_port(port_)) {
     thread_ = std::thread([this] {
       peer_ = std::make_unique<Socket>(accept(listener_.descriptor(), nullptr, nullptr));
       if (peer_->descriptor() >= 0) script_(*this);
@@ -98,19 +99,6 @@ class ScriptedBroker {
   }
 
  private:
-  int listen_anywhere() {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-    if (bind(descriptor, generic, size) != 0 || ::listen(descriptor, 1) != 0) return descriptor;
-    getsockname(descriptor, generic, &size);
-    port_ = ntohs(address.sin_port);
-    return descriptor;
-  }
-
   Script script_;
   std::uint16_t port_ = 0;
   Socket listener_;

@@ -21,6 +21,7 @@
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
 #include "endpoint/test_driver.h"
+#include "endpoint/test_listener.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -46,7 +47,7 @@ class Scales {
  public:
   // `connack` stands behind the fixed header of the CONNACK.
   explicit Scales(std::string connack)
-      : connack_(std::move(connack)), listener_(listen_on_loopback()) {
+      : connack_(std::move(connack)), listener_(listen_on_free_port(port_)) {
     thread_ = std::thread([this] { serve(); });
   }
   ~Scales() {
@@ -77,19 +78,6 @@ class Scales {
   }
 
  private:
-  int listen_on_loopback() {
-    const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-    if (bind(descriptor, generic, size) != 0 || listen(descriptor, 1) != 0) return descriptor;
-    getsockname(descriptor, generic, &size);
-    port_ = ntohs(address.sin_port);
-    return descriptor;
-  }
-
   // Reads byte by byte, as a broker would: no arithmetic of the code under test is used.
   static std::optional<Packet> read_packet(const Socket& client) {
     Packet packet;
