@@ -1,5 +1,6 @@
 #include "base/json_reader.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/bytes.h"
@@ -14,6 +15,13 @@ constexpr double kMaxMilliseconds = 1e12;    // 30 years: microseconds stay exac
 constexpr std::size_t kMaxShownValue = 200;  // bytes of a value in a message
 
 }  // namespace
+
+bool has_too_many_values(std::string_view text) {
+  constexpr std::ptrdiff_t kMost = 6'000'000;
+  if (text.size() <= static_cast<std::size_t>(kMost)) return false;
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return c == ',' || c == ':' || c == '[' || c == '{'; }) > kMost;
+}
 
 std::string shown_json(const json& value) {
   if (value.is_structured()) return value.is_array() ? "an array" : "an object";

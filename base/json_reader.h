@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,11 @@ namespace fencepost {
 
 // A value as a message may show it: "an object", "an array", or its text, cut after 200 bytes.
 [[nodiscard]] std::string shown_json(const nlohmann::json& value);
+
+// Has the text more values than a document of ours can have? Each takes up to 60 bytes of memory
+// when it is read. Counts what stands between values, so that strings may count, too.
+[[nodiscard]] bool has_too_many_values(std::string_view text);
+inline constexpr const char* kTooManyValues = "it has more than 6,000,000 values";
 
 // The first complaint about a document. Reading goes on after one, with empty values, so that
 // nobody has to ask after every member.
@@ -127,6 +133,11 @@ class JsonMembers {
 
   // The object that the member is; one without members when it is missing.
   [[nodiscard]] JsonMembers object(const char* name) const;
+
+  // The object that each() has handed over, with the same complaint.
+  [[nodiscard]] JsonMembers part(const nlohmann::json& value, std::string path) const {
+    return {value, std::move(path), complaint_};
+  }
 
  private:
   template <typename T>

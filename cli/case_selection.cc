@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/glob.h"
+#include "base/json_reader.h"
 #include "cli/command_support.h"
 #include "conformance/report/report.h"
 #include "conformance/scenario/moves_clock.h"
@@ -40,6 +41,10 @@ bool select_last_failed(const std::string& path, run::Selection& selection) {
   const auto file = scenario::read_file(path);
   if (!file) {
     complain("--last-failed " + file.error());
+    return false;
+  }
+  if (has_too_many_values(file->content)) {
+    complain("--last-failed " + path + ": " + kTooManyValues);
     return false;
   }
   const auto document = nlohmann::json::parse(file->content, nullptr, false);

@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include "cli/case_selection.h"
+#include "cli/certify_stress.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
+#include "cli/run_evidence.h"
+#include "cli/run_journal.h"
 #include "cli/shard_of_job.h"
+#include "cli/ssh_keygen.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/github.h"
@@ -40,7 +44,9 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
   if (options.wording != "auto") out += " --wording " + options.wording;
   if (!options.driver.empty()) out += " --driver " + options.driver;
   if (options.strict) out += " --strict";
+  if (options.fresh_connections) out += " --fresh-connections";
   if (options.shuffle) out += " --shuffle";
+  if (options.stress == "none") out += " --stress none";
   if (!options.baseline.file.empty())
     out += " --baseline " + text::shell_word(options.baseline.file);
   return out + fmt::format(" --seed {}", seed);
@@ -58,6 +64,38 @@ bool write_reports(const CertifyOptions& options, const run::SuiteResult& result
   return written.has_value();
 }
 
+// What --sign signs: the files of the run, when they are written.
+std::vector<std::string> signed_files(const CertifyOptions& options) {
+  std::vector<std::string> out;
+  const report::ReportFiles& files = options.reports;
+  for (const std::string* path :
+       {&options.evidence, &files.json, &files.junit, &files.html, &files.sarif, &files.badge}) {
+    if (!path->empty() && *path != "-") out.push_back(*path);
+  }
+  return out;
+}
+
+// Asked before the run, not after it. False after a complaint.
+bool can_sign(const CertifyOptions& options) {
+  if (options.sign.empty()) return true;
+  const auto able = check_signing(options.sign);
+  if (!able) complain(able.error());
+  const bool something = !signed_files(options).empty();
+  if (!something) complain("--sign needs a file to sign: --evidence, --json or another report");
+  return able && something;
+}
+
+bool sign(const CertifyOptions& options) {
+  if (options.sign.empty()) return true;
+  bool done = true;
+  for (const std::string& file : signed_files(options)) {
+    const auto signature = sign_file(options.sign, file);
+    if (!signature) complain(signature.error());
+    done = done && signature;
+  }
+  return done;
+}
+
 // The URL as reports may show it: without password.
 std::string shown_url(const std::string& text) {
   const auto url = endpoint::parse_url(text);
@@ -72,6 +110,7 @@ struct Plan {
   run::SuiteOptions suite;
   report::ReportContext context;
   baseline::RunBaseline baseline;
+  std::chrono::milliseconds stress_time{0};  // 0: nobody asks at once
 };
 
 // False after a complaint.
@@ -93,12 +132,40 @@ bool choose_shard(CertifyOptions& options) {
   return false;
 }
 
+// Takes over what a killed run has found. False after a complaint.
+bool go_on(const Earlier& earlier, Plan& plan) {
+  auto finished = read_cases(earlier.file, earlier.head, plan.library);
+  if (!finished) {
+    complain(finished.error());
+    return false;
+  }
+  // What the endpoint was lost in says nothing of the one that is there now.
+  std::erase_if(*finished,
+                [](const run::Kept& kept) { return kept.result.verdict == run::Verdict::kLost; });
+  fmt::print(stderr,
+             "fencepost: goes on with the run that began {}: {} of {} cases have finished\n",
+             earlier.head.context.started, finished->size(), plan.cases.size());
+  plan.suite.finished = std::move(*finished);
+  plan.context.started = earlier.head.context.started;
+  plan.context.command = earlier.head.context.command;
+  return true;
+}
+
 std::optional<Plan> make_plan(CertifyOptions& options) {
+  std::optional<Earlier> earlier;
+  if (!options.resume.empty() && !options.evidence.empty()) {
+    complain("--evidence needs a run from its begin: leave --resume out");
+    return std::nullopt;
+  }
+  if (!options.resume.empty()) {
+    earlier = take_up(options);
+    if (!earlier) return std::nullopt;
+  }
   auto basis = prepare_run(options);
   if (!basis) return std::nullopt;
   options.profile = name(basis->settings.profile);
   options.wording = name(basis->settings.wording);
-  if (!choose_shard(options)) return std::nullopt;
+  if (!choose_shard(options) || !can_sign(options)) return std::nullopt;
   if (const auto writable = report::check_writable(options.reports); !writable) {
     complain(writable.error());
     return std::nullopt;
@@ -107,6 +174,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   if (again && !select_last_failed(options.last_failed, options.selection)) return std::nullopt;
   auto library = open_library(options.scenarios);
   if (!library) return std::nullopt;
+  const auto stress_time = time_of_stress(options);
+  if (!stress_time) return std::nullopt;
   auto baseline = baseline::RunBaseline::open(options.baseline, options.selection, *library,
                                               baseline::utc_today());
   if (!baseline) {
@@ -118,11 +187,13 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
             .descriptor = std::move(basis->descriptor),
             .suite = {},
             .context = {},
-            .baseline = std::move(*baseline)};
+            .baseline = std::move(*baseline),
+            .stress_time = *stress_time};
   const bool nothing_failed = again && options.selection.run.empty();
   if (!nothing_failed) plan.cases = select(plan.library.cases, options.selection);
   plan.suite.settings = std::move(basis->settings);
   plan.suite.strict = options.strict;
+  plan.suite.fresh_connections = options.fresh_connections;
   plan.suite.shuffled = options.shuffle;
   const std::uint64_t seed = plan.suite.settings.seed;
   plan.context = {.endpoint = shown_url(plan.descriptor.url),
@@ -136,6 +207,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .known_cases = plan.library.cases.size(),
                   .transcripts = options.trace ? report::Transcripts::kAll : options.transcripts,
                   .environment = environment_of_run(options.libraries)};
+  if (earlier && !go_on(*earlier, plan)) return std::nullopt;
   return plan;
 }
 
@@ -208,8 +280,45 @@ run::ExitCode settled(const CertifyOptions& options, const run::SuiteResult& res
   return run::ExitCode::kFailed;
 }
 
-run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint) {
+report::ConsoleOptions console_style(const CertifyOptions& options, std::FILE* stream) {
+  report::ConsoleOptions console_settings = report::console_options(stream);
+  console_settings.quiet = options.quiet;
+  console_settings.trace = options.trace;
+  console_settings.verbose = options.verbose;
+  console_settings.show = options.show;
+  console_settings.progress_only = options.progress_only;
+  return console_settings;
+}
+
+// Requests that meet, which no case judges. They are no part of the evidence.
+void ask_at_once(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
+                 run::SuiteResult& result) {
+  const CertifyStress stress{.options = options,
+                             .descriptor = plan.descriptor,
+                             .suite = plan.suite,
+                             .preflight = plan.context.preflight,
+                             .time = plan.stress_time};
+  result.stress = stress_at_once(stress, endpoint);
+  settle(*result.stress, plan.library.catalogue, options.strict, result);
+  if (stop_flag()) {
+    result.interrupted = true;
+    plan.context.stopped_because = "interrupted";
+  } else if (!result.stress->trouble.empty() && result.stress->requests > 0) {
+    constexpr std::chrono::seconds kPatience{5};
+    if (const auto there = endpoint.check_reachable(kPatience); !there) {
+      result.endpoint_lost = true;
+      result.lost_message = there.error().text;
+      plan.context.stopped_because =
+          "the endpoint was lost when clients asked at once: " + result.lost_message;
+    }
+  }
+}
+
+run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& direct,
+                       RunEvidence& evidence) {
+  endpoint::Endpoint& endpoint = evidence.of(direct);
   plan.context.endpoint = endpoint.url();
+  evidence.begin(options, plan.context, plan.library, plan.descriptor, plan.suite.settings);
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
   if (!ready) {
     const NotReady& error = ready.error();
@@ -221,18 +330,17 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   plan.context.disconnect_settling = plan.suite.settings.disconnect_settling;
 
   std::FILE* stream = options.progress_only ? stderr : stdout;
-  report::ConsoleOptions console_settings = report::console_options(stream);
-  console_settings.quiet = options.quiet;
-  console_settings.trace = options.trace;
-  console_settings.verbose = options.verbose;
-  console_settings.show = options.show;
-  console_settings.progress_only = options.progress_only;
-  report::Console console(stream, console_settings);
+  report::Console console(stream, console_style(options, stream));
   const report::Github github = github_of(options);
   const std::string word = unguessable_word();
   fmt::print("{}", github.pause_commands(word));
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.running);
   const baseline::RunBaseline& known = plan.baseline;
+  RunJournal journal(options, plan.context, plan.library);
+  plan.suite.keep = [&](const run::CaseResult& entry, bool undecided) {
+    journal.keep(entry, undecided);
+    evidence.keep(entry, undecided);
+  };
   run::SuiteResult result = run_suite(
       endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
       [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
@@ -242,6 +350,9 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
         const bool enough = options.max_failures > 0 && console.failures() >= options.max_failures;
         if (enough) stop_early();
       });
+  plan.suite.keep = {};
+  plan.suite.finished.clear();
+  const bool kept = evidence.end(result);
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
   if (result.endpoint_lost) {
     plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
@@ -254,7 +365,10 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   }
   if (result.summary.failed > 0 && plan.context.stopped_because.empty()) {
     report::try_alone(result, known.to_run(plan.cases), plan.library.catalogue, options.strict,
-                      AfterTheRun(plan, endpoint));
+                      AfterTheRun(plan, direct));
+  }
+  if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
+    ask_at_once(options, plan, direct, result);
   }
   console.end(result, plan.library.catalogue, plan.context);
   for (const std::string& line : known.news()) {
@@ -266,7 +380,8 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   }
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
-  if (!written) return run::ExitCode::kInternal;
+  journal.end(written);
+  if (!written || !kept || !sign(options)) return run::ExitCode::kInternal;
   return settled(options, result, known.trouble().value_or(exit_code(result)));
 }
 
@@ -289,7 +404,9 @@ run::ExitCode certify(CertifyOptions options) {
     if (code == run::ExitCode::kUsage) return code;
     return not_begun(options, *plan, target.error().text, code);
   }
-  return run_plan(options, *plan, *target->endpoint);
+  auto evidence = RunEvidence::open(options.evidence);
+  if (!evidence) return run::ExitCode::kUsage;
+  return run_plan(options, *plan, *target->endpoint, *evidence);
 }
 
 }  // namespace fencepost::cli

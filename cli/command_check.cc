@@ -1,57 +1,31 @@
 // fencepost check: saved histories of requests that meet.
 
 #include <chrono>
-#include <fstream>
-#include <functional>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/check_report.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "conformance/histories/checked_history.h"
+#include "conformance/histories/history_input.h"
+#include "conformance/histories/timeline.h"
 #include "conformance/report/report.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
-#include "history/history_file.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::cli {
 namespace {
 
+using histories::CheckedHistory;
 using history::Answer;
-
-struct ReadHistory {
-  bool counts_lines = false;
-  bool cut = false;
-};
-
-// Hands each event of a file to `sink`. A last line without its end, as a killed run leaves one,
-// may be of no use.
-Result<ReadHistory, std::string> read_events(const std::string& path,
-                                             const history::HistoryReader::Sink& sink) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail("cannot read " + path);
-  history::HistoryReader reader(sink);
-  ReadHistory out;
-  for (std::string line; std::getline(file, line);) {
-    const bool last = file.eof();
-    if (const auto read = reader.line(line); !read) {
-      if (!last) return fail(path + ": " + read.error());
-      out.cut = true;
-    }
-  }
-  if (file.bad()) return fail("cannot read " + path);
-  reader.finish();
-  out.counts_lines = reader.counts_lines();
-  return out;
-}
 
 // Reads the file twice: nobody needs to remember operations that no verdict names.
 Result<CheckedHistory, std::string> check_file(const std::string& path,
                                                const CheckOptions& options) {
   CheckedHistory out{.file = path};
   history::Checker checker({.search = {.steps = options.max_steps}});
-  const auto read = read_events(path, [&](const history::Event& event) {
+  const auto read = histories::read_events(path, [&](const history::Event& event) {
     if (const auto* operation = std::get_if<history::Operation>(&event)) {
       out.clients.insert(operation->client);
     }
@@ -62,22 +36,58 @@ Result<CheckedHistory, std::string> check_file(const std::string& path,
   out.counts_lines = read->counts_lines;
   out.cut = read->cut;
   out.operations = checker.added();
+  out.clock = checker.clock();
   const auto begin = std::chrono::steady_clock::now();
   out.keys = checker.finish();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::set<history::Index> wanted;
-  for (const history::KeyVerdict& key : out.keys) {
-    if (key.verdict.answer != Answer::kViolation) continue;
-    wanted.insert(key.verdict.operations.begin(), key.verdict.operations.end());
-  }
+  const std::set<history::Index> wanted = out.wanted();
   if (wanted.empty()) return out;
   history::Index number = 0;
-  const auto again = read_events(path, [&](const history::Event& event) {
+  const auto again = histories::read_events(path, [&](const history::Event& event) {
     const auto* operation = std::get_if<history::Operation>(&event);
     if (operation != nullptr && wanted.contains(number++)) out.shown[number - 1] = *operation;
   });
   if (!again) return fail(again.error());
   return out;
+}
+
+Result<void, std::string> write_timeline(const CheckedHistory& checked, const CheckOptions& options,
+                                         const scenario::Catalogue& catalogue) {
+  histories::Timeline timeline(checked.keys, checked.operations);
+  const auto read = histories::read_events(
+      checked.file, [&](const history::Event& event) { timeline.add(event); });
+  if (!read) return fail(read.error());
+  const std::string page = timeline.html(
+      {.source = checked.file,
+       .counts_lines = checked.counts_lines,
+       .facts = {{"clients", std::to_string(checked.clients.size())},
+                 {"notifications", std::to_string(checked.notifications)},
+                 {"Fencepost", std::string(report::suite_version())}},
+       .commands = {{"Judge again", "fencepost check " + text::shell_word(checked.file)}}},
+      catalogue);
+  return report::write_file(options.html, page);
+}
+
+Result<void, std::string> write_verdicts(const std::vector<CheckedHistory>& all,
+                                         const CheckOptions& options, run::ExitCode code,
+                                         const scenario::Catalogue& catalogue) {
+  if (!options.json.empty()) {
+    nlohmann::ordered_json document{{"suite_version", report::suite_version()},
+                                    {"exit_code", static_cast<int>(code)},
+                                    {"histories", nlohmann::ordered_json::array()}};
+    for (const CheckedHistory& one : all) document["histories"].push_back(to_json(one));
+    if (auto written = report::write_file(options.json, document.dump(1) + "\n"); !written) {
+      return written;
+    }
+  }
+  if (!options.junit.empty()) {
+    if (auto written = report::write_file(options.junit, histories::junit(all, catalogue));
+        !written) {
+      return written;
+    }
+  }
+  return options.html.empty() ? Result<void, std::string>()
+                              : write_timeline(all.front(), options, catalogue);
 }
 
 run::ExitCode code_of(const std::vector<CheckedHistory>& all) {
@@ -97,6 +107,16 @@ run::ExitCode code_of(const std::vector<CheckedHistory>& all) {
 }  // namespace
 
 run::ExitCode check(const CheckOptions& options) {
+  if (!options.html.empty() && options.files.size() != 1) {
+    complain("--html is for one history");
+    return run::ExitCode::kUsage;
+  }
+  const report::ReportFiles files{
+      .json = options.json, .junit = options.junit, .html = options.html};
+  if (const auto can = report::check_writable(files); !can) {
+    complain(can.error());
+    return run::ExitCode::kUsage;
+  }
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = load_library({}, errors);  // without the cases
   std::vector<CheckedHistory> all;
@@ -106,16 +126,12 @@ run::ExitCode check(const CheckOptions& options) {
       complain(checked.error());
       return run::ExitCode::kUsage;
     }
-    if (options.json != "-") print_checked(*checked, library.catalogue);
+    const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
+    if (!quiet) print_checked(*checked, library.catalogue);
     all.push_back(std::move(*checked));
   }
   const run::ExitCode code = code_of(all);
-  if (options.json.empty()) return code;
-  nlohmann::ordered_json document{{"suite_version", report::suite_version()},
-                                  {"exit_code", static_cast<int>(code)},
-                                  {"histories", nlohmann::ordered_json::array()}};
-  for (const CheckedHistory& one : all) document["histories"].push_back(to_json(one));
-  const auto written = report::write_file(options.json, document.dump(1) + "\n");
+  const auto written = write_verdicts(all, options, code, library.catalogue);
   if (written) return code;
   complain(written.error());
   return run::ExitCode::kInternal;

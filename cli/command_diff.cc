@@ -84,6 +84,7 @@ CertifyOptions run_options(const DiffOptions& options, const Side& side, const S
   run.seed = options.seed;
   run.program = options.program;
   run.progress_only = true;
+  run.stress = "none";  // of the cases alone can be said whether they differ
   if (!options.profile.empty()) run.profile = options.profile;
   if (other.kind != SideKind::kReport) return run;
   const report::ReportContext& context = other.report->context;

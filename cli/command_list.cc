@@ -61,6 +61,12 @@ bool explain_family(const std::string& id, const scenario::Library& library) {
   return true;
 }
 
+void print_errors(const std::vector<scenario::LoadError>& errors,
+                  const std::vector<scenario::SourceFile>& files) {
+  const auto say = [&](const scenario::LoadError& error) { return with_excerpt(error, files); };
+  for (const std::string& text : describe_all(errors, say)) fmt::print(stderr, "{}\n", text);
+}
+
 }  // namespace
 
 std::optional<scenario::Library> open_library(const std::string& scenarios) {
@@ -79,8 +85,7 @@ std::optional<scenario::Library> open_library(const std::string& scenarios) {
   }
   std::vector<scenario::LoadError> errors;
   scenario::Library library = load_library(files, errors);
-  for (const scenario::LoadError& error : errors)
-    fmt::print(stderr, "{}\n", with_excerpt(error, files));
+  print_errors(errors, files);
   if (!errors.empty()) {
     fmt::print(
         stderr,
@@ -275,8 +280,7 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
     errors = std::move(problems.errors);
     warnings = std::move(problems.warnings);
   }
-  for (const scenario::LoadError& error : errors)
-    fmt::print(stderr, "{}\n", with_excerpt(error, files));
+  print_errors(errors, files);
   for (const scenario::LoadError& warning : warnings) {
     fmt::print(stderr, "{}:{}: warning: {}\n", warning.position.file, warning.position.line,
                warning.text);

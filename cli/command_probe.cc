@@ -64,6 +64,10 @@ run::ExitCode probe(const ProbeOptions& options) {
   endpoint::Endpoint& endpoint = *target->endpoint;
   const auto findings =
       probe_endpoint(endpoint, *library, settings_of(options, endpoint), stop_flag());
+  if (!findings && stop_flag()) {
+    complain("interrupted; no descriptor is written");
+    return run::ExitCode::kInterrupted;
+  }
   if (!findings) {
     complain(describe(findings.error(), endpoint.url()));
     if (!findings.error().hint.empty())

@@ -20,6 +20,18 @@ namespace {
 // Every new message is judged together with all before it; so not after each one.
 constexpr std::chrono::seconds kReachTimeout{2};
 constexpr std::chrono::seconds kJudgeInterval{1};
+// Brokers route a request to the store and to subscribers; nobody says in which order, and how
+// long the one comes after the other.
+constexpr std::chrono::milliseconds kSlackOfEndpoint{250};
+
+// What the options ask for.
+run::ExitCode write_all(const RecordOptions& options, const record::Capture& capture,
+                        std::chrono::milliseconds usual_slack, FlagWatcher watcher = {}) {
+  const auto slack = options.slack.empty() ? usual_slack : *scenario::parse_duration(options.slack);
+  const run::ExitCode code = write_recording(capture, options.out, watcher);
+  if (options.history.empty() || write_history(capture, options.history, slack)) return code;
+  return run::ExitCode::kInternal;
+}
 
 run::ExitCode from_pcap(const RecordOptions& options) {
   const auto capture = record::read_pcap({.file = options.pcap, .port = options.port});
@@ -27,8 +39,7 @@ run::ExitCode from_pcap(const RecordOptions& options) {
     complain(capture.error());
     return run::ExitCode::kUsage;
   }
-  FlagWatcher watcher;
-  return write_recording(*capture, options.out, watcher);
+  return write_all(options, *capture, std::chrono::milliseconds{0});
 }
 
 run::ExitCode from_log(const RecordOptions& options) {
@@ -42,8 +53,7 @@ run::ExitCode from_log(const RecordOptions& options) {
     complain(options.from + ": " + capture.error());
     return run::ExitCode::kUsage;
   }
-  FlagWatcher watcher;
-  return write_recording(*capture, options.out, watcher);
+  return write_all(options, *capture, std::chrono::milliseconds{0});
 }
 
 run::ExitCode exit_code_of(const endpoint::Error& error) {
@@ -101,7 +111,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
     complain(fmt::format("cannot record at {}: {}", target->endpoint->url(), result.error().text));
     return exit_code_of(result.error());
   }
-  const run::ExitCode code = write_recording(result->capture, options.out, watcher);
+  const run::ExitCode code = write_all(options, result->capture, kSlackOfEndpoint, watcher);
   if (!result->lost) return code;
   complain("the endpoint was lost: " + result->lost->text);
   return code == run::ExitCode::kInternal ? code : run::ExitCode::kUnreachable;
@@ -117,9 +127,20 @@ run::ExitCode record(const RecordOptions& options) {
     complain("say what is recorded: one of --endpoint (or --descriptor), --pcap and --from");
     return run::ExitCode::kUsage;
   }
-  if (const auto writable = report::check_writable(options.out); !writable) {
-    complain(writable.error());
+  if (options.out.empty() && options.history.empty()) {
+    complain("say what is written: --out (cases), --history, or both");
     return run::ExitCode::kUsage;
+  }
+  if (!options.slack.empty() && !scenario::parse_duration(options.slack)) {
+    complain("--slack " + options.slack + " must be a duration such as 0ms or 2s");
+    return run::ExitCode::kUsage;
+  }
+  for (const std::string& path : {options.out, options.history}) {
+    if (path.empty()) continue;
+    if (const auto writable = report::check_writable(path); !writable) {
+      complain(writable.error());
+      return run::ExitCode::kUsage;
+    }
   }
   if (!options.pcap.empty()) return from_pcap(options);
   return options.from.empty() ? from_endpoint(options) : from_log(options);

@@ -160,6 +160,7 @@ run::ExitCode selftest(const SelftestOptions& command) {
   // Brokers have the machine to themselves one after the other: cases judge by the time of replies.
   options.jobs = embedded ? 1 : std::max(1U, std::thread::hardware_concurrency());
   options.over_the_wire = embedded;
+  options.fresh_connections = command.fresh_connections;
   if (embedded) {
     options.cases_at_once = kReferenceAtOnce.jobs;
     options.cases_running = kReferenceAtOnce.running;
@@ -168,9 +169,14 @@ run::ExitCode selftest(const SelftestOptions& command) {
              command.endpoint, library->cases.size(), command.seed);
   std::fflush(stdout);
   const auto driver = endpoint::driver_named(command.driver).value_or(endpoint::Driver::kBuiltin);
-  const selftest::SelftestResult result =
+  selftest::SelftestResult result =
       run_selftest(library->cases, library->catalogue, opener(command.endpoint, driver), options,
                    stop_flag(), ProgressLine());
+  if (!embedded && !result.interrupted) {
+    result.meetings = selftest::run_meetings(
+        {.only = command.only, .seed = command.seed, .jobs = options.jobs}, stop_flag());
+    result.interrupted = stop_flag();
+  }
   if (isatty(STDOUT_FILENO) == 1) fmt::print(text::kEraseLine);
   fmt::print("{}", selftest_text(result));
   for (const auto& [path, render] : {std::pair{&command.json, &selftest::selftest_json},

@@ -10,6 +10,7 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/serve_access.h"
+#include "cli/serve_judge.h"
 #include "cli/serve_traffic.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
@@ -22,6 +23,9 @@ namespace {
 
 constexpr timespec kWatchInterval{.tv_sec = 0, .tv_nsec = 200'000'000};
 constexpr timespec kTrafficInterval{.tv_sec = 0, .tv_nsec = 50'000'000};  // people wait for lines
+// Of what clients may make it keep, beside endpoint::BrokerLimits: docs/CLIENTS.md.
+constexpr std::size_t kKeys = 1'000'000;
+constexpr std::uint32_t kPacketBytes = 4U << 20U;
 constexpr std::uint16_t kPlainPort = 1883;
 constexpr std::uint16_t kTlsPort = 8883;
 
@@ -96,7 +100,8 @@ bool right_can_be_served(const ServeOptions& options,
 
 // Complains otherwise.
 bool files_can_be_written(const ServeOptions& options) {
-  for (const std::string& file : {options.ready_file, options.record, options.tls}) {
+  for (const std::string& file :
+       {options.ready_file, options.record, options.tls, options.json, options.junit}) {
     if (file.empty()) continue;
     if (const auto writable = report::check_writable(file); !writable) {
       complain(writable.error());
@@ -119,25 +124,35 @@ void announce(const ServeOptions& options, const std::vector<const store::Fault*
     fmt::print("fencepost: it is another right store: {}\n",
                store::to_text(*store::parse_decisions(options.right)));
   }
+  if (options.judge_clients) {
+    fmt::print("fencepost: clients are judged: a line for each rule that one breaks\n");
+  }
   if (options.control) {
     fmt::print("fencepost: messages to fencepost/control change it: docs/CLIENTS.md\n");
   }
   std::fflush(stdout);
 }
 
-run::ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals,
-                    ServeTraffic& traffic) {
-  const timespec& interval = traffic.log_path().empty() ? kWatchInterval : kTrafficInterval;
+// The first of the two that is not well.
+run::ExitCode worse(run::ExitCode one, run::ExitCode other) {
+  return one == run::ExitCode::kConformant ? other : one;
+}
+
+run::ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals, ServeTraffic& traffic,
+                    ServeJudge& judge, bool prompt) {
+  const timespec& interval = prompt ? kTrafficInterval : kWatchInterval;
   while (broker.running()) {
     const int signal = sigtimedwait(&signals, nullptr, &interval);
-    if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) {
+    if (signal > 0 || judge.look()) {
+      const run::ExitCode of_clients = judge.end(signal > 0);
       broker.stop();
-      const run::ExitCode code = traffic.end();
-      fmt::print("fencepost: stopped\n");
+      const run::ExitCode code = worse(of_clients, traffic.end());
+      if (signal > 0) fmt::print("fencepost: stopped\n");
       return code;
     }
     traffic.look();
   }
+  (void)judge.end(true);
   (void)traffic.end();
   complain("the broker ended by itself; run again with -v to see its log");
   return run::ExitCode::kUnreachable;
@@ -154,7 +169,9 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
   const bool tls = !options.tls.empty() || !options.certificate.empty();
   endpoint::BrokerOptions out{.port = options.port.value_or(tls ? kTlsPort : kPlainPort),
                               .dialect = *dialect,
-                              .quota = options.quota,
+                              .quota = options.quota.value_or(kKeys),
+                              .max_packet_size = kPacketBytes,
+                              .limits = endpoint::BrokerLimits{},
                               .node_id = options.node_id,
                               .fault = store::ids_of(faults),
                               .seed = options.seed,
@@ -180,6 +197,7 @@ sigset_t block_signals() {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGHUP);
+  sigaddset(&signals, SIGQUIT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
 }
@@ -193,9 +211,11 @@ run::ExitCode serve(const ServeOptions& options) {
   }
   auto broker_options = broker_options_of(options, *faults);
   if (!broker_options) return run::ExitCode::kUsage;
-  const auto access = ServeAccess::prepare(options);
+  const auto judge = ServeJudge::prepare(options);
+  const auto access = judge ? ServeAccess::prepare(options) : std::nullopt;
   if (!access) return run::ExitCode::kUsage;
   access->add_to(*broker_options);
+  judge->add_to(*broker_options);
   const auto traffic = ServeTraffic::begin(options);
   if (!traffic) return run::ExitCode::kUsage;
   broker_options->record = traffic->log_path();
@@ -208,7 +228,12 @@ run::ExitCode serve(const ServeOptions& options) {
     return broker.error().kind == endpoint::StartErrorKind::kFailed ? run::ExitCode::kInternal
                                                                     : run::ExitCode::kUsage;
   }
-  const std::string url = access->url(**broker);
+  const auto port = judge->begin(**broker);
+  if (!port) {
+    traffic->discard();
+    return run::ExitCode::kUsage;
+  }
+  const std::string url = access->url(*port);
   announce(options, *faults, *access, url);
   if (!options.ready_file.empty()) {
     if (const auto written = report::write_file(options.ready_file, url + "\n"); !written) {
@@ -216,7 +241,9 @@ run::ExitCode serve(const ServeOptions& options) {
       return run::ExitCode::kInternal;
     }
   }
-  return watch(**broker, signals, *traffic);
+  if (!judge->start_command(url)) return run::ExitCode::kUsage;
+  const bool prompt = !traffic->log_path().empty() || options.judge_clients;
+  return watch(**broker, signals, *traffic, *judge, prompt);
 }
 
 }  // namespace fencepost::cli

@@ -15,10 +15,12 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <semaphore.h>
 
 #include "conformance/scenario/library.h"
 #include "conformance/target/contradiction.h"
 #include "conformance/text/printable.h"
+#include "endpoint/end_of_waits.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
@@ -38,9 +40,21 @@ constexpr std::size_t kKeysOfACase = 16;
 std::atomic<bool> stop_requested{false};
 std::atomic<bool> signalled{false};
 
+sem_t first_signal;
+
 void request_stop(int signal) {
   stop_requested = true;
   if (signalled.exchange(true)) _exit(128 + signal);  // the second time, at once
+  sem_post(&first_signal);
+}
+
+// What is under way may end in order for a while; then nobody waits for the endpoint any more.
+void end_waits_after_signal() {
+  constexpr std::chrono::milliseconds kGrace{1'000};
+  while (sem_wait(&first_signal) != 0) {
+  }
+  std::this_thread::sleep_for(kGrace);
+  endpoint::end_all_waits();
 }
 
 std::string_view headline(run::PreflightErrorKind kind) {
@@ -82,7 +96,7 @@ std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) 
     }
     std::vector<scenario::LoadError> errors;
     auto loaded = target::load_descriptor(*file, errors);
-    for (const scenario::LoadError& error : errors) complain(describe(error));
+    for (const std::string& error : describe_all(errors)) complain(error);
     if (!loaded) return std::nullopt;
     descriptor = std::move(*loaded);
     warn_of_readable_password(choice.descriptor, descriptor);
@@ -170,6 +184,9 @@ Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
                                                std::size_t jobs, run::SuiteOptions& suite) {
   const auto checked =
       run::preflight(endpoint, suite.settings.run_id, suite.settings.timeout_scale);
+  if (!checked && stop_flag()) {
+    return fail(NotReady{.reason = "interrupted", .hint = {}, .code = run::ExitCode::kInterrupted});
+  }
   if (!checked) {
     return fail(NotReady{.reason = describe(checked.error(), endpoint.url()),
                          .hint = checked.error().hint});
@@ -193,10 +210,17 @@ Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
 }
 
 void stop_on_signals() {
+  if (static bool begun = false; std::exchange(begun, true)) return;
+  sem_init(&first_signal, 0, 0);
+  try {
+    std::thread(end_waits_after_signal).detach();
+  } catch (const std::system_error&) {  // then what is under way takes its time
+  }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
   std::signal(SIGHUP, request_stop);  // a terminal that is closed, a CI runner that goes
-  std::signal(SIGPIPE, SIG_IGN);      // NOLINT: the C API is like this
+  std::signal(SIGQUIT, request_stop);
+  std::signal(SIGPIPE, SIG_IGN);  // NOLINT: the C API is like this
 }
 
 const std::atomic<bool>& stop_flag() { return stop_requested; }

@@ -80,7 +80,8 @@ void complain(const NotReady& error);
 // `'/my tools/fencepost' certify --endpoint embedded`. `program`: as it was called.
 [[nodiscard]] std::string certify_command(const std::string& program, const EndpointChoice& choice);
 
-// SIGINT, SIGTERM and SIGHUP set the flag from now on; the second one ends the program at once.
+// SIGINT, SIGTERM, SIGHUP and SIGQUIT set the flag from now on, and end all waits for endpoints a
+// second later; the second one ends the program at once. More than one call is one.
 void stop_on_signals();
 [[nodiscard]] const std::atomic<bool>& stop_flag();
 // Sets the flag as a signal does. From any thread.

@@ -5,9 +5,9 @@
 // process exits with: run::ExitCode::kUsage when an option, descriptor or file cannot be used (then
 // nothing was sent), kUnreachable when the endpoint cannot be reached or was lost, kInternal when
 // something of our own failed, such as a report that cannot be written. What else a command returns
-// is said below. One command a process: those that talk to an endpoint catch SIGINT, SIGTERM
-// and SIGHUP, end early, write what they have, and, but for `serve` and `record`, return
-// kInterrupted.
+// is said below. One command a process: those that talk to an endpoint catch SIGINT, SIGTERM,
+// SIGHUP and SIGQUIT, end early within 2 s, write what they have, and, but for `serve` and
+// `record`, return kInterrupted.
 #pragma once
 
 #include <cstdint>
@@ -43,11 +43,18 @@ struct CertifyOptions : RunFlags {
   bool strict = false;
   bool verbose = false;             // each case and each difference in full
   std::vector<std::string> show{};  // a line for each case of these verdicts
+  bool fresh_connections = false;
   bool shuffle = false;
   bool dry_run = false;          // print the cases that would run, and send nothing
   bool fail_on_skip = false;     // kFailed where a case is skipped
   std::size_t max_failures = 0;  // end the run after so many; 0: run all cases
   std::string last_failed{};     // a JSON report: only what did not pass there
+  std::string evidence{};        // a file that gets all that is asked and answered
+  std::string sign{};            // a key: signs the evidence and the reports
+  std::string resume{};          // what a killed run has left: goes on with it
+  // Clients that ask at once when the cases are through: none, short, or a duration. Empty: short
+  // for a run of all built-in cases, or the first shard of one, else none.
+  std::string stress{};
   run::Selection selection{};
   std::string shard{};  // K/N, or auto
   report::ReportFiles reports{};
@@ -75,15 +82,65 @@ struct MergeOptions {
 // one piece. kUsage when the reports are not of one run.
 [[nodiscard]] run::ExitCode merge(const MergeOptions& options);
 
+struct JudgeOptions {
+  std::string file{};  // of evidence
+  std::string scenarios{};
+  std::optional<codec::Profile> profile{};  // none: that of the run
+  std::optional<scenario::Wording> wording{};
+  bool strict = false;  // or the run was
+  report::ReportFiles reports{};
+  bool trace = false;
+  bool verbose = false;
+  bool quiet = false;
+};
+// Judges a run again, from its evidence: as certify, without any endpoint. What the run has found
+// itself is compared with it.
+[[nodiscard]] run::ExitCode judge(const JudgeOptions& options);
+
+struct VerifyOptions {
+  std::string file{};
+  std::string signature{};        // a file; empty: FILE.sig
+  std::string allowed_signers{};  // a file, as ssh-keygen reads it; empty: any key will do
+  std::string signer{};           // of that file; empty: whoever the key belongs to
+};
+// Is the file what was signed? kConformant; kFailed when it was changed, or is of another's key;
+// kUsage when something that this takes is missing.
+[[nodiscard]] run::ExitCode verify(const VerifyOptions& options);
+
 struct CheckOptions {
   std::vector<std::string> files{};  // histories
   std::string json{};
+  std::string junit{};
+  std::string html{};                 // of one history
   std::size_t max_steps = 5'000'000;  // of the search for an order, for each key
 };
 // Judges saved histories of requests that meet. kConformant; kFailed when one cannot be that of a
 // right store, kInconclusive when one cannot be decided, kNothingSelected when there is nothing in
 // any.
 [[nodiscard]] run::ExitCode check(const CheckOptions& options);
+
+struct StressOptions {
+  std::string endpoint{};    // empty: the descriptor's, or embedded
+  std::string descriptor{};  // a file
+  std::string driver{};      // empty: builtin
+  std::string workload = "everything";
+  std::uint32_t clients = 16;
+  std::string duration = "10s";
+  double rate = 0;                      // requests a second; 0: each asks when it was answered
+  std::optional<std::uint64_t> seed{};  // none: a new one
+  double timeout_scale = 1.0;
+  bool keep_going = false;  // after a violation
+  bool no_shrink = false;
+  std::string history{};  // a file; empty: stress-SEED.jsonl, kept when something was found
+  std::string json{};     // files
+  std::string junit{};
+  std::string html{};
+  bool quiet = false;
+  std::string program = "fencepost";  // how it was called
+};
+// Many clients that ask at once, and what they were answered judged. kConformant, kFailed when a
+// rule is broken, kInconclusive when something could not be decided. See stress/load.h.
+[[nodiscard]] run::ExitCode stress(const StressOptions& options);
 
 struct ExploreOptions : RunFlags {
   std::string max_time = "60s";          // a duration
@@ -192,7 +249,7 @@ struct ServeOptions {
   std::vector<std::string> users{};           // who may connect; nobody: everybody
   std::vector<std::string> password_files{};  // of each user
   std::string profile = "deployed";
-  std::size_t quota = 0;
+  std::optional<std::size_t> quota{};  // keys; 0: no limit; nothing: the usual one
   std::string authorization{};
   std::string node_id = "StateStore";
   std::string clock_offset = "0s";  // durations: see conditions_options.h
@@ -204,18 +261,25 @@ struct ServeOptions {
   std::uint64_t seed = 1;  // of whatever is random in it
   std::string record{};    // a scenario file of the requests of clients and their replies
   bool open_routing = false;
-  bool explain = false;  // each request on standard output
-  bool control = false;  // clients may change fault and conditions
+  bool explain = false;        // each request on standard output
+  bool control = false;        // clients may change fault and conditions
+  bool judge_clients = false;  // what they send, by the rules that bind them
+  std::string json{};          // of the judge; "-": standard output
+  std::string junit{};
+  std::vector<std::string> command{};  // whose clients are judged; it ends when this does
   bool verbose = false;
 };
-// Runs a broker with a store until SIGINT, SIGTERM or SIGHUP, then returns kConformant; with
-// `record`, kFailed when a request got an answer that no right store gives. kUnreachable when the
-// broker ends by itself.
+// Runs a broker with a store until SIGINT, SIGTERM, SIGHUP or SIGQUIT, then returns kConformant;
+// with `record`, kFailed when a request got an answer that no right store gives. kUnreachable when
+// the broker ends by itself. With `judge_clients`, kFailed when a client has broken a rule or the
+// command has failed, kNothingSelected when the command has sent no request.
 [[nodiscard]] run::ExitCode serve(const ServeOptions& options);
 
 // Exactly one of endpoint or descriptor, pcap, and from says what is recorded.
 struct RecordOptions {
-  std::string out{};  // a scenario file
+  std::string out{};      // a scenario file
+  std::string history{};  // another file; one of them must be there
+  std::string slack{};    // a duration: see record::HistoryOptions; empty: a sensible one
   std::string endpoint{};
   std::string descriptor{};              // a file
   std::string time{};                    // a duration; empty: until interrupted
@@ -224,9 +288,9 @@ struct RecordOptions {
   std::uint16_t port = 1883;             // of the broker, in the packet capture
   std::string from{};                    // the log of `serve --record`
 };
-// Makes scenarios of what other clients ask a store. kConformant when a right store may answer like
-// that, kFailed when some answers are none of a right store; the file is written in both cases, and
-// when the endpoint is lost. See capture_scenario.h.
+// Makes scenarios, or a history, of what other clients ask a store. kConformant when a right store
+// may answer like that, kFailed when some answers are none of a right store; the file is written in
+// both cases, and when the endpoint is lost. See capture_scenario.h.
 [[nodiscard]] run::ExitCode record(const RecordOptions& options);
 
 struct ListOptions {
@@ -264,6 +328,7 @@ struct SelftestOptions {
   std::string html{};                // a file
   std::string endpoint = "inproc:";  // or "embedded"
   std::string driver = "builtin";
+  bool fresh_connections = false;
   std::uint64_t seed = 1;
   std::size_t right = 0;                // random right stores to certify instead, in each profile
   std::vector<std::string> profiles{};  // that they are judged by; empty: all

@@ -14,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
@@ -29,22 +30,6 @@ constexpr const char* kExitCodes =
     "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
     "2 usage, descriptor, baseline or scenario error, 3 endpoint unreachable or lost, "
     "4 inconclusive, 5 no case selected, 70 internal error, 130 interrupted";
-
-// The reports that a command writes of its results.
-void add_reports(CLI::App& command, report::ReportFiles& files) {
-  command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
-  command.add_flag("--junit-strict", files.strict_junit,
-                   "Write it without what the schemas of Jenkins' xUnit plugin and of windyroad "
-                   "refuse: file, line and properties of a test (schema: docs/junit-strict.xsd)");
-  command.add_option("--json", files.json,
-                     "Write a JSON report to this file (schema: docs/report.schema.json)");
-  command.add_option("--html", files.html,
-                     "Write an HTML report to this file: one page, complete in itself");
-  command.add_option("--sarif", files.sarif,
-                     "Write a SARIF 2.1.0 report, for code scanning, to this file");
-  command.add_option("--badge", files.badge,
-                     "Write what a shields endpoint badge needs, as JSON, to this file");
-}
 
 void add_driver(CLI::App& command, std::string& name) {
   command
@@ -119,9 +104,21 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_flag("--dry-run", options.dry_run, "Print the cases that would run, send nothing");
   command->add_option("--last-failed", options.last_failed,
                       "Only the cases that failed or were inconclusive in this JSON report");
+  command->add_option("--evidence", options.evidence,
+                      "Write all that is asked and answered to this file, as the run goes on: "
+                      "fencepost judge gives the verdicts again from it (docs/EVIDENCE.md)");
+  command->add_option("--sign", options.sign,
+                      "Sign the evidence and the reports with this SSH key: FILE.sig, which "
+                      "fencepost verify and ssh-keygen -Y verify check (namespace fencepost)");
+  command->add_option("--resume", options.resume,
+                      "Go on with a run that was killed: the file REPORT.unfinished that it has "
+                      "left (docs/EVIDENCE.md). What is not given is as it was there");
   command->add_flag("--fail-on-skip", options.fail_on_skip,
                     "Exit code 1 where a case is skipped; reports stay as they are");
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
+  command->add_flag("--fresh-connections", options.fresh_connections,
+                    "Connect the clients of each case anew, instead of letting cases go on with "
+                    "connections that others have left clean");
   command->add_flag("--shuffle", options.shuffle,
                     "Run the cases in a random order, which follows from --seed");
   add_selection(*command, options.selection);
@@ -129,6 +126,11 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       "--shard", options.shard,
       "K/N: the K-th of N parts of the cases; auto: as GitLab, CircleCI, Buildkite, "
       "Kubernetes or FENCEPOST_SHARD say (docs/SHARDING.md)");
+  command->add_option(
+      "--stress", options.stress,
+      "When the cases are through, let 16 clients ask at once, and judge what they are told "
+      "(docs/STRESS.md): none, short (2 s; the default of a run of all built-in cases) or a "
+      "duration, e.g. 30s. Of shards the first alone does it");
   add_reports(*command, options.reports);
   command
       ->add_option_function<std::string>(
@@ -235,10 +237,17 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
       app.add_subcommand("serve",
                          "Run a broker with the reference state store, to write clients against "
                          "(docs/CLIENTS.md)");
+  command->footer(
+      "Limits (docs/CLIENTS.md): 4 MiB of a packet; 100,000 registrations of a client and 256 MiB "
+      "of keys and values, beyond which requests are refused with the quota's error; 4 MiB under "
+      "way to a client that reads too slowly and 4 MiB behind them, beyond which messages to it "
+      "are lost");
   add_listener(*command, options);
   command->add_option("--profile", options.profile,
                       "The dialect it speaks: deployed (default) or documented");
-  command->add_option("--quota", options.quota, "How many keys it holds (default: no limit)")
+  command
+      ->add_option("--quota", options.quota,
+                   "How many keys it holds (default: 1000000; 0: no limit)")
       ->check(whole_number(0));
   command->add_option("--authorization", options.authorization,
                       "JSON file: who may touch which key (docs/AUTHORIZATION.md)");
@@ -270,6 +279,16 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   command->add_flag("--control", options.control,
                     "Let clients change --fault and the delays while it runs, by messages to "
                     "fencepost/control (docs/CLIENTS.md)");
+  command->add_flag("--judge-clients", options.judge_clients,
+                    "Judge the packets of clients by the rules that bind them, a line for each "
+                    "that is broken; exit code 1 (docs/CLIENTS.md)");
+  command->add_option("--json", options.json, "With --judge-clients: write what was found as JSON");
+  command->add_option("--junit", options.junit,
+                      "With --judge-clients: write a JUnit report, a test for each rule");
+  command->add_option("command", options.command,
+                      "With --judge-clients, behind --: a command whose clients are judged; the "
+                      "broker ends with it. FENCEPOST_HOST, FENCEPOST_PORT and FENCEPOST_URL tell "
+                      "it where the broker is");
   command->add_flag("--open-routing", options.open_routing,
                     "Every subscriber sees requests and notifications, so that `record` can; "
                     "observers then have to subscribe to their notifications");
@@ -285,7 +304,13 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
       "Exit codes: 0 a right store may answer like this, 1 some answers no right store gives, "
       "2 usage or unreadable file,\n3 endpoint unreachable or lost; what came until then is in "
       "the file");
-  command->add_option("--out", options.out, "The scenario file that is written")->required();
+  command->add_option("--out", options.out, "The scenario file that is written");
+  command->add_option("--history", options.history,
+                      "Write a history of what the clients asked and were told, for fencepost "
+                      "check (docs/RECORD.md)");
+  command->add_option("--slack", options.slack,
+                      "Of a history: how much later than the store the recorder may have seen a "
+                      "request (default: 250ms of an endpoint, else 0ms)");
   CLI::Option* endpoint = command->add_option(
       "--endpoint", options.endpoint,
       "A broker, mqtt://... or mqtts://...: subscribes to requests, replies and notifications "
@@ -425,6 +450,7 @@ void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
                       "faults, and takes "
                       "some seconds for each store");
   add_driver(*command, options.driver);
+  command->add_flag("--fresh-connections", options.fresh_connections, "As of certify");
   command->add_option("--right", options.right,
                       "Certify so many random right stores in each profile instead: none may fail");
   command
@@ -493,7 +519,10 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   CertifyOptions certify_options;
   MergeOptions merge_options;
+  JudgeOptions judge_options;
+  VerifyOptions verify_options;
   CheckOptions check_options;
+  StressOptions stress_options;
   DiffOptions diff_options;
   CompareOptions compare_options;
   CertifyAllOptions certify_all_options;
@@ -515,9 +544,13 @@ int run(int argc, char** argv) {
   certify_all_options.program = argv[0];
   explore_options.program = argv[0];
   replay_options.program = argv[0];
+  stress_options.program = argv[0];
   add_certify(app, certify_options, action);
   add_merge(app, merge_options, action);
+  add_judge(app, judge_options, action);
+  add_verify(app, verify_options, action);
   add_check(app, check_options, action);
+  add_stress(app, stress_options, action);
   add_diff(app, diff_options, action);
   add_compare(app, compare_options, action);
   add_certify_all(app, certify_all_options, action);
@@ -575,6 +608,9 @@ namespace {
 int main(int argc, char** argv) {
   // Also in a thread, where an exception would end the program without a word.
   std::set_new_handler(end_without_memory);
+  // Large blocks go back to the system when they are freed, however many there were before.
+  constexpr int kLargeBlock = 256 << 10;
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
   try {
     return fencepost::cli::said(fencepost::cli::run(argc, argv));
   } catch (const std::exception& error) {

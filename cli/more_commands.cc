@@ -1,8 +1,10 @@
 #include "cli/more_commands.h"
 
 #include <string>
+#include <vector>
 
 #include "cli/usage.h"
+#include "stress/script.h"
 
 namespace fencepost::cli {
 
@@ -16,9 +18,73 @@ void add_selection(CLI::App& command, run::Selection& selection) {
                      "Only cases that cite this requirement (repeatable)");
 }
 
+void add_reports(CLI::App& command, report::ReportFiles& files) {
+  command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
+  command.add_flag("--junit-strict", files.strict_junit,
+                   "Write it without what the schemas of Jenkins' xUnit plugin and of windyroad "
+                   "refuse: file, line and properties of a test (schema: docs/junit-strict.xsd)");
+  command.add_option("--json", files.json,
+                     "Write a JSON report to this file (schema: docs/report.schema.json)");
+  command.add_option("--html", files.html,
+                     "Write an HTML report to this file: one page, complete in itself");
+  command.add_option("--sarif", files.sarif,
+                     "Write a SARIF 2.1.0 report, for code scanning, to this file");
+  command.add_option("--badge", files.badge,
+                     "Write what a shields endpoint badge needs, as JSON, to this file");
+}
+
 void add_timeout_scale(CLI::App& command, double& factor) {
   command.add_option("--timeout-scale", factor, "Factor of every time limit (default 1)")
       ->check(positive_factor());
+}
+
+void add_judge(CLI::App& app, JudgeOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "judge",
+      "Judge a run again from its evidence, without any endpoint (docs/EVIDENCE.md)\n"
+      "Exit codes: as of certify; where verdicts differ from those of the run, it says so");
+  command->add_option("file", options.file, "What `certify --evidence FILE` has written")
+      ->required();
+  command
+      ->add_option_function<std::string>(
+          "--profile",
+          [&](const std::string& word) { options.profile = codec::profile_named(word); },
+          "Judge by this profile: auto, deployed or documented (default: that of the run)")
+      ->check(one_of({"auto", "deployed", "documented"}));
+  command
+      ->add_option_function<std::string>(
+          "--wording",
+          [&](const std::string& word) { options.wording = scenario::wording_named(word); },
+          "Judge by this wording: auto, preview or ga (default: that of the run)")
+      ->check(one_of({"auto", "preview", "ga"}));
+  command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
+  add_reports(*command, options.reports);
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of the run are of this folder or file");
+  command->add_flag("--trace", options.trace,
+                    "Print all packets of a failed case, not just the last ones");
+  command->add_flag("-v,--verbose", options.verbose,
+                    "Print a line for each case, and each difference with all its cases");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->callback([&] { action = [&] { return judge(options); }; });
+}
+
+void add_verify(CLI::App& app, VerifyOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "verify",
+      "Is a file of `certify --sign` what was signed? (docs/EVIDENCE.md)\n"
+      "Exit codes: 0 it is, 1 it was changed or somebody else has signed it, 2 usage");
+  command->add_option("file", options.file, "Evidence, or a report")->required();
+  command->add_option("--signature", options.signature, "The signature (default: FILE.sig)");
+  CLI::Option* allowed = command->add_option("--allowed-signers", options.allowed_signers,
+                                             "Whose keys may have signed it: a file as "
+                                             "ssh-keygen(1) describes it, a name and a public key "
+                                             "a line");
+  command
+      ->add_option("--signer", options.signer,
+                   "The one of them who must have signed it (default: anyone of them)")
+      ->needs(allowed);
+  command->callback([&] { action = [&] { return verify(options); }; });
 }
 
 void add_check(CLI::App& app, CheckOptions& options, Action& action) {
@@ -34,11 +100,66 @@ void add_check(CLI::App& app, CheckOptions& options, Action& action) {
   command->add_option("--json", options.json,
                       "Write the verdicts as JSON to this file, - for standard output (schema: "
                       "docs/check.schema.json)");
+  command->add_option("--junit", options.junit,
+                      "Write the verdicts as JUnit XML to this file: a test for each key");
+  command->add_option("--html", options.html,
+                      "Write a page with a timeline on which the findings are marked to this file "
+                      "(of one history)");
   command
       ->add_option("--max-steps", options.max_steps,
                    "Give up a key after so many steps of the search (default 5000000)")
       ->check(whole_number(1));
   command->callback([&] { action = [&] { return check(options); }; });
+}
+
+void add_stress(CLI::App& app, StressOptions& options, Action& action) {
+  constexpr std::size_t kMostClients = 1'000;
+  CLI::App* command = app.add_subcommand(
+      "stress",
+      "Many clients that ask at once: could a right store have answered so? (docs/STRESS.md)\n"
+      "Exit codes: 0 no rule is broken, 1 one is, 2 usage, 3 endpoint unreachable or lost, 4 not "
+      "decided, 130 interrupted");
+  command->add_option("--endpoint", options.endpoint,
+                      "As of certify (default: embedded); with inproc: time is simulated, and a "
+                      "seed always gives the same run");
+  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--driver", options.driver, "As of certify")
+      ->check(CLI::IsMember({"builtin", "paho"}));
+  std::vector<std::string> names;
+  std::string help = "What they ask:";
+  for (const stress::Mix& mix : stress::mixes()) {
+    help += std::string(names.empty() ? " " : "; ") + std::string(mix.name) +
+            (names.empty() ? " (default), " : ", ") + std::string(mix.text);
+    names.emplace_back(mix.name);
+  }
+  command->add_option("--workload", options.workload, help)->check(one_of(names).name("NAME"));
+  command->add_option("--clients", options.clients, "Each with a connection (default: 16)")
+      ->check(whole_number(1, kMostClients));
+  command->add_option("--duration", options.duration, "How long they ask, e.g. 5m (default: 10s)");
+  command
+      ->add_option("--rate", options.rate,
+                   "Requests a second of all clients, answered or not (default: each client asks "
+                   "when it was answered)")
+      ->check(positive_factor());
+  command
+      ->add_option("--seed", options.seed,
+                   "Seed for all random choices (default: a new one, printed)")
+      ->check(whole_number(0));
+  add_timeout_scale(*command, options.timeout_scale);
+  command->add_flag("--keep-going", options.keep_going, "Do not stop at the first violation");
+  command->add_flag("--no-shrink", options.no_shrink,
+                    "Do not look for a smaller run that breaks a rule as well");
+  command->add_option("--history", options.history,
+                      "Write the history to this file as the run goes (default: "
+                      "stress-SEED.jsonl, kept when there is something in it)");
+  command->add_option("--json", options.json,
+                      "Write the result as JSON to this file, - for standard output (schema: "
+                      "docs/stress.schema.json)");
+  command->add_option("--junit", options.junit, "Write the verdicts as JUnit to this file");
+  command->add_option("--html", options.html,
+                      "Write a page with a timeline of the clients to this file");
+  command->add_flag("-q,--quiet", options.quiet, "No progress");
+  command->callback([&] { action = [&] { return stress(options); }; });
 }
 
 void add_diff(CLI::App& app, DiffOptions& options, Action& action) {

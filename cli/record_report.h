@@ -2,6 +2,7 @@
 // what is flagged and what is not known.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -26,7 +27,12 @@ class FlagWatcher {
                                        FlagWatcher& watcher);
 };
 
-// Writes the file and says what is in it: kConformant, or kFailed when something is flagged.
+// Writes the history and says what is in it. False after a complaint.
+[[nodiscard]] bool write_history(const record::Capture& capture, const std::string& path,
+                                 std::chrono::milliseconds slack);
+
+// Writes the file, unless it has no name, and says what is in it: kConformant, or kFailed when
+// something is flagged.
 [[nodiscard]] run::ExitCode write_recording(const record::Capture& capture, const std::string& path,
                                             FlagWatcher& watcher);
 

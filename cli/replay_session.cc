@@ -120,7 +120,7 @@ SavedCases load_saved_cases(const std::vector<std::string>& paths,
     for (scenario::Case& test_case : cases) out.cases.push_back(std::move(test_case));
     out.files.push_back(std::move(*file));
   }
-  for (const scenario::LoadError& error : errors) complaints.push_back(describe(error));
+  for (std::string& error : scenario::describe_all(errors)) complaints.push_back(std::move(error));
   return out;
 }
 

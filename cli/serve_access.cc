@@ -1,6 +1,7 @@
 #include "cli/serve_access.h"
 
 #include <array>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/files.h"
 #include "cli/command_support.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
@@ -19,6 +21,8 @@
 
 namespace fencepost::cli {
 namespace {
+
+constexpr std::size_t kLongestPassword = 65'535;  // what a CONNECT can hold (MQTT 5, 1.5.6)
 
 bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address == "::1";
@@ -43,6 +47,16 @@ std::optional<std::string> read_password(const std::string& path) {
     return std::nullopt;
   }
   std::string password = file->content.substr(0, file->content.find_first_of("\r\n"));
+  if (password.size() > kLongestPassword) {
+    complain(fmt::format("--password-file: the first line of {} has more than {} bytes", path,
+                         kLongestPassword));
+    return std::nullopt;
+  }
+  if (password.find('\0') != std::string::npos) {
+    complain("--password-file: there is a NUL in the first line of " + path +
+             ", which no broker compares");
+    return std::nullopt;
+  }
   if (!password.empty()) return password;
   complain("--password-file: the first line of " + path + " is empty; expected a password");
   return std::nullopt;
@@ -78,6 +92,14 @@ bool ServeAccess::prepare_tls(const ServeOptions& options) {
                                .require_certificate = !options.client_ca.empty(),
                                .alone = true};
   if (!options.tls.empty() && !prepare_throw_away(options)) return false;
+  // OpenSSL would wait for a pipe, and read a device without end.
+  for (const std::filesystem::path& file : {tls_->certificate, tls_->key, tls_->ca}) {
+    if (file.empty()) continue;
+    if (const auto content = read_whole_file(file.string()); !content) {
+      complain(content.error());
+      return false;
+    }
+  }
   const std::string wrong = endpoint::server_files_trouble(tls_->certificate, tls_->key, tls_->ca);
   if (!wrong.empty()) complain(wrong);
   return wrong.empty();
@@ -141,11 +163,10 @@ void ServeAccess::add_to(endpoint::BrokerOptions& options) const {
   options.passwords = passwords_;
 }
 
-std::string ServeAccess::url(const endpoint::BrokerProcess& broker) const {
+std::string ServeAccess::url(std::uint16_t port) const {
   const std::string host = endpoint::address_to_reach(bind_);
   return fmt::format("{}://{}:{}", tls_ ? "mqtts" : "mqtt",
-                     host.find(':') == std::string::npos ? host : "[" + host + "]",
-                     tls_ ? broker.tls_port() : broker.port());
+                     host.find(':') == std::string::npos ? host : "[" + host + "]", port);
 }
 
 std::vector<std::string> ServeAccess::notes() const {

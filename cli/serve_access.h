@@ -21,7 +21,7 @@ class ServeAccess {
   void add_to(endpoint::BrokerOptions& options) const;
 
   // mqtt://127.0.0.1:1883, as this machine reaches it.
-  [[nodiscard]] std::string url(const endpoint::BrokerProcess& broker) const;
+  [[nodiscard]] std::string url(std::uint16_t port) const;
 
   // What whoever starts the broker has to know, line by line.
   [[nodiscard]] std::vector<std::string> notes() const;

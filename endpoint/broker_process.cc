@@ -81,6 +81,10 @@ std::string store_configuration(const BrokerOptions& options, const std::string&
   std::string text = "plugin " + plugin + "\n";
   text += "plugin_opt_dialect " + std::string(codec::dialect(options.dialect).name) + "\n";
   text += "plugin_opt_quota " + std::to_string(options.quota) + "\n";
+  if (options.limits) {
+    text += "plugin_opt_max_bytes " + std::to_string(options.limits->keys_bytes) + "\n";
+    text += "plugin_opt_max_registrations " + std::to_string(options.limits->registrations) + "\n";
+  }
   text += "plugin_opt_node_id " + options.node_id + "\n";
   text += "plugin_opt_parent_pid " + std::to_string(getpid()) + "\n";
   const auto add = [&](const char* name, milliseconds value) {
@@ -131,6 +135,12 @@ std::string configuration(const BrokerOptions& options, const Ports& ports,
   text += "\n" + store;
   if (options.max_packet_size > 0) {
     text += "max_packet_size " + std::to_string(options.max_packet_size) + "\n";
+  }
+  // Not memory_limit: what a plugin allocates and the broker frees makes mosquitto 2.0.11 miscount,
+  // and it ends connections for want of memory that is there.
+  if (options.limits) {
+    text += "max_inflight_bytes " + std::to_string(options.limits->queued_bytes) + "\n";
+    text += "max_queued_bytes " + std::to_string(options.limits->queued_bytes) + "\n";
   }
   text +=
       "persistence false\n"

@@ -40,17 +40,27 @@ struct PasswordFile {
   std::string password;
 };
 
+// What clients may make the broker keep.
+struct BrokerLimits {
+  std::size_t keys_bytes = std::size_t{256} << 20U;  // of all keys and values
+  std::size_t registrations = 100'000;               // of one client
+  // Of a client that reads too slowly: bytes of messages that are sent and not acknowledged, and as
+  // many that wait behind them. The next ones are lost.
+  std::size_t queued_bytes = std::size_t{4} << 20U;
+};
+
 struct BrokerOptions {
   std::uint16_t port = 0;          // 0: any free one
   std::string bind = "127.0.0.1";  // the address of its listeners, of this machine
   codec::DialectId dialect = codec::DialectId::kDeployed;
-  std::size_t quota = 0;               // keys; 0: no limit
-  std::uint32_t max_packet_size = 0;   // bytes; announced in the CONNACK; 0: no limit
-  std::string node_id = "StateStore";  // of the store's versions
-  std::string authorization_json{};    // empty: everybody may do everything
-  Conditions conditions{};             // of the store
-  std::string fault{};                 // id of a wrong store; empty: the right one
-  std::uint64_t seed = 1;              // of whatever is random in the wrong one
+  std::size_t quota = 0;                 // keys; 0: no limit
+  std::uint32_t max_packet_size = 0;     // bytes; announced in the CONNACK; 0: no limit
+  std::optional<BrokerLimits> limits{};  // nothing: none of these
+  std::string node_id = "StateStore";    // of the store's versions
+  std::string authorization_json{};      // empty: everybody may do everything
+  Conditions conditions{};               // of the store
+  std::string fault{};                   // id of a wrong store; empty: the right one
+  std::uint64_t seed = 1;                // of whatever is random in the wrong one
   std::string right{};   // decisions of another right store; empty: the reference store
   std::string record{};  // the plugin appends all traffic to this file
   // Every subscriber sees requests and notifications, and observers have to subscribe.

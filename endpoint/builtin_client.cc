@@ -89,6 +89,8 @@ class BuiltinClient final : public Client {
 
   std::optional<Event> receive(Duration timeout) override { return connection_->receive(timeout); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
+  [[nodiscard]] std::optional<Event> take() override { return connection_->take(); }
+  [[nodiscard]] bool serves_in_place() const override { return true; }
   void disconnect() override { connection_->disconnect(); }
   void drop() override { connection_->drop(); }
 
@@ -130,8 +132,8 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
   const HandshakePlace place(options_.tls);
   auto stream = Stream::connect(options_, *context, options_.timeout);
   if (!stream) return unreachable(stream.error());
-  auto connection = std::make_shared<Connection>(std::move(*stream), loop_,
-                                                 most_packet_bytes(options_.capabilities));
+  auto connection = std::make_shared<Connection>(
+      std::move(*stream), loop_, most_packet_bytes(options_.capabilities), options.on_event);
   try {
     auto connack = connection->open(connect_packet(options, *credentials), options_.timeout);
     if (!connack) {

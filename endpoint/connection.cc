@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <thread>
 #include <utility>
 
 #include "endpoint/connector.h"
+#include "endpoint/end_of_waits.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -21,12 +20,6 @@ constexpr std::size_t kMostUnwritten = std::size_t{4} << 20U;
 constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, about
 constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
 constexpr std::uint8_t kQuota = 0x97;
-
-// Of all connections of this process: what a machine has is one, too.
-std::atomic<std::size_t>& unread_bytes() {
-  static std::atomic<std::size_t> bytes{0};
-  return bytes;
-}
 
 codec::Message to_message(wire::Publish& packet) {
   codec::Message out;
@@ -73,10 +66,11 @@ std::size_t size_of(const codec::Message& message) {
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Stream> stream, PollLoop& loop,
-                       std::size_t most_packet_bytes)
-    : stream_(std::move(stream)), loop_(loop), most_packet_bytes_(most_packet_bytes) {}
-
-Connection::~Connection() { unread_bytes() -= unread_; }
+                       std::size_t most_packet_bytes, std::function<void()> on_event)
+    : stream_(std::move(stream)),
+      loop_(loop),
+      most_packet_bytes_(most_packet_bytes),
+      on_event_(std::move(on_event)) {}
 
 void Connection::rearm() const {
   if (loop_id_ == 0) return;
@@ -85,8 +79,7 @@ void Connection::rearm() const {
 }
 
 bool Connection::has_enough() const {
-  return unread_ > kMostUnreadUnasked ||
-         (unread_ > kUnreadOfEach && unread_bytes() > kMostUnreadOfAll);
+  return unread_ > kMostUnreadUnasked || (unread_ > kHeldOfEach && held_.is_too_much());
 }
 
 // Reads and writes until `done`, or the connection has ended, or the time is up.
@@ -104,6 +97,8 @@ bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
     if (!ready) break;
     flush();
     read_some();
+    // Of a broker that never stops to send there is always something to read.
+    if (steady_now() >= deadline) break;
   }
   attended_ = false;
   rearm();
@@ -111,19 +106,25 @@ bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
 }
 
 void Connection::on_ready() {
-  const std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   if (attended_ || closing_) return;  // who waits reads
   flush();
   paused_ = has_enough();
   if (!paused_) read_some();
   rearm();
+  const bool news = has_news();
+  lock.unlock();
+  if (news) on_event_();
 }
 
 void Connection::on_tick(Duration now) {
-  const std::lock_guard lock(mutex_);
+  Lock lock(mutex_);
   if (ended_ || closing_ || paused_ || keep_alive_ == Duration{0}) return;
   if (pinged_ && now - *pinged_ > kStandstill) {
     end(std::nullopt, "no PINGRESP within 30 s");
+    const bool news = has_news();
+    lock.unlock();
+    if (news) on_event_();
     return;
   }
   if (!pinged_ && now - last_sent_ > keep_alive_ * 3 / 4) {
@@ -182,8 +183,12 @@ void Connection::take_packets() {
       refuse(decoded.error().reason, decoded.error().text);
       break;
     }
-    if (!*decoded) break;
+    if (!*decoded) {
+      if (!make_room()) return;
+      break;
+    }
     done_ += (*decoded)->size;
+    held_.remove(std::exchange(announced_, 0));
     take(std::move((*decoded)->packet));
   }
   if (done_ == in_.size() || done_ > kReadBytes) {
@@ -191,6 +196,24 @@ void Connection::take_packets() {
     done_ = 0;
     if (in_.empty() && in_.capacity() > 16 * kReadBytes) in_.shrink_to_fit();
   }
+}
+
+// For all of a large packet, at once: what grows step by step takes twice as much in between. What
+// is made of it counts, too. False when there is none.
+bool Connection::make_room() {
+  if (announced_ != 0) return true;
+  const std::size_t size = wire::size_of_first(std::string_view(in_).substr(done_));
+  if (size <= kReadBytes) return true;
+  if (!held_.try_add(2 * size)) {
+    refuse(kQuota, "the endpoint floods: a packet of " + std::to_string(size) +
+                       " bytes, where all " + "connections and cases together hold " +
+                       std::to_string(kMostHeldOfAll >> 20U) + " MiB at most");
+    return false;
+  }
+  announced_ = 2 * size;
+  in_.erase(0, std::exchange(done_, 0));
+  in_.reserve(size + kReadBytes);
+  return true;
 }
 
 void Connection::take(wire::Packet packet) {
@@ -292,6 +315,8 @@ void Connection::take_other(wire::Packet& packet) {
   } else if (const auto* disconnect = std::get_if<wire::Disconnect>(&packet)) {
     end(disconnect->reason, {});
   } else if (std::holds_alternative<wire::Pingresp>(packet)) {
+    // MQTT 5, 3.13: it is sent in response to a PINGREQ.
+    if (!pinged_) return refuse(kUnexpected, "a PINGRESP for no PINGREQ");
     pinged_.reset();
   } else {
     refuse(kUnexpected, wire::with_article(wire::name(packet)) + ", which no broker sends");
@@ -300,14 +325,12 @@ void Connection::take_other(wire::Packet& packet) {
 
 void Connection::push(Event event, std::size_t bytes) {
   if (closing_) return;
-  const bool together = unread_ > kUnreadOfEach && unread_bytes() > kMostUnreadOfAll;
-  if (unread_ + bytes > kMostUnread || together) {
+  if (unread_ + bytes > kMostUnread || !held_.try_add(bytes)) {
     return refuse(kQuota, "the endpoint floods: " + std::to_string(events_.size()) +
                               " messages of " + std::to_string(unread_) +
                               " bytes are not read yet");
   }
   unread_ += bytes;
-  unread_bytes() += bytes;
   events_.push_back({std::move(event), bytes});
 }
 
@@ -436,13 +459,23 @@ std::optional<Event> Connection::receive(Duration timeout) {
   if (events_.empty()) {
     if (!ended_) return std::nullopt;
     lock.unlock();
-    std::this_thread::sleep_for(timeout);  // as a connection on which nothing comes
+    sleep_until_or_end(steady_now() + timeout);  // as a connection on which nothing comes
     return std::nullopt;
   }
+  return pop();
+}
+
+std::optional<Event> Connection::take() {
+  const Lock lock(mutex_);
+  if (events_.empty()) return std::nullopt;
+  return pop();
+}
+
+Event Connection::pop() {
   Unread first = std::move(events_.front());
   events_.pop_front();
   unread_ -= first.bytes;
-  unread_bytes() -= first.bytes;
+  held_.remove(first.bytes);
   if (paused_ && !has_enough()) {
     paused_ = false;
     rearm();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "endpoint/endpoint.h"
+#include "endpoint/held_bytes.h"
 #include "endpoint/poll_loop.h"
 #include "endpoint/stream.h"
 #include "wire/packet.h"
@@ -21,21 +23,20 @@ namespace fencepost::endpoint {
 
 // Bytes of messages that are kept unread. Of one connection: beyond the first number it is not read
 // from until somebody wants its messages, and the broker has to wait; while an answer is waited
-// for, beyond the second, it ends. Where all of this process have more than `kMostUnreadOfAll`,
-// both numbers are `kUnreadOfEach`.
+// for, beyond the second, it ends. What all may hold together is in held_bytes.h.
 inline constexpr std::size_t kMostUnreadUnasked = std::size_t{16} << 20U;
 inline constexpr std::size_t kMostUnread = std::size_t{64} << 20U;
-inline constexpr std::size_t kUnreadOfEach = std::size_t{1} << 20U;
-inline constexpr std::size_t kMostUnreadOfAll = std::size_t{96} << 20U;
-// Of one packet to us, unless the endpoint is said to take larger ones.
-inline constexpr std::size_t kMostPacketBytes = std::size_t{64} << 20U;
+// Of one packet to us, unless the endpoint is said to take larger ones. No case sends a larger one.
+inline constexpr std::size_t kMostPacketBytes = std::size_t{20} << 20U;
 
 // Reading is done by the thread that waits for something, else by the loop's: a reply needs no
 // hand-over between threads. Its methods are called by one thread at a time, and by the loop's.
 class Connection final : public PollLoop::Handler, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::unique_ptr<Stream> stream, PollLoop& loop, std::size_t most_packet_bytes);
-  ~Connection() override;
+  // `on_event`: see ClientOptions; may be empty.
+  Connection(std::unique_ptr<Stream> stream, PollLoop& loop, std::size_t most_packet_bytes,
+             std::function<void()> on_event = {});
+  ~Connection() override = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -47,6 +48,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
                                                           Duration timeout);
   [[nodiscard]] Result<void, Error> publish(wire::Publish message);
   [[nodiscard]] std::optional<Event> receive(Duration timeout);
+  [[nodiscard]] std::optional<Event> take();
 
   // Says farewell and waits a moment for the broker to read it. Nothing is received afterwards.
   void disconnect();
@@ -65,6 +67,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void flush();
   void read_some();
   void take_packets();
+  bool make_room();
   void take(wire::Packet packet);
   void take(wire::Connack& packet);
   void take(wire::Publish& packet);
@@ -74,12 +77,15 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void acknowledged(const wire::Ack& packet);
   void send_waiting();
   void push(Event event, std::size_t bytes);
+  [[nodiscard]] Event pop();
   // The broker did what it may not: it is told, and the connection ends.
   void refuse(std::uint8_t reason, const std::string& text);
   void end(std::optional<int> reason, const std::string& text);
   void leave(bool politely);
   void rearm() const;
   [[nodiscard]] bool has_enough() const;
+  // Somebody has to be told that there is something for receive().
+  [[nodiscard]] bool has_news() const { return on_event_ && !events_.empty() && !attended_; }
   [[nodiscard]] std::uint16_t next_packet_id();
   [[nodiscard]] Error lost(const std::string& what) const;
 
@@ -98,10 +104,11 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::unique_ptr<Stream> stream_;
   PollLoop& loop_;
   const std::size_t most_packet_bytes_;
-  std::uint64_t loop_id_ = 0;  // 0: not watched by the loop
-  bool attended_ = false;      // somebody waits, and reads
-  bool paused_ = false;        // more has been read than is wanted
-  bool closing_ = false;       // by us: no event tells of it
+  const std::function<void()> on_event_;  // called without the lock
+  std::uint64_t loop_id_ = 0;             // 0: not watched by the loop
+  bool attended_ = false;                 // somebody waits, and reads
+  bool paused_ = false;                   // more has been read than is wanted
+  bool closing_ = false;                  // by us: no event tells of it
   bool said_farewell_ = false;
   bool ended_ = false;
   std::string end_text_;
@@ -123,7 +130,9 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::size_t broker_receives_ = 65'535;   // at once: its Receive Maximum
   std::set<std::uint16_t> half_received_;  // of QoS 2: delivered, not yet released
   std::deque<Unread> events_;
-  std::size_t unread_ = 0;  // bytes of them
+  std::size_t unread_ = 0;     // bytes of them
+  std::size_t announced_ = 0;  // bytes that a large packet, of which a part is there, takes
+  HeldBytes held_;             // of both
 };
 
 }  // namespace fencepost::endpoint

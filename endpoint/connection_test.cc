@@ -108,11 +108,12 @@ class ScriptedBroker {
 };
 
 struct World {
-  explicit World(ScriptedBroker::Script script) : broker(std::move(script)) {
+  explicit World(ScriptedBroker::Script script, Duration timeout = kPatience)
+      : broker(std::move(script)) {
     MqttOptions options;
     options.host = "127.0.0.1";
     options.port = broker.port();
-    options.timeout = kPatience;
+    options.timeout = timeout;
     endpoint = make_mqtt_endpoint(std::move(options));
     session = endpoint->open_session().value();
   }
@@ -147,11 +148,12 @@ TEST(Connection, EndsWithAWordWhateverABrokerSends) {
            {"\xb0\4\0\1\0\0"s, "an UNSUBACK for no UNSUBSCRIBE"},
            {"\xf0\0"s, "an AUTH, which no broker sends"},
            {"\xc0\0"s, "a PINGREQ, which no broker sends"},
+           {"\xd0\0"s, "a PINGRESP for no PINGREQ"},
            {"\x82\7\0\1\0\0\1a\1"s, "a SUBSCRIBE, which no broker sends"},
            {"\x30\7\0\1t\3\x23\0\1"s, "a PUBLISH with a topic alias, of which we take none"},
            {"\x30\3\0\0\0"s, "a PUBLISH without a topic"},
            {"\x36\6\0\1t\0\1\0"s, "a PUBLISH with QoS 3"},
-           {"\x30\xff\xff\xff\x7f"s, "a PUBLISH of 268435460 bytes, where 67108864 is the most"},
+           {"\x30\xff\xff\xff\x7f"s, "a PUBLISH of 268435460 bytes, where 20971520 is the most"},
            {"\xff\xff\xff\xff\xff"s, "an AUTH with flags that cannot be"},
            {"\xe0\0"s, ""},
        }) {
@@ -211,6 +213,45 @@ TEST(Connection, ThatIsNotAnsweredSaysSo) {
               HasSubstr("a DISCONNECT before the CONNACK"));
 }
 
+TEST(HeldBytes, AreThoseOfAll) {
+  HeldBytes one;
+  HeldBytes other;
+  EXPECT_TRUE(one.try_add(kMostHeldOfAll));
+  EXPECT_FALSE(one.is_too_much());
+  EXPECT_TRUE(other.try_add(kHeldOfEach));  // which each may have
+  EXPECT_TRUE(one.is_too_much());
+  EXPECT_FALSE(other.try_add(1));
+  EXPECT_EQ(other.own(), kHeldOfEach);
+  one.remove(kHeldOfEach + 1);
+  EXPECT_TRUE(other.try_add(1));
+  {
+    HeldBytes gone;
+    gone.add(kMostHeldOfAll);
+  }
+  EXPECT_FALSE(other.is_too_much());
+}
+
+// Of many connections with a large packet each, some would fill the memory.
+TEST(Connection, EndsWhenAllTogetherHoldTooMuch) {
+  HeldBytes others;
+  others.add(kMostHeldOfAll);
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    broker.write(wire::encode(wire::Publish{.topic = "t", .payload = "small"}).value());
+    broker.write(
+        wire::encode(wire::Publish{.topic = "t", .payload = std::string(1 << 20, 'x')}).value());
+    broker.listen();
+  });
+  const auto client = world.connect();
+  const auto small = client->receive(10s);
+  ASSERT_TRUE(small && std::holds_alternative<MessageReceived>(small->what));
+  const auto end = client->receive(10s);
+  ASSERT_TRUE(end);
+  const auto* gone = std::get_if<Disconnected>(&end->what);
+  ASSERT_NE(gone, nullptr);
+  EXPECT_THAT(gone->text, HasSubstr("the endpoint floods: a packet of 1048584 bytes"));
+}
+
 // It sends messages without end, and no SUBACK.
 TEST(Connection, EndsWhenTheBrokerFloods) {
   World world([](ScriptedBroker& broker) {
@@ -231,6 +272,28 @@ TEST(Connection, EndsWhenTheBrokerFloods) {
     bytes += message->message.payload.size();
   }
   EXPECT_EQ(bytes, std::size_t{63} << 20U);
+}
+
+// There is always something to read: that must not keep anybody from looking at the time.
+TEST(Connection, IsNotKeptByABrokerThatNeverStops) {
+  const World world(
+      [](ScriptedBroker& broker) {
+        broker.greet();
+        // One message again and again, which counts once.
+        const auto message = wire::encode(wire::Publish{
+            .duplicate = true, .qos = 2, .packet_id = 1, .topic = "t", .payload = "x"});
+        std::string batch;
+        for (int i = 0; i < 5'000; ++i) batch += message.value();
+        while (broker.write(batch)) {
+        }
+      },
+      100ms);
+  const auto client = world.connect();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto refused = client->subscribe("x");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kTimeout) << refused.error().text;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, kPatience);
 }
 
 // A broker that sends faster than its messages are read has to wait.

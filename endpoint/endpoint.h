@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -93,9 +94,15 @@ class Client {
   // clock.
   [[nodiscard]] virtual std::optional<Event> receive(Duration timeout) = 0;
 
+  // The next event that has been read from the connection already: costs no system call.
+  [[nodiscard]] virtual std::optional<Event> take() { return receive(Duration::zero()); }
+
   // The bytes that a packet to the broker may have on this connection: the Maximum Packet Size of
   // its CONNACK, else Capabilities::max_packet_size. Nothing when neither is known.
   [[nodiscard]] virtual std::optional<std::uint32_t> packet_limit() const { return std::nullopt; }
+
+  // May ClientOptions::on_event use the client itself?
+  [[nodiscard]] virtual bool serves_in_place() const { return false; }
 
   // Ends the connection with a DISCONNECT packet.
   virtual void disconnect() = 0;
@@ -122,6 +129,12 @@ struct ClientOptions {
   std::uint32_t max_packet_size = 0;
   std::optional<Will> will{};
   bool droppable = false;  // drop() will be called; some client libraries have to prepare for it
+  // Called when something has come for receive() and nobody waits there: from a thread of the
+  // client library, for many clients one after the other, and once more perhaps while the client is
+  // being destroyed. It has to be quick. Where Client::serves_in_place() it may call publish() and
+  // take(), else nothing of the client. A client that is a function call away
+  // does not call it.
+  std::function<void()> on_event{};
 };
 
 // One case's view of the endpoint. Sessions of one endpoint may be used by different threads at
@@ -132,6 +145,10 @@ class Session {
   [[nodiscard]] virtual Clock& clock() = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<Client>, Error> connect(
       const ClientOptions& options) = 0;
+
+  // A time that the caller has measured in other sessions, and goes by in this one. A session that
+  // is judged again, from a file, gives back what was measured then.
+  [[nodiscard]] virtual Duration measured(Duration time) { return time; }
 
   // Restarts the broker behind the endpoint, for all sessions: every connection to it ends. Returns
   // when it answers a CONNECT with `client_id` again. An endpoint without Capabilities::restart
@@ -165,6 +182,10 @@ class Endpoint {
   [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_session() = 0;
 
+  // May a client be used with the clock of another session, and when its own session is gone? True
+  // where sessions are views of one broker and one clock.
+  [[nodiscard]] virtual bool sessions_share_clients() const { return false; }
+
   // A session for a case that disturbs others: that fills the quota, sends the largest packets or
   // restarts the broker.
   // An endpoint may keep a broker with low limits for those, so that they disturb nobody; see
@@ -175,6 +196,17 @@ class Endpoint {
 
   // Is the endpoint still there? Asked after a connection broke; answers within `timeout`.
   [[nodiscard]] virtual Result<void, Error> check_reachable(Duration timeout) = 0;
+
+  // The same of callers that say who they are, e.g. "SET-1/2", each one once: endpoints that write
+  // evidence, or judge it, find what belongs to them by it.
+  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_session_for(
+      const std::string& /*caller*/, bool isolated) {
+    return isolated ? open_isolated_session() : open_session();
+  }
+  [[nodiscard]] virtual Result<void, Error> check_reachable_for(const std::string& /*caller*/,
+                                                                Duration timeout) {
+    return check_reachable(timeout);
+  }
 };
 
 }  // namespace fencepost::endpoint

@@ -1,6 +1,7 @@
 // The queue between a client library's thread and the case that waits. Thread safe.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -8,10 +9,14 @@
 #include <optional>
 #include <utility>
 
+#include "endpoint/end_of_waits.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/wait_clock.h"
 
 namespace fencepost::endpoint {
+
+// So often it is looked whether all waits have ended.
+inline constexpr std::chrono::milliseconds kLookInterval{100};
 
 class Inbox {
  public:
@@ -27,8 +32,10 @@ class Inbox {
   [[nodiscard]] std::optional<Event> pop(Duration timeout) {
     std::unique_lock lock(mutex_);
     const auto deadline = WaitClock::now() + timeout;
-    if (!changed_.wait_until(lock, deadline, [this] { return !events_.empty(); })) {
-      return std::nullopt;
+    while (events_.empty()) {
+      const auto now = WaitClock::now();
+      if (now >= deadline || waits_have_ended()) return std::nullopt;
+      changed_.wait_until(lock, std::min(deadline, now + kLookInterval));
     }
     Event event = std::move(events_.front());
     events_.pop_front();

@@ -1,11 +1,11 @@
 #include "endpoint/mqtt.h"
 
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "endpoint/builtin_client.h"
 #include "endpoint/connector.h"
+#include "endpoint/end_of_waits.h"
 #include "endpoint/paho_client.h"
 #include "endpoint/socket.h"
 
@@ -39,8 +39,8 @@ class MqttSession final : public Session, public Clock {
     while (true) {
       const auto client = connector_.connect({.client_id = client_id});
       if (client) return {};
-      if (now() > deadline) return fail(client.error());
-      std::this_thread::sleep_for(kRestartPoll);
+      if (now() > deadline || waits_have_ended()) return fail(client.error());
+      sleep_until_or_end(now() + kRestartPoll);
     }
   }
 
@@ -49,9 +49,7 @@ class MqttSession final : public Session, public Clock {
     return static_cast<std::uint64_t>(duration_cast<milliseconds>(now).count());
   }
   [[nodiscard]] Duration now() const override { return steady_now(); }
-  void wait_until(Duration time) override {
-    std::this_thread::sleep_until(std::chrono::steady_clock::time_point{time});
-  }
+  void wait_until(Duration time) override { sleep_until_or_end(time); }
 
  private:
   const MqttOptions& options_;
@@ -68,6 +66,7 @@ class MqttEndpoint final : public Endpoint {
   Result<std::unique_ptr<Session>, Error> open_session() override {
     return std::make_unique<MqttSession>(options_, *connector_);
   }
+  [[nodiscard]] bool sessions_share_clients() const override { return true; }
   Result<void, Error> check_reachable(Duration timeout) override {
     const auto socket =
         connect_tcp(options_.host, options_.port, duration_cast<milliseconds>(timeout));

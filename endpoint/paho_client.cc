@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -90,13 +91,15 @@ auto start(Call call) {
 
 class PahoClient final : public Client, private mqtt::iaction_listener {
  public:
-  PahoClient(const std::string& uri, const std::string& client_id, const MqttOptions& broker)
+  PahoClient(const std::string& uri, const std::string& client_id, const MqttOptions& broker,
+             std::function<void()> on_event)
       : client_(std::make_unique<mqtt::async_client>(
             uri, client_id, mqtt::create_options(MQTTVERSION_5, kMaxBufferedMessages), nullptr)),
         timeout_(std::chrono::duration_cast<std::chrono::milliseconds>(broker.timeout)),
-        packet_limit_(broker.capabilities.max_packet_size) {
+        packet_limit_(broker.capabilities.max_packet_size),
+        on_event_(std::move(on_event)) {
     client_->set_message_callback([this](const mqtt::const_message_ptr& message) {
-      inbox_.push({MessageReceived{from_paho_message(*message)}, steady_now()});
+      push({MessageReceived{from_paho_message(*message)}, steady_now()});
     });
     client_->set_connection_lost_handler(
         [this](const std::string&) { push_disconnected(std::nullopt); });
@@ -235,7 +238,12 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       ended_ = true;
     }
     end_noticed_.notify_all();
-    if (!closing_) inbox_.push({Disconnected{reason}, steady_now()});
+    if (!closing_) push({Disconnected{reason}, steady_now()});
+  }
+
+  void push(Event event) {
+    inbox_.push(std::move(event));
+    if (on_event_) on_event_();
   }
 
   static Error lost() { return {ErrorKind::kLost, "the client is not connected"}; }
@@ -247,7 +255,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     if (reason < kFirstErrorReason || delivery == nullptr) return;
     const auto correlation =
         read<std::string>(delivery->get_message()->get_properties(), Code::CORRELATION_DATA);
-    inbox_.push({PublishRefused{reason, correlation.value_or("")}, steady_now()});
+    push({PublishRefused{reason, correlation.value_or("")}, steady_now()});
   }
   void on_success(const mqtt::token& /*token*/) override {}
 
@@ -262,6 +270,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   std::chrono::milliseconds timeout_;
   std::optional<Socket> connection_;  // of a client that may drop it
   std::optional<std::uint32_t> packet_limit_;
+  const std::function<void()> on_event_;
 };
 
 mqtt::connect_options connect_options(const MqttOptions& broker, const ClientOptions& client,
@@ -374,7 +383,8 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
         Error{ErrorKind::kInvalid, "cannot ask for a session expiry interval of more than " +
                                        std::to_string(kMaxFourByteInteger) + " s"});
   }
-  auto client = std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_);
+  auto client = std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_,
+                                             client_options.on_event);
   const PahoWaker::Hold awake(*waker_);
   const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
   const HandshakePlace handshake(options_.tls);

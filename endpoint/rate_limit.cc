@@ -95,6 +95,9 @@ class LimitedEndpoint final : public Endpoint {
   Result<std::unique_ptr<Session>, Error> open_session() override {
     return limited(endpoint_.open_session());
   }
+  [[nodiscard]] bool sessions_share_clients() const override {
+    return endpoint_.sessions_share_clients();
+  }
   Result<std::unique_ptr<Session>, Error> open_isolated_session() override {
     return limited(endpoint_.open_isolated_session());
   }

@@ -1,18 +1,24 @@
 #include "endpoint/socket.h"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "endpoint/end_of_waits.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -35,9 +41,11 @@ bool wait_ready(int descriptor, short events, SteadyClock::time_point deadline) 
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now())
             .count();
     if (left < 0) return false;
-    pollfd entry{.fd = descriptor, .events = events, .revents = 0};
-    const int ready = poll(&entry, 1, static_cast<int>(left) + 1);
-    if (ready > 0) return true;
+    std::array<pollfd, 2> entries{
+        {{.fd = descriptor, .events = events, .revents = 0},
+         {.fd = end_of_waits_descriptor(), .events = POLLIN, .revents = 0}}};
+    const int ready = poll(entries.data(), entries.size(), static_cast<int>(left) + 1);
+    if (ready > 0) return entries[0].revents != 0;  // else all waits have ended
     if (ready < 0 && errno != EINTR) return false;
   }
 }
@@ -57,6 +65,53 @@ Result<Socket, std::string> connect_to(const addrinfo& address, SteadyClock::tim
   return socket;
 }
 
+using Addresses = std::unique_ptr<addrinfo, AddressDeleter>;
+
+struct Lookup {
+  std::string host;
+  std::string port;
+  Socket done{eventfd(0, EFD_CLOEXEC)};  // readable when the rest is there
+  std::atomic<bool> is_done{false};      // orders it for the language: an eventfd does not
+  int failed = 0;
+  Addresses found{};
+
+  void run(int flags) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
+    addrinfo* list = nullptr;
+    failed = getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
+    found.reset(list);
+  }
+};
+
+// A name server may say nothing for longer than anybody wants to wait, so that a thread of its own
+// asks it.
+Result<Addresses, std::string> resolve(const std::string& host, std::uint16_t port,
+                                       SteadyClock::time_point deadline) {
+  const auto lookup = std::make_shared<Lookup>();
+  lookup->host = host;
+  lookup->port = std::to_string(port);
+  lookup->run(AI_NUMERICHOST);
+  if (lookup->failed == EAI_NONAME) {
+    try {
+      std::thread([lookup] {
+        lookup->run(0);
+        lookup->is_done.store(true, std::memory_order_release);
+        eventfd_write(lookup->done.descriptor(), 1);
+      }).detach();
+    } catch (const std::system_error&) {
+      return fail(std::string("no thread for looking up the name"));
+    }
+    if (!wait_ready(lookup->done.descriptor(), POLLIN, deadline) ||
+        !lookup->is_done.load(std::memory_order_acquire)) {
+      return fail(std::string("no answer of the name server in time"));
+    }
+  }
+  if (lookup->failed != 0) return fail(std::string(gai_strerror(lookup->failed)));
+  return std::move(lookup->found);
+}
+
 }  // namespace
 
 Socket::~Socket() {
@@ -66,14 +121,10 @@ Socket::~Socket() {
 Result<Socket, std::string> connect_tcp(const std::string& host, std::uint16_t port,
                                         std::chrono::milliseconds timeout) {
   const SteadyClock::time_point deadline = SteadyClock::now() + timeout;
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int failed = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (failed != 0) return fail(std::string(gai_strerror(failed)));
-  const std::unique_ptr<addrinfo, AddressDeleter> addresses(found);
+  auto addresses = resolve(host, port, deadline);
+  if (!addresses) return fail(addresses.error());
   std::string last_error = "no address";
-  for (const addrinfo* address = addresses.get(); address != nullptr; address = address->ai_next) {
+  for (const addrinfo* address = addresses->get(); address != nullptr; address = address->ai_next) {
     Result<Socket, std::string> socket = connect_to(*address, deadline);
     if (socket) return socket;
     last_error = socket.error();

@@ -16,6 +16,7 @@
 #include <openssl/err.h>
 
 #include "endpoint/connector.h"
+#include "endpoint/end_of_waits.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -105,11 +106,13 @@ bool wait_for_descriptor(int descriptor, bool to_read, bool to_write, Duration d
     const auto left = std::max(Duration{0}, deadline - steady_now());
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
     const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count() * 1'000};
-    pollfd entry{.fd = descriptor,
-                 .events = static_cast<short>((to_read ? POLLIN : 0) | (to_write ? POLLOUT : 0)),
-                 .revents = 0};
-    const int ready = ppoll(&entry, 1, &limit, nullptr);
-    if (ready > 0) return true;
+    std::array<pollfd, 2> entries{
+        {{.fd = descriptor,
+          .events = static_cast<short>((to_read ? POLLIN : 0) | (to_write ? POLLOUT : 0)),
+          .revents = 0},
+         {.fd = end_of_waits_descriptor(), .events = POLLIN, .revents = 0}}};
+    const int ready = ppoll(entries.data(), entries.size(), &limit, nullptr);
+    if (ready > 0) return entries[0].revents != 0;  // else all waits have ended
     if (ready == 0 && steady_now() >= deadline) return false;
     if (ready < 0 && errno != EINTR) return true;  // the read that follows says what is wrong
   }

@@ -58,7 +58,7 @@ class Stream {
 };
 
 // Waits until the descriptor can be read (or written, too), or `deadline` on the steady clock.
-// False at the deadline.
+// False at the deadline, and at the end of all waits.
 [[nodiscard]] bool wait_for_descriptor(int descriptor, bool to_read, bool to_write,
                                        Duration deadline);
 

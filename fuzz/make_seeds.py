@@ -8,8 +8,10 @@ import functools
 import math
 import pathlib
 import re
+import struct
 import subprocess
 import sys
+import zlib
 
 import yaml
 
@@ -425,11 +427,118 @@ def mqtt_packet(seeds, _sources):
     seeds.add("length-without-end", b"\x30\xff\xff\xff\xff\1")
 
 
+def evidence(seeds, _sources):
+    """Records as docs/EVIDENCE.md describes them, and a file of them."""
+    def number(value):
+        out = b""
+        while value >= 128:
+            out += bytes([value & 127 | 128])
+            value >>= 7
+        return out + bytes([value])
+
+    def signed(value):
+        return number(2 * value if value >= 0 else -2 * value - 1)
+
+    def text(value):
+        return number(len(value)) + value
+
+    message = (number(127) + number(1) + text(b"t") + text(b"\0\xff") + text(b"r") + text(b"c") + text(b"a/b") + number(1) +
+               number(60) + number(2) + text(b"__ts") + text(b"1") + text(b"a") + text(b""))
+    every = {
+        "head": b"\x01\0\x08" + text(b"{}"),
+        "opened": b"\x02\x01\x0c" + signed(1) + text(b"SET-1/1"),
+        "not-opened": b"\x02\x01\x48" + text(b"SET-1/1") + b"\x01" + text(b"gone") + b"\x01" + signed(135),
+        "now-twice": b"\x05\x01\x02" + signed(1_000_000) + b"\x05\x01\x02" + signed(17),
+        "wall": b"\x06\x01\x02" + signed(1_767_225_600_000),
+        "connect": b"\x09\x01\x39\x01" + text(b"id") + text(b"role") + number(5) + bytes(5),
+        "publish": b"\x0c\x01\x83\x01" + signed(3) + message,
+        "nothing": b"\x0d\x01\x01\x01",
+        "ended": b"\x10\x01\x07\x01" + signed(3) + signed(-1),
+        "closed": b"\x03\x01\0",
+    }
+    for name, content in every.items():
+        seeds.add(name, content)
+    records = b"".join(every.values())
+    seeds.add("one-after-the-other", records)
+    packed = zlib.compress(records, 6)
+    sizes = struct.pack("<II", len(packed), len(records))
+    file = b"fencepost evidence 1\n" + sizes + struct.pack("<I", zlib.crc32(packed, zlib.crc32(sizes))) + packed
+    seeds.add("file", file)
+    seeds.add("file-cut", file[:-3])
+    seeds.add("number-too-long", b"\x05" + b"\xff" * 10 + b"\x01")
+
+
+def history(seeds, _sources):
+    # As the target reads them: action and outcome, values, condition and what follows it, version, call, duration.
+    outcomes = {"SET": ["ok", "not applied", "token required", "token lower", "refused", "unknown"],
+                "GET": ["value", "missing", "refused", "unknown"],
+                "DEL": ["missing", "deleted", "token required", "token lower", "refused", "unknown"],
+                "VDEL": ["not applied", "missing", "deleted", "token required", "token lower", "refused", "unknown"],
+                "CAS": ["ok", "not applied", "refused", "unknown"]}
+    actions = list(outcomes)
+
+    def operation(action, outcome, at, took, value=0, other=0, version=0, condition=0, px=None, token=None, resent=False):
+        # The byte whose remainders by 5 and, without its last three bits, by the number of outcomes, say what it is.
+        wanted = outcomes[action].index(outcome)
+        what = next(byte for byte in range(256)
+                    if byte % 5 == actions.index(action) and byte // 8 % len(outcomes[action]) == wanted)
+        more = next(byte for byte in range(256) if (byte // 4 % 4 == 1) == (px is not None) and byte % 3 == condition
+                    and (byte // 16 % 2 == 1) == (token is not None) and (byte // 32 == 1) == resent)
+        extra = bytes([] if px is None else [px]) + bytes([] if token is None else [token])
+        return bytes([what, value + 4 * other, more]) + extra + bytes([version, at, took])
+
+    first = operation("SET", "ok", 0, 1, version=2)
+    second = operation("SET", "ok", 2, 1, value=1, version=4)
+    seeds.add("one-after-the-other", b"\0" + first + second + operation("GET", "value", 4, 1, other=1, version=4))
+    seeds.add("stale-read", b"\0" + first + second + operation("GET", "value", 4, 1, other=0, version=2))
+    seeds.add("missing", b"\0" + first + operation("GET", "missing", 2, 1))
+    seeds.add("two-nx", b"\0" + b"".join(
+        operation("SET", "ok", 0, 8, value=i, version=2 + 2 * i, condition=1) for i in range(2)))
+    seeds.add("nex", b"\0" + first + operation("SET", "not applied", 2, 1, value=1, version=2, condition=2))
+    seeds.add("deleted-twice", b"\0" + first + operation("DEL", "deleted", 2, 4, version=2) * 2)
+    seeds.add("compare-and-delete", b"\0" + first + operation("VDEL", "not applied", 2, 1, value=1)
+              + operation("VDEL", "deleted", 4, 1, version=2))
+    seeds.add("no-reply", b"\0" + first + operation("SET", "unknown", 2, 0, value=1)
+              + operation("GET", "value", 4, 1, other=1, version=4))
+    seeds.add("sent-again", b"\0" + operation("SET", "ok", 0, 1, version=2, resent=True) + second
+              + operation("GET", "value", 4, 1, version=6))
+    seeds.add("expires", b"\x21" + operation("SET", "ok", 0, 1, version=2, px=8) + operation("GET", "missing", 9, 1))
+    seeds.add("gone-too-early", b"\0" + operation("SET", "ok", 0, 1, version=2, px=8) + operation("GET", "missing", 4, 1))
+    seeds.add("fenced", b"\0" + operation("SET", "ok", 0, 1, version=2, token=4)
+              + operation("SET", "token lower", 2, 1, value=1, token=2) + operation("DEL", "token required", 4, 1)
+              + operation("DEL", "deleted", 6, 1, version=2, token=4))
+    seeds.add("register", b"\0" + operation("SET", "ok", 0, 1) + operation("CAS", "ok", 2, 1, value=1, other=0)
+              + operation("CAS", "not applied", 4, 1, value=2, other=0) + operation("GET", "value", 6, 1, other=1))
+
+
+def history_file(seeds, _sources):
+    for path in sorted((ROOT / "tests" / "histories").glob("*.jsonl")):
+        seeds.add(path.stem, path.read_bytes())
+    document = (ROOT / "docs" / "HISTORY.md").read_text(encoding="utf-8")
+    example = re.search(r'(    {"type":"history".*?)\n\n', document, re.S).group(1)
+    seeds.add("documented", re.sub("(?m)^    ", "", example).encode() + b"\n")
+    header = b'{"type":"history","format":1}\n'
+    seeds.add("others", header + b"\n".join([
+        b'{"type":"connection","at":1,"client":2,"link":"resumed"}', b'{"type":"restart","at":5}',
+        b'{"type":"notification","at":4,"client":2,"key":"k","operation":"DELETE"}',
+        b'{"type":"notification","at":6,"client":2,"key":"k","operation":"SET","value":"\\\\x00","duplicate":true}']))
+    seeds.add("fenced", header + b'{"type":"call","id":1,"at":0,"client":0,"request":"SET","key":"k","value":"v","condition":'
+              b'"NEX","px_ms":5,"timestamp":"1:0:c","token":"1:0:c"}\n{"type":"return","id":1,"reply":"refused","at":3,'
+              b'"reason":"\\\\r"}\n')
+    seeds.add("words", b"INFO  jepsen.util - 0\t:invoke\t:write\t1\nINFO  jepsen.util - 0\t:ok\t:write\t1\n"
+              b"INFO  jepsen.util - 1\t:invoke\t:cas\t[1 2]\nINFO  jepsen.util - 1\t:info\t:cas\t:timed-out\n")
+    seeds.add("maps", b"{:process 0, :type :invoke, :f :read, :value nil}\n{:process 0, :type :ok, :f :read, :value 3}\n"
+              b"{:process 1, :type :invoke, :f :write, :value 3}\n{:process 1, :type :fail, :f :write, :value 3}\n")
+
+
 # Target -> what makes its seeds.
 GENERATORS = {
     "command_decoder": command_decoder,
     "descriptor_loader": descriptor_loader,
+    "evidence": evidence,
     "fencing": fencing,
+    "history": history,
+    "history_file": history_file,
     "hlc_clock": hlc_clock,
     "hlc_timestamp": hlc_timestamp,
     "mqtt_packet": mqtt_packet,

@@ -17,7 +17,7 @@ constexpr std::size_t kLimit = 300;
 
 // As 2.1.4 has it, by a reading of its own: the bytes of the first packet, or 0 while its length is
 // not whole.
-std::size_t size_of_first(std::string_view bytes) {
+std::size_t size_by_length(std::string_view bytes) {
   std::size_t length = 0;
   std::size_t factor = 1;
   for (std::size_t i = 1; i < bytes.size() && i <= 4; ++i) {
@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view input = fencepost::fuzz::as_text(data, size);
   while (true) {
     const auto read = decode(input, kLimit);
-    const std::size_t first = size_of_first(input);
+    const std::size_t first = size_by_length(input);
     if (!read) {
       const std::uint8_t reason = read.error().reason;
       FENCEPOST_CHECK(reason == 0x81 || reason == 0x82 || reason == 0x84 || reason == 0x95);

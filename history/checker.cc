@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "history/value_order.h"
 #include "history/version_order.h"
 
 namespace fencepost::history {
@@ -13,10 +14,15 @@ Verdict violation(const KeyHistory& history, const Flaw& flaw) {
   Verdict out{.answer = Answer::kViolation,
               .requirement = std::string(flaw.requirement),
               .text = flaw.what};
-  for (const Index entry : flaw.entries) {
-    out.operations.push_back(history.entries()[entry].number);
-  }
-  for (const Index entry : flaw.others) out.others.push_back(history.entries()[entry].number);
+  const auto number_of = [&](Index entry) { return history.entries()[entry].number; };
+  // A request and its redelivery are one operation.
+  const auto add = [](std::vector<Index>& numbers, Index number) {
+    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) {
+      numbers.push_back(number);
+    }
+  };
+  for (const Index entry : flaw.entries) add(out.operations, number_of(entry));
+  for (const Index entry : flaw.others) out.others.push_back(number_of(entry));
   return out;
 }
 
@@ -27,7 +33,13 @@ Verdict accepted(const KeyHistory& history, const Bounds& bounds, const std::vec
   }
   Verdict out{.answer = Answer::kOk};
   out.operations.reserve(order.size());
-  for (const Index entry : order) out.operations.push_back(history.entries()[entry].number);
+  for (const Index entry : order) {
+    if (history.entries()[entry].second) {
+      out.repeated.push_back(history.entries()[entry].number);
+    } else {
+      out.operations.push_back(history.entries()[entry].number);
+    }
+  }
   return out;
 }
 
@@ -53,7 +65,9 @@ std::string_view name(Answer answer) {
   return "?";
 }
 
-Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
+namespace {
+
+Verdict judge_all(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
   history.resolve();
   if (!history.flaws().empty()) return violation(history, history.flaws().front());
   const VersionOrder quick = decide_by_versions(history, bounds);
@@ -73,6 +87,36 @@ Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
                   std::string(quick.why) + ")"};
 }
 
+// What values alone say of a violation; nothing where there are no versions.
+std::optional<Answer> by_values(const KeyHistory& history, const Bounds& bounds,
+                                const CheckLimits& limits) {
+  const auto& entries = history.entries();
+  const bool versions = std::any_of(entries.begin(), entries.end(),
+                                    [](const Entry& entry) { return entry.version != kNone; });
+  if (!versions) return std::nullopt;
+  switch (decide_by_values(history, bounds, limits.values)) {
+    case Decision::kOrder:
+      return Answer::kOk;
+    case Decision::kNoOrder:
+      return Answer::kViolation;
+    case Decision::kUndecided:
+      break;
+  }
+  return Answer::kUnknown;
+}
+
+}  // namespace
+
+Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
+  Verdict out = judge_all(history, bounds, limits);
+  if (out.answer == Answer::kViolation) out.by_values = by_values(history, bounds, limits);
+  if (out.repeated.empty()) return out;
+  // An order may have a redelivery that it could do without.
+  KeyHistory once = history.without_seconds();
+  const Verdict without = judge_all(once, bounds, limits);
+  return without.answer == Answer::kOk ? without : out;
+}
+
 void Checker::add(const Operation& operation) {
   const Index number = added_++;
   if (operation.returned != kNever) heard(operation.client, operation.returned);
@@ -90,6 +134,7 @@ void Checker::add(const Operation& operation) {
     ++key.forgotten;
     return;
   }
+  clock_.add(operation, number);
   key.history.add(operation, number);
   const Flaw flaw = flaw_of(operation, number);
   if (flaw.entries.empty()) return;
@@ -208,14 +253,29 @@ Verdict Checker::verdict_of(Key& key) const {
                   " is broken, " + out.text};
 }
 
-std::vector<KeyVerdict> Checker::finish() {
+std::vector<KeyVerdict> Checker::finish(const KeySelection& selection) {
   std::vector<KeyVerdict> out;
-  for (auto& [name, key] : keys_) {
-    out.push_back({.key = name,
-                   .operations = key.forgotten + key.history.entries().size(),
-                   .verdict = verdict_of(key)});
-    key = Key{};
+  bool found = false;
+  auto at = keys_.lower_bound(selection.prefix);
+  while (at != keys_.end() && at->first.starts_with(selection.prefix)) {
+    Key& key = at->second;
+    if (selection.unobserved && !key.observation.empty()) {
+      ++at;
+      continue;
+    }
+    if (!found) {
+      out.push_back({.key = at->first,
+                     .operations = key.forgotten + key.history.entries().size(),
+                     .verdict = verdict_of(key)});
+    }
+    found = selection.until_violation && out.back().verdict.answer == Answer::kViolation;
+    at = keys_.erase(at);
   }
+  return out;
+}
+
+std::vector<KeyVerdict> Checker::finish() {
+  std::vector<KeyVerdict> out = finish(KeySelection());
   *this = Checker(limits_);
   return out;
 }

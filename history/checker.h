@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "history/key_history.h"
 #include "history/notifications.h"
 #include "history/search.h"
+#include "history/shared_clock.h"
 #include "history/witness.h"
 
 namespace fencepost::history {
@@ -40,11 +42,18 @@ struct Verdict {
   std::vector<Index> others{};
   std::string requirement{};  // kViolation
   std::string text{};         // kViolation: what is wrong; kUnknown: why there is no answer
+  // kViolation, where there are versions: what values alone would say. kOk: only the versions speak
+  // against it.
+  std::optional<Answer> by_values{};
+  // kOk: requests that were sent again and, as far as can be told, carried out twice. No rule is
+  // broken (MQTT delivers at least once).
+  std::vector<Index> repeated{};
 };
 
 struct CheckLimits {
   SearchLimits search{};
   WitnessLimits witness{};
+  SearchLimits values{.steps = 10'000};  // of a violation, for Verdict::by_values
   // settle() leaves keys alone that have fewer operations than this to judge.
   std::size_t settle_from = 10'000;
 };
@@ -57,6 +66,13 @@ struct KeyVerdict {
   std::string key{};
   std::size_t operations = 0;
   Verdict verdict{};
+};
+
+// Some of the keys of a checker.
+struct KeySelection {
+  std::string_view prefix{};     // what they begin with
+  bool unobserved = false;       // only those of which nobody was told, or wanted to be
+  bool until_violation = false;  // those after the first violation are forgotten without a verdict
 };
 
 class Checker {
@@ -90,12 +106,19 @@ class Checker {
   // Has settle() come upon a violation?
   [[nodiscard]] bool found_violation() const { return found_violation_; }
 
+  // Of all keys together.
+  [[nodiscard]] const ClockObservation& clock() const { return clock_.observed(); }
+
   // How many operations are kept.
   [[nodiscard]] std::size_t held() const;
 
   // The verdicts, by key; an ok of what was settled has no order any more. The checker is empty
   // then.
   [[nodiscard]] std::vector<KeyVerdict> finish();
+
+  // The same for those keys alone to which nothing is added afterwards. The others stay as they
+  // are.
+  [[nodiscard]] std::vector<KeyVerdict> finish(const KeySelection& selection);
 
  private:
   struct Key {
@@ -114,6 +137,7 @@ class Checker {
   Bounds bounds_{};
   std::map<std::string, Key, std::less<>> keys_{};
   std::map<std::uint32_t, ClientLife> lives_{};  // by client
+  SharedClock clock_{};
   Index added_ = 0;
   bool restarted_ = false;
   bool found_violation_ = false;

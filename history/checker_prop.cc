@@ -11,6 +11,8 @@
 #include "history/checker.h"
 #include "history/naive_search.h"
 #include "history/random_history.h"
+#include "history/requirements.h"
+#include "history/value_order.h"
 
 namespace fencepost::history {
 namespace {
@@ -79,6 +81,17 @@ std::vector<Operation> without_the_rest(const std::vector<Operation>& operations
   return weaker;
 }
 
+// What the exhaustive search says of values alone.
+void compare_values(const std::vector<Operation>& operations, const Bounds& bounds,
+                    const Verdict& verdict) {
+  if (!verdict.by_values || *verdict.by_values == Answer::kUnknown) return;
+  std::vector<Operation> values = operations;
+  for (Operation& one : values) one.version.reset();
+  ASSERT_EQ(*verdict.by_values == Answer::kOk, naive_has_order(values, bounds))
+      << verdict.requirement << " " << verdict.text << "\n"
+      << text_of(operations);
+}
+
 struct Tally {
   std::size_t ok = 0;
   std::size_t violations = 0;
@@ -96,9 +109,11 @@ void compare(const std::vector<Operation>& operations, const Bounds& bounds, Tal
     ++tally.ok;
     return;
   }
+  compare_values(operations, bounds, verdict);
   ++tally.violations;
   tally.shown += verdict.operations.size();
-  ASSERT_FALSE(verdict.requirement.empty()) << text_of(operations);
+  ASSERT_TRUE(is_judged_by_histories(verdict.requirement)) << verdict.requirement << "\n"
+                                                           << text_of(operations);
   const std::vector<Operation> weaker = without_the_rest(operations, verdict);
   ASSERT_FALSE(naive_has_order(weaker, bounds))
       << verdict.requirement << " " << verdict.text << "\n"
@@ -128,6 +143,72 @@ TEST(CheckerProperty, AgreesWithASearchThroughAllOrders) {
               static_cast<double>(tally.shown) / static_cast<double>(tally.violations));
   EXPECT_GT(tally.ok, count / 10);
   EXPECT_GT(tally.violations, count / 10);
+}
+
+// Registers with values of their own, for which zones decide, beside orders tried one by one.
+TEST(CheckerProperty, ZonesAgreeWithASearchThroughAllOrders) {
+  Random random(seed());
+  std::size_t orders = 0;
+  const std::uint64_t count = number_from("FENCEPOST_HISTORIES", 60'000) / 2;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    RandomOptions options = random_options(random);
+    options.values = 0;
+    options.percent_deletes = 0;
+    options.conditions = options.expiry = options.tokens = options.compare_and_set = false;
+    options.versions = false;
+    std::vector<Operation> operations = random_history(options, random);
+    for (std::size_t changes = random.below(3); changes > 0; --changes) {
+      perturb(operations, random);
+    }
+    KeyHistory history;
+    for (Index at = 0; at < operations.size(); ++at) history.add(operations[at], at);
+    const Decision decision = decide_by_zones(history);
+    if (decision == Decision::kUndecided) continue;
+    std::vector<Operation> values = operations;
+    for (Operation& one : values) one.version.reset();
+    ASSERT_EQ(decision == Decision::kOrder, naive_has_order(values, Bounds{})) << i << "\n"
+                                                                               << text_of(values);
+    if (decision == Decision::kOrder) ++orders;
+  }
+  EXPECT_GT(orders, count / 10);
+}
+
+// Some requests are sent again, and a right store carries some of these out twice.
+TEST(CheckerProperty, RedeliveriesAreRequestsThatMayHaveHappenedTwice) {
+  Random random(seed());
+  std::size_t repeated = 0;
+  std::size_t violations = 0;
+  const std::uint64_t count = number_from("FENCEPOST_HISTORIES", 60'000) / 4;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    RandomOptions options = random_options(random);
+    options.operations = std::min<std::size_t>(options.operations, 9);
+    options.twice = true;
+    std::vector<Operation> operations = random_history(options, random);
+    if (random.one_in(2)) perturb(operations, random);
+    std::vector<Operation> expanded = operations;
+    for (const Operation& one : operations) {
+      if (!one.resent || one.action == Action::kGet) continue;
+      Operation second = one;
+      second.outcome = Outcome::kUnknown;
+      second.returned = kNever;
+      second.version.reset();
+      second.read.clear();
+      expanded.push_back(second);
+    }
+    const Bounds bounds = random_bounds(random);
+    const Verdict verdict = judged(operations, bounds);
+    const bool has_order = naive_has_order(expanded, bounds);
+    ASSERT_EQ(verdict.answer, has_order ? Answer::kOk : Answer::kViolation)
+        << i << " " << verdict.requirement << " " << verdict.text << "\n"
+        << text_of(expanded);
+    if (!has_order) ++violations;
+    if (verdict.repeated.empty()) continue;
+    ++repeated;
+    // It could not be explained without.
+    ASSERT_FALSE(naive_has_order(operations, bounds)) << text_of(operations);
+  }
+  EXPECT_GT(repeated, count / 200);
+  EXPECT_GT(violations, count / 200);
 }
 
 // As a driver does it: each operation when it has returned, and what is over is forgotten.

@@ -188,6 +188,129 @@ TEST(Checker, FindsFencingThatWasCheckedTooEarly) {
       "FT-OPTIONAL-1", {0, 1});
 }
 
+// What is wrong in words, too.
+void expect_text(const std::vector<Operation>& operations, const std::string& part) {
+  const Verdict verdict = judge(operations);
+  EXPECT_EQ(verdict.answer, Answer::kViolation);
+  EXPECT_NE(verdict.text.find(part), std::string::npos) << verdict.text;
+}
+
+TEST(Checker, NamesWhatASessionWasPromised) {
+  expect_text({set({1, 0, 1}, "a", 1), set({2, 2, 9}, "b", 2), get({3, 3, 4}, "b", 2),
+               get({3, 5, 6}, "a", 1)},
+              "by the same client (monotonic reads)");
+  expect_text({set({1, 0, 1}, "a", 1), set({2, 2, 3}, "b", 2), get({2, 4, 5}, "a", 1)},
+              "by the same client (read your writes)");
+  expect_text({set({1, 0, 1}, "a", 1), miss({1, 2, 3})}, "(read your writes)");
+}
+
+TEST(Checker, NamesATokenThatGoesBack) {
+  expect_text({with_token(set({1, 0, 1}, "a", 1), 7), with_token(set({2, 2, 3}, "b", 2), 5)},
+              "older fencing token");
+  // A life later it may be older.
+  expect_ok({with_token(set({1, 0, 1}, "a", 1), 7), with_token(del({1, 2, 3}, 1), 7),
+             with_token(set({2, 4, 5}, "b", 2), 5)});
+}
+
+TEST(Checker, NamesWhatARefusedRequestLeftBehind) {
+  const Operation first = with_token(set({1, 0, 1}, "a", 1), 5);
+  const Operation fenced = refused(with_token(set({2, 2, 3}, "b", 0), 4), Outcome::kTokenLower);
+  expect_violation({first, fenced, get({3, 4, 5}, "b", 2)}, "ERR-STATE-1", {1, 2});
+  const Operation deletion = refused(with_token(del({2, 2, 3}, 0), 4), Outcome::kTokenLower);
+  expect_violation({first, deletion, miss({3, 4, 5})}, "ERR-STATE-1", {0, 1, 2});
+  expect_violation({set({1, 0, 1}, "a", 1), refused(vdel({2, 2, 3}, "b", 0), Outcome::kNotApplied),
+                    miss({3, 4, 5})},
+                   "VDEL-MISMATCH-1", {0, 1, 2});
+  // The same without versions, by the search.
+  const auto bare = [](Operation one) {
+    one.version.reset();
+    return one;
+  };
+  expect_violation({bare(first), fenced, bare(get({3, 4, 5}, "b", 0))}, "ERR-STATE-1", {1, 2});
+  const Operation nx = refused(set({2, 2, 3}, "b", 0, Condition::kIfAbsent), Outcome::kNotApplied);
+  expect_violation({bare(first), nx, bare(get({3, 4, 5}, "b", 0))}, "SET-NOT-APPLIED-2", {1, 2});
+  expect_violation({bare(first), bare(get({3, 4, 5}, "c", 0))}, "GET-HIT-3", {1});
+}
+
+TEST(Checker, NamesWhatExpiresTooEarlyOrTooLate) {
+  const Operation first = expiring(set({1, 0, 2}, "a", 1), 100);
+  expect_text({first, miss({2, 93, 94})}, "gone before its PX");
+  expect_text({first, get({2, 123, 124}, "a", 1)}, "long after its PX");
+  expect_text({first, miss({2, 100, 101}), get({2, 102, 103}, "a", 1)}, "there again");
+  // A stale read is not one of a key that should have expired.
+  expect_violation({first, set({1, 10, 11}, "b", 2), get({2, 20, 21}, "a", 1)}, "SET-WRITE-2",
+                   {0, 1, 2});
+}
+
+TEST(Checker, SaysWhetherValuesAreWrongAsWell) {
+  const auto values = [](const std::vector<Operation>& operations) {
+    const Verdict verdict = judge(operations);
+    EXPECT_EQ(verdict.answer, Answer::kViolation);
+    return verdict.by_values;
+  };
+  // The later write has the lower version; what is read afterwards is what was written last, or
+  // not.
+  const std::vector<Operation> writes = {set({1, 0, 1}, "a", 2), set({2, 2, 3}, "b", 1)};
+  std::vector<Operation> right = writes;
+  right.push_back(get({3, 4, 5}, "b", 1));
+  EXPECT_EQ(values(right), Answer::kOk);
+  std::vector<Operation> wrong = writes;
+  wrong.push_back(get({3, 4, 5}, "a", 2));
+  EXPECT_EQ(values(wrong), Answer::kViolation);
+  // With more than SETs and GETs it is searched.
+  right.push_back(del({3, 6, 7}, 1));
+  EXPECT_EQ(values(right), Answer::kOk);
+  wrong.push_back(del({3, 6, 7}, 2));
+  EXPECT_EQ(values(wrong), Answer::kViolation);
+  EXPECT_FALSE(judge(right, {.values = {.steps = 0}}).by_values == Answer::kOk);
+  for (Operation& one : wrong) one.version.reset();
+  EXPECT_EQ(values(wrong), std::nullopt);
+}
+
+TEST(Checker, ReportsRequestsThatWereCarriedOutTwice) {
+  const auto again = [](Operation one) {
+    one.resent = true;
+    return one;
+  };
+  const Operation b = set({2, 2, 3}, "b", 2);
+  const std::vector<Operation> rest = {b, get({3, 4, 5}, "a", 3)};
+  // Seen with a version that is not that of its reply: it was written once more.
+  std::vector<Operation> all = {again(set({1, 0, 1}, "a", 1)), rest[0], rest[1]};
+  const Verdict twice = judge(all);
+  EXPECT_EQ(twice.answer, Answer::kOk) << twice.text;
+  EXPECT_EQ(twice.repeated, std::vector<Index>{0});
+  all.front().resent = false;
+  EXPECT_EQ(judge(all).answer, Answer::kViolation);
+  // It was sent again, and nothing says that it was carried out again.
+  const Verdict once = judge({again(set({1, 0, 1}, "a", 1)), b, get({3, 4, 5}, "b", 2)});
+  EXPECT_EQ(once.answer, Answer::kOk);
+  EXPECT_TRUE(once.repeated.empty());
+  // A deletion that may have come once more explains what no search of one execution does.
+  all = {set({1, 0, 1}, "a", 1), again(del({1, 2, 3}, 1)), set({1, 4, 5}, "b", 2), miss({2, 6, 7})};
+  EXPECT_EQ(judge(all).repeated, std::vector<Index>{1});
+  all[1].resent = false;
+  EXPECT_EQ(judge(all).requirement, "SET-WRITE-1");
+}
+
+TEST(Checker, SaysWhetherKeysShareAClock) {
+  const auto at = [](Operation one, const std::string& key) {
+    one.key = key;
+    return one;
+  };
+  Checker checker;
+  checker.add(at(set({1, 0, 1}, "a", 5), "x"));
+  EXPECT_EQ(checker.clock().compared, 0U);
+  checker.add(at(set({1, 2, 3}, "a", 6), "y"));
+  checker.add(at(set({1, 4, 5}, "a", 7), "x"));
+  EXPECT_EQ(checker.clock().compared, 2U);
+  EXPECT_EQ(checker.clock().against, 0U);
+  // Under way together with the one before: says nothing of these two.
+  checker.add(at(set({2, 4, 6}, "a", 6), "z"));
+  EXPECT_EQ(checker.clock().against, 1U);
+  EXPECT_EQ(checker.clock().earlier, 1U);
+  EXPECT_EQ(checker.clock().later, 3U);
+}
+
 TEST(Checker, TakesRequestsWithoutReplyForDoneOrNot) {
   const Operation lost = unanswered(set({1, 2, 3}, "b", 0));
   const std::vector<Operation> before = {set({1, 0, 1}, "a", 1), lost};
@@ -226,6 +349,16 @@ TEST(Checker, LetsKeysExpireOnTime) {
   expect_violation({first, expiring(set({1, 50, 52}, "a", 2, Condition::kIfAbsentOrEqual), 100),
                     miss({2, 100, 101})},
                    "SET-PX-2", {1, 2});
+}
+
+TEST(Checker, WhatHappensAfterAnExpiryIsNotBeforeIt) {
+  // A reply that says nothing: it has happened by 4, if at all.
+  Operation late = unanswered(set({2, 0, 1}, "b", 0, Condition::kIfAbsent));
+  late.returned = milliseconds(4);
+  const Operation first = expiring(set({1, 0, 2}, "a", 1, Condition::kIfAbsent), 10);
+  EXPECT_EQ(judge({first, late, get({3, 30, 31}, "b", 2)}).answer, Answer::kViolation);
+  late.returned = milliseconds(5);
+  EXPECT_EQ(judge({first, late, get({3, 30, 31}, "b", 2)}).answer, Answer::kOk);
 }
 
 TEST(Checker, SaysUnknownWhenItGivesUp) {

@@ -80,6 +80,8 @@ struct Operation {
   std::string read{};                       // kValue
   std::optional<hlc::Timestamp> version{};  // __ts of the reply
   std::string reason{};                     // kUnknown, kRefused: for people
+  // The request was sent once more, with MQTT's DUP flag: it may have been carried out twice.
+  bool resent = false;
 
   friend bool operator==(const Operation&, const Operation&) = default;
 };
@@ -92,7 +94,8 @@ struct Notification {
   std::uint32_t client = 0;
   std::string key{};
   codec::Operation operation = codec::Operation::kSet;
-  std::string value{};  // kSet
+  std::string value{};     // kSet
+  bool valueless = false;  // kSet of a store that does not say the value. Req: NTF-VALUE-3
   std::optional<hlc::Timestamp> version{};
   Time arrived{0};
   bool duplicate = false;  // MQTT's DUP flag

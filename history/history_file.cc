@@ -121,7 +121,8 @@ Notification notification_of(const JsonMembers& members) {
   if (operation == "DELETE") {
     out.operation = codec::Operation::kDelete;
   } else if (operation == "SET") {
-    out.value = members.bytes("value");
+    out.valueless = !members.has("value");
+    if (!out.valueless) out.value = members.bytes("value");
   } else {
     members.wrong("operation", "SET or DELETE");
   }
@@ -155,6 +156,10 @@ std::string return_line(std::uint64_t id, const Operation& operation) {
   return line_of(out);
 }
 
+std::string resent_line(std::uint64_t id, Time at) {
+  return line_of({{"type", "resent"}, {"id", id}, {"at", at.count()}});
+}
+
 std::string notification_line(const Notification& notification) {
   ordered_json out{{"type", "notification"},
                    {"at", notification.arrived.count()},
@@ -162,7 +167,7 @@ std::string notification_line(const Notification& notification) {
                    {"key", escape_all(notification.key)}};
   const bool set = notification.operation == codec::Operation::kSet;
   out["operation"] = set ? "SET" : "DELETE";
-  if (set) out["value"] = escape_all(notification.value);
+  if (set && !notification.valueless) out["value"] = escape_all(notification.value);
   if (notification.version) out["version"] = hlc::format(*notification.version);
   if (notification.duplicate) out["duplicate"] = true;
   return line_of(out);
@@ -185,6 +190,7 @@ ordered_json to_json(const Operation& operation) {
   out["called"] = operation.called.count();
   if (operation.returned != kNever) out["returned"] = operation.returned.count();
   add_reply(out, operation);
+  if (operation.resent) out["resent"] = true;
   return out;
 }
 
@@ -212,8 +218,9 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
   std::optional<Event> event;
   std::optional<Operation> call;
   std::optional<Operation> reply;
-  const std::uint64_t id =
-      type == "call" || type == "return" ? members.integer<std::uint64_t>("id") : 0;
+  const std::uint64_t id = type == "call" || type == "return" || type == "resent"
+                               ? members.integer<std::uint64_t>("id")
+                               : 0;
   if (type == "history") {
     if (members.integer<int>("format") != kFormat) members.wrong("format", "1");
   } else if (type == "bounds") {
@@ -228,6 +235,14 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
     call->called = time_of(members, "at");
   } else if (type == "return") {
     reply = reply_of(members);
+  } else if (type == "resent") {
+    const auto found = pending_.find(id);
+    const Time at = time_of(members, "at");
+    if (found == pending_.end() || at < found->second.called) {
+      members.wrong("id", "that of a request under way");
+    } else {
+      found->second.resent = true;
+    }
   } else if (type == "notification") {
     event = notification_of(members);
   } else if (type == "connection") {
@@ -238,7 +253,8 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
   } else if (type == "restart") {
     event = Restart{time_of(members, "at")};
   } else {
-    members.wrong("type", "history, bounds, call, return, notification, connection or restart");
+    members.wrong("type",
+                  "history, bounds, call, return, resent, notification, connection or restart");
   }
   if (complaint.any()) return fail(complaint.text());
   begun_ = true;

@@ -33,6 +33,8 @@ namespace fencepost::history {
 // With an unknown outcome: there will be no reply (`reason`); or, where there is a time of return,
 // the reply says nothing.
 [[nodiscard]] std::string return_line(std::uint64_t id, const Operation& operation);
+// The request was sent once more, with MQTT's DUP flag.
+[[nodiscard]] std::string resent_line(std::uint64_t id, Time at);
 [[nodiscard]] std::string notification_line(const Notification& notification);
 [[nodiscard]] std::string connection_line(const Connection& connection);
 [[nodiscard]] std::string restart_line(const Restart& restart);

@@ -51,7 +51,9 @@ TEST(HistoryFile, KeepsOperations) {
       operations[id].key = std::string("k\r\n\0\xff", 5);
       operations[id].timestamp = hlc::Timestamp{1, 2, "client"};
       if (operations[id].outcome == Outcome::kUnknown) operations[id].reason = "time-out";
+      operations[id].resent = id % 3 == 1;
       text += call_line(id, operations[id]);
+      if (operations[id].resent) text += resent_line(id, operations[id].called);
       text += return_line(id, operations[id]);
     }
     const Read again = read(text);
@@ -69,16 +71,17 @@ TEST(HistoryFile, KeepsOtherEvents) {
                          .duplicate = true};
   const Notification deletion{
       .client = 2, .key = "k", .operation = codec::Operation::kDelete, .arrived = Time(78)};
+  const Notification bare{.client = 2, .key = "k", .valueless = true, .arrived = Time(79)};
   const Bounds bounds{std::chrono::milliseconds(7), std::chrono::milliseconds(9),
                       std::chrono::milliseconds(11)};
   const Connection lost{.client = 3, .link = Link::kLost, .at = Time(9)};
   const Restart restart{Time(10)};
-  const Read again =
-      read(header_line() + bounds_line(bounds) + notification_line(set) +
-           notification_line(deletion) + connection_line(lost) + restart_line(restart));
+  const Read again = read(header_line() + bounds_line(bounds) + notification_line(set) +
+                          notification_line(deletion) + notification_line(bare) +
+                          connection_line(lost) + restart_line(restart));
   EXPECT_EQ(again.error, "");
-  EXPECT_THAT(again.events,
-              ElementsAre(Event(bounds), Event(set), Event(deletion), Event(lost), Event(restart)));
+  EXPECT_THAT(again.events, ElementsAre(Event(bounds), Event(set), Event(deletion), Event(bare),
+                                        Event(lost), Event(restart)));
 }
 
 TEST(HistoryFile, TakesWhatHasNotReturnedForUnknown) {

@@ -124,6 +124,28 @@ void KeyHistory::add(const Operation& operation, Index number) {
                             (entry.outcome == Outcome::kNotApplied && entry.writes_value());
   if (operation.version && says_version) entry.version = versions_.add(*operation.version);
   entries_.push_back(entry);
+  if (!operation.resent || operation.action == Action::kGet) return;
+  entry.second = true;
+  entry.outcome = Outcome::kUnknown;
+  entry.returned = kNever.count();
+  entry.version = kNone;
+  entries_.push_back(entry);
+}
+
+KeyHistory KeyHistory::without_versions() const {
+  KeyHistory out = *this;
+  out.oldest_.reset();
+  for (Entry& entry : out.entries_) {
+    entry.version = kNone;
+    entry.adopted = false;
+  }
+  return out;
+}
+
+KeyHistory KeyHistory::without_seconds() const {
+  KeyHistory out = *this;
+  std::erase_if(out.entries_, [](const Entry& entry) { return entry.second; });
+  return out;
 }
 
 void KeyHistory::add(const KeyHistory& other, Entry entry) {

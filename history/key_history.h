@@ -33,6 +33,7 @@ struct Entry {
   codec::Condition condition = codec::Condition::kAlways;
   Outcome outcome = Outcome::kUnknown;
   bool adopted = false;  // `version` is not of its own reply
+  bool second = false;   // not the request, but its redelivery, which may have been carried out too
 
   // It has changed the key, or may have: a token may stay of a request that was not applied (Req:
   // FT-OPEN-4).
@@ -99,8 +100,14 @@ struct Flaw {
 class KeyHistory {
  public:
   // `number` is what verdicts call it. KEYNOTIFY is not for here; a GET that nobody answered says
-  // nothing and is left out.
+  // nothing and is left out. What was sent twice becomes two entries, the second without reply.
   void add(const Operation& operation, Index number);
+
+  // The same without versions, to be resolved.
+  [[nodiscard]] KeyHistory without_versions() const;
+
+  // The same with each request carried out once at most, to be resolved.
+  [[nodiscard]] KeyHistory without_seconds() const;
 
   // The same, but of these entries (by entry) nobody knows what they were answered: what changes
   // nothing is left out. To be resolved.

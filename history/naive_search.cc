@@ -18,6 +18,7 @@ struct Key {
   Stamp token{};
   Time gone_from = kNever;
   Time gone_by = kNever;
+  Time moment = Time::min();  // of its last expiry, at least
 
   friend bool operator==(const Key&, const Key&) = default;
 };
@@ -40,7 +41,7 @@ class Naive {
     seen.push_back(key);
     bool all = true;
     Time first_return = kNever;
-    Time last_call = Time::min();
+    Time last_call = key.moment;
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       if ((done >> i & 1U) != 0) last_call = std::max(last_call, operations_[i].called);
       if ((done >> i & 1U) != 0 || !answered(operations_[i])) continue;
@@ -49,7 +50,7 @@ class Naive {
     }
     if (all) return true;
     if (key.value && key.gone_from <= first_return && key.gone_from != kNever) {
-      Key gone{.newest = key.newest};
+      Key gone{.newest = key.newest, .moment = std::max(key.moment, key.gone_from)};
       if (explore(done, gone)) return true;
       gone.token = key.token;
       if (explore(done, gone)) return true;

@@ -16,7 +16,7 @@ std::string text_of(const Notification& told) {
   if (told.operation == codec::Operation::kDelete) {
     out += "a deletion";
   } else {
-    out += "SET \"" + escape(told.value, kMaxBytes) + "\"";
+    out += told.valueless ? "SET" : "SET \"" + escape(told.value, kMaxBytes) + "\"";
   }
   if (told.version) out += " with version " + hlc::format(*told.version, hlc::Padding::kNone);
   return out;
@@ -79,7 +79,7 @@ class NotificationJudge {
     const Index writer = told.version ? history_.writer_of(*told.version) : kNone;
     if (writer == kNone) return check_unclaimed(told);
     const Entry& write = history_.entries()[writer];
-    if (history_.texts()[write.value] != told.value) {
+    if (!told.valueless && history_.texts()[write.value] != told.value) {
       return object("NTF-VALUE-1", text_of(told) + ", which is the version of another value",
                     {write.number});
     }
@@ -91,10 +91,11 @@ class NotificationJudge {
 
   // A SET without reply may have the version; or the notification names none.
   void check_unclaimed(const Notification& told) {
-    if (scope_.forgotten) return;
+    if (scope_.forgotten || (told.valueless && !told.version)) return;
     std::vector<Index> answered;
     for (const Entry& entry : history_.entries()) {
-      if (!entry.writes_value() || history_.texts()[entry.value] != told.value) continue;
+      if (!entry.writes_value()) continue;
+      if (!told.valueless && history_.texts()[entry.value] != told.value) continue;
       const bool carried_out = entry.outcome == Outcome::kOk || entry.outcome == Outcome::kUnknown;
       if (!carried_out || entry.called > told.arrived.count()) continue;
       const bool version_is_its_own = entry.outcome == Outcome::kOk && entry.version != kNone;

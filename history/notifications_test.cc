@@ -109,6 +109,22 @@ TEST(Notifications, AreOfWhatClientsWrote) {
   expect_violation(then(other), "NTF-SEND-3");
 }
 
+// Req: NTF-VALUE-3, which only the deployed service shows.
+TEST(Notifications, MayLeaveOutTheValue) {
+  Notification bare = told(4, "", 1);
+  bare.valueless = true;
+  expect_ok({observe(0, 1), set(2, 3, "a", 1), bare});
+  Notification unknown = bare;
+  unknown.version = version(2);
+  expect_violation({observe(0, 1), set(2, 3, "a", 1), unknown}, "NTF-VERSION-3");
+  // Of the preview: nobody can tell which SET it was.
+  Notification silent = bare;
+  silent.version.reset();
+  expect_ok({observe(0, 1), set(2, 3, "a", 1), silent, set(5, 6, "b", 2)});
+  // Told of another SET only.
+  expect_violation({observe(0, 1), set(2, 3, "a", 1), bare, set(5, 6, "b", 2)}, "NTF-SEND-1");
+}
+
 TEST(Notifications, MayBeOfWhatHasNoReply) {
   Operation lost = set(2, 3, "a", 1);
   lost.outcome = Outcome::kUnknown;

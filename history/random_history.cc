@@ -164,6 +164,7 @@ RandomOptions random_options(Random& random) {
   if (random.one_in(5)) out.deleted = RandomOptions::Deleted::kNone;
   out.version_of_refusals = !random.one_in(3);
   out.versions = !random.one_in(12);
+  out.empty_replies = random.one_in(4);
   return out;
 }
 
@@ -171,6 +172,7 @@ std::vector<Operation> random_history(const RandomOptions& options, Random& rand
   struct Effect {
     Time at;
     std::size_t operation;
+    bool second = false;
   };
   std::vector<Operation> operations;
   std::vector<Effect> effects;
@@ -190,8 +192,18 @@ std::vector<Operation> random_history(const RandomOptions& options, Random& rand
       next.returned = kNever;
       if (random.one_in(3)) at += ticks(random.below(3 * options.longest));
       if (random.one_in(3)) at = kNever;
+      // A reply that says nothing: not after it.
+      if (options.empty_replies && random.one_in(2)) next.returned = next.called + took;
+      if (next.returned != kNever && at > next.returned) at = next.returned;
     }
     effects.push_back({at, operations.size()});
+    if (options.twice && random.one_in(4)) {
+      next.resent = true;
+      // After the first, whose reply it is that came.
+      if (at != kNever && random.one_in(2)) {
+        effects.push_back({at + ticks(random.below(2 * options.longest)), operations.size(), true});
+      }
+    }
     operations.push_back(std::move(next));
   }
   std::stable_sort(effects.begin(), effects.end(),
@@ -200,6 +212,11 @@ std::vector<Operation> random_history(const RandomOptions& options, Random& rand
   for (const Effect& effect : effects) {
     if (effect.at == kNever) break;
     Operation& operation = operations[effect.operation];
+    if (effect.second) {
+      Operation once_more = operation;
+      store.handle(once_more, effect.at);
+      continue;
+    }
     const bool lost = operation.outcome == Outcome::kUnknown;
     store.handle(operation, effect.at);
     if (!lost) continue;

@@ -26,6 +26,8 @@ struct RandomOptions {
   enum class Deleted { kOld, kFresh, kNone } deleted = Deleted::kOld;  // the version of a deletion
   bool version_of_refusals = true;
   bool versions = true;
+  bool empty_replies = false;  // some of those without reply had one that says nothing
+  bool twice = false;          // a few requests are sent again, and some of these carried out twice
 };
 
 // Some of everything, seldom all at once.

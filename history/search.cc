@@ -104,11 +104,12 @@ class Search {
   struct Move {
     Index entry;  // kNone: the key expires
     State after;
+    std::int64_t not_before = std::numeric_limits<std::int64_t>::min();  // when it expires
   };
   struct Frame {
     std::size_t first_move;
     std::size_t next_move;
-    std::int64_t last_call;  // of what has had its turn
+    std::int64_t last_call;  // of what has had its turn, or the last time that the key expired
     Index applied = kNone;   // by the move that has led to the next frame
   };
 
@@ -209,6 +210,8 @@ class Search {
     if (dead(state)) return;
     Hash here = hash_;
     here.mix(hash_of(state));
+    // Where something can happen for a limited time only, it matters how late it is.
+    if (!over_.empty()) here.low = scrambled(here.low ^ static_cast<std::uint64_t>(last_call));
     if (seen_.add(here)) collect_moves(state, last_call);
   }
 
@@ -244,7 +247,7 @@ class Search {
     if (state.can_expire() && earliest_return >= state.expires_from) {
       after.clear();
       Model::expire(state, after);
-      for (const State& next : after) moves_.push_back({kNone, next});
+      for (const State& next : after) moves_.push_back({kNone, next, state.expires_from});
     }
   }
 
@@ -260,7 +263,7 @@ class Search {
       return;
     }
     const Move move = moves_[frame.next_move++];
-    std::int64_t last_call = frame.last_call;
+    std::int64_t last_call = std::max(frame.last_call, move.not_before);
     if (move.entry != kNone) {
       use(move.entry);
       frame.applied = move.entry;

@@ -216,7 +216,10 @@ class Decider {
     const Index before = rank == 0 ? kNone : versions_[rank - 1].writer;
     if (!model_.passes(held, write.token)) {
       return object(write.token == kNone ? "FT-REQUIRED-1" : "FT-LOWER-1",
-                    "a SET passed that the fencing token of the key should have stopped",
+                    write.token == kNone
+                        ? "a SET without fencing token was carried out on a key that has one"
+                        : "a SET was carried out with an older fencing token than that of the key, "
+                          "which went back",
                     {token_giver(rank - 1), version.writer});
     }
     if (absent || write.condition == codec::Condition::kAlways) return true;
@@ -428,7 +431,42 @@ class Decider {
       if (writer != before && writer != after) shown.push_back(writer);
     }
     result_.flaw.others = reasons_of(x, before, at);
-    return object(flexible_requirement(entries[x]), flexible_text(entries[x]), std::move(shown));
+    const Index refused = refused_deletion(x, before);
+    if (refused != kNone) {
+      shown.push_back(refused);
+      return object(
+          entries[refused].outcome == Outcome::kNotApplied ? "VDEL-MISMATCH-1" : "ERR-STATE-1",
+          "the key was gone, and the deletion that was sent meanwhile had been refused",
+          std::move(shown));
+    }
+    std::string text = flexible_text(entries[x]);
+    const bool own = before != kNone && entries[before].client == entries[x].client &&
+                     part_of(class_[before]) == kWrite;
+    if (own && entries[x].outcome == Outcome::kMissing) {
+      text += ", after a SET of the same client (read your writes)";
+    }
+    return object(flexible_requirement(entries[x]), std::move(text), std::move(shown));
+  }
+
+  // A deletion that was refused, between the write before `x` and `x`, which did not find the key;
+  // kNone where there is none.
+  [[nodiscard]] Index refused_deletion(Index x, Index before) const {
+    const auto& entries = history_.entries();
+    if (entries[x].outcome != Outcome::kMissing || before == kNone || class_[before] == 0) {
+      return kNone;
+    }
+    const Index writer = versions_[rank_of(class_[before])].writer;
+    Index out = kNone;
+    for (Index i = 0; i < entries.size(); ++i) {
+      const Entry& one = entries[i];
+      const bool deletion = one.action == Action::kDel || one.action == Action::kVdel;
+      const bool refused =
+          one.outcome == Outcome::kNotApplied || one.outcome == Outcome::kRefused ||
+          one.outcome == Outcome::kTokenRequired || one.outcome == Outcome::kTokenLower;
+      const bool between = one.called <= entries[x].returned && one.called > entry(writer).returned;
+      if (i != x && deletion && refused && between) out = i;
+    }
+    return out;
   }
 
   // Why the flexible ones among those before it cannot be earlier: what was before them, and the

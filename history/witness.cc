@@ -79,12 +79,53 @@ class Shrinker {
   std::size_t left_ = 0;
 };
 
+const Entry& last_of(const std::vector<Entry>& shown) {
+  return *std::max_element(shown.begin(), shown.end(),
+                           [](const Entry& a, const Entry& b) { return a.returned < b.returned; });
+}
+
+// Was what this GET read written with a PX that had passed long ago?
+bool outlived(const std::vector<Entry>& shown, const Entry& read, const Bounds& bounds) {
+  const std::int64_t late = std::chrono::nanoseconds(bounds.expiry_late).count();
+  return std::any_of(shown.begin(), shown.end(), [&](const Entry& entry) {
+    return entry.writes_value() && entry.expires_after >= 0 && entry.value == read.other &&
+           entry.returned != kNever.count() &&
+           read.called > entry.returned + entry.expires_after + late;
+  });
+}
+
+std::string_view text_of(std::string_view requirement) {
+  if (requirement == "SET-PX-1") return "the key was there long after its PX had passed";
+  if (requirement == "SET-PX-2") return "the key was gone before its PX had passed";
+  if (requirement == "SET-PX-4") return "the key was there again after it had expired";
+  return "there is no order of the requests in which a store could have answered so";
+}
+
+// A read of what only refused SETs have sent, or nobody: `flaw` is of that then.
+bool reads_what_was_refused(const KeyHistory& history, const Entry& read, Flaw& flaw) {
+  if (read.outcome != Outcome::kValue) return false;
+  Index refused = kNone;
+  const auto& entries = history.entries();
+  for (Index i = 0; i < entries.size(); ++i) {
+    if (!entries[i].writes_value() || entries[i].value != read.other) continue;
+    if (entries[i].may_change() && entries[i].outcome != Outcome::kNotApplied) return false;
+    refused = i;
+  }
+  flaw.requirement = "GET-HIT-3";
+  flaw.what = "a GET returned a value that nobody has sent";
+  if (refused == kNone) return true;
+  flaw.requirement =
+      entries[refused].outcome == Outcome::kNotApplied ? "SET-NOT-APPLIED-2" : "ERR-STATE-1";
+  flaw.what = "a GET returned the value of a SET that was refused";
+  flaw.entries.push_back(refused);
+  return true;
+}
+
 // What the last of them should not have been answered.
-std::string_view requirement_of(const std::vector<Entry>& shown, bool keys_expire) {
+std::string_view requirement_of(const std::vector<Entry>& shown, bool keys_expire,
+                                const Bounds& bounds) {
   if (shown.empty()) return "ENV-ORDER-OPEN-2";
-  const Entry& last =
-      *std::max_element(shown.begin(), shown.end(),
-                        [](const Entry& a, const Entry& b) { return a.returned < b.returned; });
+  const Entry& last = last_of(shown);
   const auto any = [&](auto wanted) { return std::any_of(shown.begin(), shown.end(), wanted); };
   const bool expires = any([](const Entry& entry) { return entry.expires_after >= 0; });
   const bool nx = last.condition == codec::Condition::kIfAbsent;
@@ -101,7 +142,7 @@ std::string_view requirement_of(const std::vector<Entry>& shown, bool keys_expir
       if (any([](const Entry& entry) { return entry.outcome == Outcome::kMissing; })) {
         return keys_expire ? "SET-PX-4" : "DEL-REMOVE-1";
       }
-      return expires ? "SET-PX-1" : "SET-WRITE-2";
+      return outlived(shown, last, bounds) ? "SET-PX-1" : "SET-WRITE-2";
     case Outcome::kMissing:
       if (expires) return "SET-PX-2";
       return last.action == Action::kGet ? "SET-WRITE-1" : "DEL-OK-1";
@@ -140,12 +181,15 @@ Flaw witness_of(const KeyHistory& history, const Bounds& bounds, const SearchRes
     out.what = hint.what;
     return out;
   }
-  out.what = "there is no order of the requests in which a store could have answered so";
   std::vector<Entry> shown;
   for (const Index i : out.entries) shown.push_back(entries[i]);
-  out.requirement = requirement_of(
-      shown, std::any_of(entries.begin(), entries.end(),
-                         [](const Entry& entry) { return entry.expires_after >= 0; }));
+  if (!shown.empty() && reads_what_was_refused(history, last_of(shown), out)) return out;
+  out.requirement =
+      requirement_of(shown,
+                     std::any_of(entries.begin(), entries.end(),
+                                 [](const Entry& entry) { return entry.expires_after >= 0; }),
+                     bounds);
+  out.what = text_of(out.requirement);
   return out;
 }
 

@@ -159,11 +159,13 @@ TEST(PluginOptions, RefuseAnUnknownName) {
   for (const std::string name : {"", "Quota", "quotas"}) {
     const auto options = parse_options({{"quota", "1"}, {name, "1"}});
     ASSERT_FALSE(options.has_value()) << name;
-    EXPECT_EQ(options.error(),
-              "unknown option " + name +
-                  "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
-                  "response_delay_ms, response_jitter_ms, fault, seed, right, record, routing or "
-                  "control");
+    EXPECT_EQ(
+        options.error(),
+        "unknown option " + name +
+            "; expected dialect, quota, max_bytes, max_registrations, authorization, node_id, "
+            "parent_pid, clock_offset_ms, response_delay_ms, response_jitter_ms, fault, seed, "
+            "right, record, routing or "
+            "control");
   }
 }
 

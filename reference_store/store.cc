@@ -26,6 +26,10 @@ const T* pointer(const std::optional<T>& optional) {
   return optional ? &*optional : nullptr;
 }
 
+std::size_t bytes_of(const Command& command) {
+  return kBytesOfAKey + command.key.size() + command.value.size();
+}
+
 // The store's clock follows what it has accepted, however far its wall clock steps back.
 constexpr hlc::ClockLimits kStoreClock{.max_drift_ms = hlc::kMaxWallMs};
 
@@ -74,6 +78,7 @@ Outcome Store::set(const Request& request, const Instant& now, std::vector<Event
   if (entry == nullptr && !options_.rules.has_room(entries_.size(), options_.quota)) {
     return error(ErrorCode::kQuotaExceeded);
   }
+  if (!has_memory_for(command, entry)) return error(ErrorCode::kQuotaExceeded);
   const auto version = options_.rules.version_of_set(clock_, *timestamp, now);
   if (!version) return error(ErrorCode::kMalformedTimestamp);  // kMaxRequestCounter keeps this away
 
@@ -119,9 +124,16 @@ Outcome Store::keynotify(const Caller& caller, const Command& command) {
   if (!codec::has_notification_topic(caller.client_id, command.key)) {
     return error(ErrorCode::kSyntax);
   }
-  std::vector<std::string>& clients = observers_[std::string(command.key)];
-  if (std::find(clients.begin(), clients.end(), caller.client_id) == clients.end()) {
-    clients.emplace_back(caller.client_id);
+  const std::string client_id(caller.client_id);
+  const auto registered = registrations_.find(client_id);
+  const bool full = options_.max_registrations != 0 && registered != registrations_.end() &&
+                    registered->second.size() >= options_.max_registrations;
+  const std::string key(command.key);
+  if (full && !registered->second.contains(key)) return error(ErrorCode::kQuotaExceeded);
+  std::vector<std::string>& clients = observers_[key];
+  if (std::find(clients.begin(), clients.end(), client_id) == clients.end()) {
+    clients.emplace_back(client_id);
+    registrations_[client_id].insert(key);
   }
   return {.reply = {.kind = ReplyKind::kOk}};
 }
@@ -129,12 +141,22 @@ Outcome Store::keynotify(const Caller& caller, const Command& command) {
 Outcome Store::stop(const Caller& caller, const Command& command) {
   const auto observed = observers_.find(command.key);
   if (observed == observers_.end()) return count(0);
-  std::vector<std::string>& clients = observed->second;
-  const auto client = std::find(clients.begin(), clients.end(), caller.client_id);
-  if (client == clients.end()) return count(0);
-  clients.erase(client);
-  if (clients.empty()) observers_.erase(observed);
+  const std::vector<std::string>& clients = observed->second;
+  if (std::find(clients.begin(), clients.end(), caller.client_id) == clients.end()) return count(0);
+  unregister(command.key, caller.client_id);
+  if (const auto own = registrations_.find(caller.client_id); own != registrations_.end()) {
+    own->second.erase(std::string(command.key));
+    if (own->second.empty()) registrations_.erase(own);
+  }
   return {.reply = {.kind = ReplyKind::kOk}};
+}
+
+// From the list of the key alone.
+void Store::unregister(std::string_view key, std::string_view client_id) {
+  const auto observed = observers_.find(key);
+  if (observed == observers_.end()) return;
+  std::erase(observed->second, client_id);
+  if (observed->second.empty()) observers_.erase(observed);
 }
 
 void Store::expire(const Instant& now, std::vector<Event>& events) {
@@ -155,6 +177,12 @@ std::optional<std::chrono::microseconds> Store::next_expiry() const {
 }
 
 void Store::disconnect(std::string_view client_id) {
+  const auto own = registrations_.find(client_id);
+  if (own != registrations_.end()) {
+    for (const std::string& key : own->second) unregister(key, client_id);
+    registrations_.erase(own);
+  }
+  if (!is_tampered_with_) return;
   for (auto observed = observers_.begin(); observed != observers_.end();) {
     std::erase(observed->second, client_id);
     observed = observed->second.empty() ? observers_.erase(observed) : std::next(observed);
@@ -165,13 +193,21 @@ void Store::take_state(Store& from) {
   // The deadlines go along: entries point into them, and moving a map keeps its iterators.
   entries_ = std::exchange(from.entries_, {});
   deadlines_ = std::exchange(from.deadlines_, {});
+  bytes_ = std::exchange(from.bytes_, 0);
   observers_ = std::exchange(from.observers_, {});
+  registrations_ = std::exchange(from.registrations_, {});
+  is_tampered_with_ = is_tampered_with_ || from.is_tampered_with_;
   clock_ = from.clock_;
 }
 
 const Store::Entry* Store::find(std::string_view key) const {
   const auto found = entries_.find(key);
   return found == entries_.end() ? nullptr : &found->second;
+}
+
+bool Store::has_memory_for(const Command& command, const Entry* entry) const {
+  const std::size_t freed = entry == nullptr ? 0 : entry->bytes;
+  return options_.max_bytes == 0 || bytes_ - freed + bytes_of(command) <= options_.max_bytes;
 }
 
 // Creates or overwrites.
@@ -185,6 +221,8 @@ void Store::store(const Command& command, hlc::Timestamp version,
   entry.deadline.reset();
   if (deadline) entry.deadline = deadlines_.emplace(*deadline, found->first);
   entry.value.assign(command.value);
+  bytes_ -= std::exchange(entry.bytes, bytes_of(command));
+  bytes_ += entry.bytes;
   entry.version = std::move(version);
   entry.token = std::move(token);
 }
@@ -193,6 +231,7 @@ void Store::erase(std::string_view key) {
   const auto found = entries_.find(key);
   FENCEPOST_CHECK(found != entries_.end());
   if (found->second.deadline) deadlines_.erase(*found->second.deadline);
+  bytes_ -= found->second.bytes;
   entries_.erase(found);
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "codec/command.h"
@@ -32,9 +33,15 @@ namespace fencepost::store {
 struct StoreOptions {
   std::string node_id = "StateStore";  // in every version; neither empty nor with a colon
   std::size_t quota = 0;               // keys; 0 means no limit
-  Authorization authorization{};       // by default everybody may do everything
-  Rules rules{};                       // by default those of the protocol
+  // Of this machine's memory; 0: no limit. What is beyond is refused as what is beyond the quota.
+  std::size_t max_bytes = 0;          // of all keys and values, with kBytesOfAKey for each
+  std::size_t max_registrations = 0;  // of one client
+  Authorization authorization{};      // by default everybody may do everything
+  Rules rules{};                      // by default those of the protocol
 };
+
+// What a key takes in memory beside its bytes, about.
+inline constexpr std::size_t kBytesOfAKey = 256;
 
 struct Request {
   const codec::Command& command;
@@ -72,7 +79,8 @@ class Store {
   // When the next key expires, on the steady clock; nothing when none will.
   [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const;
 
-  // Forgets all registrations of a client whose connection has ended. (Req: LIFE-DISCONNECT-1)
+  // Forgets all registrations of a client whose connection has ended, in a time that grows with
+  // their number. (Req: LIFE-DISCONNECT-1)
   void disconnect(std::string_view client_id);
 
   // Takes over the keys, the observers and the clock of another store, which is empty then. What
@@ -96,6 +104,7 @@ class Store {
     hlc::Timestamp version;
     std::optional<hlc::Timestamp> token;
     std::optional<Deadlines::iterator> deadline;
+    std::size_t bytes = 0;  // that count for max_bytes
   };
 
   Outcome set(const Request& request, const Instant& now, std::vector<Event>& events);
@@ -108,7 +117,9 @@ class Store {
   void store(const codec::Command& command, hlc::Timestamp version,
              std::optional<hlc::Timestamp> token,
              std::optional<std::chrono::microseconds> deadline);
+  [[nodiscard]] bool has_memory_for(const codec::Command& command, const Entry* entry) const;
   void erase(std::string_view key);
+  void unregister(std::string_view key, std::string_view client_id);
   void notify(std::string_view key, codec::Operation operation, std::string_view value,
               const hlc::Timestamp& version, std::vector<Event>& events) const;
 
@@ -116,7 +127,10 @@ class Store {
   hlc::Clock clock_;
   StringMap<Entry> entries_;
   Deadlines deadlines_;
+  std::size_t bytes_ = 0;                          // of all entries
   StringMap<std::vector<std::string>> observers_;  // key -> client ids, in order of registration
+  StringMap<std::unordered_set<std::string>> registrations_;  // client id -> keys
+  bool is_tampered_with_ = false;                             // then `registrations_` may lack some
 };
 
 }  // namespace fencepost::store

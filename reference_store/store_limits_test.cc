@@ -55,6 +55,45 @@ TEST(StoreQuota, IsFreedByExpiry) {
   EXPECT_EQ(store.set("b", "v").reply, "OK");
 }
 
+TEST(StoreMemory, RefusesWhatIsBeyondItsLimit) {
+  SteppedStore store({.max_bytes = 2 * kBytesOfAKey + 10});
+  EXPECT_EQ(store.set("a", "1234").reply, "OK");
+  EXPECT_EQ(store.set("b", "12345").reply, "error quota-exceeded");
+  EXPECT_EQ(store.set("b", "1234").reply, "OK");
+  EXPECT_EQ(store.set("b", "12345"), (Answer{"error quota-exceeded"}));  // overwriting, too
+  EXPECT_EQ(store.set("a", "").reply, "OK");
+  EXPECT_EQ(store.set("b", "12345678").reply, "OK");
+  EXPECT_EQ(store.del("a").reply, "count 1");
+  EXPECT_EQ(store.set("c", "1").reply, "error quota-exceeded");
+  EXPECT_EQ(store.del("b").reply, "count 1");
+  EXPECT_EQ(store.set("c", "").reply, "OK");
+}
+
+TEST(StoreRegistrations, OfAClientHaveALimit) {
+  SteppedStore store({.max_registrations = 2});
+  EXPECT_EQ(store.observe("o", "a").reply, "OK");
+  EXPECT_EQ(store.observe("o", "b").reply, "OK");
+  EXPECT_EQ(store.observe("o", "c").reply, "error quota-exceeded");
+  EXPECT_EQ(store.observe("o", "a").reply, "OK");  // which it has
+  EXPECT_EQ(store.observe("p", "c").reply, "OK");
+  store->disconnect("o");
+  EXPECT_EQ(store.observe("o", "c").reply, "OK");
+}
+
+// It took 69 ms at 300,000 registrations of others, for each client that went away.
+TEST(StoreRegistrations, OfOthersCostNothingWhenAClientGoes) {
+  SteppedStore store;
+  for (int i = 0; i < 100'000; ++i) store.observe("o", "k" + std::to_string(i));
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 10'000; ++i) {
+    store.observe("p", "k1");
+    store->disconnect("p");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);  // of all of them, it would be 1,000
+  store.set("k1", "v");
+  store->disconnect("o");
+}
+
 TEST(StoreQuota, DoesNotCountObservedKeys) {
   SteppedStore store({.quota = 1});
   store.observe("o", "a");

@@ -6,6 +6,7 @@
 import json
 import pathlib
 import tempfile
+from xml.etree import ElementTree
 
 import jsonschema
 
@@ -89,7 +90,7 @@ class Check(harness.unittest.TestCase):
 
     def test_a_violation_fits_a_screen(self):
         done = run("check", self.write(WRONG), code=1)
-        self.assertLess(len(done.stdout.splitlines()), 12)
+        self.assertLess(len(done.stdout.splitlines()), 13)
         self.assertIn("VIOLATION  SET-NX-2  key \"k\"", done.stdout)
         self.assertIn("SET with NX does not set a key that exists.", done.stdout)
         self.assertRegex(done.stdout, r'client 0 +0\.000 ms \.\. 3\.000 ms +SET "a" NX  ->  ok  version 1696374425000:1:')
@@ -105,6 +106,27 @@ class Check(harness.unittest.TestCase):
         document = self.folder / "verdicts.json"
         run("check", right, wrong, "--json", document, code=1)
         self.assertEqual(len(json.loads(document.read_text())["histories"]), 2)
+
+    def test_junit_has_a_test_for_each_key(self):
+        right = self.write(RIGHT, "right.jsonl")
+        wrong = self.write(WRONG, "wrong.jsonl")
+        run("check", right, wrong, "--junit", self.folder / "v.xml", code=1)
+        root = ElementTree.parse(self.folder / "v.xml").getroot()
+        self.assertEqual((root.get("tests"), root.get("failures"), root.get("errors")), ("2", "1", "0"))
+        self.assertEqual([suite.get("name") for suite in root], [str(right), str(wrong)])
+        failure = root[1][0].find("failure")
+        self.assertEqual(failure.get("type"), "MUST")
+        self.assertTrue(failure.get("message").startswith("SET-NX-2: "))
+        self.assertEqual(len(failure.text.strip().splitlines()), 4)
+        piped = run("check", wrong, "--junit", "-", code=1)
+        self.assertEqual(ElementTree.fromstring(piped.stdout).get("tests"), "1")
+
+    def test_files_that_cannot_be_written(self):
+        wrong = self.write(WRONG)
+        for option in ("--html", "--junit", "--json"):
+            self.assertIn("cannot write", run("check", wrong, option, self.folder / "none" / "x", code=2).stderr)
+        self.assertIn("one history", run("check", wrong, wrong, "--html", self.folder / "x.html", code=2).stderr)
+        self.assertIn("only one", run("check", wrong, "--html", "-", "--json", "-", code=2).stderr)
 
     def test_what_is_given_up_is_unknown(self):
         lines = [HEADER]
@@ -152,6 +174,32 @@ class Check(harness.unittest.TestCase):
         run("check", self.write([HEADER]), code=5)
         run("check", code=2)
 
+    def test_what_was_sent_again_may_have_happened_twice(self):
+        lines = [HEADER, call(1, 0, "SET", value="a"), {"type": "resent", "id": 1, "at": 1},
+                 reply(1, 2, "ok", version=version(1)),
+                 call(2, 3, "SET", value="b"), reply(2, 4, "ok", version=version(2)),
+                 call(3, 5, "GET"), reply(3, 6, "value", read="a", version=version(3))]
+        self.assertIn("1 request sent again (DUP), and carried out twice", run("check", self.write(lines), code=0).stdout)
+        (history,) = self.verdicts(self.write(lines), code=0)
+        self.assertEqual(history["keys"][0]["repeated"], [0])
+        del lines[2]
+        (history,) = self.verdicts(self.write(lines), code=1)
+        self.assertEqual(history["keys"][0]["by_values"], "violation")
+        late = [HEADER, {"type": "resent", "id": 1, "at": 1}]
+        self.assertIn("that of a request under way", run("check", self.write([*late, HEADER]), code=2).stderr)
+
+    def test_values_alone_and_the_clock_of_several_keys(self):
+        lines = [HEADER, call(1, 0, "SET", value="a"), reply(1, 1, "ok", version=version(2)),
+                 call(2, 2, "SET", value="b"), reply(2, 3, "ok", version=version(1)),
+                 {**call(3, 4, "SET", value="c"), "key": "other"}, reply(3, 5, "ok", version=version(1))]
+        path = self.write(lines)
+        done = run("check", path, code=1).stdout
+        self.assertIn("only versions speak against it", done)
+        self.assertIn("not one clock: 1 of 1 SET got no greater version than one of another key", done)
+        (history,) = self.verdicts(path, code=1)
+        self.assertEqual(history["keys"][0]["by_values"], "ok")
+        self.assertEqual(history["clock"], {"compared": 1, "against": 1})
+
     def test_logs_of_registers(self):
         log = ["INFO  jepsen.util - 0\t:invoke\t:write\t1", "INFO  jepsen.util - 0\t:ok\t:write\t1",
                "INFO  jepsen.util - 1\t:invoke\t:read\tnil", "INFO  jepsen.util - 1\t:ok\t:read\t"]
@@ -161,8 +209,9 @@ class Check(harness.unittest.TestCase):
         self.assertEqual(self.verdicts(self.write(log[:2]), code=0)[0]["time_unit"], "lines")
 
     def test_the_schema_and_the_reader_say_the_same(self):
-        good = [*RIGHT, {"type": "restart", "at": 9}, call(9, 1, "CAS", value="a", expected="b"),
-                {"type": "return", "id": 9, "reply": "unknown", "reason": "time-out"}]
+        good = [*RIGHT, {"type": "notification", "at": 2100, "client": 1, "key": "k", "operation": "SET"},
+                {"type": "restart", "at": 9}, call(9, 1, "CAS", value="a", expected="b"),
+                {"type": "resent", "id": 9, "at": 2}, {"type": "return", "id": 9, "reply": "unknown", "reason": "time-out"}]
         for line in good:
             jsonschema.validate(line, HISTORY)
         run("check", self.write(good), code=0)
@@ -170,8 +219,9 @@ class Check(harness.unittest.TestCase):
                call(9, 1, "SET", value="a", condition="XX"), call(9, 1, "SET", value="a", px_ms=-1),
                call("9", 1, "GET"), reply(4, 8000, "fine"), reply(4, 8000, "value"),
                {"type": "return", "id": 4, "reply": "deleted"}, {"type": "restart"}, {"type": "pause", "at": 1},
+               {"type": "resent", "id": 4}, {"type": "resent", "at": 8000},
                {"type": "connection", "at": 1, "client": 1, "link": "slow"},
-               {"type": "notification", "at": 1, "client": 1, "key": "k", "operation": "SET"},
+               {"type": "notification", "at": 1, "client": 1, "key": "k", "operation": "EXPIRE"},
                {"type": "bounds", "expiry_early_ms": 1}, {"type": "history", "format": 2}]
         validator = jsonschema.Draft202012Validator(HISTORY)
         for line in bad:

@@ -74,6 +74,23 @@ class Certify(CliTest):
         self.check_forms("deployed", "-ERR ")
         self.assertEqual("deployed", self.load_report()["dialect_observed"])
 
+    def connections(self):
+        """How many connections the cases made, and how often a case went on with another's."""
+        notes = [entry["summary"] for case in self.load_report()["cases"] for entry in case["transcript"]
+                 if entry["direction"] == "event"]
+        return (sum(note.startswith("connected as") for note in notes), sum(note.startswith("goes on as") for note in notes))
+
+    def test_connections_are_reused_unless_told_otherwise(self):
+        for driver in ("builtin", "paho"):
+            arguments = ("--run", "set.*", "--run", "states.*", "--driver", driver)
+            self.assertEqual(self.certify(*arguments).returncode, 0)
+            made, reused = self.connections()
+            verdicts = self.verdicts()
+            self.assertGreater(reused, made, driver)
+            self.assertEqual(self.certify(*arguments, "--fresh-connections").returncode, 0)
+            self.assertEqual(self.connections(), (made + reused, 0), driver)
+            self.assertEqual(self.verdicts(), verdicts, driver)
+
     def test_documented_dialect_shows_every_error_and_form(self):
         result = self.certify("--endpoint", "inproc:", "--profile", "documented")
         self.assertEqual(result.returncode, 0, result.stdout[-4000:] + result.stderr)

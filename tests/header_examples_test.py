@@ -38,11 +38,17 @@ GIVEN = {
     "conformance/judge/oracle.h": "ClockBounds bounds; codec::Message request; codec::Message reply;"
                                   "std::chrono::microseconds sent, received; std::int64_t sent_ms, received_ms;",
     "conformance/judge/store_clock.h": "ClockBounds bounds; std::int64_t timestamp_ms, sent_ms, received_ms;",
+    "conformance/record/capture_history.h": "Capture capture; std::string path;",
     "conformance/record/capture_log.h": "std::string line;",
     "conformance/record/capture_scenario.h": "Capture capture; std::string path;",
     "conformance/record/narrator.h": "std::string text_of(std::string_view); std::vector<CapturedEvent> log;"
                                      "std::vector<std::string> lines; std::chrono::microseconds now;",
     "conformance/record/workload_scenario.h": "workload::Trace trace; void load(const std::string&);",
+    "clients/judge.h": "std::string bytes; Time now;",
+    "conformance/client_report/client_report.h": "JudgedClients judged;",
+    "endpoint/tap.h": "TapWatcher& watcher;",
+    "endpoint/recorded.h": "std::string file; Capabilities capabilities;",
+    "endpoint/recording.h": "std::unique_ptr<Endpoint> store;",
     "endpoint/memory_file.h": "std::string pem;",
     "endpoint/throw_away_certificate.h": "std::string ca_file; void serve(const std::string&, const std::string&);",
     "reference_store/faults/switched_store.h": "std::uint64_t seed;",
@@ -52,12 +58,20 @@ GIVEN = {
     "conformance/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"
                                     "judge::Exchange exchange; struct { endpoint::Duration time; } reply;"
                                     "struct { void await(judge::Exchange&, endpoint::Duration); } client;",
+    "conformance/run/client_pool.h": "run::ClientPool pool{\"run\", 1}; run::ClientKind kind; void use(run::SpareClient&);"
+                                     "void connect(const std::string&); struct { run::SpareClient release(); } client;",
     "conformance/run/request_client.h": "std::unique_ptr<endpoint::Client> connection; std::string client_id;"
                                         "endpoint::Session& session;",
     "conformance/scenario/recorded.h": "std::string file, now, seen;",
     "conformance/scenario/writer.h": "std::vector<Case> cases; std::vector<LoadError> errors;"
                                      "std::set<std::string> requirements;",
     "conformance/scenario/yaml_tree.h": "YamlPlace place;",
+    "stress/load.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop; TrafficOptions traffic;",
+    "stress/referee.h": "history::Bounds bounds; std::vector<history::Event> events; std::string prefix; history::Time now;",
+    "stress/shrink.h": "const Mix* mix; std::string key; Attempt attempt;",
+    "stress/simulation.h": "std::unique_ptr<store::Handler> handler;",
+    "stress/traffic.h": "TrafficOptions options; Journal& journal; history::Time now; std::uint64_t wall_ms;"
+                        "std::unique_ptr<endpoint::Client> client; codec::Message message;",
     "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
                                     "std::function<void(const ExploreProgress&)> progress;",
     "conformance/search/judged_run.h": "endpoint::Session* session; workload::Trace trace;",
@@ -67,6 +81,8 @@ GIVEN = {
     "fuzz/input_reader.h": "const std::uint8_t* data; std::size_t size;",
     "fuzz/service_driver.h": "std::string_view bytes;",
     "fuzz/store_driver.h": "workload::Trace trace;",
+    "conformance/histories/timeline.h":
+        "std::vector<history::Event> events; std::vector<history::KeyVerdict> verdicts; scenario::Catalogue catalogue;",
     "history/checker.h": "std::vector<Operation> operations;",
     "history/history_file.h": "Operation operation;",
     "hlc/hlc.h": "std::int64_t wall_ms;",

@@ -254,8 +254,8 @@ class Junit(unittest.TestCase):
                 outcomes = self.outcomes(run.paths["junit"])
                 kinds = {"passed": "passed", "warning": "passed", "failed": "failure", "inconclusive": "error",
                          "not-run": "error", "lost": "error", "skipped": "skipped"}
-                self.assertEqual(outcomes, {case["id"]: kinds[case["verdict"]]
-                                            for case in run.json["cases"]})
+                at_once = {"clients at once": "passed"} if "stress" in run.json else {}
+                self.assertEqual(outcomes, at_once | {case["id"]: kinds[case["verdict"]] for case in run.json["cases"]})
 
     def test_each_failure_names_its_difference_and_one_of_them_has_the_messages(self):
         run = World.runs["built-in"]

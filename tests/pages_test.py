@@ -47,7 +47,8 @@ class Pages(FolderTest):
                                stderr=said)
         self.said = self.read(".said")
         self.assertEqual(0, done.returncode, f"{name}:\n{self.said[-6000:]}")
-        self.assertTrue(self.said.endswith("THE END\n"), self.said[-2000:])
+        # A broker in the background may log the last disconnections behind it.
+        self.assertIn("THE END\n", self.said[-6000:], name)
 
     def wait_for_log(self, text):
         """A broker of the page is told to end with it, and tells the rest of its log then."""

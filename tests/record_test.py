@@ -4,6 +4,7 @@ subscriber and on the wire, and what is made of it passes a right store and fail
 usage: record_test.py BUILD_BIN_DIR [unittest arguments]
 """
 
+import json
 import os
 import pathlib
 import re
@@ -228,6 +229,49 @@ class Record(harness.FolderTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.expect_scenario()
 
+    # ---- As a history
+
+    def stress(self, server, rate):
+        done = run("stress", "--endpoint", server.url, "--duration", "2s", "--rate", rate, "--seed", "3", "--no-shrink",
+                   "--keep-going", cwd=self.folder)
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        return done.returncode
+
+    def judge(self, history, *source):
+        """The exit code of `check`, and how many operations there were."""
+        recorded = run("record", *source, "--history", history) if source else None
+        document = self.folder / "verdict.json"
+        code = run("check", history, "--json", document).returncode
+        return code, json.loads(document.read_text())["histories"][0]["operations"], recorded
+
+    def test_what_the_broker_has_logged_is_judged_as_a_history(self):
+        for fault, expected in ((None, 0), ("S01", 1)):
+            out = self.folder / f"{fault}.yaml"
+            server = self.serve("--record", out, *(["--fault", fault] if fault else []))
+            self.assertEqual(self.stress(server, "1000"), expected)
+            self.stop(server.process, signal.SIGKILL)
+            history = self.folder / f"{fault}.jsonl"
+            code, operations, recorded = self.judge(history, "--from", f"{out}.log")
+            self.assertEqual(code, expected, recorded.stdout + recorded.stderr)
+            self.assertGreater(operations, 500)
+            self.assertFalse(out.exists())
+
+    def test_what_a_subscriber_sees_accuses_no_right_store(self):
+        server = self.serve("--open-routing")
+        history = self.folder / "seen.jsonl"
+        recorder = self.start_program("record", "--endpoint", server.url, "--history", history)
+        self.assertIn("mqtt://", recorder.stdout.readline())
+        self.assertEqual(self.stress(server, "400"), 0)
+        self.stop(recorder, signal.SIGINT)
+        code, operations, _ = self.judge(history)
+        self.assertEqual(code, 0)
+        self.assertGreater(operations, 20)
+
+    def test_something_has_to_be_written(self):
+        for arguments in ([], ["--history", self.folder / "h", "--slack", "soon"]):
+            done = run("record", "--endpoint", harness.NOBODY, *arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+
     # ---- As a subscriber
 
     def test_subscriber_sees_a_broker_that_routes_openly(self):
@@ -302,7 +346,7 @@ class Record(harness.FolderTest):
         pcap.write_bytes(b"no capture at all, just some bytes of text")
         done = run("record", "--pcap", pcap, "--out", self.out)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("tshark:", done.stderr)
+        self.assertIn("it is neither a pcap nor a pcapng file", done.stderr)
 
     # ---- All of them
 

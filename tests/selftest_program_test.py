@@ -247,6 +247,15 @@ class SelftestPageTest(PageTest):
         self.click(self.one(".attention a[href='#H19']"))
         self.eventually(lambda: self.texts(".row[aria-expanded=true] .what .id"), ["H19"])
 
+    def test_meetings_have_a_table(self):
+        stores = self.document["meetings"]["stores"]
+        names = self.texts("#p_meetings_body tbody th")
+        self.assertEqual(sorted(names), sorted(f"{store['id']} {store['name']}".strip() for store in stores))
+        row = next(text for text in self.texts("#p_meetings_body tbody tr") if text.startswith("H19 "))
+        found = next(store for store in stores if store["id"] == "H19")
+        self.assertIn("✓ caught", row)
+        self.assertIn(found["requirement"], row)
+
     def test_areas_count_their_faults(self):
         names = self.texts(".areas tbody th")
         self.assertEqual(names, [area["name"] for area in self.document["areas"].values()])

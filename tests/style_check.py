@@ -26,7 +26,10 @@ LAYERS = {
     "workload": {"base", "codec", "hlc"},
     "history": {"base", "codec", "hlc", "reference_store", "workload"},
     "wire": {"base"},
-    "endpoint": {"base", "codec", "reference_store", "wire"},
+    "clients": {"base", "codec", "hlc", "wire"},
+    "evidence": {"base", "codec"},
+    "endpoint": {"base", "codec", "evidence", "reference_store", "wire"},
+    "stress": {"base", "codec", "hlc", "reference_store", "workload", "history", "endpoint"},
     "conformance/text": {"base"},
     "conformance/scenario": {"base", "codec", "hlc", "endpoint", "conformance/text"},
     "conformance/judge": {"base", "codec", "hlc", "reference_store", "conformance/text", "conformance/scenario"},
@@ -39,15 +42,19 @@ for room, used in {
     "report": ["page", "run"],
     "target": ["run", "report", "reference_store", "reference_store/faults", "reference_store/variants"],
     "baseline": ["run", "report"],
-    "matrix": ["page", "report"],
-    "selftest": ["page", "run", "report", "reference_store", "reference_store/faults", "reference_store/variants"],
+    "matrix": ["history", "page", "report"],
+    "selftest": ["page", "run", "report", "reference_store", "reference_store/faults", "reference_store/variants",
+                 "history", "stress"],
     # The oracle's options hold a table of the store's rules.
     "search": ["run", "workload", "reference_store"],
+    "histories": ["page", "history"],
+    "client_report": ["clients", "wire"],
     "replay": ["run", "report"],
-    "record": ["run", "search", "workload", "reference_store"],
+    "record": ["run", "search", "workload", "reference_store", "history", "stress"],
 }.items():
-    LAYERS["conformance/" + room] = FLOOR | {name if name.startswith(("ref", "work")) else "conformance/" + name
-                                             for name in used}
+    LAYERS["conformance/" + room] = FLOOR | {
+        name if name.startswith(("clients", "history", "ref", "stress", "wire", "work")) else "conformance/" + name
+        for name in used}
 # The program, what only tests and what only fuzzing needs: nobody includes them.
 LAYERS["cli"] = set(LAYERS) - {"reference_store/broker_plugin"}
 LAYERS["fuzz"] = set(LAYERS) - {"reference_store/broker_plugin", "cli"}
@@ -59,16 +66,19 @@ RESTRICTED = {
     r"^mosquitto": {"reference_store/broker_plugin"},
     r"^yaml-cpp/": {"conformance/scenario"},
     r"^CLI/": {"cli"},
-    r"^pugixml": {"conformance/report", "conformance/record"},
+    r"^pugixml": {"conformance/report", "conformance/record", "conformance/histories",
+                   "conformance/client_report"},
     r"^fmt/": SUITE,
-    r"^openssl/": {"conformance/page", "endpoint"},
+    r"^openssl/": {"base", "conformance/page", "endpoint"},
     # JSON is read by the reference store (authorization) and its plugin (traffic log); base/json_reader and
     # codec/message_json are libraries of their own.
     r"^nlohmann/": {"base", "codec", "history", "reference_store", "reference_store/broker_plugin", "cli"} | {
-        "conformance/" + room for room in ("page", "report", "target", "matrix", "selftest", "replay", "record")},
+        "conformance/" + room for room in ("page", "report", "target", "matrix", "selftest", "replay", "record", "histories",
+                               "client_report")},
     r"^rapidcheck": {"conformance/search"},
     r"^tl/": {"base"},
     r"^(gtest|gmock|benchmark)/": {"conformance/testing"},
+    r"^zlib": {"evidence"},
     r"^hiredis/": {"fuzz"},
 }
 TEST_FILE = re.compile(r"_(test|prop|bench)\.cc$|_(fixture|sample)\.h$")

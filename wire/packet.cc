@@ -601,6 +601,11 @@ Result<std::string, std::string> encode(const Packet& packet) {
   return std::visit([](const auto& each) { return encode_packet(each); }, packet);
 }
 
+std::size_t size_of_first(std::string_view bytes) {
+  const auto header = read_header(bytes);
+  return header && *header ? (*header)->size + (*header)->length : 0;
+}
+
 Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes, std::size_t limit) {
   if (bytes.empty()) return std::nullopt;
   const auto first = static_cast<unsigned char>(bytes[0]);

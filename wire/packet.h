@@ -24,7 +24,7 @@ inline constexpr std::size_t kLargestPacket = 268'435'460;
 // Of a text or of binary data: its length has two bytes. (1.5.4, 1.5.6)
 inline constexpr std::size_t kLongestText = 65'535;
 // Of a packet that is read: a few bytes become many in memory.
-inline constexpr std::size_t kMostProperties = 100'000;
+inline constexpr std::size_t kMostProperties = 10'000;
 
 // 2.2.2.2
 enum class PropertyId : std::uint8_t {
@@ -198,6 +198,9 @@ struct DecodeError {
   std::uint8_t reason = 0;  // to end the connection with: 0x81, 0x82 or 0x95
   std::string text{};       // e.g. "a PUBLISH with QoS 3"
 };
+
+// How many bytes the first packet of `bytes` has, with its header; 0 while that is not known.
+[[nodiscard]] std::size_t size_of_first(std::string_view bytes);
 
 // The first packet of `bytes`; nothing when more bytes are needed. What 1.5, 2 and 3 call malformed
 // or a protocol error within one packet is an error, and so is a packet of more than `limit` bytes

@@ -151,11 +151,20 @@ TEST(Decode, RefusesAPacketThatIsTooLargeBeforeItHasCome) {
   EXPECT_EQ(error.text, "a PUBLISH of 268435460 bytes, where 1000 is the most");
 }
 
+TEST(SizeOfFirst, IsKnownAsSoonAsTheLengthIs) {
+  EXPECT_EQ(size_of_first(""), 0U);
+  EXPECT_EQ(size_of_first("\x30"), 0U);
+  EXPECT_EQ(size_of_first("\x30\x80"), 0U);
+  EXPECT_EQ(size_of_first("\x30\x80\x01"), 131U);
+  EXPECT_EQ(size_of_first("\x30\xff\xff\xff\x7f"), 268'435'460U);
+  EXPECT_EQ(size_of_first(std::string("\xd0\x00\x30", 3)), 2U);
+}
+
 // Each takes a hundred times the five bytes that it costs to send.
 TEST(Decode, RefusesMorePropertiesThanAnybodyNeeds) {
   Publish flood{.topic = "t"};
   for (std::size_t i = 0; i <= kMostProperties; ++i) flood.properties.add_user("", "");
-  EXPECT_EQ(refused(encode(flood).value()).text, "a PUBLISH with more than 100000 properties");
+  EXPECT_EQ(refused(encode(flood).value()).text, "a PUBLISH with more than 10000 properties");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/printable.h"
 #include "conformance/text/yaml_quote.h"
 
 namespace fencepost::baseline {
@@ -20,6 +21,9 @@ constexpr std::array kLists = {BaselineList::kFail, BaselineList::kFlaky, Baseli
 constexpr std::array kStatuses = {run::Verdict::kPassed, run::Verdict::kFailed,
                                   run::Verdict::kInconclusive};
 constexpr std::int64_t kMaxCases = 100'000;
+// Each entry is matched with each case: of a file with more, nobody would see the end.
+constexpr std::size_t kMaxEntries = 20'000;
+constexpr std::size_t kMaxGlob = 300;  // bytes
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
@@ -38,7 +42,13 @@ std::vector<std::string> lines_of(const std::string& content) {
 bool is_case_glob(std::string_view text) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*?[]!";
-  return !text.empty() && text.find_first_not_of(kAllowed) == std::string_view::npos;
+  return !text.empty() && text.size() <= kMaxGlob &&
+         text.find_first_not_of(kAllowed) == std::string_view::npos;
+}
+
+// What a line of the file has may be megabytes.
+std::string shown(const std::string& text) {
+  return text::shortened(text::printable(text), kMaxGlob);
 }
 
 std::optional<Date> parse_date(std::string_view text) {
@@ -99,8 +109,8 @@ void keep_comments(const std::vector<std::string>& lines, std::vector<CommentTar
     const int number = static_cast<int>(i) + 1;
     const std::string_view line = trimmed(lines[i]);
     // The first thing that begins below this line.
-    const auto below = std::find_if(targets.begin(), targets.end(),
-                                    [&](const CommentTarget& t) { return t.line > number; });
+    const auto below = std::upper_bound(targets.begin(), targets.end(), number,
+                                        [](int at, const CommentTarget& t) { return at < t.line; });
     if (line.empty() || line[0] == '#') {
       std::vector<std::string>& place = below == targets.begin() ? baseline.header
                                         : below == targets.end() ? baseline.footer
@@ -132,6 +142,9 @@ class BaselineLoader {
     load_sut(root->member("sut"));
     load_differences(root->member(kDifferences));
     for (const BaselineList list : kLists) load_list(root->member(name(list)), list);
+    if (baseline_.entries.size() + baseline_.differences.size() > kMaxEntries) {
+      reader_.complain(*root, "the file has more than 20,000 entries");
+    }
     if (errors_.size() > before) return std::nullopt;
     in_order_of_the_file();
     std::vector<CommentTarget> targets;
@@ -241,7 +254,7 @@ class BaselineLoader {
     const auto cases = reader_.text(id, "case");
     if (!cases) return;
     if (!is_case_glob(*cases)) {
-      reader_.complain(id, "case: \"" + *cases + "\" is no case id and no glob of them");
+      reader_.complain(id, "case: \"" + shown(*cases) + "\" is no case id and no glob of them");
     }
     BaselineEntry entry{.list = list, .cases = *cases};
     entry.position = reader_.position(node);
@@ -344,12 +357,16 @@ std::optional<Baseline> load_list(const scenario::SourceFile& file,
       (baseline.entries.empty() ? baseline.header : loose).emplace_back(line);
       continue;
     }
+    if (baseline.entries.size() == kMaxEntries) {
+      errors.push_back({{file.name, number, 1}, "the file has more than 20,000 entries"});
+      return std::nullopt;
+    }
     const std::size_t hash = line.find('#');
     BaselineEntry entry{.cases = std::string(trimmed(line.substr(0, hash)))};
     if (hash != std::string_view::npos) entry.reason = std::string(trimmed(line.substr(hash + 1)));
     entry.position = {file.name, number, static_cast<int>(whole.find_first_not_of(kBlank)) + 1};
     if (!is_case_glob(entry.cases)) {
-      errors.push_back({entry.position, "\"" + entry.cases +
+      errors.push_back({entry.position, "\"" + shown(entry.cases) +
                                             "\" is no case id and no glob of them; a baseline in "
                                             "YAML has a name that ends in .yaml"});
     }

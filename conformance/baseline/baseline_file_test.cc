@@ -220,6 +220,17 @@ TEST(BaselineList, SaysWhereItIsWrong) {
                           StartsWith("known:3:1: \"two globs\" is no case id")));
 }
 
+// Each is matched with each case.
+TEST(BaselineList, HasALimit) {
+  std::string lines;
+  for (int i = 0; i < 20'001; ++i) lines += "a\n";
+  EXPECT_THAT(complaints(lines, "known"),
+              ElementsAre("known:20001:1: the file has more than 20,000 entries"));
+  // A glob of stars takes its length times the length of an id.
+  EXPECT_THAT(complaints(std::string(301, '*'), "known"),
+              ElementsAre(AllOf(HasSubstr("is no case id"), SizeIs(testing::Le(500U)))));
+}
+
 TEST(BaselineList, IsWhatAFileIsWhoseNameSaysNothingElse) {
   EXPECT_TRUE(empty_baseline("known").text_list);
   EXPECT_TRUE(empty_baseline("known.yaml.txt").text_list);

@@ -36,8 +36,7 @@ Result<Baseline, std::string> read_baseline(const BaselineOptions& options,
   if (baseline) check_overlaps(*baseline, library.cases, errors);
   if (errors.empty()) return std::move(*baseline);
   std::string text;
-  for (const scenario::LoadError& error : errors)
-    text += (text.empty() ? "" : "\n") + describe(error);
+  for (const std::string& error : describe_all(errors)) text += (text.empty() ? "" : "\n") + error;
   return fail(std::move(text));
 }
 

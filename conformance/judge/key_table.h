@@ -25,6 +25,8 @@ struct Observation {
   // The client's connection has ended, which the store may take until then to notice. (Req:
   // LIFE-DISCONNECT-1)
   std::chrono::microseconds lingers_until{-1};
+  // A KEYNOTIFY was on its way until then: before its reply has come it may be in force.
+  std::chrono::microseconds asked_until{-1};
 };
 
 struct KeyKnowledge {

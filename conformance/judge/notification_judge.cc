@@ -80,7 +80,8 @@ Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification
     return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
   }
   if (auto judgement = judge_expected(key, received)) return *judgement;
-  if (observation.registered == Registered::kNo && received.at <= observation.lingers_until) {
+  const microseconds perhaps_until = std::max(observation.lingers_until, observation.asked_until);
+  if (observation.registered == Registered::kNo && received.at <= perhaps_until) {
     return judge_unexpected(key, received, Registered::kPerhaps);
   }
   return judge_unexpected(key, received, observation.registered);
@@ -175,14 +176,16 @@ std::optional<Judgement> NotificationJudge::judge_expiry(KeyKnowledge& key,
     known = known && state.expiry != CandidateState::Expiry::kUnknown;
   }
   if (expired.empty()) return std::nullopt;
-  // The other observers are to be notified, too; this one has been.
+  // The other observers are to be notified, too; this one has been, if it is one already.
+  std::deque<PendingNotification>& own = pending_[std::string(received.client_id)];
+  const std::size_t before = own.size();
   expect(key, received.key,
          {.operation = Operation::kDelete,
           .from = key.candidates.front().earliest,
           .known_at = received.at,
           .certain = known && key.candidates.size() == 1,
           .rule = expiry_rule()});
-  pending_[std::string(received.client_id)].pop_back();
+  if (own.size() > before) own.pop_back();
   // It may be news of a value that was there before: only where there is one state it has to be
   // that.
   if (key.candidates.size() > 1) {

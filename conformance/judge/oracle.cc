@@ -125,6 +125,7 @@ struct Oracle::State {
   std::vector<Branch> branches{};
   std::vector<CandidateState> next{};
 
+  void asked(std::string_view client_id, const codec::Message& request, microseconds replied);
   Judgement judge(std::string_view client_id, const Exchange& exchange);
   Judgement judge_notification(std::string_view client_id, const codec::Message& message,
                                microseconds received);
@@ -454,6 +455,14 @@ Judgement Oracle::State::judge_malformed(std::string_view client_id, const Excha
   return undecidable("ERR-ORDER-OPEN-1", "which error it gets is open");
 }
 
+void Oracle::State::asked(std::string_view client_id, const codec::Message& request,
+                          microseconds replied) {
+  const auto command =
+      codec::parse_command(request.payload, codec::dialect(codec::DialectId::kDeployed));
+  if (!command || command->verb != Verb::kKeynotify) return;
+  keys.observation(keys.at(command->key), client_id).asked_until = replied;
+}
+
 Judgement Oracle::State::judge(std::string_view client_id, const Exchange& exchange) {
   const codec::Message& request = exchange.request;
   const bool legal = request.qos == 1 && request.response_topic && request.correlation_data &&
@@ -543,6 +552,11 @@ Oracle::~Oracle() = default;
 
 Judgement Oracle::judge(std::string_view client_id, const Exchange& exchange) {
   return state_->unless_waived(state_->judge(client_id, exchange));
+}
+
+void Oracle::asked(std::string_view client_id, const codec::Message& request,
+                   microseconds replied) {
+  state_->asked(client_id, request, replied);
 }
 
 Judgement Oracle::notified(std::string_view client_id, const codec::Message& message,

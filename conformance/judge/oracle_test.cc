@@ -56,6 +56,21 @@ class Conversation {
     return oracle_.judge(kClient, exchange);
   }
 
+  // The deletion of `key` is told while a KEYNOTIFY of it is under way, or while nothing is.
+  Judgement told_of_deletion(std::string_view key, bool while_asked) {
+    now_ += milliseconds{10};
+    if (while_asked) {
+      codec::Message request;
+      request.payload = codec::encode_command({"KEYNOTIFY", key});
+      oracle_.asked(kClient, request, now_);
+    }
+    codec::Message told;
+    told.topic = *codec::notification_topic(kClient, key);
+    told.payload = codec::encode_command({"NOTIFY", "DELETE"});
+    told.user_properties.emplace_back("__ts", stamp(kBegin + milliseconds{11}, "store"));
+    return oracle_.notified(kClient, told, now_);
+  }
+
  private:
   milliseconds now_ = kBegin;
   Oracle oracle_{{.clock = {.low_ms = -1, .high_ms = 1}, .starts_empty = true, .limited = false}};
@@ -101,6 +116,18 @@ TEST(Oracle, TakesEitherRefusalOfAGreatCounterFarAhead) {
   }
   Conversation store;
   expect_broken(store.ask({"SET", "k", "v"}, kSyntaxError, {}, far), "HLC-SKEW-1");
+}
+
+// A store whose replies take longer than its notifications may tell of an expiry before it answers
+// the registration. (Req: NTF-SEND-3)
+TEST(Oracle, TakesARegistrationThatIsUnderWayForOneThatMayBeInForce) {
+  Conversation store;
+  ASSERT_EQ(store.ask({"SET", "k", "v", "PX", "1"}, kOk).answer, Answer::kAccepted);
+  const Judgement judgement = store.told_of_deletion("k", true);
+  EXPECT_NE(judgement.answer, Answer::kRejected) << judgement.because;
+  Conversation other;
+  ASSERT_EQ(other.ask({"SET", "k", "v", "PX", "1"}, kOk).answer, Answer::kAccepted);
+  expect_broken(other.told_of_deletion("k", false), "NTF-SEND-3");
 }
 
 TEST(OracleRequirement, OfADeletionIsNotThatOfATokenThatNobodyAskedFor) {

@@ -11,6 +11,7 @@
 #include "codec/dialect.h"
 #include "conformance/text/colour.h"
 #include "conformance/text/text_wrap.h"
+#include "history/requirements.h"
 
 namespace fencepost::matrix {
 namespace {
@@ -248,6 +249,9 @@ std::string explain_requirement(const scenario::Requirement& requirement,
   add_outcomes(page, requirement);
   page.item("defined at", position_text(requirement.position));
   add_cases(page, requirement, cases);
+  if (history::is_judged_by_histories(requirement.id)) {
+    page.paragraph("judged where requests of several clients meet, too: fencepost stress");
+  }
   if (!cases.empty()) {
     page.line();
     page.paragraph(

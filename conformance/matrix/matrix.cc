@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
 #include "conformance/judge/mismatch.h"
 
 namespace fencepost::matrix {
@@ -100,6 +101,7 @@ std::optional<RowFinding> finding_of(const MatrixRow& row, const RunFindings& ru
 }  // namespace
 
 Result<RunFindings, std::string> read_findings(std::string_view report) {
+  if (has_too_many_values(report)) return fail(kTooManyValues);
   const json document = json::parse(report, nullptr, false);
   if (document.is_discarded()) return fail("it is not JSON");
   if (!document.is_object() || !document.contains("cases") || !document["cases"].is_array()) {

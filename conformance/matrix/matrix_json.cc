@@ -2,6 +2,7 @@
 
 #include "conformance/matrix/matrix_formats.h"
 #include "conformance/report/report.h"
+#include "history/requirements.h"
 
 namespace fencepost::matrix {
 namespace {
@@ -30,6 +31,7 @@ ordered_json to_json(const RowFinding& finding) {
 ordered_json to_json(const MatrixRow& row) {
   ordered_json out = requirement_json(*row.requirement);
   out["testable"] = row.testable();
+  out["at_once"] = history::is_judged_by_histories(row.requirement->id);
   out["cases"] = ordered_json::array();
   for (const scenario::Case* test_case : row.cases) out["cases"].push_back(test_case->id);
   if (row.finding) out["result"] = to_json(*row.finding);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "conformance/matrix/matrix_formats.h"
+#include "history/requirements.h"
 
 namespace fencepost::matrix {
 namespace {
@@ -123,6 +124,7 @@ void append_rule(std::string& out, const MatrixRow& row) {
   std::string checked =
       fmt::format("{} case{}", row.cases.size(), row.cases.size() == 1 ? "" : "s");
   if (row.cases.empty()) checked = "**none**";
+  if (history::is_judged_by_histories(requirement.id)) checked += ", clients at once";
   if (!row.testable()) checked = "untestable: " + cell(requirement.untestable);
   out += fmt::format("| {} | {}{} | {} | {} | {} | {} |\n", requirement.id, name(requirement.level),
                      requirement.open ? ", open" : "", requirement.binds, origin(requirement),
@@ -155,7 +157,9 @@ std::string matrix_markdown(const Matrix& matrix) {
       "belong to the heading that they stand under. *Deployed* rules are\nprinted in neither: they "
       "are what the deployed service and its public client SDKs show, and stand where their subject"
       "\ndoes. An *open* point is left open by the article: each of its outcomes passes, and a run "
-      "reports which it saw.\n`fencepost explain ID` tells more of a rule, `fencepost matrix` "
+      "reports which it saw.\nRules that are checked by *clients at once*, too, are judged where "
+      "requests meet: docs/STRESS.md.\n`fencepost explain ID` tells more of a rule, `fencepost "
+      "matrix` "
       "shows "
       "the same with the results of a run.\n\n",
       kRegenerate, kRegenerate);

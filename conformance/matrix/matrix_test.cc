@@ -10,6 +10,7 @@
 #include "conformance/matrix/explain.h"
 #include "conformance/matrix/matrix_formats.h"
 #include "conformance/text/text_wrap.h"
+#include "history/requirements.h"
 
 namespace fencepost::matrix {
 namespace {
@@ -485,6 +486,19 @@ TEST(Explain, ACase) {
   const std::string other = explain_case(library().cases[1], library(), {.certify = "f certify"});
   EXPECT_THAT(other, AllOf(HasSubstr("needs        transport"), HasSubstr("tags         slow"),
                            HasSubstr("run it with: f certify --run some.two")));
+}
+
+TEST(Explain, SaysWhatIsJudgedWhereRequestsMeet) {
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library built_in = load_library(scenario::built_in_files(), errors);
+  for (const std::string_view id : history::judged_requirements()) {
+    const scenario::Requirement* rule = built_in.catalogue.find(std::string(id));
+    ASSERT_NE(rule, nullptr) << id;
+    EXPECT_THAT(explain_requirement(*rule, built_in, {}), HasSubstr("fencepost stress"));
+  }
+  const scenario::Requirement* other = built_in.catalogue.find("VER-MISS-1");
+  ASSERT_NE(other, nullptr);
+  EXPECT_THAT(explain_requirement(*other, built_in, {}), Not(HasSubstr("fencepost stress")));
 }
 
 TEST(Explain, FitsTheTerminal) {

@@ -9,6 +9,7 @@
 #include "conformance/report/report.h"
 #include "conformance/text/colour.h"
 #include "conformance/text/text_wrap.h"
+#include "history/requirements.h"
 
 namespace fencepost::matrix {
 namespace {
@@ -104,6 +105,9 @@ class Writer {
          requirement.text);
     if (!row.testable()) item("    untestable: ", requirement.untestable);
     if (row.finding) item("    the run: ", finding_text(*row.finding));
+    if (history::is_judged_by_histories(requirement.id)) {
+      line(paint_(kDim, "    clients at once (fencepost stress)"));
+    }
     for (const scenario::Case* test_case : row.cases) line(paint_(kDim, "    " + test_case->id));
   }
 

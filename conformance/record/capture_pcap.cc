@@ -1,8 +1,10 @@
 #include "conformance/record/capture_pcap.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -18,6 +20,7 @@
 #include <pugixml.hpp>
 #include <spawn.h>
 
+#include "base/files.h"
 #include "codec/topics.h"
 #include "endpoint/socket.h"
 
@@ -366,10 +369,33 @@ class Tshark {
 
 }  // namespace
 
+namespace {
+
+// Why tshark, which takes a minute to guess at 10 MB of text, is not asked; empty: it is a capture,
+// or a compressed one.
+std::string not_a_capture(const std::string& path) {
+  constexpr std::array<std::string_view, 8> kBegins = {
+      "\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1", "\xa1\xb2\x3c\x4d",
+      "\x0a\x0d\x0d\x0a", "\x1f\x8b",         "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"};
+  const FileDescriptor file(path);
+  if (!file.trouble().empty()) return file.trouble();
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed))
+    return "cannot read " + path + ": it is no file";
+  std::array<char, 4> bytes{};
+  const std::ptrdiff_t count = file.read(bytes.data(), bytes.size());
+  if (count < 0) return "cannot read " + path + ": " + std::generic_category().message(errno);
+  const std::string_view begin(bytes.data(), static_cast<std::size_t>(count));
+  const bool known =
+      count == 0 || std::any_of(kBegins.begin(), kBegins.end(),
+                                [&](std::string_view each) { return begin.starts_with(each); });
+  return known ? "" : "cannot read " + path + ": it is neither a pcap nor a pcapng file";
+}
+
+}  // namespace
+
 Result<Capture, std::string> read_pcap(const PcapOptions& options) {
-  if (access(options.file.c_str(), R_OK) != 0) {
-    return fail("cannot read " + options.file + ": " + std::generic_category().message(errno));
-  }
+  if (const std::string wrong = not_a_capture(options.file); !wrong.empty()) return fail(wrong);
   Tshark tshark;
   if (const int failed = tshark.start(options); failed != 0) {
     return fail(failed == ENOENT ? std::string("tshark, which reads packet captures, is not "

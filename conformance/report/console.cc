@@ -12,6 +12,7 @@
 #include "conformance/report/cause.h"
 #include "conformance/report/findings.h"
 #include "conformance/report/requirement_states.h"
+#include "conformance/report/stress_section.h"
 #include "conformance/run/signature.h"
 #include "conformance/text/colour.h"
 #include "conformance/text/text_wrap.h"
@@ -206,6 +207,7 @@ void Console::end(const run::SuiteResult& result, const scenario::Catalogue& cat
   print_differences(result, catalogue, context);
   print_others(result, catalogue, context);
   print_waived(result, catalogue);
+  print_stress(result, catalogue, context);
   print_summary(result, catalogue, context);
   print_verdict(result);
 }
@@ -457,6 +459,33 @@ void Console::print_waived(const run::SuiteResult& result, const scenario::Catal
   }
 }
 
+// What requests that met have shown: the few that contradict each other, unless cases have shown
+// the same rule broken.
+void Console::print_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                           const ReportContext& context) {
+  if (!result.stress) return;
+  const std::vector<Difference> all = differences(result, catalogue, context.strict);
+  for (const run::StressFinding& found : result.stress->findings) {
+    const bool known = std::any_of(all.begin(), all.end(), [&](const Difference& each) {
+      return each.rule_id == found.requirement && each.kind == FindingKind::kFailure;
+    });
+    line("");
+    whole_line(fmt::format("{} {}  {} at once{}, key \"{}\"",
+                           paint_(found.fails ? kRed : kYellow, found.fails ? "FAILED" : "WARNING"),
+                           paint_(kBold, found.requirement),
+                           text::counted(result.stress->clients, "client"), known ? ", too" : "",
+                           found.key));
+    if (!known || options_.verbose) {
+      print_rule(found.requirement, catalogue, 3);
+      line("  because   " + found.text);
+      for (const std::string& operation : stress_lines(found)) {
+        line("    " + fitted(operation, 2));
+      }
+    }
+    whole_line("  reproduce " + result.stress->command);
+  }
+}
+
 void Console::print_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                             const ReportContext& context) {
   const run::Summary& summary = result.summary;
@@ -481,6 +510,7 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
   line(fmt::format("time {:.2f} s, the longest wait of one case {:.2f} s; {}",
                    in_seconds(result.duration), in_seconds(result.longest_wait),
                    text::counted(result.round_trips.size(), "request")));
+  if (result.stress) line(stress_text(*result.stress));
   if (options_.verbose) {
     line(fmt::format("round trip {:.3f} ms (p50), {:.3f} ms (p99) under load", percent(50),
                      percent(99)));
@@ -502,11 +532,15 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
 // What the endpoint lacks, and for how many cases: a verdict is of what ran.
 void Console::print_skipped(const run::SuiteResult& result) {
   const SkippedCases skipped = skipped_cases(result);
-  if (skipped.missing.empty()) return;
+  if (skipped.missing.empty() && skipped.too_large == 0) return;
   std::string text;
   for (const MissingCapability& each : skipped.missing) {
     text += fmt::format("{}{} need{} {}", text.empty() ? "" : ", ", each.cases,
                         each.cases == 1 ? "s" : "", each.name);
+  }
+  if (skipped.too_large > 0) {
+    text += fmt::format("{}{} send{} more than the endpoint takes", text.empty() ? "" : ", ",
+                        skipped.too_large, skipped.too_large == 1 ? "s" : "");
   }
   if (skipped.otherwise > 0) text += fmt::format(", {} by the baseline", skipped.otherwise);
   line("skipped: " + text + ": docs/DESCRIPTORS.md");
@@ -514,6 +548,7 @@ void Console::print_skipped(const run::SuiteResult& result) {
 
 void Console::print_verdict(const run::SuiteResult& result) {
   const run::Summary& summary = result.summary;
+  const bool met = result.stress && result.stress->fails();
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
       if (summary.expected_failures > 0) {
@@ -529,8 +564,9 @@ void Console::print_verdict(const run::SuiteResult& result) {
       }
       break;
     case run::ExitCode::kFailed:
-      line(paint_(kRed, summary.failed > 0 ? "NOT conformant"
-                                           : "no new failure, but the baseline is out of date"));
+      line(paint_(kRed, summary.failed > 0 || met
+                            ? "NOT conformant"
+                            : "no new failure, but the baseline is out of date"));
       break;
     case run::ExitCode::kInconclusive:
       line(paint_(kYellow, "no failure, but not everything could be decided"));

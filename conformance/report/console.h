@@ -77,6 +77,8 @@ class Console {
   void print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                   bool strict);
   void print_waived(const run::SuiteResult& result, const scenario::Catalogue& catalogue);
+  void print_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                    const ReportContext& context);
   void print_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context);
   void print_verdict(const run::SuiteResult& result);

@@ -22,6 +22,7 @@ constexpr std::size_t kTagDigits = 8;   // of a case, behind the run id
 constexpr std::size_t kMinBase16 = 16;  // digits that may be somebody's id
 constexpr std::string_view kKeyStart = "fencepost/";
 constexpr std::string_view kClientStart = "fp-";
+constexpr std::string_view kShared = "-shared";  // run::ClientPool::next_id()
 constexpr std::string_view kCorrelation = "correlation data \"";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -40,7 +41,8 @@ struct Piece {
   std::string instead;
 };
 
-// <start><run id><separator><tag><separator>
+// <start><run id><separator><tag><separator>, where the tag says which case it is, or which client
+// of several cases, which changes from run to run.
 std::optional<Piece> run_id(std::string_view text, std::string_view start, char separator) {
   if (!text.starts_with(start)) return std::nullopt;
   const std::string_view rest = text.substr(start.size());
@@ -48,7 +50,11 @@ std::optional<Piece> run_id(std::string_view text, std::string_view start, char 
   if (id == std::string_view::npos || id == 0) return std::nullopt;
   const std::string_view tag = rest.substr(id + 1, kTagDigits);
   if (length_while(tag, is_lower_hex) != kTagDigits) return std::nullopt;
-  return Piece{start.size() + id, std::string(start) + "<run>"};
+  const std::size_t before_tag = start.size() + id;
+  if (rest.substr(id + 1 + kTagDigits).starts_with(kShared)) {
+    return Piece{before_tag + 1 + kTagDigits, std::string(start) + "<run>"};
+  }
+  return Piece{before_tag, std::string(start) + "<run>"};
 }
 
 // 001767225600000:00000:StateStore, or 12 ms.

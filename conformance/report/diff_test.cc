@@ -288,6 +288,7 @@ TEST(MaskRunSpecific, ReplacesWhatDiffersBetweenRunsAndNothingElse) {
       {"fencepost/", "fencepost/"},
       {"clients/fp-0123abcd-00c0ffee-b/x", "clients/fp-<run>-00c0ffee-b/x"},
       {"fp-0123abcd-b", "fp-0123abcd-b"},
+      {"clients/fp-0123abcd-0000001f-shared/x", "clients/fp-<run>-shared/x"},
       {"__ts = 001767225600000:00000:StateStore", "__ts = <timestamp>"},
       {"(1:0:a b)", "(<timestamp> b)"},
       {"1:2", "1:2"},

@@ -9,6 +9,7 @@
 
 #include "conformance/report/cause.h"
 #include "conformance/run/capability.h"
+#include "conformance/run/request_builder.h"
 
 namespace fencepost::report {
 namespace {
@@ -105,7 +106,8 @@ SkippedCases skipped_cases(const run::SuiteResult& result) {
     const auto known = run::all_capabilities();
     const bool capability = std::any_of(
         known.begin(), known.end(), [&](const run::Capability& row) { return row.name == name; });
-    ++(capability ? missing[name] : out.otherwise);
+    const bool too_large = reason.starts_with(run::kTooLargeToSend);
+    ++(capability ? missing[name] : too_large ? out.too_large : out.otherwise);
   }
   for (const run::Capability& row : run::all_capabilities()) {
     if (!missing.contains(row.name)) continue;

@@ -56,6 +56,7 @@ struct MissingCapability {
 };
 struct SkippedCases {
   std::vector<MissingCapability> missing{};  // what most cases lack is first
+  std::size_t too_large = 0;                 // send a packet that is larger than the endpoint takes
   std::size_t otherwise = 0;                 // as the baseline says
 };
 [[nodiscard]] SkippedCases skipped_cases(const run::SuiteResult& result);

@@ -14,6 +14,7 @@
 
 #include "conformance/report/findings.h"
 #include "conformance/report/requirement_states.h"
+#include "conformance/report/stress_section.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::report {
@@ -115,6 +116,14 @@ std::vector<Annotation> all_annotations(const run::SuiteResult& result,
   for (const std::string& complaint : result.baseline_complaints) {
     out.push_back({.title = "baseline", .message = complaint});
   }
+  if (result.stress) {
+    for (const run::StressFinding& found : result.stress->findings) {
+      out.push_back({.error = found.fails,
+                     .rank = 1,
+                     .title = found.requirement + ": clients at once",
+                     .message = stress_evidence(*result.stress, found, catalogue)});
+    }
+  }
   for (const Finding& finding : findings(result, catalogue, context.strict)) {
     if (finding.kind == FindingKind::kExpectedFailure) continue;
     out.push_back(annotation_of(finding, catalogue, context));
@@ -193,6 +202,7 @@ std::string summary_head(const run::SuiteResult& result, const scenario::Catalog
   const std::string states = requirements_text(
       requirement_states(result, differences(result, catalogue, context.strict), catalogue));
   if (!states.empty()) out += cell(states) + ".\n\n";
+  if (result.stress) out += cell(stress_text(*result.stress)) + ".\n\n";
   out += "To run one case again: " + code(context.command + " --run CASE") + "\n\n";
   if (!context.stopped_because.empty()) out += cell(context.stopped_because) + "\n\n";
   out +=
@@ -239,6 +249,16 @@ std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
     SummaryPart section{"The baseline does not fit", "| complaint |\n|---|\n", {}};
     for (const std::string& complaint : result.baseline_complaints) {
       section.rows.push_back("| " + cell(complaint) + " |\n");
+    }
+    out.push_back(std::move(section));
+  }
+  if (result.stress && !result.stress->findings.empty()) {
+    SummaryPart section{"Clients at once", "| rule | what | requests |\n|---|---|---|\n", {}};
+    for (const run::StressFinding& found : result.stress->findings) {
+      std::string requests;
+      for (const std::string& each : stress_lines(found)) requests += code(each) + "<br>";
+      section.rows.push_back(
+          fmt::format("| {} | {} | {} |\n", cell(found.requirement), cell(found.text), requests));
     }
     out.push_back(std::move(section));
   }

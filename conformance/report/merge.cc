@@ -168,6 +168,8 @@ class Merger {
     // Shards run at the same time, so the longest is what the user has waited.
     result.duration = std::max(result.duration, report.result.duration);
     result.longest_wait = std::max(result.longest_wait, report.result.longest_wait);
+    // The first shard alone has one.
+    if (report.result.stress) result.stress = report.result.stress;
     result.interrupted = result.interrupted || report.result.interrupted;
     result.endpoint_lost = result.endpoint_lost || report.result.endpoint_lost;
     if (result.lost_message.empty()) result.lost_message = report.result.lost_message;

@@ -24,6 +24,7 @@
 #include "conformance/report/report.h"
 #include "conformance/report/report_json.h"
 #include "conformance/report/requirement_states.h"
+#include "conformance/report/stress_section.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::report {
@@ -93,6 +94,11 @@ Headline failed(const run::SuiteResult& result, const ReportContext& context,
     } else if (!is_warning(entry, catalogue, context.strict)) {
       ++failures;
     }
+  }
+  const bool met = result.stress && result.stress->fails();
+  if (failures == 0 && met) {
+    return {"failed", "✗", "NOT conformant",
+            "No case failed, but " + stress_text(*result.stress) + "."};
   }
   if (failures == 0) {
     return {"failed", "✗", "Baseline out of date",
@@ -250,6 +256,10 @@ std::string unchecked(const run::SuiteResult& result) {
                          each.cases == 1 ? "needs" : "need", page::html(each.name),
                          page::html(each.provide));
   }
+  if (skipped.too_large > 0) {
+    items += fmt::format("<li><b>{}</b> {} a packet that is larger than the endpoint takes</li>\n",
+                         skipped.too_large, skipped.too_large == 1 ? "sends" : "send");
+  }
   if (skipped.otherwise > 0) {
     items += fmt::format("<li><b>{}</b> {} skipped as the baseline says</li>\n", skipped.otherwise,
                          skipped.otherwise == 1 ? "is" : "are");
@@ -258,6 +268,20 @@ std::string unchecked(const run::SuiteResult& result) {
   return fmt::format(
       "<section class=\"unchecked\"><h2>Not checked: {}</h2>\n<ul>\n{}</ul></section>\n",
       plural(result.summary.skipped, "case"), items);
+}
+
+// What clients that asked at once have shown; nothing where they did not.
+std::string at_once(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
+  if (!result.stress) return {};
+  std::string items;
+  for (const run::StressFinding& found : result.stress->findings) {
+    items += fmt::format("<li><b>{}</b> {}\n<pre>{}</pre></li>\n", found.fails ? "✗" : "!",
+                         page::html(stress_headline(found)),
+                         page::html(stress_evidence(*result.stress, found, catalogue)));
+  }
+  return fmt::format("<section class=\"at-once\"><h2>{}</h2>\n{}</section>\n",
+                     page::html(stress_text(*result.stress)),
+                     items.empty() ? "" : "<ul>\n" + items + "</ul>\n");
 }
 
 // Where the run took place.
@@ -437,6 +461,7 @@ std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& c
        {"selection", selection_fact(result, context)},
        {"requirements", requirement_score(result, catalogue, context.strict)},
        {"unchecked", unchecked(result)},
+       {"at_once", at_once(result, catalogue)},
        {"environment", environment_facts(context)},
        {"passed", std::to_string(summary.passed)},
        {"planned", std::to_string(result.cases.size())},

@@ -1,43 +1,20 @@
 #include "conformance/report/report_json.h"
 
 #include "base/durations.h"
-#include "codec/message_json.h"
+#include "conformance/report/case_json.h"
 #include "conformance/report/differences.h"
 #include "conformance/report/requirement_states.h"
+#include "conformance/report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
 
 using nlohmann::ordered_json;
 
-std::string_view direction_name(run::Direction direction) {
-  switch (direction) {
-    case run::Direction::kSent:
-      return "sent";
-    case run::Direction::kReceived:
-      return "received";
-    case run::Direction::kEvent:
-      return "event";
-  }
-  return "event";
-}
+using SeenForms = std::map<codec::Divergence, std::set<codec::DialectId>>;
+using SeenOutcomes = std::map<std::string, std::set<std::string>>;
 
-ordered_json to_json(const run::TranscriptEntry& entry) {
-  ordered_json out;
-  out["ms"] = in_milliseconds(entry.time);
-  out["client"] = entry.client;
-  out["direction"] = direction_name(entry.direction);
-  out["summary"] = entry.summary;
-  if (entry.direction == run::Direction::kEvent) return out;
-  out.update(codec::to_json(entry.message));
-  out["payload_bytes"] = entry.payload_bytes;
-  return out;
-}
-
-using Forms = std::map<codec::Divergence, std::set<codec::DialectId>>;
-using OpenPoints = std::map<std::string, std::set<std::string>>;
-
-ordered_json to_json(const Forms& forms) {
+ordered_json to_json(const SeenForms& forms) {
   ordered_json out = ordered_json::object();
   for (const auto& [divergence, dialects] : forms) {
     ordered_json list = ordered_json::array();
@@ -47,20 +24,20 @@ ordered_json to_json(const Forms& forms) {
   return out;
 }
 
-ordered_json to_json(const OpenPoints& points) {
+ordered_json to_json(const SeenOutcomes& points) {
   ordered_json out = ordered_json::object();
   for (const auto& [id, outcomes] : points) out[id] = outcomes;
   return out;
 }
 
 ordered_json forms(const run::CaseResult& result) {
-  Forms out;
+  SeenForms out;
   for (const auto& [divergence, dialect] : result.forms) out[divergence].insert(dialect);
   return to_json(out);
 }
 
 ordered_json open_points(const run::CaseResult& result) {
-  OpenPoints out;
+  SeenOutcomes out;
   for (const auto& [id, outcome] : result.open_points) out[id].insert(outcome);
   return to_json(out);
 }
@@ -133,7 +110,7 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
   if (has_transcript(result, context)) {
     out["transcript"] = ordered_json::array();
     for (const run::TranscriptEntry& entry : result.transcript)
-      out["transcript"].push_back(to_json(entry));
+      out["transcript"].push_back(entry_json(entry));
   }
   return out;
 }
@@ -239,6 +216,7 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   add_end(out, result, context);
   for (const ReportPart& part : context.parts) out["parts"].push_back(to_json(part));
   out["summary"] = to_json(result.summary);
+  if (result.stress) out["stress"] = stress_json(*result.stress);
   out["differences"] = ordered_json::array();
   const std::vector<Difference> all = differences(result, catalogue, context.strict);
   for (const Difference& found : all) out["differences"].push_back(to_json(found));

@@ -13,6 +13,7 @@
 
 #include "conformance/report/findings.h"
 #include "conformance/report/report.h"
+#include "conformance/report/stress_section.h"
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
 
@@ -342,6 +343,51 @@ Counts add_complaints(pugi::xml_node root, const run::SuiteResult& result,
   return counts;
 }
 
+// What clients that asked at once have shown: a test for each finding, else one for all.
+Counts add_stress(pugi::xml_node root, const run::SuiteResult& result,
+                  const scenario::Catalogue& catalogue, const ReportContext& context) {
+  Counts counts;
+  if (!result.stress) return counts;
+  const run::StressResult& stress = *result.stress;
+  pugi::xml_node suite = counted(root.append_child("testsuite"), "clients-at-once");
+  suite.append_attribute("timestamp") = context.started.c_str();
+  suite.append_attribute("hostname") = text::printable(host_of(context.endpoint)).c_str();
+  const auto add_test = [&](const std::string& test_name) {
+    ++counts.tests;
+    pugi::xml_node test = suite.append_child("testcase");
+    test.append_attribute("name") = text::one_line(test_name).c_str();
+    test.append_attribute("classname") = "statestore.clients-at-once";
+    test.append_attribute("time") =
+        junit_seconds(counts.tests == 1 ? stress.duration : std::chrono::microseconds{0}).c_str();
+    return test;
+  };
+  if (stress.findings.empty()) {
+    pugi::xml_node test = add_test("clients at once");
+    if (stress.requests == 0) {
+      ++counts.skipped;
+      add_outcome(test, {"skipped", "", stress.trouble});
+    } else {
+      test.append_child("system-out").text().set(text::printable(stress_text(stress)).c_str());
+    }
+  }
+  for (const run::StressFinding& found : stress.findings) {
+    pugi::xml_node test = add_test(fmt::format("{} #{}", found.requirement, counts.tests + 1));
+    const std::string text = text::shortened(
+        text::printable(stress_evidence(stress, found, catalogue)), kMaxBytesOfOneText);
+    if (found.fails) {
+      ++counts.failures;
+      const scenario::Requirement* rule = catalogue.find(found.requirement);
+      const auto level = rule == nullptr ? scenario::Level::kMust : rule->level;
+      add_outcome(test, {"failure", rfc2119_keyword(level), stress_headline(found), text});
+    } else {
+      test.append_child("system-out").text().set(text.c_str());
+    }
+  }
+  counts.time = stress.duration;
+  set_counts(suite, counts);
+  return counts;
+}
+
 }  // namespace
 
 std::string to_junit(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
@@ -376,6 +422,7 @@ std::string to_junit(const run::SuiteResult& result, const scenario::Catalogue& 
     total.add(counts);
   }
   total.add(add_complaints(root, result, context));
+  total.add(add_stress(root, result, catalogue, context));
   total.time = result.duration;
   set_counts(root, total);
   std::ostringstream out;

@@ -12,8 +12,10 @@
 
 #include "base/bytes.h"
 #include "base/json_reader.h"
-#include "codec/message_json.h"
+#include "conformance/report/case_json.h"
+#include "conformance/report/journal.h"
 #include "conformance/report/report_json.h"
+#include "conformance/report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
@@ -32,28 +34,6 @@ constexpr std::array kVerdicts = {run::Verdict::kPassed,       run::Verdict::kFa
                                   run::Verdict::kNotRun};
 
 constexpr std::array kEnvironment = {"system", "libraries", "job"};
-
-// --- transcripts ---------------------------------------------------------------------------------
-
-run::Direction read_direction(const JsonMembers& entry) {
-  const std::string word = entry.text("direction");
-  if (word == "sent") return run::Direction::kSent;
-  if (word == "received") return run::Direction::kReceived;
-  if (word != "event") entry.wrong("direction", "sent, received or event");
-  return run::Direction::kEvent;
-}
-
-run::TranscriptEntry read_entry(const JsonMembers& entry) {
-  run::TranscriptEntry out;
-  out.time = entry.duration("ms");
-  out.client = entry.text("client");
-  out.direction = read_direction(entry);
-  out.summary = entry.text("summary");
-  if (out.direction == run::Direction::kEvent) return out;
-  out.message = codec::message_of(entry);
-  out.payload_bytes = entry.integer<std::size_t>("payload_bytes");
-  return out;
-}
 
 // --- cases ---------------------------------------------------------------------------------------
 
@@ -181,7 +161,9 @@ scenario::Basis read_basis(const JsonMembers& judged_by) {
           .wording = wording.value_or(scenario::Wording::kGa)};
 }
 
-ReportContext read_context(const JsonMembers& root) {
+}  // namespace
+
+ReportContext context_of(const JsonMembers& root) {
   ReportContext out;
   out.endpoint = root.text("endpoint");
   const auto profile = codec::profile_named(root.text("profile"));
@@ -223,6 +205,8 @@ ReportContext read_context(const JsonMembers& root) {
   return out;
 }
 
+namespace {
+
 // The first place where `seen` is not what `made` is; nothing when they are equal. Only as deep as
 // `made`, which is ours.
 std::optional<std::string> first_difference(const json& made, const json& seen,
@@ -262,7 +246,7 @@ class ReportReader {
     Report report;
     report.file = file_.name;
     const JsonMembers root(*document, "", complaint_);
-    report.context = read_context(root);
+    report.context = context_of(root);
     read_result(root, report);
     if (!complaint_.any()) check(*document, report);
     if (complaint_.any()) return fail(file_.name + ": " + complaint_.text());
@@ -271,6 +255,7 @@ class ReportReader {
 
  private:
   [[nodiscard]] Result<json, std::string> parse() const {
+    if (has_too_many_values(file_.content)) return fail(file_.name + ": " + kTooManyValues);
     try {
       return json::parse(file_.content);
     } catch (const json::parse_error& error) {  // the library has no other way to say where
@@ -334,6 +319,7 @@ class ReportReader {
         report.context.parts.push_back(read_part(JsonMembers(value, where, complaint_)));
       });
     }
+    if (root.has("stress")) result.stress = read_stress(root.object("stress"));
     root.each("cases", [&](const json& value, const std::string& where) {
       add_case(JsonMembers(value, where, complaint_), report);
     });
@@ -358,7 +344,7 @@ class ReportReader {
     run::CaseResult result = read_case(entry, *test_case);
     if (entry.has("transcript")) {  // check() complains where it must be there, or must not
       entry.each("transcript", [&](const json& value, const std::string& where) {
-        result.transcript.push_back(read_entry(JsonMembers(value, where, complaint_)));
+        result.transcript.push_back(entry_of(JsonMembers(value, where, complaint_)));
       });
     }
     note_command(entry, report.context, result);
@@ -421,7 +407,7 @@ Result<Report, std::string> read_report(const scenario::SourceFile& file,
 Result<Report, std::string> read_report(const std::string& path, const scenario::Library& library) {
   const auto file = scenario::read_file(path);
   if (!file) return fail(file.error());
-  return read_report(*file, library);
+  return is_unfinished(*file) ? read_unfinished(*file, library) : read_report(*file, library);
 }
 
 }  // namespace fencepost::report

@@ -11,6 +11,10 @@
 #include "conformance/report/report.h"
 #include "conformance/scenario/library.h"
 
+namespace fencepost {
+class JsonMembers;
+}
+
 namespace fencepost::report {
 
 struct Report {
@@ -29,8 +33,12 @@ struct Report {
 [[nodiscard]] Result<Report, std::string> read_report(const scenario::SourceFile& file,
                                                       const scenario::Library& library);
 
-// The same for a file on disk.
+// The same for a file on disk, which may also be what a killed run has left: journal.h.
 [[nodiscard]] Result<Report, std::string> read_report(const std::string& path,
                                                       const scenario::Library& library);
+
+// What a report says beyond the results, of its JSON. What is wrong goes to the complaint of
+// `root`; a context comes back in any case.
+[[nodiscard]] ReportContext context_of(const JsonMembers& root);
 
 }  // namespace fencepost::report

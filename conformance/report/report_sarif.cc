@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "conformance/report/findings.h"
 #include "conformance/report/report.h"
+#include "conformance/report/stress_section.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::report {
@@ -120,6 +121,11 @@ class Rules {
       used.insert(entry.test_case->requirements.begin(), entry.test_case->requirements.end());
     }
     for (const Finding& finding : all) used.insert(finding.rule_id);
+    if (result.stress) {
+      for (const run::StressFinding& found : result.stress->findings) {
+        used.insert(found.requirement);
+      }
+    }
     for (const scenario::Requirement& requirement : catalogue.all()) {
       if (!used.contains(requirement.id)) continue;
       index_[requirement.id] = list_.size();
@@ -328,6 +334,43 @@ ordered_json results_of(const std::vector<Finding>& all, const Rules& rules,
   return out;
 }
 
+// What clients that asked at once have shown. No case has found it: it stands where the rule does.
+ordered_json stress_results(const run::StressResult& stress, const scenario::Catalogue& catalogue,
+                            const Rules& rules) {
+  ordered_json out = ordered_json::array();
+  std::map<std::string, std::size_t> of_rule;
+  for (const run::StressFinding& found : stress.findings) {
+    ordered_json entry;
+    entry["ruleId"] = found.requirement;
+    if (const std::size_t* index = rules.index(found.requirement)) entry["ruleIndex"] = *index;
+    entry["kind"] = "fail";
+    entry["level"] = found.fails ? "error" : "warning";
+    entry["message"] =
+        message(stress_headline(found) + ".\n" + stress_evidence(stress, found, catalogue));
+    ordered_json location;
+    if (const scenario::Requirement* rule = catalogue.find(found.requirement)) {
+      location["physicalLocation"] = {
+          {"artifactLocation", {{"uri", uri(rule->position.file)}}},
+          {"region", {{"startLine", std::max(rule->position.line, 1)}}}};
+    }
+    location["logicalLocations"] = ordered_json::array(
+        {object({{"fullyQualifiedName", "clients-at-once"}, {"kind", "test"}})});
+    entry["locations"] = ordered_json::array({std::move(location)});
+    const std::string fingerprint =
+        fmt::format("{}:at-once:{}", found.requirement, ++of_rule[found.requirement]);
+    entry["partialFingerprints"] = {
+        {"difference/v1", fingerprint},
+        {"primaryLocationLineHash", fmt::format("{:016x}:1", stable_hash(fingerprint))}};
+    entry["properties"] = {{"case", "clients-at-once"},
+                           {"verdict", found.fails ? "failed" : "warning"},
+                           {"workload", stress.workload},
+                           {"clients", stress.clients},
+                           {"exchange", stress_lines(found)}};
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
 // ---- the run ----
 
 ordered_json notification(const NotificationKind& kind, const char* level,
@@ -402,6 +445,13 @@ std::string to_sarif(const run::SuiteResult& result, const scenario::Catalogue& 
   run["invocations"] = ordered_json::array({invocation_of(result, context)});
   run["columnKind"] = "unicodeCodePoints";
   run["results"] = results_of(all, rules, context);
+  if (result.stress) {
+    const bool suppressed = !run["results"].empty() && run["results"][0].contains("suppressions");
+    for (ordered_json& entry : stress_results(*result.stress, catalogue, rules)) {
+      if (suppressed) entry["suppressions"] = ordered_json::array();
+      run["results"].push_back(std::move(entry));
+    }
+  }
   const run::Summary& summary = result.summary;
   run["properties"] = {{"endpoint", text::printable(context.endpoint)},
                        {"profile", name(context.profile)},

@@ -97,6 +97,24 @@ std::optional<RequirementState> state_of(const Difference& found) {
   return std::nullopt;
 }
 
+// What clients that asked at once have shown, whatever the cases say.
+void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                std::map<std::string, RequirementFinding>& charged) {
+  if (!result.stress) return;
+  for (const run::StressFinding& found : result.stress->findings) {
+    const scenario::Requirement* rule = catalogue.find(found.requirement);
+    const bool open = rule != nullptr && rule->open;
+    const RequirementState state = open          ? RequirementState::kOutside
+                                   : found.fails ? RequirementState::kBroken
+                                                 : RequirementState::kWarning;
+    const RequirementFinding finding{found.requirement, state, "clients that asked at once"};
+    const auto [known, added] = charged.emplace(found.requirement, finding);
+    if (added) continue;
+    known->second.note += "; " + finding.note;
+    known->second.state = std::min(known->second.state, state);
+  }
+}
+
 // Of one that no difference is charged to.
 RequirementFinding unbroken(const scenario::Requirement& rule, const CitingCases& cases) {
   using enum RequirementState;
@@ -148,6 +166,7 @@ std::vector<RequirementFinding> requirement_states(const run::SuiteResult& resul
     if (!added) known->second.note += fmt::format("; {}", finding.note);
     if (finding.state < known->second.state) known->second.state = finding.state;
   }
+  add_stress(result, catalogue, charged);
   std::vector<RequirementFinding> out;
   for (const scenario::Requirement& rule : catalogue.all()) {
     if (const auto broken = charged.find(rule.id); broken != charged.end()) {

@@ -37,8 +37,9 @@ struct RequirementFinding {
   std::string note{};  // of how many cases, in words; empty for an open point
 };
 
-// In the order of the catalogue, those that any case of the run cites or a difference is charged
-// to. `all` are the differences of the same result.
+// In the order of the catalogue, those that any case of the run cites or a difference, or what
+// clients that asked at once were told, is charged to. `all` are the differences of the same
+// result.
 [[nodiscard]] std::vector<RequirementFinding> requirement_states(
     const run::SuiteResult& result, const std::vector<Difference>& all,
     const scenario::Catalogue& catalogue);

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json_reader.h"
+
 namespace fencepost::report {
 namespace {
 
@@ -15,7 +17,10 @@ using nlohmann::json;
 std::string member_text(const json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  if (found == object.end() || !found->is_string()) return {};
+  constexpr std::size_t kMostShown = 300;
+  const auto& text = found->get_ref<const std::string&>();
+  return text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...";
 }
 
 void read_findings(const json& document, Column& out) {
@@ -106,11 +111,12 @@ void make_names_differ(std::vector<Column>& columns) {
 }  // namespace
 
 Result<Column, std::string> read_column(const scenario::SourceFile& file, const std::string& name) {
-  const json document = json::parse(file.content, nullptr, false);
   const auto wrong = [&](const std::string& what) {
     return fail(fmt::format("{}: {}: name a file that `fencepost certify --json FILE` has written",
                             file.name, what));
   };
+  if (has_too_many_values(file.content)) return wrong(kTooManyValues);
+  const json document = json::parse(file.content, nullptr, false);
   if (document.is_discarded()) return wrong("this is not JSON");
   const auto states = document.is_object() ? document.find("requirements") : document.end();
   if (states == document.end() || !states->is_array()) {

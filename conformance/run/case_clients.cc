@@ -48,6 +48,28 @@ Problem unexpected_disconnect(const RequestClient& client) {
           .actual = how.text.empty() ? what : how.text};
 }
 
+namespace {
+
+// Does a step connect, disconnect or subscribe, or may client ids matter? They end with the names
+// of the clients, and only a name of one letter says nothing.
+bool is_about_connections(const scenario::Case& test_case) {
+  const bool named = std::any_of(
+      test_case.clients.begin(), test_case.clients.end(), [](const scenario::ClientSpec& spec) {
+        return spec.name.size() != 1 || spec.name.front() < 'a' || spec.name.front() > 'z';
+      });
+  return named ||
+         std::any_of(test_case.steps.begin(), test_case.steps.end(),
+                     [](const scenario::Step& step) {
+                       return std::holds_alternative<scenario::ConnectStep>(step.what) ||
+                              std::holds_alternative<scenario::DisconnectStep>(step.what) ||
+                              std::holds_alternative<scenario::SubscribeStep>(step.what) ||
+                              std::holds_alternative<scenario::UnsubscribeStep>(step.what) ||
+                              std::holds_alternative<scenario::RestartStep>(step.what);
+                     });
+}
+
+}  // namespace
+
 CaseClients::CaseClients(const scenario::Case& test_case, endpoint::Session& session,
                          const RunSettings& settings, std::string tag, std::string key_prefix,
                          std::vector<TranscriptEntry>& transcript)
@@ -57,6 +79,7 @@ CaseClients::CaseClients(const scenario::Case& test_case, endpoint::Session& ses
       id_prefix_("fp-" + settings.run_id + "-" + std::move(tag) + "-"),
       key_prefix_(std::move(key_prefix)),
       start_(session.clock().now()),
+      about_connections_(is_about_connections(test_case)),
       transcript_(transcript) {}
 
 const scenario::ClientSpec& CaseClients::spec_of(const std::string& name) const {
@@ -104,13 +127,32 @@ MaybeProblem CaseClients::unsubscribe(const std::string& name) {
   return std::nullopt;
 }
 
-MaybeProblem CaseClients::connect(const std::string& name) {
-  const scenario::ClientSpec& spec = spec_of(name);
-  const std::string id = client_id(spec);
-  if (auto problem = let_go(name)) return problem;
-  for (const auto& [other, client] : clients_) {
-    if (client->client_id() == id) client->expect_end();  // its session is taken over
+// May the client use a connection that others have used, and leave it to others?
+bool CaseClients::may_share(const scenario::ClientSpec& spec) const {
+  if (settings_.pool == nullptr || about_connections_ || !spec.subscribes || spec.drops ||
+      !spec.clean_start || spec.will || !spec.same_id_as.empty() ||
+      spec.session_expiry_seconds > 0 || spec.receive_maximum > 0 || spec.max_packet_size > 0 ||
+      settings_.client_ids.contains(spec.role)) {
+    return false;
   }
+  return std::none_of(
+      case_.clients.begin(), case_.clients.end(),
+      [&](const scenario::ClientSpec& other) { return other.same_id_as == spec.name; });
+}
+
+std::unique_ptr<RequestClient> CaseClients::reused(const scenario::ClientSpec& spec) {
+  auto spare = settings_.pool->take({spec.role, spec.observes});
+  if (!spare) return nullptr;
+  std::shared_ptr<Received> received = received_by(spare->client_id);
+  auto client = std::make_unique<RequestClient>(
+      spec.name, *std::move(spare), session_.clock(),
+      Recording{transcript_, start_, settings_.transcripts}, received);
+  client->note("goes on as " + client->client_id());
+  return client;
+}
+
+Result<std::unique_ptr<RequestClient>, Problem> CaseClients::fresh(const scenario::ClientSpec& spec,
+                                                                   const std::string& id) {
   auto connection = session_.connect({.client_id = id,
                                       .role = spec.role,
                                       .clean_start = spec.clean_start,
@@ -119,17 +161,36 @@ MaybeProblem CaseClients::connect(const std::string& name) {
                                       .max_packet_size = spec.max_packet_size,
                                       .will = will_of(spec),
                                       .droppable = spec.drops});
-  if (!connection) return lost(connection.error());
-  auto& client = clients_[name] =
-      std::make_unique<RequestClient>(name, std::move(*connection), id, session_.clock(),
-                                      Recording{transcript_, start_}, received_by(id));
+  if (!connection) return fail(lost(connection.error()));
+  auto client = std::make_unique<RequestClient>(
+      spec.name, std::move(*connection), id, session_.clock(),
+      Recording{transcript_, start_, settings_.transcripts}, received_by(id));
   client->note("connected as " + id);
-  if (!spec.subscribes) return std::nullopt;
+  if (!spec.subscribes) return client;
   const auto responses = client->raw().subscribe(client->response_topic());
-  if (!responses) return lost(responses.error());
-  if (!spec.observes) return std::nullopt;
+  if (!responses) return fail(lost(responses.error()));
+  if (!spec.observes) return client;
   const auto notifications = client->raw().subscribe(codec::notification_filter(id));
-  if (!notifications) return lost(notifications.error());
+  if (!notifications) return fail(lost(notifications.error()));
+  return client;
+}
+
+MaybeProblem CaseClients::connect(const std::string& name) {
+  const scenario::ClientSpec& spec = spec_of(name);
+  if (auto problem = let_go(name)) return problem;
+  if (may_share(spec)) {
+    if (auto client = reused(spec)) {
+      clients_[name] = std::move(client);
+      return std::nullopt;
+    }
+  }
+  const std::string id = may_share(spec) ? settings_.pool->next_id() : client_id(spec);
+  for (const auto& [other, client] : clients_) {
+    if (client->client_id() == id) client->expect_end();  // its session is taken over
+  }
+  auto client = fresh(spec, id);
+  if (!client) return client.error();
+  clients_[name] = std::move(*client);
   return std::nullopt;
 }
 
@@ -292,8 +353,13 @@ void CaseClients::note_round_trips(const RequestClient& client) {
   }
 }
 
-std::vector<Duration> CaseClients::close() {
-  for (const auto& [name, client] : clients_) note_round_trips(*client);
+std::vector<Duration> CaseClients::close(bool passed) {
+  for (const auto& [name, client] : clients_) {
+    note_round_trips(*client);
+    const scenario::ClientSpec& spec = spec_of(name);
+    if (!passed || !may_share(spec) || !client->is_clean()) continue;
+    settings_.pool->give({spec.role, spec.observes}, client->release());
+  }
   clients_.clear();
   return std::move(round_trips_);
 }

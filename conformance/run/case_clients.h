@@ -67,13 +67,18 @@ class CaseClients {
   // An MQTT client id that nobody else uses.
   [[nodiscard]] std::string client_id(const std::string& name) const;
 
-  // Closes all connections; returns how long each answered request took.
-  [[nodiscard]] std::vector<endpoint::Duration> close();
+  // Lets all clients go; returns how long each answered request took. `passed`: what they have left
+  // clean goes to RunSettings::pool, else all connections are closed.
+  [[nodiscard]] std::vector<endpoint::Duration> close(bool passed);
 
  private:
   [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
   [[nodiscard]] std::string client_id(const scenario::ClientSpec& spec) const;
   [[nodiscard]] std::optional<endpoint::Will> will_of(const scenario::ClientSpec& spec) const;
+  [[nodiscard]] bool may_share(const scenario::ClientSpec& spec) const;
+  [[nodiscard]] Result<std::unique_ptr<RequestClient>, Problem> fresh(
+      const scenario::ClientSpec& spec, const std::string& id);
+  [[nodiscard]] std::unique_ptr<RequestClient> reused(const scenario::ClientSpec& spec);
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
   [[nodiscard]] MaybeProblem check_leftovers(RequestClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);
@@ -89,6 +94,7 @@ class CaseClients {
   std::string id_prefix_;
   std::string key_prefix_;
   endpoint::Duration start_;
+  const bool about_connections_;  // the case: each client has one that is as new as it says
   std::vector<TranscriptEntry>& transcript_;
   std::map<std::string, std::unique_ptr<RequestClient>> clients_;  // by name
   std::set<std::pair<std::string, std::string>> former_;  // client ids, and keys that they observed

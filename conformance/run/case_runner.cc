@@ -127,10 +127,13 @@ CaseResult run_case(const scenario::Case& test_case, endpoint::Session& session,
   // second case it removes the keys.
   if (state.result.verdict == Verdict::kLost) {
     state.result.left_behind = written_keys(state);
-  } else if (settings.clean_up) {
-    remove_keys(session, written_keys(state));
   }
-  state.result.round_trips = state.clients.close();
+  const bool passed = state.result.verdict == Verdict::kPassed && state.result.deviations.empty();
+  // First, so that the keys can be removed over one of the connections.
+  state.result.round_trips = state.clients.close(passed);
+  if (state.result.verdict != Verdict::kLost && settings.clean_up) {
+    remove_keys(session, written_keys(state), settings.pool);
+  }
   state.result.duration = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - started);
   return std::move(state.result);

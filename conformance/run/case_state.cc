@@ -51,12 +51,12 @@ endpoint::Duration CaseState::scaled(endpoint::Duration time) const {
 
 endpoint::Duration CaseState::reply_timeout() const {
   const endpoint::Duration small =
-      settings.path == nullptr ? kReplyTimeout : settings.path->reply_limit();
+      settings.path == nullptr ? kReplyTimeout : session.measured(settings.path->reply_limit());
   return scaled(small + std::chrono::seconds{largest_payload / kBytesPerSecond});
 }
 
 endpoint::Duration CaseState::path_tail() const {
-  return settings.path == nullptr ? endpoint::Duration{0} : settings.path->tail();
+  return settings.path == nullptr ? endpoint::Duration{0} : session.measured(settings.path->tail());
 }
 
 endpoint::Duration CaseState::time_of(const scenario::TimePoint& point) const {

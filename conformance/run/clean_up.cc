@@ -1,6 +1,7 @@
 #include "conformance/run/clean_up.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "codec/message.h"
@@ -8,12 +9,19 @@
 
 namespace fencepost::run {
 
-void remove_keys(endpoint::Session& session, const WrittenKeys& written) {
-  if (written.empty()) return;
-  auto connection = session.connect({.client_id = written.client_id});
-  if (!connection) return;
-  RequestClient client("cleaner", std::move(*connection), written.client_id, session.clock());
-  if (!client.raw().subscribe(client.response_topic())) return;
+namespace {
+
+// Subscribed to its responses; nothing when the broker does not let it.
+std::unique_ptr<RequestClient> connect_cleaner(endpoint::Session& session, const std::string& id) {
+  auto connection = session.connect({.client_id = id});
+  if (!connection) return nullptr;
+  auto out =
+      std::make_unique<RequestClient>("cleaner", std::move(*connection), id, session.clock());
+  if (!out->raw().subscribe(out->response_topic())) return nullptr;
+  return out;
+}
+
+void delete_keys(RequestClient& client, const WrittenKeys& written) {
   std::vector<const judge::Exchange*> exchanges;
   for (const std::string& key : written.keys) {
     codec::Message message = client.request({"DEL", key});
@@ -25,6 +33,21 @@ void remove_keys(endpoint::Session& session, const WrittenKeys& written) {
                        [](const judge::Exchange* exchange) { return exchange->reply.has_value(); });
   };
   client.pump_until(all_answered, written.timeout);
+}
+
+}  // namespace
+
+void remove_keys(endpoint::Session& session, const WrittenKeys& written, ClientPool* pool) {
+  if (written.empty()) return;
+  std::unique_ptr<RequestClient> client;
+  if (auto spare = pool == nullptr ? std::nullopt : pool->take({})) {
+    client = std::make_unique<RequestClient>("cleaner", *std::move(spare), session.clock());
+  } else {
+    client = connect_cleaner(session, pool == nullptr ? written.client_id : pool->next_id());
+  }
+  if (!client) return;
+  delete_keys(*client, written);
+  if (pool != nullptr && client->is_clean()) pool->give({}, client->release());
 }
 
 }  // namespace fencepost::run

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "conformance/run/client_pool.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::run {
@@ -19,9 +20,10 @@ struct WrittenKeys {
   [[nodiscard]] bool empty() const { return keys.empty(); }
 };
 
-// Sends a DEL for each key from a connection of its own and waits for the replies, at most
-// `written.timeout`. Failures are ignored: a key that stays has the prefix of its run, by which its
-// owner can find it. Blocks; as thread safe as the session.
-void remove_keys(endpoint::Session& session, const WrittenKeys& written);
+// Sends a DEL for each key, from a client of `pool` (null: from a connection of its own), and waits
+// for the replies, at most `written.timeout`. Failures are ignored: a key that stays has the prefix
+// of its run, by which its owner can find it. Blocks; as thread safe as the session.
+void remove_keys(endpoint::Session& session, const WrittenKeys& written,
+                 ClientPool* pool = nullptr);
 
 }  // namespace fencepost::run

@@ -263,8 +263,9 @@ MaybeProblem write_as_witness(const std::string& key, CaseState& state) {
   const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.witnesses));
   auto connection = state.session.connect({.client_id = id});
   if (!connection) return lost(connection.error());
-  RequestClient witness("witness", std::move(*connection), id, state.clock,
-                        Recording{state.result.transcript, state.start});
+  RequestClient witness(
+      "witness", std::move(*connection), id, state.clock,
+      Recording{state.result.transcript, state.start, state.settings.transcripts});
   if (auto done = witness.raw().subscribe(witness.response_topic()); !done) {
     return lost(done.error());
   }

@@ -1,4 +1,5 @@
 // What a case expects after a request that might be refused or taken.
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -42,6 +43,33 @@ TEST(CaseRunnerOpenPoint, TiesTheEffectToTheReply) {
   EXPECT_EQ(outcome_text(wrong_reply(Verb::kSet, refuse), test_case),
             "failed 2 ERR-STATE-1: the reply is not the expected one | "
             R"($-1\r\n (no such key) | $1\r\nv\r\n)");
+}
+
+// A store may answer a later request first. (Req: ENV-ORDER-OPEN-1)
+TEST(CaseRunnerOpenPoint, TakesAReplyThatALaterRequestHasOvertaken) {
+  const scenario::Case test_case = case_of({.steps = R"(
+- set: {key: k, value: v, qos: 0}
+  expect: {reply: {open: {served: ok, ignored: none}}, cites: R-MUST-1}
+- {get: j, expect: missing}
+)"});
+  EXPECT_EQ(
+      outcome_text(answering(Verb::kSet, "+OK\r\n", std::chrono::milliseconds{300}), test_case),
+      "passed");
+}
+
+TEST(CaseRunnerNoReply, FailsAReplyThatALaterRequestHasOvertaken) {
+  const scenario::Case test_case = case_of({.steps = R"(
+- {set: {key: k, value: "v", qos: 0}, expect: {reply: none, cites: R-MUST-2}}
+- {get: k, expect: missing}
+- wait: 1s
+)"});
+  const auto replied_after = [&](std::chrono::milliseconds time) {
+    return outcome_text(answering(Verb::kSet, "+OK\r\n", time), test_case);
+  };
+  EXPECT_THAT(replied_after(std::chrono::milliseconds{100}),
+              StartsWith("failed 1 R-MUST-2: the reply is not the expected one"));
+  EXPECT_THAT(replied_after(std::chrono::milliseconds{700}),
+              StartsWith("failed 3 R-MUST-1: client a received a message that nobody asked for"));
 }
 
 TEST(CaseRunnerOpenPoint, AwaitsANotificationWhereTheRequestWasTaken) {

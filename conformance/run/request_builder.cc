@@ -18,8 +18,6 @@ namespace {
 
 using codec::Message;
 
-constexpr std::size_t kCorrelationBytes = 16;  // what the public client SDKs send and insist on
-
 std::string random_bytes(std::mt19937_64& random, std::size_t count) {
   std::string out;
   while (out.size() < count) out += static_cast<char>(random() & 0xffU);
@@ -93,9 +91,8 @@ MaybeProblem add_payload(const scenario::RequestStep& step, std::optional<std::u
     // A client must not send more than the broker's CONNACK allows. (MQTT 5, 3.2.2.3.6)
     if (!limit || size <= *limit) return std::nullopt;
     return Problem{.verdict = Verdict::kSkipped,
-                   .message = fmt::format("this case sends a packet of {} bytes, and the "
-                                          "endpoint takes at most {}",
-                                          size, *limit)};
+                   .message = fmt::format("{} {} bytes, and the endpoint takes at most {}",
+                                          kTooLargeToSend, size, *limit)};
   }
   const auto bytes = scenario::packet_filling({limit.value_or(0), filling->excess}, size_with);
   if (!limit || !bytes) {

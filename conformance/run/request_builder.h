@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "codec/message.h"
@@ -10,6 +11,10 @@
 #include "conformance/scenario/scenario.h"
 
 namespace fencepost::run {
+
+// The beginning of the message of a case that was skipped because the endpoint takes no packet of
+// such a size.
+inline constexpr std::string_view kTooLargeToSend = "this case sends a packet of";
 
 // Resolves keys, timestamps and fillings as they are now. The error says why the step cannot be
 // sent: the endpoint takes no packet of that size, or no such timestamp can be written. Fillings

@@ -1,6 +1,7 @@
 #include "conformance/run/request_client.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,12 +10,58 @@
 #include "codec/command.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
+#include "endpoint/end_of_waits.h"
 
 namespace fencepost::run {
 namespace {
 
 // Bytes of notifications, and of what nobody asked for, to one client.
 constexpr std::size_t kMostReceived = std::size_t{16} << 20U;
+
+// Could a store take this for a KEYNOTIFY, however it spells verbs?
+bool may_register(std::string payload) {
+  std::transform(payload.begin(), payload.end(), payload.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return payload.find("NOTIFY") != std::string::npos;
+}
+
+// What is kept of a message, with what is said of it and the blocks that it takes: of many small
+// ones most of the memory is that.
+std::size_t size_of(const codec::Message& message) {
+  constexpr std::size_t kBesides = 768;
+  std::size_t out = sizeof(Surprise) + kBesides + message.payload.size() + message.topic.size() +
+                    message.correlation_data.value_or("").size();
+  for (const auto& [name, value] : message.user_properties) {
+    out += sizeof(std::pair<std::string, std::string>) + name.size() + value.size();
+  }
+  return out;
+}
+
+// The same for a message and for its duplicate, and for hardly any two others.
+std::size_t digest(const codec::Message& message) {
+  std::size_t out = 0;
+  const auto add = [&](std::size_t number) { out = out * 0x9e3779b97f4a7c15U + number + 1; };
+  const auto add_text = [&](std::string_view text) { add(std::hash<std::string_view>{}(text)); };
+  const auto add_optional = [&](const std::optional<std::string>& text) {
+    add(text ? 1 : 0);
+    if (text) add_text(*text);
+  };
+  add_text(message.topic);
+  add_text(message.payload);
+  add(static_cast<std::size_t>(message.qos));
+  add(message.retain ? 1 : 0);
+  add_optional(message.response_topic);
+  add_optional(message.correlation_data);
+  add_optional(message.content_type);
+  add(message.payload_format ? std::size_t{*message.payload_format} + 1 : 0);
+  add(message.expiry_seconds ? std::size_t{*message.expiry_seconds} + 1 : 0);
+  for (const auto& [name, value] : message.user_properties) {
+    add_text(name);
+    add_text(value);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -30,6 +77,13 @@ RequestClient::RequestClient(std::string name, std::unique_ptr<endpoint::Client>
       recording_(recording),
       received_(received ? std::move(received) : std::make_shared<Received>()) {}
 
+RequestClient::RequestClient(std::string name, SpareClient spare, endpoint::Clock& clock,
+                             std::optional<Recording> recording, std::shared_ptr<Received> received)
+    : RequestClient(std::move(name), std::move(spare.connection), std::move(spare.client_id), clock,
+                    recording, std::move(received)) {
+  earlier_ = std::move(spare.correlation_data);
+}
+
 std::string RequestClient::response_topic() const {
   return codec::recommended_response_topic(client_id_);
 }
@@ -39,8 +93,9 @@ codec::Message RequestClient::request(const std::vector<std::string_view>& argum
   message.topic = codec::kRequestTopic;
   message.payload = codec::encode_command(arguments);
   message.response_topic = response_topic();
-  // 16 bytes, as the public client SDKs send, so that a store that insists on it answers.
-  message.correlation_data = fmt::format("{:016}", ++own_requests_);
+  do {
+    message.correlation_data = fmt::format("{:0{}}", ++own_requests_, kCorrelationBytes);
+  } while (earlier_.contains(*message.correlation_data));
   return message;
 }
 
@@ -82,7 +137,11 @@ bool RequestClient::pump_until(const std::function<bool()>& done, Duration timeo
   while (!done()) {
     const Duration left = deadline - clock_.now();
     if (left <= Duration::zero() || disconnected_) return false;
-    if (auto event = client_->receive(left)) take(*std::move(event));
+    if (auto event = client_->receive(left)) {
+      take(*std::move(event));
+    } else if (endpoint::waits_have_ended()) {
+      return false;
+    }
   }
   return true;
 }
@@ -93,15 +152,26 @@ void RequestClient::drain() {
 
 void RequestClient::note(std::string summary) {
   if (!recording_) return;
-  recording_->transcript.push_back({.time = clock_.now() - recording_->start,
-                                    .client = name_,
-                                    .direction = Direction::kEvent,
-                                    .summary = std::move(summary)});
+  keep({.time = clock_.now() - recording_->start,
+        .client = name_,
+        .direction = Direction::kEvent,
+        .summary = std::move(summary)});
 }
 
 void RequestClient::record(Duration time, Direction direction, const codec::Message& message) {
   if (!recording_) return;
-  recording_->transcript.push_back(make_entry(time - recording_->start, name_, direction, message));
+  keep(make_entry(time - recording_->start, name_, direction, message));
+}
+
+// However much an endpoint sends, a transcript is for people.
+void RequestClient::keep(TranscriptEntry entry) {
+  using enum TranscriptBudget::Keep;
+  const auto kept = recording_->budget == nullptr ? kAll : recording_->budget->take(entry);
+  if (kept == kNothing) return;
+  if (kept == kSummary) {
+    entry.message = {.topic = entry.message.topic.substr(0, kMaxTranscriptText)};
+  }
+  recording_->transcript.push_back(std::move(entry));
 }
 
 void RequestClient::take(endpoint::Event event) {
@@ -151,8 +221,13 @@ void RequestClient::take_message(codec::Message message, Duration time) {
   }
   const bool notifies = message.topic.starts_with(codec::kStorePrefix);
   judge::Exchange* exchange = notifies ? nullptr : find_request(message);
+  if (exchange == nullptr && is_of_earlier(message)) {
+    note("which answers a request from before this case");
+    return;
+  }
   if (exchange == nullptr && floods(message)) return;
-  received_->push_back(message);
+  held_.add(size_of(message));
+  received_->insert(digest(message));
   if (notifies) {
     take_notification(std::move(message), time);
     return;
@@ -169,20 +244,51 @@ void RequestClient::take_message(codec::Message message, Duration time) {
                                     : "absent",
            summarize(message)),
        .rule = rule_of_unasked(message),
-       .message = message,
+       .message = std::move(message),
        .time = time});
+}
+
+// A fresh connection would never have seen it.
+bool RequestClient::is_of_earlier(const codec::Message& message) const {
+  return message.correlation_data && earlier_.contains(*message.correlation_data) &&
+         message.topic == response_topic();
+}
+
+bool RequestClient::is_clean() const {
+  if (!client_ || disconnected_ || !surprises_.empty() || !notifications_.empty()) return false;
+  std::set<std::string_view> used;
+  return std::all_of(exchanges_.begin(), exchanges_.end(), [&](const judge::Exchange& exchange) {
+    const codec::Message& request = exchange.request;
+    if (!exchange.reply || exchange.refused || may_register(request.payload)) return false;
+    if (request.response_topic != response_topic() || !request.correlation_data) return false;
+    // What a case has chosen itself, another may choose, too.
+    const std::string& correlation = *request.correlation_data;
+    return correlation.size() == kCorrelationBytes && !earlier_.contains(correlation) &&
+           used.insert(correlation).second;
+  });
+}
+
+SpareClient RequestClient::release() {
+  for (judge::Exchange& exchange : exchanges_) {
+    earlier_.insert(*std::move(exchange.request.correlation_data));
+  }
+  return {std::move(client_), client_id_, std::move(earlier_)};
 }
 
 // All that a case receives is kept until its end. More than any case can ask for, beside replies,
 // ends its connection: the memory of this machine is not the endpoint's to fill.
 bool RequestClient::floods(const codec::Message& message) {
-  received_bytes_ += sizeof(message) + message.payload.size();
-  if (received_bytes_ <= kMostReceived || received_->empty()) return false;
+  unasked_bytes_ += size_of(message);
+  const bool many = unasked_bytes_ > kMostReceived || held_.is_too_much();
+  if (!many || received_->empty()) return false;
   note("floods: this client leaves");
   client_->drop();
   disconnected_ = endpoint::Disconnected{
-      .text = fmt::format("the endpoint floods: more than {} MiB of messages to one client",
-                          kMostReceived >> 20U)};
+      .text = unasked_bytes_ > kMostReceived
+                  ? fmt::format("the endpoint floods: more than {} MiB of messages to one client",
+                                kMostReceived >> 20U)
+                  : fmt::format("the endpoint floods: more than {} MiB of messages in all",
+                                endpoint::kMostHeldOfAll >> 20U)};
   return true;
 }
 
@@ -237,10 +343,7 @@ std::string RequestClient::rule_of_unasked(const codec::Message& message) const 
 // A message with the DUP flag that has been received before. (MQTT 5, 3.3.1.1)
 bool RequestClient::is_redelivery(const codec::Message& message) const {
   if (!message.duplicate) return false;
-  return std::any_of(received_->begin(), received_->end(), [&](codec::Message earlier) {
-    earlier.duplicate = true;
-    return earlier == message;
-  });
+  return received_->contains(digest(message));
 }
 
 // The oldest unanswered request that this message can be the response to.

@@ -14,16 +14,23 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "codec/message.h"
 #include "conformance/judge/exchange.h"
+#include "conformance/run/client_pool.h"
 #include "conformance/run/transcript.h"
 #include "endpoint/endpoint.h"
+#include "endpoint/held_bytes.h"
 
 namespace fencepost::run {
+
+// What the public client SDKs send, and some stores insist on.
+inline constexpr std::size_t kCorrelationBytes = 16;
 
 // A notification on the topic that this client's notifications come on.
 struct Notified {
@@ -44,13 +51,14 @@ struct Surprise {
 
 // What a client id has received, also over earlier connections: MQTT lets a broker deliver a
 // message of QoS 1 again, marked as a duplicate, when it was not acknowledged before the connection
-// ended. (MQTT 5, 3.3.1.1 and 4.4)
-using Received = std::vector<codec::Message>;
+// ended. (MQTT 5, 3.3.1.1 and 4.4) Of each message a digest: the bytes may be many.
+using Received = std::unordered_set<std::size_t>;
 
 // Where a client writes down what it sends and receives. Both must outlive the client.
 struct Recording {
   std::vector<TranscriptEntry>& transcript;
-  endpoint::Duration start{0};  // on the session's clock: entries count from here
+  endpoint::Duration start{0};         // on the session's clock: entries count from here
+  TranscriptBudget* budget = nullptr;  // null: no limit. Must outlive the client
 };
 
 class RequestClient {
@@ -61,8 +69,21 @@ class RequestClient {
                 endpoint::Clock& clock, std::optional<Recording> recording = std::nullopt,
                 std::shared_ptr<Received> received = nullptr);
 
+  // The same on a connection that has served others. Responses to their requests that come late are
+  // left out.
+  RequestClient(std::string name, SpareClient spare, endpoint::Clock& clock,
+                std::optional<Recording> recording = std::nullopt,
+                std::shared_ptr<Received> received = nullptr);
+
   // A request for the store with this client's response topic and correlation data of its own.
   [[nodiscard]] codec::Message request(const std::vector<std::string_view>& arguments);
+
+  // Can another use the connection? Each request was answered and had correlation data of its own,
+  // nothing was registered, and nothing else has come.
+  [[nodiscard]] bool is_clean() const;
+  // Gives up a clean connection, which goes on. Only the name and the exchanges' replies can be
+  // asked for then.
+  [[nodiscard]] SpareClient release();
 
   // Sends. The exchange lives as long as this object; on failure there is none.
   [[nodiscard]] Result<judge::Exchange*, endpoint::Error> send(codec::Message request);
@@ -102,12 +123,14 @@ class RequestClient {
 
  private:
   void record(endpoint::Duration time, Direction direction, const codec::Message& message);
+  void keep(TranscriptEntry entry);
   void take(endpoint::Event event);
   void take_refusal(const endpoint::PublishRefused& refused, endpoint::Duration time);
   void take_message(codec::Message message, endpoint::Duration time);
   void take_notification(codec::Message message, endpoint::Duration time);
   [[nodiscard]] bool floods(const codec::Message& message);
   [[nodiscard]] judge::Exchange* find_request(const codec::Message& message);
+  [[nodiscard]] bool is_of_earlier(const codec::Message& message) const;
   [[nodiscard]] std::string rule_of_unasked(const codec::Message& message) const;
   [[nodiscard]] bool is_redelivery(const codec::Message& message) const;
   [[nodiscard]] std::int64_t wall_at(endpoint::Duration time) const;
@@ -121,11 +144,13 @@ class RequestClient {
   std::deque<judge::Exchange> exchanges_;  // which are pointed to
   std::size_t answered_ = 0;               // so many from the front on
   std::size_t own_requests_ = 0;
+  std::set<std::string> earlier_;  // correlation data of those who had the connection before
   std::deque<Notified> notifications_;
   std::deque<Surprise> surprises_;
   std::optional<endpoint::Disconnected> disconnected_;
   bool end_expected_ = false;
-  std::size_t received_bytes_ = 0;
+  std::size_t unasked_bytes_ = 0;
+  endpoint::HeldBytes held_;  // replies and what nobody asked for
 };
 
 }  // namespace fencepost::run

@@ -12,8 +12,10 @@
 
 #include "codec/dialect.h"
 #include "conformance/judge/store_clock.h"
+#include "conformance/run/client_pool.h"
 #include "conformance/run/path_times.h"
 #include "conformance/run/run_slots.h"
+#include "conformance/run/transcript.h"
 #include "conformance/scenario/binding.h"
 #include "endpoint/endpoint.h"
 
@@ -46,6 +48,11 @@ struct RunSettings {
   bool clean_up = true;                // remove the keys that the case has written
   // The case holds one of these, and lends it while it waits; null: no limit. Must outlive the run.
   RunSlots* slots = nullptr;
+  // Where clients are found that other cases have left clean, and left for others; null: each case
+  // connects its own. Must outlive the run.
+  ClientPool* pool = nullptr;
+  // Of the transcripts of all cases; null: no limit. Must outlive the run.
+  TranscriptBudget* transcripts = nullptr;
   // How long requests take in this run; null: nobody has measured it. Must outlive the run.
   PathTimes* path = nullptr;
   // How long after the end of a connection the store may take to notice it. Req: LIFE-DISCONNECT-1

@@ -175,9 +175,15 @@ std::size_t cut_mark(std::string_view text, std::size_t at) {
 
 using Find = std::size_t (*)(std::string_view text, std::size_t at);
 
-std::string replaced(std::string_view text, Find find, std::string_view replacement) {
+// `first`: what each piece that `find` finds begins with.
+std::string replaced(std::string_view text, Find find, std::string_view first,
+                     std::string_view replacement) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = std::min(text.find_first_of(first, at), text.size());
+    out += text.substr(at, next - at);
+    at = next;
+    if (at == text.size()) break;
     const std::size_t end = find(text, at);
     if (end > at) {
       out += replacement;
@@ -189,20 +195,24 @@ std::string replaced(std::string_view text, Find find, std::string_view replacem
   return out;
 }
 
+constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kHexDigits = "0123456789abcdefABCDEF";
+
 struct Rule {
   Find find;
+  std::string_view first;
   std::string_view replacement;
 };
 
 // In this order: an earlier rule leaves nothing for a later one to misread.
 constexpr std::array kRules = {
-    Rule{key_prefix, "fencepost/*/*/"},
-    Rule{key_prefix_in_base16, "fencepost/*/*/ in Base16, then "},
-    Rule{client_prefix, "fp-*-*-"},
-    Rule{client_prefix_in_base16, "fp-*-*- in Base16, then "},
-    Rule{correlation_data, "correlation data *"},
-    Rule{wall_clock, "*"},
-    Rule{duration, "* ms"},
+    Rule{key_prefix, "f", "fencepost/*/*/"},
+    Rule{key_prefix_in_base16, "6", "fencepost/*/*/ in Base16, then "},
+    Rule{client_prefix, "f", "fp-*-*-"},
+    Rule{client_prefix_in_base16, "6", "fp-*-*- in Base16, then "},
+    Rule{correlation_data, "c", "correlation data *"},
+    Rule{wall_clock, kDigits, "*"},
+    Rule{duration, kDigits, "* ms"},
 };
 
 // Hexadecimal digits with a decimal one among the first of them.
@@ -238,7 +248,7 @@ std::string without_versions(std::string_view text) {
     }
     out += text.substr(at, begin - at);
     at = Scan(text, begin).run([](char c) { return c != ' '; }, 1, kMaxVersion).at();
-    out += replaced(text.substr(begin, at - begin), number, "*");
+    out += replaced(text.substr(begin, at - begin), number, kHexDigits, "*");
   }
   return out;
 }
@@ -276,7 +286,7 @@ std::string steady(std::string_view whole) {
   std::string text = ascii_escaped(whole.substr(0, kMaxRead));
   const bool read_in_part = whole.size() > kMaxRead;
   text = without_versions(text);
-  for (const Rule& rule : kRules) text = replaced(text, rule.find, rule.replacement);
+  for (const Rule& rule : kRules) text = replaced(text, rule.find, rule.first, rule.replacement);
   text = without_cut_tokens(text);
   if (read_in_part) text.resize(text.size() - std::min(text.size(), kMaxTokenLength));
   while (text.ends_with(' ')) text.pop_back();

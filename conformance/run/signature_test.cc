@@ -80,6 +80,8 @@ TEST(Signature, IsTheSameInEveryRun) {
   const std::vector<Pair> pairs = {
       {"key", "\"fencepost/3ec1d66b/7c54f5e2/k\"", "\"fencepost/00000000/7c54f5e2/k\""},
       {"client id", "fp-3ec1d66b-7c54f5e2-a", "fp-ffffffff-7c54f5e2-a"},
+      {"id of a client of several cases", "fp-3ec1d66b-0000001f-shared",
+       "fp-ffffffff-00000002-shared"},
       {"key in Base16", topic + "66656E6365706F73742F33656331643636622F37633534663565322F6B",
        topic + "66656E6365706F73742F30303030303030302F37633534663565322F6B"},
       {"client id in Base16", topic + "66702D33656331643636622D37633534663565322D61",

@@ -44,8 +44,9 @@ bool another_is_answered(std::optional<codec::Verb> unanswered, CaseState& state
   const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.witnesses));
   auto connection = state.session.connect({.client_id = id});
   if (!connection) return false;
-  RequestClient witness("witness", std::move(*connection), id, state.clock,
-                        Recording{state.result.transcript, state.start});
+  RequestClient witness(
+      "witness", std::move(*connection), id, state.clock,
+      Recording{state.result.transcript, state.start, state.settings.transcripts});
   if (!witness.raw().subscribe(witness.response_topic())) return false;
   const Question asked(witness, unanswered, state);
   return witness.pump_until([&] { return asked.answered(); }, state.scaled(kStandstill));

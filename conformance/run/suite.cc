@@ -1,16 +1,22 @@
 #include "conformance/run/suite.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <random>
 
+#include <fmt/format.h>
+
+#include "base/bytes.h"
 #include "base/threads.h"
 #include "conformance/run/capability.h"
+#include "conformance/run/client_pool.h"
 #include "conformance/run/path_times.h"
 #include "conformance/run/request_client.h"
 #include "conformance/run/signature.h"
 #include "conformance/run/time_limits.h"
 #include "conformance/scenario/moves_clock.h"
+#include "endpoint/end_of_waits.h"
 
 namespace fencepost::run {
 namespace {
@@ -35,12 +41,14 @@ class SuiteRun {
         progress_(progress),
         path_(options.round_trip_tail),
         slots_(options.running > 0 ? options.running : options.jobs),
+        pool_(options.settings.run_id, options.jobs),
         settings_(options.settings),
         bases_(scenario::bases_of(settings_.profile, settings_.wording)),
         unsettled_(scenario::unsettled(catalogue, bases_)) {
     settings_.unsettled = &unsettled_;
     settings_.slots = &slots_;
     settings_.path = &path_;
+    settings_.transcripts = &transcripts_;
     for (const scenario::Case* test_case : cases) {
       result_.cases.push_back({.test_case = test_case, .position = test_case->position});
       result_.longest_wait = std::max(result_.longest_wait, test_case->expected_wait());
@@ -49,6 +57,7 @@ class SuiteRun {
 
   SuiteResult run() {
     skip_unsupported();
+    take_over_finished();
     run_cases();
     settle_all();
     result_.interrupted = stop_;
@@ -72,8 +81,24 @@ class SuiteRun {
       if (missing.empty()) continue;
       result.verdict = Verdict::kSkipped;
       result.message = std::move(missing);
-      skipped_.insert(result.test_case);
+      settled_before_.insert(result.test_case);
       finish(result);
+    }
+  }
+
+  void take_over_finished() {
+    std::map<const scenario::Case*, const Kept*> finished;
+    for (const Kept& kept : options_.finished) finished[kept.result.test_case] = &kept;
+    for (CaseResult& result : result_.cases) {
+      const auto found = finished.find(result.test_case);
+      if (found == finished.end() || settled_before_.contains(result.test_case)) continue;
+      settled_before_.insert(result.test_case);
+      result = found->second->result;
+      if (found->second->undecided) {
+        undecided_.push_back(&result);
+      } else {
+        show(result);
+      }
     }
   }
 
@@ -133,7 +158,7 @@ class SuiteRun {
   Queue queue_of(const Filter& wanted) {
     Queue queue;
     for (CaseResult& result : result_.cases) {
-      if (!result.test_case->requires_.empty() && skipped_.contains(result.test_case)) continue;
+      if (settled_before_.contains(result.test_case)) continue;
       if (wanted(result)) queue.push_back(&result);
     }
     if (options_.shuffled) {
@@ -163,24 +188,41 @@ class SuiteRun {
   }
 
   void run_one(CaseResult& slot) {
-    if (stop_ || lost_) return;
+    if (stop_ || (lost_ && !options_.was_attempted)) return;
+    if (!may_attempt(slot, 1)) return;
     CaseResult result = attempt(*slot.test_case, 1);
+    if (was_cut_short(result)) return;
     const std::lock_guard lock(mutex_);
     slot = std::move(result);
     if (slot.verdict == Verdict::kInconclusive && options_.repeat_inconclusive) {
       undecided_.push_back(&slot);
+      if (options_.keep) options_.keep(slot, true);
     } else {
       finish(slot);
     }
   }
 
+  // Nobody waited for the endpoint any more: what did not come proves nothing.
+  static bool was_cut_short(const CaseResult& result) {
+    return endpoint::waits_have_ended() && result.verdict != Verdict::kPassed;
+  }
+
+  [[nodiscard]] bool may_attempt(const CaseResult& slot, int number) const {
+    return !options_.was_attempted || options_.was_attempted(*slot.test_case, number);
+  }
+
   CaseResult attempt(const scenario::Case& test_case, int number) {
-    auto session =
-        disturbs_others(test_case) ? endpoint_.open_isolated_session() : endpoint_.open_session();
+    const std::string caller = attempt_name(test_case, number);
+    auto session = endpoint_.open_session_for(caller, disturbs_others(test_case));
     CaseResult result;
     if (session) {
       RunSettings settings = settings_;
       settings.attempt = number;
+      // A second attempt rules out what is left of others. A broker of their own, that disturbing
+      // cases have, is not the broker of the rest.
+      const bool shares = number == 1 && !options_.fresh_connections &&
+                          endpoint_.sessions_share_clients() && !disturbs_others(test_case);
+      if (shares) settings.pool = &pool_;
       // The keys of an ephemeral store go with it, which saves a request a key; but not on the
       // broker with the small quota, where the next case needs the room.
       settings.clean_up = !endpoint_.capabilities().ephemeral || disturbs_others(test_case);
@@ -196,7 +238,8 @@ class SuiteRun {
       result.doubt = Doubt::kSetUp;
       result.message = session.error().text;
     }
-    if (result.verdict == Verdict::kLost && decide_loss(result) && session) {
+    if (result.verdict == Verdict::kLost && !was_cut_short(result) && decide_loss(result, caller) &&
+        session) {
       remove_keys(**session, result.left_behind);
     }
     result.left_behind = {};
@@ -210,7 +253,8 @@ class SuiteRun {
     const auto enough = std::max(kMinRepeating, (begin - started_) / 2);
     for (CaseResult* slot : undecided_) {
       const bool in_time = std::chrono::steady_clock::now() - begin < enough;
-      if (in_time && !stop_ && !lost_) repeat(*slot);
+      const bool goes_on = in_time && !stop_ && (!lost_ || options_.was_attempted);
+      if (goes_on && may_attempt(*slot, 2)) repeat(*slot);
       finish(*slot);
     }
     undecided_.clear();
@@ -219,7 +263,8 @@ class SuiteRun {
   void repeat(CaseResult& slot) {
     const SlotGuard running(slots_, Admission::kInTurn);
     CaseResult again = attempt(*slot.test_case, 2);
-    if (again.verdict == Verdict::kLost) return;  // the endpoint is gone: what was known stays
+    // The endpoint is gone, or the run is: what was known stays.
+    if (again.verdict == Verdict::kLost || was_cut_short(again)) return;
     // Nobody stands still twice in the same case, and answers in between. Req: RESP-INVALID-1
     if (again.verdict == Verdict::kInconclusive && again.doubt == Doubt::kSilence &&
         slot.doubt == Doubt::kSilence && has_answered_) {
@@ -237,8 +282,8 @@ class SuiteRun {
 
   // A connection ended that should not have. Is the endpoint gone, or did it throw one client out?
   // True when it is alive.
-  bool decide_loss(CaseResult& result) {
-    const auto reachable = check_alive(result.doubt);
+  bool decide_loss(CaseResult& result, const std::string& caller) {
+    const auto reachable = check_alive(result.doubt, "after " + caller);
     const std::lock_guard lock(mutex_);
     if (!reachable) {
       lost_ = true;
@@ -257,12 +302,13 @@ class SuiteRun {
 
   // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
   // that was just killed may still accept.
-  Result<void, endpoint::Error> check_alive(Doubt doubt) {
-    auto reachable = endpoint_.check_reachable(kStillThereTimeout);
+  Result<void, endpoint::Error> check_alive(Doubt doubt, const std::string& caller) {
+    auto reachable = endpoint_.check_reachable_for(caller, kStillThereTimeout);
     if (!reachable) return reachable;
-    auto session = endpoint_.open_session();
+    auto session = endpoint_.open_session_for(caller, false);
     if (!session) return fail(session.error());
-    const std::string id = "fp-" + options_.settings.run_id + "-alive-" + std::to_string(++probes_);
+    const std::string id =
+        fmt::format("fp-{}-alive-{:08x}", settings_.run_id, stable_hash(caller) & 0xffffffffU);
     auto client = (*session)->connect({.client_id = id});
     if (!client) return fail(client.error());
     if (doubt != Doubt::kSilence) return {};
@@ -289,6 +335,11 @@ class SuiteRun {
 
   // With the lock held, or before the threads start.
   void finish(const CaseResult& result) {
+    if (options_.keep) options_.keep(result, false);
+    show(result);
+  }
+
+  void show(const CaseResult& result) {
     ++done_;
     if (result.deviations.empty() && result.verdict != Verdict::kFailed) {
       progress_(result, done_, result_.cases.size());
@@ -306,16 +357,17 @@ class SuiteRun {
   const std::atomic<bool>& stop_;
   const Progress& progress_;
   PathTimes path_;
+  TranscriptBudget transcripts_;
   RunSlots slots_;
+  ClientPool pool_;
   RunSettings settings_;
   const std::vector<scenario::Basis> bases_;
   const std::set<std::string, std::less<>> unsettled_;
-  std::set<const scenario::Case*> skipped_;
+  std::set<const scenario::Case*> settled_before_;  // skipped, or finished in an earlier part
   std::atomic<bool> lost_{false};
   std::atomic<bool> has_answered_{false};  // when asked after a case in which nobody was answered
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::vector<CaseResult*> undecided_;  // with the lock held; to be repeated
-  std::atomic<int> probes_{0};
   std::mutex mutex_;
   std::size_t done_ = 0;
   SuiteResult result_;
@@ -420,6 +472,10 @@ void count(SuiteResult& result, const scenario::Catalogue& catalogue, bool stric
 }
 
 }  // namespace
+
+std::string attempt_name(const scenario::Case& test_case, int attempt) {
+  return fmt::format("{}/{}", test_case.id, attempt);
+}
 
 void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
   constexpr Duration kMinAllowance = std::chrono::milliseconds{100};
@@ -531,7 +587,10 @@ std::string describe_forms(const SuiteResult& result) {
 }
 
 ExitCode exit_code(const SuiteResult& result) {
-  if (result.summary.failed > 0 || !result.baseline_complaints.empty()) return ExitCode::kFailed;
+  const bool met = result.stress && result.stress->fails();
+  if (result.summary.failed > 0 || met || !result.baseline_complaints.empty()) {
+    return ExitCode::kFailed;
+  }
   if (result.endpoint_lost) return ExitCode::kUnreachable;
   if (result.interrupted) return ExitCode::kInterrupted;
   // Where every case was skipped, nothing was certified.

@@ -14,6 +14,7 @@
 #include "conformance/run/exit_code.h"
 #include "conformance/run/preflight.h"
 #include "conformance/run/selection.h"
+#include "conformance/run/stress_result.h"
 #include "conformance/scenario/binding.h"
 #include "conformance/scenario/requirement.h"
 #include "conformance/scenario/scenario.h"
@@ -21,11 +22,18 @@
 
 namespace fencepost::run {
 
+// A result on the way to its verdict.
+struct Kept {
+  CaseResult result;
+  bool undecided = false;  // it was to be run once more
+};
+
 struct SuiteOptions {
   RunSettings settings{};
   std::size_t jobs = 1;                   // cases at once
   std::size_t running = 0;                // of these, at most so many that do not wait; 0: all
   bool strict = false;                    // a failed "should" fails the run
+  bool fresh_connections = false;         // no case uses a connection that another has left clean
   bool shuffled = false;                  // cases run in an order that the seed decides
   endpoint::Duration round_trip{0};       // of one request: decides which cases take longest
   endpoint::Duration round_trip_tail{0};  // of the slowest: time limits begin with it
@@ -33,7 +41,19 @@ struct SuiteOptions {
   bool repeat_inconclusive = true;
   // What has been found out about the endpoint's capabilities, in the place of what it says itself.
   std::optional<endpoint::Capabilities> offered{};
+  // Results of an earlier part of this run, as `keep` got them: these cases are not run again, but
+  // for those that were undecided, which are run the second time.
+  std::vector<Kept> finished{};
+  // Gets each result as it was found: before the run as a whole says what it comes to. Called as
+  // Progress is. Null: nobody keeps them.
+  std::function<void(const CaseResult&, bool undecided)> keep{};
+  // Of a run that is judged again: was this attempt made? Others are not, whatever becomes of the
+  // endpoint. Null: this run decides.
+  std::function<bool(const scenario::Case&, int attempt)> was_attempted{};
 };
+
+// Who opens the session of an attempt: see endpoint::Endpoint::open_session_for().
+[[nodiscard]] std::string attempt_name(const scenario::Case& test_case, int attempt);
 
 // Takes over what the preflight has found out about the endpoint: its clock and its speed.
 void apply_preflight(const PreflightReport& report, SuiteOptions& options);
@@ -60,6 +80,7 @@ struct SuiteResult {
   bool endpoint_lost = false;
   std::string lost_message;
   bool interrupted = false;
+  std::optional<StressResult> stress{};  // where many clients asked at once, too
   // What is wrong with the baseline, e.g. an entry that matches no case: the run fails.
   std::vector<std::string> baseline_complaints;
   // What is worth saying about it and fails nothing, e.g. an entry that could not be judged.
@@ -101,7 +122,8 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue, const scen
 // "set-not-applied deployed, ...": the forms that were seen.
 [[nodiscard]] std::string describe_forms(const SuiteResult& result);
 
-// The first of these that holds: kFailed (a failure, or the baseline is out of date), kUnreachable
+// The first of these that holds: kFailed (a failure, of a case or of
+// clients that asked at once, or the baseline is out of date), kUnreachable
 // (the endpoint was lost), kInterrupted, kNothingSelected (every case was skipped), kInconclusive,
 // kConformant.
 [[nodiscard]] ExitCode exit_code(const SuiteResult& result);

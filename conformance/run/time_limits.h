@@ -17,6 +17,10 @@ inline constexpr std::chrono::milliseconds kMaxReplyLimit{30'000};
 // this is not taken for dead.
 inline constexpr std::chrono::milliseconds kStandstill{10'000};
 
+// What was asked for later may be answered by so much earlier: a request of which a case does not
+// know whether it is answered at all. (Req: ENV-ORDER-OPEN-1)
+inline constexpr std::chrono::milliseconds kOvertaken{500};
+
 // `time`, as much longer or shorter as --timeout-scale says.
 [[nodiscard]] inline endpoint::Duration scaled(endpoint::Duration time, double timeout_scale) {
   return std::chrono::duration_cast<endpoint::Duration>(

@@ -60,8 +60,10 @@ codec::Message kept(const codec::Message& message) {
                      .expiry_seconds = message.expiry_seconds};
   const std::size_t count = std::min(message.user_properties.size(), kMaxTranscriptProperties);
   out.user_properties.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < count && bytes <= kMaxTranscriptPropertyBytes; ++i) {
     const auto& [name, value] = message.user_properties[i];
+    bytes += std::min(name.size(), kMaxTranscriptText) + std::min(value.size(), kMaxTranscriptText);
     out.user_properties.emplace_back(name.substr(0, kMaxTranscriptText),
                                      value.substr(0, kMaxTranscriptText));
   }
@@ -82,6 +84,27 @@ std::string summarize(const codec::Message& message) {
 TranscriptEntry make_entry(endpoint::Duration time, const std::string& client, Direction direction,
                            const codec::Message& message) {
   return {time, client, direction, summarize(message), kept(message), message.payload.size()};
+}
+
+TranscriptBudget::Keep TranscriptBudget::take(const TranscriptEntry& entry) {
+  constexpr std::size_t kMostInFull = std::size_t{64} << 20U;
+  constexpr std::size_t kMost = std::size_t{80} << 20U;
+  const codec::Message& message = entry.message;
+  const std::size_t summary = sizeof(entry) + entry.summary.size() + entry.client.size();
+  std::size_t all = summary + message.topic.size() + message.payload.size() +
+                    message.response_topic.value_or("").size() +
+                    message.correlation_data.value_or("").size() +
+                    message.content_type.value_or("").size();
+  for (const auto& [name, value] : message.user_properties) {
+    all += sizeof(std::pair<std::string, std::string>) + name.size() + value.size();
+  }
+  if (used_ + all <= kMostInFull) {
+    used_ += all;
+    return Keep::kAll;
+  }
+  if (used_ + summary > kMost) return Keep::kNothing;
+  used_ += summary;
+  return Keep::kSummary;
 }
 
 std::string to_line(const TranscriptEntry& entry) {

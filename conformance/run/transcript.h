@@ -1,6 +1,8 @@
 // What a case and the store said to each other, decoded and timed.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,9 +24,21 @@ struct TranscriptEntry {
 };
 
 inline constexpr std::size_t kMaxTranscriptPayload = 2048;
-// So many user properties are kept, and so many bytes of each name and value.
+// So many user properties are kept, so many bytes of each name and value, and about so many of all.
 inline constexpr std::size_t kMaxTranscriptProperties = 128;
 inline constexpr std::size_t kMaxTranscriptText = 2048;
+inline constexpr std::size_t kMaxTranscriptPropertyBytes = std::size_t{16} << 10U;
+
+// What the transcripts of all cases of a run may hold together. Of any thread.
+class TranscriptBudget {
+ public:
+  // What is kept of a packet: all that make_entry() keeps, its summary alone, or nothing.
+  enum class Keep { kAll, kSummary, kNothing };
+  [[nodiscard]] Keep take(const TranscriptEntry& entry);
+
+ private:
+  std::atomic<std::size_t> used_{0};
+};
 
 // One line about a payload: a command, a reply or a notification when it is one, else its bytes.
 // Escaped, and cut where it is long: for people, not to be parsed.

@@ -1,11 +1,9 @@
 #include "conformance/scenario/library.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "base/files.h"
 
 namespace fencepost::scenario {
 bool is_catalogue(const SourceFile& file) {
@@ -34,18 +32,9 @@ Library load_library(const std::vector<SourceFile>& files, std::vector<LoadError
 }
 
 Result<SourceFile, std::string> read_file(const std::string& path) {
-  std::error_code failed;
-  if (std::filesystem::is_directory(path, failed)) {
-    return fail("cannot read " + path + ": it is a folder");
-  }
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream content;
-  content << stream.rdbuf();
-  if (!stream) {
-    return fail("cannot read " + path + ": " +
-                std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
-  }
-  return SourceFile{path, content.str()};
+  auto content = read_whole_file(path);
+  if (!content) return fail(content.error());
+  return SourceFile{path, *std::move(content)};
 }
 
 Result<std::vector<SourceFile>, std::string> read_files(const std::string& path) {

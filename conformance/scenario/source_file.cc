@@ -17,4 +17,15 @@ std::string describe(const LoadError& error) {
          error.text;
 }
 
+std::vector<std::string> describe_all(const std::vector<LoadError>& errors,
+                                      const std::function<std::string(const LoadError&)>& say) {
+  constexpr std::size_t kMostSaid = 100;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < errors.size() && i < kMostSaid; ++i) out.push_back(say(errors[i]));
+  if (errors.size() > kMostSaid) {
+    out.push_back("... and " + std::to_string(errors.size() - kMostSaid) + " more errors");
+  }
+  return out;
+}
+
 }  // namespace fencepost::scenario

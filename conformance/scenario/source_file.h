@@ -1,6 +1,7 @@
 // A file by name and content, and what is wrong with it.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,5 +34,10 @@ struct LoadError {
 
 // "file:line:column: text"
 [[nodiscard]] std::string describe(const LoadError& error);
+
+// The first 100, which is what people read, each as `say` puts it, and how many more there are.
+[[nodiscard]] std::vector<std::string> describe_all(
+    const std::vector<LoadError>& errors,
+    const std::function<std::string(const LoadError&)>& say = describe);
 
 }  // namespace fencepost::scenario

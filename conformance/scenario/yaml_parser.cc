@@ -18,17 +18,48 @@ namespace {
 constexpr std::string_view kQuotedTag = "!";
 constexpr std::string_view kBlank = " \t\r";
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream whole(text);
-  for (std::string line; std::getline(whole, line);) lines.push_back(std::move(line));
+constexpr std::size_t kMostLines = 4'000'000;
+constexpr std::size_t kMostValues = 2'000'000;
+// Of one line: the parser looks at all of it before it says that a list begins there.
+constexpr std::ptrdiff_t kMostOpened = 100'000;
+constexpr std::ptrdiff_t kMostCommas = 500'000;
+constexpr std::size_t kMostComplaints = 100;
+
+// Of a text that ends in a line feed.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
   return lines;
+}
+
+// Why the parser is not asked at all; nothing of most files.
+std::optional<YamlComplaint> too_much(const std::vector<std::string_view>& lines) {
+  if (lines.size() > kMostLines) {
+    return YamlComplaint{{}, "the file has more than 4,000,000 lines; make several of it"};
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    if (static_cast<std::ptrdiff_t>(line.size()) <= kMostOpened) continue;
+    const YamlPlace place{static_cast<int>(i) + 1, 1};
+    if (std::count(line.begin(), line.end(), '[') + std::count(line.begin(), line.end(), '{') >
+        kMostOpened) {
+      return YamlComplaint{place, "this line has more than 100,000 opening brackets and braces"};
+    }
+    if (std::count(line.begin(), line.end(), ',') > kMostCommas) {
+      return YamlComplaint{place, "this line has more than 500,000 commas; make several of it"};
+    }
+  }
+  return std::nullopt;
 }
 
 // The first byte that shows the file to be in another encoding than UTF-8, if any does. The parser
 // would take NULs and byte order marks for other encodings, and places would be those in its
 // translation.
-std::optional<YamlPlace> place_of_other_encoding(const std::vector<std::string>& lines) {
+std::optional<YamlPlace> place_of_other_encoding(const std::vector<std::string_view>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::size_t nul = lines[i].find('\0');
     if (nul != std::string::npos) {
@@ -50,7 +81,7 @@ std::optional<YamlPlace> place_of_other_encoding(const std::vector<std::string>&
 // Says where nodes stand.
 class Places {
  public:
-  explicit Places(const std::vector<std::string>& lines) : lines_(lines) {}
+  explicit Places(const std::vector<std::string_view>& lines) : lines_(lines) {}
 
   [[nodiscard]] static YamlPlace of(const YAML::Mark& mark) {
     return {mark.line + 1, mark.column + 1};
@@ -73,7 +104,7 @@ class Places {
     const auto line = static_cast<std::size_t>(mark.line);
     const auto column = static_cast<std::size_t>(mark.column);
     if (line >= lines_.size() || column >= lines_[line].size()) return false;
-    const std::string_view word = std::string_view(lines_[line]).substr(column);
+    const std::string_view word = lines_[line].substr(column);
     return word.starts_with('~') || word.starts_with("null") || word.starts_with("Null") ||
            word.starts_with("NULL");
   }
@@ -81,7 +112,7 @@ class Places {
   // The last line above `before` that is neither empty nor a comment.
   [[nodiscard]] YamlPlace of_missing_value(int before) const {
     for (std::size_t i = std::min(static_cast<std::size_t>(before), lines_.size()); i > 0; --i) {
-      const std::string& line = lines_[i - 1];
+      const std::string_view line = lines_[i - 1];
       std::size_t first = line.find_first_not_of(kBlank);
       if (first == std::string::npos || line[first] == '#') continue;
       while (line.compare(first, 2, "- ") == 0) {
@@ -94,7 +125,7 @@ class Places {
     return {1, 1};
   }
 
-  const std::vector<std::string>& lines_;
+  const std::vector<std::string_view>& lines_;
 };
 
 // Makes nodes of what the parser meets, and looks for what is not allowed. Aliases are not
@@ -152,6 +183,9 @@ class Builder : public YAML::EventHandler {
  private:
   void complain(const YAML::Mark& mark, std::string text) {
     complaints_.push_back({Places::of(mark), std::move(text)});
+    // Nobody reads more of them; the exception is for parse_yaml(), which has something to say
+    // then.
+    if (complaints_.size() >= kMostComplaints) throw YAML::ParserException(mark, "");
   }
 
   void look_at(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
@@ -172,6 +206,7 @@ class Builder : public YAML::EventHandler {
                      .place = Places::of(mark)});
     if (open_.size() == kMaxDepth + 1) {
       complain(mark, "lists and mappings are nested more than 50 deep here");
+      throw YAML::ParserException(mark, "");  // there may be any number of them
     }
   }
 
@@ -182,6 +217,11 @@ class Builder : public YAML::EventHandler {
   }
 
   void finish(YamlNode::Data data) {
+    if (++values_ > kMostValues) {
+      const YamlPlace place = data.place;
+      complaints_.push_back({place, "the file has more than 2,000,000 values; make several of it"});
+      throw YAML::ParserException(YAML::Mark::null_mark(), "");
+    }
     const YamlNode node = tree_.add(std::move(data));
     if (!open_.empty()) {
       open_.back().children.push_back(node);
@@ -194,6 +234,7 @@ class Builder : public YAML::EventHandler {
   bool secret_;
   YamlTree& tree_;
   std::vector<YamlComplaint>& complaints_;
+  std::size_t values_ = 0;
   int documents_ = 0;
   YAML::Mark first_{};                // where the first begins
   std::vector<YamlNode::Data> open_;  // lists and mappings that have not ended, the innermost last
@@ -206,7 +247,11 @@ std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind,
                                    std::vector<YamlComplaint>& complaints) {
   // Without a final line feed the parser marks an empty last value differently.
   const std::string text = content.ends_with('\n') ? content : content + "\n";
-  const std::vector<std::string> lines = lines_of(text);
+  const std::vector<std::string_view> lines = lines_of(text);
+  if (auto complaint = too_much(lines)) {
+    complaints.push_back(std::move(*complaint));
+    return std::nullopt;
+  }
   if (const auto place = place_of_other_encoding(lines)) {
     complaints.push_back({*place, "this is not text in UTF-8; save the file as UTF-8"});
     return std::nullopt;

@@ -315,6 +315,33 @@ TEST_F(YamlReaderTest, RefusesWhatMeansMoreThanItShows) {
   }
 }
 
+// Each of these took more than a gigabyte, or minutes.
+TEST_F(YamlReaderTest, RefusesWhatIsTooMuch) {
+  const auto repeated = [](std::string_view text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += text;
+    return out;
+  };
+  const struct {
+    std::string text;
+    std::string complaint;
+  } kTable[] = {
+      {repeated("\n", 4'000'001), "f:1:1: the file has more than 4,000,000 lines"},
+      {"a: b\nc: " + repeated("[", 100'001),
+       "f:2:1: this line has more than 100,000 opening brackets and braces"},
+      {"[" + repeated("1,", 500'001), "f:1:1: this line has more than 500,000 commas"},
+      {repeated("[\n", 100'000), "lists and mappings are nested more than 50 deep here"},
+  };
+  for (const auto& row : kTable) {
+    EXPECT_FALSE(reader_.parse(row.text)) << row.complaint;
+    ASSERT_EQ(errors_.size(), 1U) << row.complaint;
+    EXPECT_THAT(complaints().front(), HasSubstr(row.complaint));
+    errors_.clear();
+  }
+  EXPECT_FALSE(reader_.parse(repeated("- &a x\n", 1'000)));
+  EXPECT_EQ(errors_.size(), 100U);
+}
+
 // Following an alias into the node that contains it would never end.
 TEST_F(YamlReaderTest, RefusesAliasesOfTheirOwnAncestors) {
   EXPECT_FALSE(reader_.parse("a: &x {join: [*x]}\n"));

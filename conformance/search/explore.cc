@@ -17,6 +17,7 @@
 
 #include "base/threads.h"
 #include "conformance/search/seed_traces.h"
+#include "endpoint/end_of_waits.h"
 #include "workload/random.h"
 #include "workload/trace_mutator.h"
 #include "workload/trace_text.h"
@@ -261,6 +262,7 @@ class Explorer {
         judged.keeps_packets || looking_again_ || endpoint_.capabilities().transport;
     judged.is_known = [this](const judge::Judgement& judgement) { return ignores(judgement); };
     JudgedRun run = run_judged(**session, trace, judged);
+    if (endpoint::waits_have_ended()) return std::nullopt;  // what did not come proves nothing
     {
       const std::lock_guard lock(mutex_);
       result_.progress.requests += run.requests;

@@ -128,6 +128,7 @@ class Selftest {
     run::SuiteOptions out = options_of_run(dialect, endpoint, options_.seed);
     out.jobs = options_.cases_at_once;
     out.running = options_.cases_running;
+    out.fresh_connections = options_.fresh_connections;
     return out;
   }
 
@@ -323,8 +324,9 @@ bool is_excusable(const store::Fault& fault, bool over_the_wire) {
 }
 
 bool can_be_met(const store::Fault& fault, bool over_the_wire) {
-  return fault.needs !=
-         (over_the_wire ? store::FaultNeeds::kDirect : store::FaultNeeds::kTransport);
+  return fault.needs != store::FaultNeeds::kHistory &&
+         fault.needs !=
+             (over_the_wire ? store::FaultNeeds::kDirect : store::FaultNeeds::kTransport);
 }
 
 run::SuiteOptions options_of_run(codec::DialectId dialect, const endpoint::Endpoint& endpoint,
@@ -367,8 +369,10 @@ bool SelftestResult::proved() const {
     return std::all_of(subjects.begin(), subjects.end(), good);
   };
   return !interrupted && !references.empty() && canary_survivors.empty() &&
-         (canaries > 0 || !has_canaries) && all_good(references) && all_good(faults) &&
-         all_good(benign) && all_good(nulls);
+         (canaries > 0 || !has_canaries) &&
+         std::all_of(meetings.begin(), meetings.end(),
+                     [](const MeetingResult& one) { return one.as_it_should_be(); }) &&
+         all_good(references) && all_good(faults) && all_good(benign) && all_good(nulls);
 }
 
 SelftestResult run_selftest(const std::vector<scenario::Case>& cases,

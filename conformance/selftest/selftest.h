@@ -14,6 +14,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 #include "conformance/scenario/scenario.h"
+#include "conformance/selftest/meetings.h"
 #include "endpoint/endpoint.h"
 #include "reference_store/faults/fault.h"
 
@@ -39,16 +40,18 @@ struct SelftestOptions {
   std::size_t jobs = 1;             // subjects at once
   // The stores are behind brokers. Faults of the transport are met nowhere else.
   bool over_the_wire = false;
-  std::size_t cases_at_once = 1;  // of one subject
-  std::size_t cases_running = 0;  // see SuiteOptions::running
+  std::size_t cases_at_once = 1;   // of one subject
+  std::size_t cases_running = 0;   // see SuiteOptions::running
+  bool fresh_connections = false;  // see SuiteOptions
   std::uint64_t seed = 1;
 };
 
-// May the cases miss this fault, and the suite be proved all the same? Over the wire nobody can
-// make requests meet.
+// May the cases miss this fault, and the suite be proved all the same? What needs concurrency is
+// for run_meetings(); over the wire cases cannot make requests meet.
 [[nodiscard]] bool is_excusable(const store::Fault& fault, bool over_the_wire);
 
-// Can the store be met on an endpoint of this kind?
+// Can the store be met by cases on an endpoint of this kind? Those that need histories are for
+// run_meetings().
 [[nodiscard]] bool can_be_met(const store::Fault& fault, bool over_the_wire);
 
 // How the cases run against a store of this dialect, one after the other.
@@ -111,6 +114,7 @@ struct SelftestResult {
   std::vector<SubjectResult> faults;
   std::vector<SubjectResult> benign;
   std::vector<SubjectResult> nulls;
+  std::vector<MeetingResult> meetings{};  // where they were simulated
   // The rules that a store can break and a case can check, and those of them that no failure of any
   // fault is charged to: nobody knows whether a report would name them.
   std::size_t rules = 0;

@@ -91,6 +91,15 @@ Headline not_proved(const SelftestResult& result, const ordered_json& document) 
   add(result.canary_survivors.size(), "wrong expectation passed", "wrong expectations passed");
   add(bad_references(result), "run of the reference store was not clean",
       "runs of the reference store were not clean");
+  if (const auto met = document.find("meetings"); met != document.end()) {
+    const auto missing = [&](const char* good, const char* all) {
+      return (*met)[all].get<std::size_t>() - (*met)[good].get<std::size_t>();
+    };
+    add(missing("caught", "faults"), "fault was not caught where requests meet",
+        "faults were not caught where requests meet");
+    add(missing("passed", "right"), "right store does not pass where requests meet",
+        "right stores do not pass where requests meet");
+  }
   if (result.references.empty()) why.emplace_back("the reference store did not run");
   if (result.has_canaries && result.canaries == 0)
     why.emplace_back("no wrong expectation was planted");
@@ -185,6 +194,21 @@ std::string kill_times(const ordered_json& document) {
                      text(times["longest_ms"].get<double>()));
 }
 
+// Nothing where no clients asked at once.
+std::string meetings_figures(const ordered_json& document) {
+  const auto found = document.find("meetings");
+  if (found == document.end()) return {};
+  const auto score = [&](const char* good, const char* all) {
+    return Score{.good = (*found)[good].get<std::size_t>(),
+                 .all = (*found)[all].get<std::size_t>()};
+  };
+  const Score right = score("passed", "right");
+  return figure_html(
+      score_figure("Faults caught where requests meet", score("caught", "faults"),
+                   fmt::format("by the history of simulated clients; {} of {} right stores pass",
+                               right.good, right.all)));
+}
+
 std::string figures(const SelftestResult& result, const ordered_json& document) {
   const Score concurrency = score_of(document, "concurrency_faults");
   std::string of_faults = "a case failed that cites a rule which the fault breaks";
@@ -212,6 +236,7 @@ std::string figures(const SelftestResult& result, const ordered_json& document) 
                                   result.has_canaries
                                       ? "canaries: one expectation of a case made wrong"
                                       : "they are planted in process only")) +
+         meetings_figures(document) +
          figure_html({.name = "Time",
                       .value = seconds(result.duration),
                       .of = {},

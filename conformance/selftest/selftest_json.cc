@@ -30,13 +30,22 @@ std::string area_of(std::string_view fault_id) {
 
 std::string area_name(const std::string& letters) {
   static const std::map<std::string, std::string> names = {
-      {"A", "Authorization"},   {"R", "Reply and effect"},
-      {"B", "Benign variants"}, {"C", "Codec"},
-      {"D", "DEL, VDEL"},       {"F", "Fencing"},
-      {"H", "Versions, clock"}, {"L", "Concurrency, scale"},
-      {"M", "MQTT envelope"},   {"N", "Notifications"},
-      {"Q", "Quota"},           {"S", "SET, NX, NEX"},
-      {"X", "Expiry"},          {"Z", "Null stores"},
+      {"A", "Authorization"},
+      {"R", "Reply and effect"},
+      {"T", "Requests that meet"},
+      {"U", "Benign where they meet"},
+      {"B", "Benign variants"},
+      {"C", "Codec"},
+      {"D", "DEL, VDEL"},
+      {"F", "Fencing"},
+      {"H", "Versions, clock"},
+      {"L", "Concurrency, scale"},
+      {"M", "MQTT envelope"},
+      {"N", "Notifications"},
+      {"Q", "Quota"},
+      {"S", "SET, NX, NEX"},
+      {"X", "Expiry"},
+      {"Z", "Null stores"},
   };
   const auto found = names.find(letters);
   return found == names.end() ? letters : found->second;
@@ -145,11 +154,53 @@ ordered_json time_to_kill(const std::vector<SubjectResult>& faults) {
           {"longest_ms", in_milliseconds(times.back())}};
 }
 
+// The simulated runs, and how many of their stores are as they should be.
+ordered_json meetings(const SelftestResult& result) {
+  ordered_json out{{"caught", 0},         {"faults", 0},
+                   {"passed", 0},         {"right", 0},
+                   {"most_runs", 0},      {"median_operations", 0},
+                   {"median_witness", 0}, {"stores", ordered_json::array()}};
+  const auto count = [&](const char* name) { out[name] = out[name].get<std::size_t>() + 1; };
+  std::vector<std::size_t> operations;
+  std::vector<std::size_t> witnesses;
+  for (const MeetingResult& one : result.meetings) {
+    count(one.is_right() ? "right" : "faults");
+    if (one.as_it_should_be()) count(one.is_right() ? "passed" : "caught");
+    ordered_json store{{"id", one.fault == nullptr ? "" : one.fault->id},
+                       {"name", one.fault == nullptr ? "reference" : one.fault->name},
+                       {"text", one.fault == nullptr ? "the correct store" : one.fault->text},
+                       {"dialect", codec::dialect(one.dialect).name},
+                       {"right", one.is_right()},
+                       {"as_it_should_be", one.as_it_should_be()},
+                       {"runs", one.runs},
+                       {"unknown", one.unknown}};
+    if (!one.requirement.empty()) {
+      store["requirement"] = one.requirement;
+      store["operations"] = one.operations;
+      store["witness"] = one.witness;
+    }
+    out["stores"].push_back(std::move(store));
+    if (one.is_right() || one.requirement.empty()) continue;
+    operations.push_back(one.operations);
+    witnesses.push_back(one.witness);
+    out["most_runs"] = std::max(out["most_runs"].get<std::size_t>(), one.runs);
+  }
+  std::sort(operations.begin(), operations.end());
+  std::sort(witnesses.begin(), witnesses.end());
+  if (!operations.empty()) {
+    out["median_operations"] = operations[operations.size() / 2];
+    out["median_witness"] = witnesses[witnesses.size() / 2];
+  }
+  return out;
+}
+
 // How many stores of the catalogue such an endpoint can meet, whatever was selected.
 ordered_json catalogue_sizes(bool over_the_wire) {
   std::map<store::FaultKind, std::size_t> sizes;
   std::size_t elsewhere = 0;
   for (const store::Fault& fault : store::faults()) {
+    // In process simulated clients meet those.
+    if (fault.needs == store::FaultNeeds::kHistory && !over_the_wire) continue;
     ++(can_be_met(fault, over_the_wire) ? sizes[fault.kind] : elsewhere);
   }
   return {{"faults", sizes[store::FaultKind::kFault]},
@@ -276,7 +327,7 @@ Reason Document::reason(const SubjectResult& survivor) const {
     return {"needs-concurrency",
             meeting ? "its requests have to meet within a millisecond: over the wire that is luck"
                     : "it shows only when requests of several clients meet, in a check of their "
-                      "history"};
+                      "history: see the meetings"};
   }
   if (result_.interrupted && !survivor.inconclusive.empty()) {
     return {"interrupted", "the run was ended before all cases were done"};
@@ -394,6 +445,7 @@ ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed)
     out["time_to_kill"] = std::move(times);
   }
   out["areas"] = areas(result);
+  if (!result.meetings.empty()) out["meetings"] = meetings(result);
   out["survivors"] = document.survivors();
   out["canary_survivors"] = document.canary_survivors();
   out["unique_killers"] = document.unique_killers();

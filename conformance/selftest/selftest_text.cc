@@ -109,6 +109,30 @@ std::string canaries(const SelftestResult& result) {
   return out;
 }
 
+// What simulated runs with many clients say.
+std::string meetings_lines(const SelftestResult& result, const ordered_json& document) {
+  const auto found = document.find("meetings");
+  if (found == document.end()) return {};
+  std::string out = fmt::format(
+      "{:<12} {:>6} of {:<6} caught by histories, within {} runs; median: {} operations, of which "
+      "{} show it\n",
+      "meetings", number(*found, "caught"), number(*found, "faults"), number(*found, "most_runs"),
+      number(*found, "median_operations"), number(*found, "median_witness"));
+  out += fmt::format("{:<12} {:>6} of {:<6} right stores pass\n", "", number(*found, "passed"),
+                     number(*found, "right"));
+  for (const MeetingResult& one : result.meetings) {
+    if (one.as_it_should_be()) continue;
+    const std::string name =
+        one.fault == nullptr ? "reference" : fmt::format("{} {}", one.fault->id, one.fault->name);
+    const std::string why = one.unknown > 0 && one.requirement.empty()
+                                ? fmt::format("{} keys could not be decided", one.unknown)
+                                : one.requirement;
+    out += fmt::format("  {} ({}): {}\n", name, codec::dialect(one.dialect).name,
+                       one.is_right() ? why : fmt::format("NOT CAUGHT in {} runs", one.runs));
+  }
+  return out;
+}
+
 // Did all stores of the catalogue run that can?
 bool is_whole(const ordered_json& document) {
   const ordered_json& all = document.at("catalogue");
@@ -123,9 +147,9 @@ std::string verdict(const SelftestResult& result, const ordered_json& document) 
   if (result.interrupted) return "interrupted: what is said above is of a part\n";
   if (!result.proved()) return "NOT proved\n";
   if (!is_whole(document)) return "proved for the stores that were selected\n";
-  return !document.at("survivors").empty()
-             ? "proved, but for the faults that need concurrent histories\n"
-             : "proved\n";
+  const bool without_histories = !document.at("survivors").empty() && result.meetings.empty();
+  return without_histories ? "proved, but for the faults that need concurrent histories\n"
+                           : "proved\n";
 }
 
 }  // namespace
@@ -164,6 +188,7 @@ std::string selftest_text(const SelftestResult& result) {
     out += score_line("concurrency", score.at("concurrency_faults"),
                       "caught, of those that show when requests meet");
   }
+  out += meetings_lines(result, document);
   out += areas_table(document.at("areas"));
   if (!document.at("survivors").empty()) {
     out += "survivors\n" + survivors_table(document.at("survivors"));

@@ -14,23 +14,23 @@ namespace {
 
 constexpr const char* kRestrictedRole = "restricted";
 
+// Empty: the correct store.
+endpoint::MakeStore maker_of(const ReferenceOptions& given) {
+  if (given.right) return store::make_variant(*given.right);
+  if (given.faults.empty()) return {};
+  return [faults = given.faults, seed = given.seed](const store::ServiceOptions& service) {
+    return store::make_store(faults, service, seed);
+  };
+}
+
 std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& given,
                                                     const endpoint::Url& url,
                                                     const std::string& key_prefix) {
   auto authorization = store::parse_authorization(authorization_below(key_prefix));
   FENCEPOST_CHECK(authorization.has_value());
-  endpoint::MakeStore make_store;
-  if (!given.faults.empty()) {
-    make_store = [faults = given.faults, seed = given.seed](const store::ServiceOptions& service) {
-      return store::make_store(faults, service, seed);
-    };
-  }
-  if (given.right) {
-    make_store = store::make_variant(*given.right);
-  }
   return endpoint::make_in_process_endpoint(
       {.service = {.dialect = given.dialect, .store = {.authorization = std::move(*authorization)}},
-       .make_store = std::move(make_store),
+       .make_store = maker_of(given),
        .quota = kReferenceQuota,
        .roles = {kRestrictedRole},
        .conditions = given.conditions,
@@ -60,6 +60,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_session() override {
     return main_->open_session();
   }
+  [[nodiscard]] bool sessions_share_clients() const override { return true; }
   Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_isolated_session() override {
     return small_->open_session();
   }
@@ -156,6 +157,26 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<store::Handler>, TargetError> open_store(const Descriptor& descriptor,
+                                                                codec::DialectId dialect) {
+  const auto usage = [](std::string text) {
+    return fail(TargetError{TargetErrorKind::kUsage, std::move(text)});
+  };
+  const auto url = endpoint::parse_url(descriptor.url);
+  if (!url) return usage(url.error());
+  if (url->scheme != endpoint::Scheme::kInProcess) return usage("this is not an inproc: endpoint");
+  const auto given = reference_options(*url, dialect);
+  if (!given) return usage(given.error());
+  const endpoint::Conditions& conditions = given->conditions;
+  if (conditions.clock_offset.count() != 0 || conditions.response_delay.count() != 0 ||
+      conditions.response_jitter.count() != 0) {
+    return usage("clock-offset, response-delay and response-jitter are for an embedded endpoint");
+  }
+  const store::ServiceOptions service{.dialect = given->dialect};
+  if (const endpoint::MakeStore make = maker_of(*given)) return make(service);
+  return std::make_unique<store::Service>(service);
+}
 
 std::string authorization_below(const std::string& key_prefix) {
   // Keys of cases look like <prefix>/<run>/<case>/<name>; names that begin with a word below are

@@ -9,6 +9,7 @@
 #include "conformance/target/descriptor.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/endpoint.h"
+#include "reference_store/service.h"
 
 namespace fencepost::target {
 
@@ -28,6 +29,11 @@ struct TargetError {
 // the URL says otherwise (`embedded?dialect=documented`).
 [[nodiscard]] Result<Target, TargetError> open_target(const Descriptor& descriptor,
                                                       codec::DialectId dialect);
+
+// The store of an `inproc:` endpoint, for those who have clients and a clock of their own; without
+// its conditions, such as delays. kUsage for another URL, and for one that has conditions.
+[[nodiscard]] Result<std::unique_ptr<store::Handler>, TargetError> open_store(
+    const Descriptor& descriptor, codec::DialectId dialect);
 
 // The key rules of the reference endpoints: the role "restricted" may read, write or both where the
 // key says so.

@@ -77,6 +77,11 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     const auto quota = parse_number<std::size_t>(value);
     if (!quota) return seen + "a number of keys";
     options.service.store.quota = *quota;
+  } else if (name == "max_bytes" || name == "max_registrations") {
+    const auto most = parse_number<std::size_t>(value);
+    if (!most) return seen + "a number; 0: no limit";
+    (name == "max_bytes" ? options.service.store.max_bytes
+                         : options.service.store.max_registrations) = *most;
   } else if (name == "node_id") {
     if (!legal_node_id(value)) return seen + "printable ASCII without colon or blank";
     options.service.store.node_id = value;
@@ -113,7 +118,8 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     options.control = value == "on";
   } else {
     return "unknown option " + name +
-           "; expected dialect, quota, authorization, node_id, parent_pid, clock_offset_ms, "
+           "; expected dialect, quota, max_bytes, max_registrations, authorization, node_id, "
+           "parent_pid, clock_offset_ms, "
            "response_delay_ms, response_jitter_ms, fault, seed, right, record, routing or control";
   }
   return std::nullopt;

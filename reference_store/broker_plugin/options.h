@@ -35,10 +35,10 @@ struct Options {
   bool control = false;  // clients may make the store wrong, slow and right again: see control.h
 };
 
-// Reads dialect, quota, authorization (a file), node_id, parent_pid, clock_offset_ms,
-// response_delay_ms, response_jitter_ms, right, fault, seed, record (a file), routing (open or
-// private) and control (on or off). The error names the option, what was seen and what was
-// expected.
+// Reads dialect, quota, max_bytes, max_registrations, authorization (a file), node_id, parent_pid,
+// clock_offset_ms, response_delay_ms, response_jitter_ms, right, fault, seed, record (a file),
+// routing (open or private) and control (on or off). The error names the option, what was seen and
+// what was expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 
 }  // namespace fencepost::broker_plugin

@@ -4,6 +4,8 @@
 //   plugin /usr/lib/fencepost/fencepost_statestore.so
 //   plugin_opt_dialect deployed            # or documented
 //   plugin_opt_quota 1000                  # keys; 0 or absent: no limit
+//   plugin_opt_max_bytes 268435456         # of all keys and values; 0 or absent: no limit
+//   plugin_opt_max_registrations 100000    # of one client; 0 or absent: no limit
 //   plugin_opt_authorization /path/x.json  # docs/AUTHORIZATION.md; absent: everybody may do
 //                                          # everything
 //   plugin_opt_node_id StateStore          # of the versions that the store gives out

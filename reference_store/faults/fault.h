@@ -36,6 +36,7 @@ enum class FaultNeeds {
   kMeeting,      // requests that meet within a millisecond: in process they do, over the wire
                  // that is a matter of luck
   kConcurrency,  // concurrent requests and a check of their whole history
+  kHistory,      // the same, and nothing shows as long as one request is under way at a time
 };
 
 // Of a benign store: by which documents it is right.
@@ -56,6 +57,7 @@ struct Fault {
   FaultNeeds needs = FaultNeeds::kNothing;
   FaultKind kind = FaultKind::kFault;
   RightBy right_by = RightBy::kAll;
+  bool meets = false;  // kBenign: what is unusual in it shows above all where requests meet
   MakeHandler make{};  // `seed` decides whatever is random in it
 };
 
@@ -85,7 +87,7 @@ struct Fault {
                                                   std::uint64_t seed);
 
 // "fault", "benign" or "null"; "all", "article" or "preview"; "nothing", "transport", "direct",
-// "meeting" or "concurrency".
+// "meeting", "concurrency" or "history".
 [[nodiscard]] std::string_view name(FaultKind kind);
 [[nodiscard]] std::string_view name(RightBy right_by);
 [[nodiscard]] std::string_view name(FaultNeeds needs);
@@ -101,6 +103,8 @@ struct Fault {
 [[nodiscard]] std::vector<Fault> envelope_faults();
 [[nodiscard]] std::vector<Fault> limit_faults();
 [[nodiscard]] std::vector<Fault> concurrency_faults();
+[[nodiscard]] std::vector<Fault> meeting_faults();
+[[nodiscard]] std::vector<Fault> meeting_variants();
 [[nodiscard]] std::vector<Fault> two_faced_faults();
 [[nodiscard]] std::vector<Fault> benign_variants();
 [[nodiscard]] std::vector<Fault> article_stores();

@@ -56,6 +56,7 @@ std::vector<std::string> Tamper::keys() const {
 }
 
 std::vector<std::string>& Tamper::observers(std::string_view key) {
+  store_.is_tampered_with_ = true;
   return store_.observers_[std::string(key)];
 }
 

@@ -194,6 +194,7 @@ function ruleDetail(rule) {
     ['Dialects', bullets(forms)],
     ['How it shows', rule.observe && inlineCode(rule.observe)],
     ['Not testable', rule.untestable && inlineCode(rule.untestable)],
+    ['Clients at once', rule.at_once && 'judged where requests of several clients meet, too: fencepost stress'],
     ['Outcomes the rule leaves open', bullets(rule.outcomes)],
     ['The run', counts.join(', ')],
     ['Outcomes seen', rule.result?.observed.join(', ')],

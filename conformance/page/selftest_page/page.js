@@ -13,6 +13,7 @@ function start() {
   makeMatrix(selftest, openFault);
   renderHeat(selftest, faultList.filterBy);
   renderRight(selftest);
+  renderMeetings(selftest);
   renderCases(selftest);
   setUpKeys();
   window.addEventListener('hashchange', goToPlace);

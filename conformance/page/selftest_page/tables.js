@@ -223,6 +223,42 @@ function renderRight(data) {
   );
 }
 
+// --- meetings ---
+
+function renderMeetings(data) {
+  const met = data.meetings;
+  if (!met) return; // over the wire, or no store of that kind was selected
+  byId('p_meetings').hidden = false;
+  const row = (store) => [
+    el('span', {}, el('span', { class: 'id' }, store.id), ' ', store.name),
+    el('span', {}, inlineCode(store.text)),
+    store.dialect,
+    meetingVerdict(store),
+    store.requirement ?? '–',
+    number(store.runs),
+    store.operations === undefined ? '–' : number(store.operations),
+    store.witness === undefined ? '–' : number(store.witness),
+  ];
+  const heads = ['Store', 'What it does', 'Dialect', 'Verdict', 'Charged to', 'Runs', 'Operations', 'That show it'];
+  const wrong = met.stores.filter((store) => !store.right);
+  const right = met.stores.filter((store) => store.right);
+  byId('p_meetings_body').append(
+    el('p', {}, `${number(met.caught)} of ${number(met.faults)} faults caught, ${number(met.passed)} of ${number(met.right)} right stores pass.`),
+    ...(wrong.length > 0 ? [el('h3', { class: 'group' }, 'Must be caught'), tableNode(heads, wrong.map(row), 'stores')] : []),
+    ...(right.length > 0 ? [el('h3', { class: 'group' }, 'Must pass'), tableNode(heads, right.map(row), 'stores')] : []),
+  );
+}
+
+function meetingVerdict(store) {
+  const good = store.as_it_should_be;
+  let word = good ? 'caught' : 'NOT caught';
+  if (store.right) {
+    word = good ? 'passes' : 'does not pass';
+    if (!good && !store.requirement) word = `${number(store.unknown)} keys undecided`;
+  }
+  return el('span', { class: `badge ${good ? 'good' : 'bad'}` }, good ? '✓ ' : '✗ ', word);
+}
+
 // --- cases ---
 
 function renderCases(data) {

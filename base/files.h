@@ -1,0 +1,74 @@
+// Reads files that somebody else may have made: within a limit, and without waiting for ever.
+//
+//   const auto content = read_whole_file("report.json");
+//   const std::string why = content ? "" : content.error();  // "cannot read f: it is a folder"
+//
+// A library of its own, fencepost_files. Each object is of one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fencepost {
+
+// Of any file that is read whole: several times what the largest of ours has.
+inline constexpr std::size_t kMostFileBytes = std::size_t{64} << 20U;
+// Of one line of a file that is read line by line.
+inline constexpr std::size_t kMostLineBytes = std::size_t{8} << 20U;
+
+// The bytes of a file, pipe or device; the error is a sentence with the path and no content. A pipe
+// may take up to 4 s for each part.
+[[nodiscard]] Result<std::string, std::string> read_whole_file(
+    const std::string& path, std::size_t most_bytes = kMostFileBytes);
+
+// A file that is open for reading.
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(const std::string& path);
+  ~FileDescriptor();
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+
+  // Why it is not; else empty.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // Bytes that were read, 0 at the end, -1 with errno: ETIMEDOUT after 4 s in which nothing came.
+  [[nodiscard]] std::ptrdiff_t read(char* into, std::size_t size) const;
+
+ private:
+  int number_;
+  std::string trouble_{};
+};
+
+// A file of any size, line by line.
+//
+//   LineReader file("run.jsonl");
+//   for (std::string line; file.next(line);) use(line);
+//   const std::string why = file.trouble();
+class LineReader {
+ public:
+  explicit LineReader(std::string path, std::size_t most_bytes = kMostLineBytes);
+
+  // The next line, without its line feed; false behind the last one, and after trouble.
+  [[nodiscard]] bool next(std::string& line);
+  // The line that came last has no line feed.
+  [[nodiscard]] bool is_cut() const { return cut_; }
+  // A sentence with the path; empty: none so far.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  [[nodiscard]] bool fill();
+
+  std::string path_;
+  std::size_t most_bytes_;
+  FileDescriptor file_;
+  std::vector<char> buffer_{};
+  std::size_t at_ = 0;  // of what has been read into it
+  std::size_t end_ = 0;
+  bool cut_ = false;
+  std::string trouble_{};
+};
+
+}  // namespace fencepost

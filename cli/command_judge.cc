@@ -1,0 +1,187 @@
+// fencepost judge: the verdicts of a run again, from its evidence, by the rules of this version.
+
+#include <algorithm>
+#include <atomic>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "conformance/report/console.h"
+#include "conformance/report/evidence_head.h"
+#include "conformance/text/printable.h"
+#include "conformance/text/text_wrap.h"
+#include "endpoint/recorded.h"
+
+namespace fencepost::cli {
+namespace {
+
+constexpr std::size_t kMostNamed = 10;
+
+std::string some_of(const std::vector<std::string>& ids) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(ids.size(), kMostNamed); ++i) {
+    out += (out.empty() ? "" : ", ") + text::printable(ids[i]);
+  }
+  return out + (ids.size() > kMostNamed ? ", ..." : "");
+}
+
+void print_rules(const report::RulesSince& since, const report::EvidenceHead& head) {
+  const auto line = [](const char* what, const std::vector<std::string>& ids) {
+    if (!ids.empty()) fmt::print("  {}: {} ({})\n", what, ids.size(), some_of(ids));
+  };
+  if (since.changed.empty() && since.gone.empty() && since.added.empty()) {
+    fmt::print("rules: the same as those of the run\n");
+    return;
+  }
+  fmt::print("rules: others than those of the run (fencepost {})\n",
+             text::printable(head.run.version));
+  line("changed", since.changed);
+  line("no longer there", since.gone);
+  line("new, and not in the evidence", since.added);
+}
+
+// Says where this judgement differs from that of the run.
+void print_agreement(const std::map<std::string, std::string>& then,
+                     const std::map<std::string, std::string>& now) {
+  std::vector<std::string> lines;
+  std::size_t same = 0;
+  std::size_t absent = 0;
+  for (const auto& [id, verdict] : then) {
+    const auto found = now.find(id);
+    if (found == now.end()) continue;
+    if (found->second == verdict) {
+      ++same;
+    } else if (found->second == name(run::Verdict::kNotRun)) {
+      ++absent;  // a session that a kill or a signal has cut
+    } else {
+      lines.push_back(fmt::format("  {}: was {}, is {}", text::printable(id),
+                                  text::printable(verdict), found->second));
+    }
+  }
+  fmt::print("verdicts: {} the same as those of the run, {} not\n", same, lines.size());
+  if (absent > 0) fmt::print("  {} of the run have no whole evidence\n", absent);
+  for (const std::string& line : lines) fmt::print("{}\n", line);
+}
+
+struct Judgement {
+  const endpoint::Recorded& recorded;
+  const report::EvidenceHead& head;
+  const scenario::Library& library;
+  std::unique_ptr<endpoint::Endpoint> endpoint;
+  report::ReportContext context;
+  run::SuiteOptions suite;
+};
+
+// What the run has decided, with what the evidence says of itself.
+Judgement begin(const JudgeOptions& options, const endpoint::Recorded& recorded,
+                const report::EvidenceHead& head, const scenario::Library& library) {
+  Judgement out{.recorded = recorded,
+                .head = head,
+                .library = library,
+                .endpoint = play(recorded, head.run.context.endpoint, head.capabilities),
+                .context = head.run.context,
+                .suite = {}};
+  if (options.profile) out.context.profile = *options.profile;
+  if (options.wording) out.context.wording = *options.wording;
+  out.suite.settings = {.profile = out.context.profile,
+                        .wording = out.context.wording,
+                        .run_id = head.run_id,
+                        .seed = out.context.seed,
+                        .timeout_scale = head.run.call.timeout_scale};
+  out.suite.strict = out.context.strict || options.strict;
+  out.context.strict = out.suite.strict;
+  out.suite.fresh_connections = true;
+  out.suite.was_attempted = [&recorded](const scenario::Case& test_case, int attempt) {
+    return recorded.has(run::attempt_name(test_case, attempt));
+  };
+  return out;
+}
+
+// Cases that had no verdict when the run ended; it did not come to its end.
+std::size_t not_run(const run::SuiteResult& result) { return result.summary.not_run; }
+
+run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
+  const scenario::Library& library = judgement.library;
+  const target::Descriptor descriptor{.url = judgement.endpoint->url(),
+                                      .expiry_tolerance = judgement.head.expiry_tolerance,
+                                      .disconnect_settling = judgement.head.disconnect_settling};
+  // Of the preflight, too, the evidence has each answer.
+  const auto ready = prepare(*judgement.endpoint, descriptor, 1, judgement.suite);
+  if (!ready) {
+    complain(ready.error());
+    return ready.error().code;
+  }
+  judgement.context.preflight = *ready;
+  judgement.context.expiry_tolerance = judgement.suite.settings.expiry_tolerance;
+  judgement.context.disconnect_settling = judgement.suite.settings.disconnect_settling;
+  judgement.context.known_cases = library.cases.size();
+  const auto cases = run::select(library.cases, judgement.context.selection);
+  report::ConsoleOptions style = report::console_options(stdout);
+  style.quiet = options.quiet;
+  style.trace = options.trace;
+  style.verbose = options.verbose;
+  report::Console console(stdout, style);
+  stop_on_signals();
+  run::SuiteResult result =
+      run_suite(*judgement.endpoint, cases, library.catalogue, judgement.suite, stop_flag(),
+                [&](const run::CaseResult&, std::size_t, std::size_t) {});
+  const std::string& complaint = judgement.recorded.complaint();
+  if (result.endpoint_lost) {
+    judgement.context.stopped_because =
+        "the endpoint was lost during the run: " + result.lost_message;
+  } else if (not_run(result) > 0) {
+    result.interrupted = true;
+    judgement.context.stopped_because =
+        complaint.empty() ? "the run did not come to its end" : "the evidence ends: " + complaint;
+  }
+  console.end(result, library.catalogue, judgement.context);
+  print_rules(rules_since(judgement.head, library), judgement.head);
+  const auto then = judgement.recorded.end().empty()
+                        ? verdicts_so_far(judgement.recorded.cases(), judgement.head.run, library)
+                        : report::read_verdicts(judgement.recorded.end());
+  print_agreement(then, report::verdict_texts(result));
+  const auto written = write_reports(options.reports, result, library.catalogue, judgement.context);
+  if (written) return exit_code(result);
+  complain(written.error());
+  return run::ExitCode::kInternal;
+}
+
+}  // namespace
+
+run::ExitCode judge(const JudgeOptions& options) {
+  if (const auto writable = report::check_writable(options.reports); !writable) {
+    complain(writable.error());
+    return run::ExitCode::kUsage;
+  }
+  const auto library = open_library(options.scenarios);
+  if (!library) return run::ExitCode::kUsage;
+  const auto file = scenario::read_file(options.file);
+  if (!file) {
+    complain(file.error());
+    return run::ExitCode::kUsage;
+  }
+  const auto recorded = endpoint::Recorded::read(file->content);
+  if (!recorded) {
+    complain(options.file + " " + recorded.error());
+    return run::ExitCode::kUsage;
+  }
+  const auto head = report::read_evidence_head(recorded->head());
+  if (!head) {
+    complain(options.file + ": " + head.error());
+    return run::ExitCode::kUsage;
+  }
+  if (!recorded->complaint().empty()) {
+    complain(fmt::format("warning: {}: {}; what is before it is judged", options.file,
+                         recorded->complaint()));
+  }
+  if (!options.quiet) {
+    fmt::print(
+        "fencepost judge {}  {}  endpoint {}  run of {}  {} requests, {} messages received\n",
+        report::suite_version(), options.file, text::printable(head->run.context.endpoint),
+        text::printable(head->run.context.started), recorded->published(), recorded->received());
+  }
+  return judge_again(options, begin(options, *recorded, *head, *library));
+}
+
+}  // namespace fencepost::cli

@@ -1,0 +1,335 @@
+// fencepost stress: many clients that ask at once.
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "cli/stress_report.h"
+#include "conformance/histories/history_input.h"
+#include "conformance/report/console.h"
+#include "conformance/report/progress_line.h"
+#include "conformance/report/report.h"
+#include "conformance/report/report_files.h"
+#include "conformance/run/time_limits.h"
+#include "conformance/scenario/library.h"
+#include "conformance/scenario/yaml_reader.h"
+#include "conformance/target/target.h"
+#include "conformance/text/printable.h"
+#include "endpoint/url.h"
+#include "stress/load.h"
+#include "stress/simulation.h"
+
+namespace fencepost::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long what was found is made smaller, and how long one run of that may last.
+constexpr std::chrono::seconds kShrinkTime{20};
+constexpr milliseconds kShrinkRun{3'000};
+constexpr std::size_t kShrinkTries = 5;
+// A key that takes more is unknown: what comes after it has to be judged, too.
+constexpr history::CheckLimits kLimits{.search = {.steps = 500'000}, .settle_from = 2'000};
+
+// What all runs of one command have in common.
+struct Setup {
+  const StressOptions& options;
+  target::Descriptor descriptor;
+  const stress::Mix* mix;
+  milliseconds duration;
+  std::uint64_t seed;
+  std::string history;  // where it is written
+};
+
+bool is_simulated(const Setup& setup) {
+  const auto url = endpoint::parse_url(setup.descriptor.url);
+  return url && url->scheme == endpoint::Scheme::kInProcess;
+}
+
+std::string again(const Setup& setup, const stress::RunSize& size, std::uint64_t seed) {
+  const StressOptions& options = setup.options;
+  std::string out = text::shell_word(options.program) + " stress";
+  const auto url = endpoint::parse_url(setup.descriptor.url);
+  if (!options.endpoint.empty() && url) out += " --endpoint " + text::shell_word(url->display());
+  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
+  if (!options.driver.empty()) out += " --driver " + options.driver;
+  out += fmt::format(" --workload {} --clients {} --seed {} --duration {}", size.mix->name,
+                     size.clients, seed, options.duration);
+  if (options.rate > 0) out += fmt::format(" --rate {:g}", options.rate);
+  return out;
+}
+
+std::string describe_progress(double seconds, const stress::TrafficCounts& counts,
+                              std::size_t operations, std::size_t decided) {
+  const std::size_t open = operations - std::min(operations, decided);
+  return fmt::format(
+      "{:.1f} s  {} requests ({:.0f}/s)  {} judged, {} not yet{}", seconds, counts.requests,
+      static_cast<double>(counts.replies) / std::max(seconds, 0.001), decided, open,
+      counts.unknown() == 0 ? "" : fmt::format("  {} without a reply", counts.unknown()));
+}
+
+stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size,
+                                 std::uint64_t seed) {
+  const StressOptions& options = setup.options;
+  const std::string id = random_run_id();
+  stress::LoadOptions out;
+  out.traffic.script = {
+      .mix = size.mix,
+      .clients = size.clients,
+      .seed = seed,
+      .prefix = setup.descriptor.mqtt.capabilities.key_prefix + "/" + id + "/stress/"};
+  out.traffic.client_prefix = "fencepost-stress-" + id + "-";
+  out.traffic.patience = run::scaled(run::kReplyTimeout, options.timeout_scale);
+  out.traffic.rate = options.rate;
+  out.duration = setup.duration;
+  out.bounds.expiry_late =
+      std::max(out.bounds.expiry_late, setup.descriptor.expiry_tolerance.value_or(milliseconds{0}));
+  out.limits = kLimits;
+  out.stop_at_violation = !options.keep_going;
+  return out;
+}
+
+// ---- Over connections
+
+std::optional<stress::Shrunk> shrink_live(const Setup& setup, endpoint::Endpoint& endpoint,
+                                          const stress::RunSize& first, const std::string& key) {
+  const auto end = std::chrono::steady_clock::now() + kShrinkTime;
+  const auto attempt = [&](const stress::RunSize& size,
+                           std::size_t number) -> std::optional<std::size_t> {
+    stress::LoadOptions options = load_options(setup, size, setup.seed + number);
+    options.duration = std::min(setup.duration, kShrinkRun);
+    options.stop_at_violation = true;
+    const auto run = run_load(endpoint, options, stop_flag());
+    if (!run || run->judged.violations.empty()) return std::nullopt;
+    return run->judged.operations;
+  };
+  const auto enough = [&] { return std::chrono::steady_clock::now() > end || stop_flag(); };
+  return shrink(first, key, attempt, {.tries = kShrinkTries, .enough = enough});
+}
+
+Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunSize& size) {
+  auto target = target::open_target(setup.descriptor, codec::DialectId::kDeployed);
+  if (!target) {
+    complain(target.error().text);
+    return fail(exit_code(target.error()));
+  }
+  stress::LoadOptions options = load_options(setup, size, setup.seed);
+  auto writer = stress::HistoryWriter::open(setup.history, options.bounds);
+  if (!writer) {
+    complain(writer.error());
+    return fail(run::ExitCode::kUsage);
+  }
+  options.history = writer->get();
+  report::ProgressLine line(report::console_options(stdout).live, setup.options.quiet);
+  const auto result =
+      run_load(*target->endpoint, options, stop_flag(), [&](const stress::LoadProgress& progress) {
+        line.show(progress.elapsed, [&] {
+          return describe_progress(static_cast<double>(progress.elapsed.count()) / 1e3,
+                                   progress.counts, progress.operations, progress.decided);
+        });
+      });
+  line.clear();
+  if (!result) {
+    complain("cannot connect to " + target->endpoint->url() + ": " + result.error().text);
+    return fail(run::ExitCode::kUnreachable);
+  }
+  StressRun out{.endpoint = target->endpoint->url(),
+                .judged = result->judged,
+                .counts = result->progress.counts,
+                .seconds = result->asking.count(),
+                .judging = result->judging.count(),
+                .reconnected = result->reconnected,
+                .lost = result->lost,
+                .trouble = result->trouble,
+                .interrupted = result->interrupted};
+  const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink &&
+                       out.lost.empty() && !stop_flag();
+  if (shrinks) {
+    out.shrunk = shrink_live(setup, *target->endpoint, size, out.judged.violations.front().key);
+  }
+  return out;
+}
+
+// ---- Simulated
+
+stress::SimulationOptions simulation_options(const Setup& setup, const stress::RunSize& size,
+                                             std::uint64_t seed) {
+  return {.mix = size.mix,
+          .seed = seed,
+          .clients = size.clients,
+          .requests = std::numeric_limits<std::uint64_t>::max(),
+          .duration = setup.duration,
+          .rate = setup.options.rate,
+          .stop_at_violation = !setup.options.keep_going,
+          .keep_operations = false,
+          .limits = kLimits};
+}
+
+std::optional<stress::Shrunk> shrink_simulated(const Setup& setup, const stress::RunSize& first,
+                                               const std::string& key) {
+  const auto end = std::chrono::steady_clock::now() + kShrinkTime;
+  const auto enough = [&] { return std::chrono::steady_clock::now() > end || stop_flag(); };
+  const auto attempt = [&](const stress::RunSize& size,
+                           std::size_t number) -> std::optional<std::size_t> {
+    const auto store = target::open_store(setup.descriptor, codec::DialectId::kDeployed);
+    if (!store) return std::nullopt;
+    stress::SimulationOptions options = simulation_options(setup, size, setup.seed + number);
+    options.stop_at_violation = true;
+    options.duration = std::min(setup.duration, kShrinkRun);
+    const auto run =
+        simulate(**store, options, nullptr, [&](const stress::SimulatedRun&) { return enough(); });
+    if (run.judged.violations.empty()) return std::nullopt;
+    return run.judged.operations;
+  };
+  return shrink(first, key, attempt, {.tries = kShrinkTries, .enough = enough});
+}
+
+Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress::RunSize& size) {
+  const auto store = target::open_store(setup.descriptor, codec::DialectId::kDeployed);
+  if (!store) {
+    complain(store.error().text);
+    return fail(run::ExitCode::kUsage);
+  }
+  auto writer = stress::HistoryWriter::open(setup.history, stress::simulated_bounds());
+  if (!writer) {
+    complain(writer.error());
+    return fail(run::ExitCode::kUsage);
+  }
+  report::ProgressLine line(report::console_options(stdout).live, setup.options.quiet);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto stopped = [&](const stress::SimulatedRun& run) {
+    const auto elapsed =
+        std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+    line.show(elapsed, [&] {
+      return describe_progress(std::chrono::duration<double>(run.duration).count(), run.counts,
+                               run.judged.operations, run.judged.decided);
+    });
+    return stop_flag() || !(*writer)->trouble().empty();
+  };
+  const stress::SimulatedRun result =
+      simulate(**store, simulation_options(setup, size, setup.seed), writer->get(), stopped);
+  line.clear();
+  const auto url = endpoint::parse_url(setup.descriptor.url);
+  StressRun out{.endpoint = url ? url->display() : "unknown",
+                .simulated = true,
+                .judged = result.judged,
+                .counts = result.counts,
+                .seconds = std::chrono::duration<double>(result.duration).count(),
+                .trouble = (*writer)->trouble(),
+                .interrupted = stop_flag()};
+  const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink && !stop_flag();
+  if (shrinks) out.shrunk = shrink_simulated(setup, size, out.judged.violations.front().key);
+  return out;
+}
+
+// ---- Both
+
+// What was found, with the operations that it names, which are in the history.
+Result<histories::CheckedHistory, std::string> findings_of(const StressRun& run,
+                                                           const std::string& history) {
+  histories::CheckedHistory out{.file = history,
+                                .operations = run.judged.operations,
+                                .notifications = run.counts.notifications,
+                                .seconds = run.judging};
+  for (std::uint32_t client = 0; client < run.clients; ++client) out.clients.insert(client);
+  out.keys = run.judged.violations;
+  out.keys.insert(out.keys.end(), run.judged.unknown.begin(), run.judged.unknown.end());
+  const std::set<history::Index> wanted = out.wanted();
+  if (wanted.empty()) return out;
+  history::Index number = 0;
+  const auto read = histories::read_events(history, [&](const history::Event& event) {
+    const auto* operation = std::get_if<history::Operation>(&event);
+    if (operation != nullptr && wanted.contains(number++)) out.shown[number - 1] = *operation;
+  });
+  if (!read) return fail(read.error());
+  return out;
+}
+
+run::ExitCode report_run(const Setup& setup, StressRun& run) {
+  const bool kept = !setup.options.history.empty() || !run.judged.violations.empty() ||
+                    run.judged.unknown_keys > 0;
+  if (kept) run.history = setup.history;
+  const auto findings = findings_of(run, setup.history);
+  if (!findings) {
+    complain(findings.error());
+    return run::ExitCode::kInternal;
+  }
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library library = scenario::load_library({}, errors);
+  const StressOptions& options = setup.options;
+  const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
+  if (!quiet) print_stress(run, *findings, library.catalogue);
+  StressRun shown = run;
+  shown.history = setup.history;  // the page is made of it in any case
+  const auto written =
+      write_stress(options.html.empty() ? run : shown, *findings, options, library.catalogue);
+  if (!kept) {
+    std::error_code ignored;
+    std::filesystem::remove(setup.history, ignored);
+  }
+  if (!written) {
+    complain(written.error());
+    return run::ExitCode::kInternal;
+  }
+  return exit_code(run);
+}
+
+}  // namespace
+
+run::ExitCode stress(const StressOptions& options) {
+  const auto time = scenario::parse_duration(options.duration);
+  if (!time || time->count() == 0) {
+    complain("--duration " + options.duration + " must be a duration such as 10s or 5m");
+    return run::ExitCode::kUsage;
+  }
+  const report::ReportFiles files{
+      .json = options.json, .junit = options.junit, .html = options.html};
+  if (const auto can = report::check_writable(files); !can) {
+    complain(can.error());
+    return run::ExitCode::kUsage;
+  }
+  const stress::Mix* mix = stress::find_mix(options.workload);
+  auto descriptor = read_descriptor({.url = options.endpoint, .descriptor = options.descriptor});
+  if (!descriptor || mix == nullptr) return run::ExitCode::kUsage;
+  if (!options.driver.empty()) descriptor->mqtt.driver = *endpoint::driver_named(options.driver);
+  const std::uint64_t seed = options.seed.value_or(std::random_device()());
+  Setup setup{
+      .options = options,
+      .descriptor = std::move(*descriptor),
+      .mix = mix,
+      .duration = *time,
+      .seed = seed,
+      .history = options.history.empty() ? fmt::format("stress-{}.jsonl", seed) : options.history};
+  stop_on_signals();
+  const stress::RunSize size{.mix = mix, .clients = options.clients};
+  const auto url = endpoint::parse_url(setup.descriptor.url);
+  const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
+  if (!quiet) {
+    fmt::print("fencepost stress {}  endpoint {}  {}  seed {}  {}{}\n", report::suite_version(),
+               url ? url->display() : "unknown", describe(size), seed, options.duration,
+               is_simulated(setup) ? ", simulated" : "");
+    std::fflush(stdout);
+  }
+  auto run = is_simulated(setup) ? run_simulated(setup, size) : run_live(setup, size);
+  if (!run) {
+    if (options.history.empty()) {
+      std::error_code ignored;
+      std::filesystem::remove(setup.history, ignored);
+    }
+    return run.error();
+  }
+  run->mix = mix;
+  run->clients = options.clients;
+  run->seed = seed;
+  run->again = again(setup, size, seed);
+  return report_run(setup, *run);
+}
+
+}  // namespace fencepost::cli

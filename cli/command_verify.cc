@@ -1,0 +1,28 @@
+// fencepost verify: is a file what somebody has signed?
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "cli/ssh_keygen.h"
+
+namespace fencepost::cli {
+
+run::ExitCode verify(const VerifyOptions& options) {
+  const Verified found = verify_file(
+      {.file = options.file,
+       .signature = options.signature.empty() ? options.file + ".sig" : options.signature,
+       .allowed_signers = options.allowed_signers,
+       .signer = options.signer});
+  if (found.state != SignatureState::kGood) {
+    complain(found.text);
+    return found.state == SignatureState::kBad ? run::ExitCode::kFailed : run::ExitCode::kUsage;
+  }
+  fmt::print("{}: {}\n", options.file, found.text);
+  if (options.allowed_signers.empty()) {
+    fmt::print("whose key that is, only --allowed-signers can tell\n");
+  }
+  return run::ExitCode::kConformant;
+}
+
+}  // namespace fencepost::cli

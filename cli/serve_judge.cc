@@ -1,0 +1,248 @@
+#include "cli/serve_judge.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <system_error>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <spawn.h>
+
+#include "cli/command_support.h"
+#include "conformance/report/report_files.h"
+#include "conformance/target/conditions_options.h"
+#include "conformance/text/printable.h"
+
+namespace fencepost::cli {
+namespace {
+
+constexpr std::size_t kMostFindingsKept = 10'000;
+constexpr std::chrono::seconds kEndOfCommand{5};
+constexpr int kSignalBase = 128;  // as shells say it
+
+clients::JudgeOptions judge_options(const ServeOptions& options) {
+  endpoint::Conditions conditions;
+  (void)target::set_condition("clock-offset", options.clock_offset, conditions);
+  return {.store_node = options.node_id, .clock_offset = conditions.clock_offset};
+}
+
+// What the options of the judge cannot be together with; empty: all is well.
+std::string trouble_with(const ServeOptions& options) {
+  if (!options.judge_clients) {
+    if (!options.command.empty()) return "-- COMMAND is for --judge-clients";
+    if (!options.json.empty() || !options.junit.empty()) {
+      return "--json and --junit are for --judge-clients";
+    }
+    return {};
+  }
+  if (!options.tls.empty() || !options.certificate.empty()) {
+    return "--judge-clients and TLS: packets are judged that are not encrypted";
+  }
+  if (options.control) return "--judge-clients and --control: the clock of the store may change";
+  return {};
+}
+
+std::vector<std::string> environment_with(const std::string& host, std::uint16_t port,
+                                          const std::string& url) {
+  std::vector<std::string> out;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view text = *each;
+    const bool ours = text.starts_with("FENCEPOST_HOST=") || text.starts_with("FENCEPOST_PORT=") ||
+                      text.starts_with("FENCEPOST_URL=");
+    if (!ours) out.emplace_back(text);
+  }
+  out.push_back("FENCEPOST_HOST=" + host);
+  out.push_back("FENCEPOST_PORT=" + std::to_string(port));
+  out.push_back("FENCEPOST_URL=" + url);
+  return out;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// A process group of its own, so that all that it starts ends with it.
+int spawn_command(std::vector<std::string> words, std::vector<std::string> environment,
+                  pid_t& child) {
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> variables = pointers_to(environment);
+  const int failed =
+      posix_spawnp(&child, arguments[0], nullptr, &attributes, arguments.data(), variables.data());
+  posix_spawnattr_destroy(&attributes);
+  return failed;
+}
+
+}  // namespace
+
+std::unique_ptr<ServeJudge> ServeJudge::prepare(const ServeOptions& options) {
+  const std::string trouble = trouble_with(options);
+  if (trouble.empty()) return std::unique_ptr<ServeJudge>(new ServeJudge(options));
+  complain(trouble);
+  return nullptr;
+}
+
+ServeJudge::ServeJudge(const ServeOptions& options)
+    : options_(options), judge_(judge_options(options)) {}
+
+void ServeJudge::add_to(endpoint::BrokerOptions& broker) const {
+  if (!options_.judge_clients) return;
+  broker.port = 0;
+  broker.bind = "127.0.0.1";
+}
+
+std::optional<std::uint16_t> ServeJudge::begin(const endpoint::BrokerProcess& broker) {
+  if (!options_.judge_clients) {
+    return broker.tls_port() != 0 ? broker.tls_port() : broker.port();
+  }
+  constexpr std::uint16_t kUsualPort = 1883;
+  const std::uint16_t wanted =
+      options_.port.value_or(options_.command.empty() ? kUsualPort : std::uint16_t{0});
+  auto tap = endpoint::Tap::start(
+      {.address = options_.bind, .port = wanted, .to_port = broker.port()}, *this);
+  if (tap) {
+    tap_ = std::move(*tap);
+    return tap_->port();
+  }
+  complain(fmt::format("port {} of {}: {}; choose another one with --port", wanted, options_.bind,
+                       tap.error()));
+  return std::nullopt;
+}
+
+bool ServeJudge::start_command(const std::string& url) {
+  if (options_.command.empty()) return true;
+  judged_.commands.push_back({.command = options_.command});
+  const int failed = spawn_command(
+      options_.command,
+      environment_with(endpoint::address_to_reach(options_.bind), tap_->port(), url), child_);
+  if (failed == 0) return true;
+  child_ = -1;
+  complain(fmt::format("cannot start {}: {}", text::shell_word(options_.command.front()),
+                       std::generic_category().message(failed)));
+  return false;
+}
+
+bool ServeJudge::command_has_ended() {
+  int status = 0;
+  if (child_ < 0 || waitpid(child_, &status, WNOHANG) != child_) return false;
+  child_ = -1;
+  judged_.commands.front().exit_code =
+      WIFEXITED(status) ? WEXITSTATUS(status) : kSignalBase + WTERMSIG(status);
+  return true;
+}
+
+void ServeJudge::end_command() {
+  if (child_ < 0) return;
+  const pid_t group = child_;
+  kill(-group, SIGTERM);
+  const auto deadline = std::chrono::steady_clock::now() + kEndOfCommand;
+  constexpr timespec kInterval{.tv_sec = 0, .tv_nsec = 10'000'000};
+  while (!command_has_ended()) {
+    if (std::chrono::steady_clock::now() >= deadline) kill(-group, SIGKILL);
+    nanosleep(&kInterval, nullptr);
+  }
+}
+
+void ServeJudge::print_findings() {
+  std::vector<clients::Finding> found;
+  {
+    const std::lock_guard lock(mutex_);
+    found = judge_.take_findings();
+    judged_.tally = judge_.tally();
+  }
+  for (clients::Finding& finding : found) {
+    fmt::print("fencepost: {}\n", client_report::line_of(finding));
+    if (judged_.findings.size() < kMostFindingsKept) {
+      judged_.findings.push_back(std::move(finding));
+    }
+  }
+  if (!found.empty()) std::fflush(stdout);
+}
+
+bool ServeJudge::look() {
+  if (!options_.judge_clients) return false;
+  const bool ended = command_has_ended();
+  print_findings();
+  return ended;
+}
+
+run::ExitCode ServeJudge::end(bool interrupted) {
+  if (!options_.judge_clients) return run::ExitCode::kConformant;
+  end_command();
+  tap_.reset();
+  print_findings();
+  const std::string summary = client_report::summary_of(judged_);
+  for (std::size_t at = 0; at < summary.size();) {
+    const std::size_t line_end = summary.find('\n', at);
+    fmt::print("fencepost: {}\n", summary.substr(at, line_end - at));
+    at = line_end + 1;
+  }
+  std::fflush(stdout);
+  if (!write_reports()) return run::ExitCode::kInternal;
+  using enum client_report::ClientVerdict;
+  const auto verdict = client_report::verdict_of(judged_.tally);
+  if (verdict == kBroken) return run::ExitCode::kFailed;
+  if (judged_.commands.empty()) return run::ExitCode::kConformant;
+  if (interrupted) return run::ExitCode::kInterrupted;
+  if (judged_.commands.front().exit_code != 0) return run::ExitCode::kFailed;
+  return verdict == kNothingJudged ? run::ExitCode::kNothingSelected : run::ExitCode::kConformant;
+}
+
+bool ServeJudge::write_reports() const {
+  bool all = true;
+  const auto write = [&all](const std::string& path, const std::string& content) {
+    if (path.empty()) return;
+    if (const auto written = report::write_file(path, content); !written) {
+      complain(written.error());
+      all = false;
+    }
+  };
+  if (!options_.json.empty()) write(options_.json, client_report::json_of(judged_));
+  if (!options_.junit.empty()) write(options_.junit, client_report::junit_of(judged_));
+  return all;
+}
+
+// The clock of the store is the wall clock; what is told of it never goes back.
+clients::Time ServeJudge::now() {
+  last_ = std::max(last_, std::chrono::duration_cast<clients::Time>(
+                              std::chrono::system_clock::now().time_since_epoch()));
+  return last_;
+}
+
+void ServeJudge::on_opened(std::uint64_t connection) {
+  const std::lock_guard lock(mutex_);
+  judge_.opened(connection, now());
+}
+
+void ServeJudge::on_sent(std::uint64_t connection, std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  judge_.sent(connection, bytes, now());
+}
+
+void ServeJudge::on_delivered(std::uint64_t connection, std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  judge_.delivered(connection, bytes, now());
+}
+
+void ServeJudge::on_closed(std::uint64_t connection) {
+  const std::lock_guard lock(mutex_);
+  judge_.closed(connection, now());
+}
+
+}  // namespace fencepost::cli

@@ -1,0 +1,36 @@
+// Signatures in the format of `ssh-keygen -Y`, made and checked by that program, so that anybody
+// can check them without us, by hardware keys and agents as well.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fencepost::cli {
+
+// What signatures of ours are for: one that was made for another purpose is none.
+inline constexpr const char* kSignatureNamespace = "fencepost";
+
+// Is the program there, and the key a file? The error says what to do.
+[[nodiscard]] Result<void, std::string> check_signing(const std::string& key);
+
+// Writes FILE.sig, in the place of an older one. `key`: a private key, or the public one of a key
+// that an agent has.
+[[nodiscard]] Result<void, std::string> sign_file(const std::string& key, const std::string& file);
+
+struct Verification {
+  std::string file{};
+  std::string signature{};
+  std::string allowed_signers{};  // a file; empty: any key will do
+  std::string signer{};           // of that file; empty: whoever the key belongs to
+};
+
+enum class SignatureState { kGood, kBad, kUnusable };
+struct Verified {
+  SignatureState state = SignatureState::kUnusable;  // kUnusable: a file or the program is missing
+  std::string text{};                                // what there is to say
+};
+[[nodiscard]] Verified verify_file(const Verification& what);
+
+}  // namespace fencepost::cli

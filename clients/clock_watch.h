@@ -1,0 +1,51 @@
+// The clock of a client as its requests show it, over one connection: is it near the broker's, does
+// it go forwards, and is it ahead of what the client has received?
+//
+// A request may wait between its stamp and its way out, and several threads may stamp at once: a
+// stamp is judged only where neither can be. Pure; of one thread at a time.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "clients/finding.h"
+#include "clients/request_rules.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::clients {
+
+struct StampedRequest {
+  Time at{};
+  std::int64_t store_ms = 0;       // the store's wall clock at that time
+  std::optional<Time> idle_for{};  // how long nothing was under way; nothing: something is
+  bool sent_before = false;        // DUP
+  std::optional<hlc::Timestamp> stamp{};
+  std::optional<hlc::Timestamp> token{};
+};
+
+class ClockWatch {
+ public:
+  // A version that a response has brought, once the client has acknowledged it.
+  void received(const hlc::Timestamp& version, Time at);
+
+  void sent(const StampedRequest& request, std::vector<Complaint>& out);
+
+ private:
+  void check_distance(const StampedRequest& request, std::vector<Complaint>& out) const;
+  void check_order(const StampedRequest& request, std::vector<Complaint>& out) const;
+  void check_merged(const StampedRequest& request, std::vector<Complaint>& out) const;
+
+  struct Received {
+    hlc::Timestamp version{};
+    Time at{};
+  };
+  std::optional<Received> latest_{};      // the greatest
+  std::set<hlc::Timestamp> versions_{};   // all, up to a limit
+  std::optional<hlc::Timestamp> last_{};  // the greatest stamp
+  std::string node_{};
+  bool several_nodes_ = false;
+};
+
+}  // namespace fencepost::clients

@@ -1,0 +1,68 @@
+// Judges clients by what passes between them and a broker with a store: the passive judge.
+//
+//   clients::Judge judge({.store_node = "StateStore"});
+//   judge.opened(1, now);
+//   judge.sent(1, bytes, now);  // as they come; packets may be cut anywhere
+//   for (const clients::Finding& finding : judge.take_findings()) use(finding.because);
+//
+// It never accuses a right client: where what it sees has a right explanation, it says nothing. So
+// what is under way may be late, twice, or lost; threads may send in another order than they have
+// stamped; a packet may be sent again after a reconnect. It has to see all connections to the
+// broker from the broker's start on. Pure: times are arguments, and never go back. Of one thread at
+// a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "clients/finding.h"
+
+namespace fencepost::clients {
+
+struct JudgeOptions {
+  std::string store_node{};                    // of its versions; empty: not known
+  std::chrono::milliseconds clock_offset{0};   // how far the store's clock is ahead of the times
+  std::size_t most_packet_bytes = 16U << 20U;  // connections with larger ones are judged no further
+};
+
+// What has been looked at.
+struct Tally {
+  std::size_t connections = 0;
+  std::size_t clients = 0;
+  std::size_t requests = 0;
+  std::size_t not_judged = 0;                      // connections that went beyond a limit
+  std::map<std::string_view, std::size_t> broken;  // id of a rule -> how often
+};
+
+class Judge {
+ public:
+  explicit Judge(JudgeOptions options);
+  ~Judge();
+  Judge(const Judge&) = delete;
+  Judge& operator=(const Judge&) = delete;
+
+  // Each connection has a number of its own.
+  void opened(std::uint64_t connection, Time at);
+  // Bytes of the client, before the broker has them.
+  void sent(std::uint64_t connection, std::string_view bytes, Time at);
+  // Bytes of the broker, before the client has them.
+  void delivered(std::uint64_t connection, std::string_view bytes, Time at);
+  void closed(std::uint64_t connection, Time at);
+
+  // What is new since the last call, in the order in which it came. Of one rule, the first
+  // kMostOfARule of a client; all are counted.
+  [[nodiscard]] std::vector<Finding> take_findings();
+  [[nodiscard]] const Tally& tally() const;
+
+  static constexpr std::size_t kMostOfARule = 10;
+
+ private:
+  class Work;
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace fencepost::clients

@@ -1,0 +1,173 @@
+// Packets of QoS 1, both ways: identifiers, DUP, PUBACKs.
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "clients/judge_work.h"
+#include "codec/message.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::clients {
+namespace {
+
+using wire::PropertyId;
+
+// How long a client may take to acknowledge while it goes on sending.
+constexpr Time kLongestSilence = std::chrono::seconds(30);
+constexpr std::size_t kMostOwed = 100'000;
+constexpr std::uint8_t kFirstRefusal = 0x80;
+
+void append_text(std::string& out, std::string_view text) {
+  out += std::to_string(text.size()) + ':';
+  out += text;
+}
+
+std::string packet_with(std::uint16_t identifier) {
+  return "a PUBLISH with the identifier " + std::to_string(identifier);
+}
+
+}  // namespace
+
+std::uint64_t content_hash(const wire::Publish& publish) {
+  std::string all;
+  append_text(all, publish.payload);
+  for (const wire::Property& each : publish.properties.all()) {
+    // The rest of its life becomes shorter while it waits; an alias is of one connection.
+    if (each.id == PropertyId::kMessageExpiry || each.id == PropertyId::kTopicAlias) continue;
+    all += std::to_string(static_cast<unsigned>(each.id)) + '=' + std::to_string(each.number);
+    append_text(all, each.text);
+    append_text(all, each.value);
+  }
+  return stable_hash(all);
+}
+
+bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publish) {
+  if (publish.qos == 0) return false;
+  ClientState& client = *seen.connection.client;
+  const std::uint64_t content = content_hash(publish);
+  const auto found = client.sent.find(publish.packet_id);
+  bool again = false;
+  if (found == client.sent.end() || found->second.acknowledged) {
+    // One whose PUBACK was lost with the connection is here, acknowledged, and may come again. And
+    // a connection that has failed before it came to us may have had it.
+    again = publish.duplicate;
+    const bool same_connection =
+        found != client.sent.end() && found->second.connection == seen.connection.number;
+    if (publish.duplicate && same_connection) {
+      find(seen, rule("MQTT-4.4.0-1"),
+           packet_with(publish.packet_id) + " again, with DUP, after its PUBACK");
+    }
+  } else if (found->second.connection == seen.connection.number) {
+    again = content == found->second.content;
+    if (again) {
+      find(seen, rule("MQTT-4.4.0-1"),
+           packet_with(publish.packet_id) + " again on the connection that had it already");
+    } else {
+      find(seen, rule("MQTT-2.2.1-3"),
+           "another PUBLISH with the identifier " + std::to_string(publish.packet_id) +
+               ", which waits for its PUBACK");
+    }
+  } else if (content == found->second.content) {
+    again = true;
+    if (!publish.duplicate) {
+      find(seen, rule("MQTT-3.3.1-1"),
+           packet_with(publish.packet_id) + " again after a reconnect, without DUP");
+    }
+  } else if (publish.duplicate) {
+    again = true;
+    find(seen, rule("MQTT-4.4.0-1"),
+         packet_with(publish.packet_id) + " again, with DUP and another content");
+  }
+  const bool waits = found != client.sent.end() && !found->second.acknowledged &&
+                     found->second.connection == seen.connection.number;
+  if (!waits) ++seen.connection.unacknowledged;
+  client.sent[publish.packet_id] = {seen.connection.number, content, false};
+  return again;
+}
+
+void Judge::Work::check_limits(const Seen& seen, const wire::Publish& publish) {
+  if (seen.connection.unacknowledged > seen.connection.receive_maximum && publish.qos > 0) {
+    find(seen, rule("MQTT-3.3.4-7"),
+         std::to_string(seen.connection.unacknowledged) +
+             " PUBLISHes wait for their PUBACK, and the Receive Maximum is " +
+             std::to_string(seen.connection.receive_maximum));
+  }
+  if (publish.properties.find(PropertyId::kSubscriptionId) != nullptr) {
+    find(seen, rule("MQTT-3.3.4-6"), "a PUBLISH with a Subscription Identifier");
+  }
+}
+
+void Judge::Work::on_puback_of_broker(const Seen& seen, const wire::Ack& ack) {
+  using enum wire::AckKind;
+  const bool ends = ack.kind == kPuback || ack.kind == kPubcomp ||
+                    (ack.kind == kPubrec && ack.reason >= kFirstRefusal);
+  const auto found = seen.connection.client->sent.find(ack.packet_id);
+  if (!ends || found == seen.connection.client->sent.end() || found->second.acknowledged) return;
+  found->second.acknowledged = true;
+  if (found->second.connection == seen.connection.number) --seen.connection.unacknowledged;
+  seen.connection.busy_until = seen.at;
+  if (ack.reason < kFirstRefusal) return;
+  for (auto each = requests_.begin(); each != requests_.end();) {
+    const bool refused = each->second.connection == seen.connection.number &&
+                         each->second.packet_id == ack.packet_id;
+    if (refused) seen.connection.unanswered.erase(each->first);
+    each = refused ? requests_.erase(each) : std::next(each);
+  }
+}
+
+void Judge::Work::on_delivered(const Seen& seen, const wire::Publish& publish) {
+  ConnectionState& connection = seen.connection;
+  const std::string* text = user_property(publish, codec::kTimestampProperty);
+  std::optional<hlc::Timestamp> version;
+  if (text != nullptr) {
+    if (auto parsed = hlc::parse(*text)) version = std::move(*parsed);
+  }
+  constexpr std::size_t kMostIssued = 200'000;
+  if (version && issued_.size() >= kMostIssued) issued_all_ = false;
+  if (version && issued_all_) issued_.insert(*version);
+  const auto request = take_answered(connection, publish, seen.at);
+  // A response that comes late may find nobody.
+  constexpr Time kInTime = std::chrono::milliseconds(200);
+  const bool in_time =
+      request && request->client_id == connection.client->id && seen.at - request->at <= kInTime;
+  if (!in_time) version.reset();
+  if (publish.qos != 1 || connection.owed.size() >= kMostOwed) return;
+  connection.client->delivered_ids.insert(publish.packet_id);
+  connection.owed.push_back({publish.packet_id, seen.at, std::move(version)});
+}
+
+void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
+  if (ack.kind != wire::AckKind::kPuback) return;
+  ConnectionState& connection = seen.connection;
+  auto& owed = connection.owed;
+  const auto found = std::find_if(owed.begin(), owed.end(), [&ack](const DeliveredPacket& each) {
+    return each.packet_id == ack.packet_id;
+  });
+  if (found == owed.end()) {
+    if (!connection.client->delivered_ids.contains(ack.packet_id) && owed.size() < kMostOwed) {
+      find(seen, rule("MQTT-2.2.1-5"),
+           "a PUBACK of the identifier " + std::to_string(ack.packet_id) +
+               ", which no PUBLISH to it had");
+    }
+    return;
+  }
+  if (found != owed.begin()) {
+    find(seen, rule("MQTT-4.6.0-2"),
+         "a PUBACK of the identifier " + std::to_string(ack.packet_id) + " before that of " +
+             std::to_string(owed.front().packet_id) + ", which came first");
+  }
+  if (found->version) connection.clock.received(*found->version, seen.at);
+  owed.erase(found);
+}
+
+void Judge::Work::check_silence(const Seen& seen) {
+  ConnectionState& connection = seen.connection;
+  if (connection.owed.empty() || connection.told_silence) return;
+  const Time waits = seen.at - connection.owed.front().at;
+  if (waits <= kLongestSilence) return;
+  connection.told_silence = true;
+  find({connection, {}, seen.at}, rule("MQTT-4.3.2-4"),
+       "no PUBACK of the identifier " + std::to_string(connection.owed.front().packet_id) +
+           " for " + std::to_string(waits.count() / 1'000'000) + " s, while it went on sending");
+}
+
+}  // namespace fencepost::clients

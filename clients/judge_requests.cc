@@ -1,0 +1,263 @@
+// Requests: what they ask, what answers them.
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "clients/judge_work.h"
+#include "codec/message.h"
+#include "codec/topics.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::clients {
+namespace {
+
+using wire::PropertyId;
+
+// A client may have given a request up, and use its correlation data again, after this time.
+constexpr Time kLongestWait = std::chrono::seconds(5);
+constexpr std::size_t kMostRequests = 100'000;
+
+std::string key_of(std::string_view response_topic, std::string_view correlation) {
+  return std::string(response_topic) + '\0' + std::string(correlation);
+}
+
+std::optional<std::string> key_of(const wire::Publish& publish, std::string_view topic) {
+  const wire::Property* correlation = publish.properties.find(PropertyId::kCorrelationData);
+  if (correlation == nullptr) return std::nullopt;
+  return key_of(topic, correlation->text);
+}
+
+bool covers(std::string_view filter, std::string_view topic) {
+  constexpr std::string_view kShare = "$share/";
+  if (filter.starts_with(kShare)) {
+    const std::size_t slash = filter.find('/', kShare.size());
+    if (slash == std::string_view::npos) return false;
+    filter.remove_prefix(slash + 1);
+  }
+  return codec::filter_matches(filter, topic);
+}
+
+bool any_covers(const std::set<std::string>& filters, std::string_view topic) {
+  if (filters.contains(std::string(topic))) return true;
+  return std::any_of(filters.begin(), filters.end(),
+                     [topic](const std::string& filter) { return covers(filter, topic); });
+}
+
+std::optional<hlc::Timestamp> timestamp_in(const wire::Publish& publish, std::string_view name) {
+  const std::string* text = user_property(publish, name);
+  if (text == nullptr) return std::nullopt;
+  auto parsed = hlc::parse(*text);
+  if (!parsed) return std::nullopt;
+  return std::move(*parsed);
+}
+
+std::string_view verb_text(const Request& request) {
+  return request.verb ? codec::name(*request.verb) : "request";
+}
+
+}  // namespace
+
+void Judge::Work::on_publish(const Seen& seen, const wire::Publish& publish) {
+  const bool again = check_identifier(seen, publish);
+  check_limits(seen, publish);
+  ConnectionState& connection = seen.connection;
+  std::string topic = publish.topic;
+  if (const auto alias = publish.properties.number(PropertyId::kTopicAlias)) {
+    std::string& known = connection.aliases[static_cast<std::uint16_t>(*alias)];
+    if (topic.empty()) {
+      topic = known;
+    } else {
+      known = topic;
+    }
+  }
+  if (topic == codec::kRequestTopic) {
+    on_request(seen, publish, again);
+  } else if (topic.starts_with(std::string(codec::kStorePrefix) + '/')) {
+    find(seen, rule("NTF-TOPIC-4"),
+         "a PUBLISH to \"" + escape(topic, 200) + "\", where the store tells of changes");
+  }
+  connection.busy_until = seen.at;
+}
+
+void Judge::Work::on_request(const Seen& seen, const wire::Publish& publish, bool again) {
+  if (!again) ++tally_.requests;
+  seen.connection.last_request = seen.at;
+  std::vector<Complaint> complaints;
+  check_envelope(publish, complaints);
+  const bool will_be_answered = complaints.empty();
+  check_payload(publish.payload, complaints);
+  Request request{.client_id = seen.connection.client->id,
+                  .connection = seen.connection.number,
+                  .packet_id = publish.packet_id,
+                  .at = seen.at,
+                  .content = stable_hash(publish.payload),
+                  .verb = codec::verb_of(publish.payload)};
+  if (request.verb) check_stamps(publish, *request.verb, complaints);
+  for (Complaint& each : complaints) find(seen, *each.rule, std::move(each.because));
+  check_clock(seen, publish, again);
+  if (!will_be_answered) return;
+  check_subscriptions(seen, publish, request);
+  if (!again) check_correlation(seen, publish, request);
+}
+
+void Judge::Work::check_correlation(const Seen& seen, const wire::Publish& publish,
+                                    Request& request) {
+  const auto key = key_of(publish, publish.properties.find(PropertyId::kResponseTopic)->text);
+  const auto [first, last] = requests_.equal_range(*key);
+  for (auto each = first; each != last; ++each) {
+    const Request& other = each->second;
+    // A request may be tried again, with a new stamp: the same response will do.
+    const bool is_other = other.connection == request.connection && other.free_at > seen.at &&
+                          other.content != request.content;
+    if (!is_other) continue;
+    find(seen, rule("ENV-CORRELATION-3"),
+         "the " + std::string(verb_text(request)) + " has the Correlation Data \"" +
+             escape(publish.properties.find(PropertyId::kCorrelationData)->text, 60) + "\" of a " +
+             std::string(verb_text(other)) + " whose response has not been sent yet");
+    break;
+  }
+  request.free_at = seen.at + kLongestWait;
+  if (const auto expiry = publish.properties.number(PropertyId::kMessageExpiry)) {
+    request.free_at = std::min(request.free_at, seen.at + std::chrono::seconds(*expiry));
+  }
+  if (requests_.size() >= kMostRequests) {
+    std::erase_if(requests_, [&](const auto& each) { return each.second.free_at <= seen.at; });
+  }
+  if (requests_.size() >= kMostRequests) return;
+  seen.connection.unanswered.emplace(*key, request.free_at);
+  requests_.emplace(*key, request);
+}
+
+bool Judge::Work::anybody_subscribed(const ConnectionState& connection,
+                                     std::string_view topic) const {
+  if (any_covers(connection.asked_for, topic)) return true;
+  if (any_covers(connection.client->subscribed, topic)) return true;
+  // Another client may be there to take the responses.
+  return std::any_of(clients_.begin(), clients_.end(), [topic](const auto& each) {
+    return any_covers(each.second.subscribed, topic);
+  });
+}
+
+void Judge::Work::check_subscriptions(const Seen& seen, const wire::Publish& publish,
+                                      const Request& request) {
+  const ConnectionState& connection = seen.connection;
+  const std::string& topic = publish.properties.find(PropertyId::kResponseTopic)->text;
+  if (topic != codec::recommended_response_topic(request.client_id)) {
+    find(seen, rule("ENV-RESPONSE-TOPIC-6"), "the Response Topic is \"" + escape(topic, 200) + '"');
+  }
+  if (!anybody_subscribed(connection, topic)) {
+    find(seen, rule("MQTT-4.10"),
+         "nobody has subscribed to the Response Topic \"" + escape(topic, 200) + '"');
+  }
+  if (request.verb == codec::Verb::kKeynotify) on_keynotify(seen, publish);
+}
+
+void Judge::Work::on_keynotify(const Seen& seen, const wire::Publish& publish) {
+  constexpr std::size_t kMostObserved = 10'000;
+  const auto command =
+      codec::parse_command(publish.payload, codec::dialect(codec::DialectId::kDeployed));
+  if (!command) return;
+  ConnectionState& connection = seen.connection;
+  ClientState& client = *connection.client;
+  const std::string key(command->key);
+  connection.renewed.erase(key);
+  if (command->stop) {
+    client.observed.erase(key);
+    return;
+  }
+  if (client.observed.size() < kMostObserved) client.observed.insert(key);
+  const auto told_at = codec::notification_topic(client.id, key);
+  if (told_at && !any_covers(client.subscribed, *told_at)) {
+    find(seen, rule("NTF-SUBSCRIBE-1"),
+         "no subscription to \"" + escape(*told_at, 200) + "\" has been acknowledged");
+  }
+}
+
+// Who subscribes to the topic of one key needs that key. It may have had no time to say so.
+void Judge::Work::check_renewed(const Seen& end) {
+  constexpr Time kTimeToRenew = std::chrono::seconds(5);
+  for (const auto& [key, at] : end.connection.renewed) {
+    if (end.connection.last_request - at < kTimeToRenew) continue;
+    find(end, rule("LIFE-RECONNECT-1"),
+         "no KEYNOTIFY of \"" + escape(key, 200) +
+             "\", whose notification topic it subscribed to again after a reconnect, in " +
+             std::to_string((end.at - at).count() / 1'000'000) + " s");
+  }
+  end.connection.renewed.clear();
+}
+
+std::optional<Time> Judge::Work::idle_for(ConnectionState& connection, Time at) {
+  auto& waiting = connection.unanswered;
+  for (auto each = waiting.begin(); each != waiting.end();) {
+    if (each->second > at) return std::nullopt;
+    connection.busy_until = std::max(connection.busy_until, each->second);
+    each = waiting.erase(each);
+  }
+  // The request itself is one of them.
+  if (connection.unacknowledged > 1) return std::nullopt;
+  return at - connection.busy_until;
+}
+
+void Judge::Work::check_clock(const Seen& seen, const wire::Publish& publish, bool again) {
+  StampedRequest request{
+      .at = seen.at,
+      .store_ms = std::chrono::duration_cast<std::chrono::milliseconds>(seen.at).count() +
+                  options_.clock_offset.count(),
+      .idle_for = idle_for(seen.connection, seen.at),
+      .sent_before = again,
+      .stamp = timestamp_in(publish, codec::kTimestampProperty),
+      .token = timestamp_in(publish, codec::kTokenProperty)};
+  std::vector<Complaint> complaints;
+  seen.connection.clock.sent(request, complaints);
+  for (Complaint& each : complaints) find(seen, *each.rule, std::move(each.because));
+  if (request.token) {
+    check_token(seen, *request.token, *user_property(publish, codec::kTokenProperty));
+  }
+}
+
+void Judge::Work::check_token(const Seen& seen, const hlc::Timestamp& token,
+                              std::string_view text) {
+  // A token may come from anywhere (FT-ORIGIN-1), but nobody else makes what looks like the store's
+  // own version of this very moment.
+  if (token.node != options_.store_node || !issued_all_ || issued_.contains(token)) return;
+  const auto next = issued_.lower_bound(hlc::Timestamp{.wall_ms = token.wall_ms});
+  if (next == issued_.end() || next->wall_ms != token.wall_ms) return;
+  find(seen, rule("LOCK-TOKEN-2"),
+       "__ft is " + escape(text, 200) + ", and the version that the store has told is " +
+           hlc::format(*next));
+}
+
+std::optional<Request> Judge::Work::take_answered(const ConnectionState& connection,
+                                                  const wire::Publish& publish, Time at) {
+  const auto key = key_of(publish, publish.topic);
+  if (!key) return std::nullopt;
+  const auto [first, last] = requests_.equal_range(*key);
+  if (first == last) return std::nullopt;
+  auto found = std::find_if(first, last, [&connection](const auto& each) {
+    return each.second.connection == connection.number;
+  });
+  if (found == last) found = first;
+  Request out = std::move(found->second);
+  requests_.erase(found);
+  const auto owner = connections_.find(out.connection);
+  if (owner != connections_.end()) {
+    auto& waiting = owner->second.unanswered;
+    const auto waits = waiting.find(*key);
+    if (waits != waiting.end()) waiting.erase(waits);
+    owner->second.busy_until = at;
+  }
+  return out;
+}
+
+void Judge::Work::end_requests_of(std::uint64_t connection) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return;
+  for (const auto& [key, until] : found->second.unanswered) {
+    const auto [first, last] = requests_.equal_range(key);
+    for (auto each = first; each != last;) {
+      each = each->second.connection == connection ? requests_.erase(each) : std::next(each);
+    }
+  }
+  found->second.unanswered.clear();
+}
+
+}  // namespace fencepost::clients

@@ -1,0 +1,92 @@
+// The inside of the judge. Private to clients/.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "clients/judge.h"
+#include "clients/session.h"
+
+namespace fencepost::clients {
+
+// A packet of a connection, and when.
+struct Seen {
+  ConnectionState& connection;
+  std::string_view bytes;
+  Time at;
+};
+
+class Judge::Work {
+ public:
+  explicit Work(JudgeOptions options) : options_(std::move(options)) {}
+
+  void opened(std::uint64_t connection, Time at);
+  void sent(std::uint64_t connection, std::string_view bytes, Time at);
+  void delivered(std::uint64_t connection, std::string_view bytes, Time at);
+  void closed(std::uint64_t connection, Time at);
+
+  std::vector<Finding> take_findings() { return std::exchange(findings_, {}); }
+  [[nodiscard]] const Tally& tally() const { return tally_; }
+
+ private:
+  void find(const Seen& seen, const Rule& rule, std::string because);
+  void ignore(ConnectionState& connection);
+
+  // judge.cc: connections and sessions.
+  void on_sent(ConnectionState& connection, const ReadPacket& packet, Time at);
+  void on_bad_bytes(const Seen& seen, const wire::DecodeError& error);
+  void on_accepted(const Seen& seen, const wire::Packet& packet);
+  void on_connack(const Seen& seen, const wire::Connack& connack);
+  void on_subscribe(const Seen& seen, const wire::Subscribe& subscribe);
+  void on_suback(const Seen& seen, const wire::Suback& suback);
+  void on_unsuback(ConnectionState& connection, const wire::Unsuback& unsuback);
+
+  // judge_packets.cc: QoS 1.
+  // True: it was sent before, so that it is no new message.
+  bool check_identifier(const Seen& seen, const wire::Publish& publish);
+  void check_limits(const Seen& seen, const wire::Publish& publish);
+  void on_puback_of_broker(const Seen& seen, const wire::Ack& ack);
+  void on_delivered(const Seen& seen, const wire::Publish& publish);
+  void on_ack_of_client(const Seen& seen, const wire::Ack& ack);
+  void check_silence(const Seen& seen);
+
+  // judge_requests.cc: what a request is, and what answers it.
+  void on_publish(const Seen& seen, const wire::Publish& publish);
+  void on_request(const Seen& seen, const wire::Publish& publish, bool again);
+  void check_correlation(const Seen& seen, const wire::Publish& publish, Request& request);
+  void check_subscriptions(const Seen& seen, const wire::Publish& publish, const Request& request);
+  // KEYNOTIFY, and whether it comes again after a reconnect.
+  void on_keynotify(const Seen& seen, const wire::Publish& publish);
+  void check_renewed(const Seen& end);
+  void check_clock(const Seen& seen, const wire::Publish& publish, bool again);
+  void check_token(const Seen& seen, const hlc::Timestamp& token, std::string_view text);
+  [[nodiscard]] bool anybody_subscribed(const ConnectionState& connection,
+                                        std::string_view topic) const;
+  // The request that it answers, which is under way no longer.
+  std::optional<Request> take_answered(const ConnectionState& connection,
+                                       const wire::Publish& publish, Time at);
+  void end_requests_of(std::uint64_t connection);
+  // How long nothing had been under way before the request that is being looked at.
+  [[nodiscard]] static std::optional<Time> idle_for(ConnectionState& connection, Time at);
+
+  JudgeOptions options_;
+  Tally tally_{};
+  std::vector<Finding> findings_{};
+  ClientState unknown_{};  // whoever has not been accepted
+  std::map<std::uint64_t, ConnectionState> connections_{};
+  std::map<std::string, ClientState, std::less<>> clients_{};
+  // Response topic, a NUL, correlation data -> who waits for that.
+  std::multimap<std::string, Request, std::less<>> requests_{};
+  std::set<hlc::Timestamp> issued_{};  // versions that the store has told anybody
+  bool issued_all_ = true;             // they are all here
+};
+
+// What stays the same when the packet is sent again.
+[[nodiscard]] std::uint64_t content_hash(const wire::Publish& publish);
+
+}  // namespace fencepost::clients

@@ -1,0 +1,200 @@
+#include "clients/request_rules.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/bytes.h"
+#include "codec/message.h"
+#include "codec/topics.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::clients {
+namespace {
+
+using codec::Verb;
+using wire::PropertyId;
+
+constexpr std::size_t kShownBytes = 60;
+
+std::string shown(std::string_view bytes) { return '"' + escape(bytes, kShownBytes) + '"'; }
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  return out;
+}
+
+std::optional<Verb> verb_named(std::string_view text) {
+  for (const Verb verb : codec::kVerbs) {
+    if (codec::name(verb) == text) return verb;
+  }
+  return std::nullopt;
+}
+
+void check_frame(const codec::DecodeError& error, std::string_view payload,
+                 std::vector<Complaint>& out) {
+  using enum codec::DecodeErrorCode;
+  // Other forms of RESP3 are open: RESP-TYPE-OPEN-1, RESP-NUMBER-OPEN-1, RESP-TRAILING-OPEN-1, ...
+  if (payload.empty()) return out.push_back({&rule("RESP-ARRAY-1"), "the payload is empty"});
+  if (payload[0] != '*') {
+    return out.push_back(
+        {&rule("RESP-ARRAY-1"),
+         "the payload begins with " + shown(payload.substr(0, 1)) + ", and an array with *"});
+  }
+  if (error.code == kTruncated || error.code == kMissingTerminator) {
+    out.push_back({&rule("RESP-INVALID-4"), codec::describe(error)});
+  }
+}
+
+// More than these two is too many for every reading of the article, which prints NEX with a value
+// in its table and without one in its example.
+struct Arity {
+  std::size_t least;
+  std::size_t most;
+};
+Arity arity_of(Verb verb) {
+  switch (verb) {
+    case Verb::kSet:
+      return {3, codec::CommandFrame::kStored + 1};
+    case Verb::kVdel:
+      return {3, 3};
+    case Verb::kKeynotify:
+      return {2, 3};
+    case Verb::kGet:
+    case Verb::kDel:
+      break;
+  }
+  return {2, 2};
+}
+
+void check_set_options(const codec::CommandFrame& frame, std::vector<Complaint>& out) {
+  const std::size_t stored = std::min(frame.count, codec::CommandFrame::kStored);
+  bool may_be_value = false;  // of NEX
+  for (std::size_t i = 3; i < stored; ++i) {
+    const std::string_view option = frame.arguments.at(i);
+    const std::string capitals = upper(option);
+    const bool known = capitals == "NX" || capitals == "NEX" || capitals == "PX";
+    if (known && capitals != option) {
+      if (!may_be_value) {
+        out.push_back({&rule("CASE-OPTION-1"), "the option is " + shown(option)});
+      }
+      if (capitals == "PX") ++i;
+    } else if (option == "PX") {
+      if (++i >= frame.count) {
+        out.push_back({&rule("SET-PX-1"), "nothing follows PX"});
+      } else if (i < stored &&
+                 frame.arguments.at(i).find_first_of("0123456789") == std::string_view::npos) {
+        out.push_back({&rule("SET-PX-1"), "PX is followed by " + shown(frame.arguments.at(i))});
+      }
+    } else if (!known && !may_be_value) {
+      out.push_back({&rule("ERR-SYNTAX-1"), "SET has no option " + shown(option)});
+    }
+    may_be_value = option == "NEX";
+  }
+}
+
+void check_options(Verb verb, const codec::CommandFrame& frame, std::vector<Complaint>& out) {
+  if (verb == Verb::kSet) check_set_options(frame, out);
+  if (verb != Verb::kKeynotify || frame.count < 3) return;
+  const std::string_view option = frame.arguments[2];
+  if (option == "STOP" || option == "GET") return;  // GET: of an older wording
+  if (upper(option) == "STOP") {
+    out.push_back({&rule("CASE-OPTION-1"), "the option is " + shown(option)});
+  } else {
+    out.push_back({&rule("ERR-SYNTAX-1"), "KEYNOTIFY has no option " + shown(option)});
+  }
+}
+
+// What nobody can take for a number, in whatever way it is written.
+bool is_no_number(std::string_view text) {
+  return text.empty() || text.find_first_not_of("0123456789+-., eE_xX") != std::string_view::npos;
+}
+
+// Why no store and no client can read it; empty: some can.
+std::string trouble_of_stamp(std::string_view text) {
+  const std::size_t first = text.find(':');
+  const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
+  if (second == std::string_view::npos) return "it has fewer than two colons";
+  if (is_no_number(text.substr(0, first))) return "its wall clock is no number";
+  if (is_no_number(text.substr(first + 1, second - first - 1))) return "its counter is no number";
+  return {};
+}
+
+}  // namespace
+
+const std::string* user_property(const wire::Publish& publish, std::string_view name) {
+  const std::string* found = nullptr;
+  for (const wire::Property& each : publish.properties.all()) {
+    if (each.id == PropertyId::kUserProperty && each.text == name) found = &each.value;
+  }
+  return found;
+}
+
+void check_envelope(const wire::Publish& publish, std::vector<Complaint>& out) {
+  if (publish.qos != 1) {
+    out.push_back({&rule("ENV-QOS-2"), "the request has QoS " + std::to_string(publish.qos)});
+  }
+  if (publish.properties.find(PropertyId::kCorrelationData) == nullptr) {
+    out.push_back({&rule("ENV-CORRELATION-2"), "the request has no Correlation Data"});
+  }
+  const wire::Property* topic = publish.properties.find(PropertyId::kResponseTopic);
+  if (topic == nullptr) {
+    return out.push_back({&rule("ENV-RESPONSE-TOPIC-5"), "the request has no Response Topic"});
+  }
+  const std::string because = "the Response Topic is " + shown(topic->text);
+  if (topic->text == codec::kRequestTopic) {
+    out.push_back({&rule("ENV-RESPONSE-TOPIC-2"), because});
+  } else if (topic->text.starts_with(std::string(codec::kStorePrefix) + '/') ||
+             topic->text == codec::kStorePrefix) {
+    out.push_back({&rule("ENV-RESPONSE-TOPIC-3"), because});
+  } else if (topic->text.find_first_of("+#") != std::string::npos) {
+    out.push_back({&rule("MQTT-3.3.2-14"), because});
+  }
+}
+
+void check_payload(std::string_view payload, std::vector<Complaint>& out) {
+  const auto frame = codec::decode_command(payload);
+  if (!frame) return check_frame(frame.error(), payload, out);
+  const std::string_view first = frame->arguments[0];
+  const auto verb = verb_named(first);
+  if (!verb) {
+    if (verb_named(upper(first))) {
+      out.push_back({&rule("CASE-VERB-1"), "the verb is " + shown(first)});
+    } else if (first != "SCAN") {  // of newer services
+      out.push_back({&rule("RESP-INVALID-3"), "the verb is " + shown(first)});
+    }
+    return;
+  }
+  const auto [least, most] = arity_of(*verb);
+  if (frame->count < least || frame->count > most) {
+    return out.push_back({&rule("ERR-ARITY-1"), std::string(codec::name(*verb)) + " has " +
+                                                    std::to_string(frame->count - 1) +
+                                                    " arguments"});
+  }
+  check_options(*verb, *frame, out);
+  if (frame->arguments[1].empty()) {
+    out.push_back(
+        {&rule("KEY-EMPTY-1"), "the key of the " + std::string(codec::name(*verb)) + " is empty"});
+  }
+}
+
+void check_stamps(const wire::Publish& publish, Verb verb, std::vector<Complaint>& out) {
+  if (verb == Verb::kSet) {
+    const std::string* stamp = user_property(publish, codec::kTimestampProperty);
+    if (stamp == nullptr) {
+      out.push_back({&rule("HLC-REQUIRED-2"), "the SET has no __ts"});
+    } else if (const std::string trouble = trouble_of_stamp(*stamp); !trouble.empty()) {
+      out.push_back({&rule("HLC-REQUIRED-2"), "__ts is " + shown(*stamp) + ": " + trouble});
+    }
+  }
+  if (verb == Verb::kGet || verb == Verb::kKeynotify) return;
+  const std::string* token = user_property(publish, codec::kTokenProperty);
+  if (token == nullptr) return;
+  if (const std::string trouble = trouble_of_stamp(*token); !trouble.empty()) {
+    out.push_back({&rule("FT-FORMAT-1"), "__ft is " + shown(*token) + ": " + trouble});
+  }
+}
+
+}  // namespace fencepost::clients

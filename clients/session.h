@@ -1,0 +1,88 @@
+// What the judge remembers of one client and of one connection. Private to clients/.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "clients/clock_watch.h"
+#include "clients/finding.h"
+#include "clients/packet_reader.h"
+#include "codec/command.h"
+#include "wire/packet.h"
+
+namespace fencepost::clients {
+
+// A PUBLISH of QoS 1 or 2 of the client.
+struct SentPacket {
+  std::uint64_t connection = 0;
+  std::uint64_t content = 0;  // a hash of what has to stay the same when it is sent again
+  bool acknowledged = false;
+};
+
+// One of the broker, of QoS 1, that the client has to acknowledge.
+struct DeliveredPacket {
+  std::uint16_t packet_id = 0;
+  Time at{};
+  std::optional<hlc::Timestamp> version{};  // of a response that came in time
+};
+
+// A request that waits for its response.
+struct Request {
+  std::string client_id{};
+  std::uint64_t connection = 0;
+  std::uint16_t packet_id = 0;
+  Time at{};
+  Time free_at{};  // its client may have given up then
+  std::uint64_t content = 0;
+  std::optional<codec::Verb> verb{};
+  std::string key{};
+  bool stop = false;
+};
+
+// By its client id, over all its connections.
+struct ClientState {
+  std::string id{};
+  std::size_t connections = 0;
+  std::uint64_t connection = 0;                            // the one that it has now, or had last
+  std::map<std::string, std::size_t, std::less<>> told{};  // rule -> findings
+  std::set<std::string> observed{};                        // keys of KEYNOTIFYs without a STOP
+
+  // Of the session.
+  std::set<std::string> subscribed{};          // acknowledged
+  std::map<std::uint16_t, SentPacket> sent{};  // by packet id
+  std::set<std::uint16_t> delivered_ids{};
+};
+
+struct ConnectionState {
+  std::uint64_t number = 0;
+  PacketReader from_client;
+  PacketReader from_broker;
+  ClientState* client = nullptr;  // null: until the CONNACK, and after a takeover
+  std::optional<wire::Connect> connect{};
+  bool accepted = false;
+  bool ignored = false;                             // judged no further
+  std::deque<std::pair<ReadPacket, Time>> early{};  // before the CONNACK
+  std::map<std::uint16_t, std::string> aliases{};
+  std::uint32_t receive_maximum = 65'535;
+  std::uint32_t largest_packet = 0;  // 0: no limit
+  std::size_t unacknowledged = 0;    // PUBLISHes of the client
+  // Requests without a response: key of Work::requests_ -> until when it may be under way.
+  std::multimap<std::string, Time> unanswered{};
+  Time busy_until{};                   // when something was under way last
+  std::deque<DeliveredPacket> owed{};  // PUBACKs
+  bool told_silence = false;
+  std::map<std::uint16_t, std::vector<wire::Subscription>> subscribing{};
+  std::map<std::uint16_t, std::vector<std::string>> unsubscribing{};
+  std::set<std::string> asked_for{};  // filters of SUBSCRIBEs, acknowledged or not
+  // Keys whose own notification topic it has subscribed to, though not yet asked for again.
+  std::map<std::string, Time> renewed{};
+  Time last_request{};
+  ClockWatch clock{};
+};
+
+}  // namespace fencepost::clients

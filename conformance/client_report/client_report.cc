@@ -1,0 +1,226 @@
+#include "conformance/client_report/client_report.h"
+
+#include <array>
+#include <ctime>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "base/bytes.h"
+#include "codec/base16.h"
+#include "codec/topics.h"
+#include "conformance/text/printable.h"
+#include "conformance/text/text_wrap.h"
+
+namespace fencepost::client_report {
+namespace {
+
+using clients::Finding;
+using clients::Rule;
+using clients::RuleLevel;
+
+constexpr std::size_t kMostBytesOfLine = 240;
+
+std::string_view level_name(const Rule& rule) {
+  return rule.level == RuleLevel::kMust ? "must" : "should";
+}
+
+std::string packet_name(const Finding& finding) {
+  constexpr std::array kNames = {"packet",    "CONNECT",  "CONNACK",     "PUBLISH",
+                                 "PUBACK",    "PUBREC",   "PUBREL",      "PUBCOMP",
+                                 "SUBSCRIBE", "SUBACK",   "UNSUBSCRIBE", "UNSUBACK",
+                                 "PINGREQ",   "PINGRESP", "DISCONNECT",  "AUTH"};
+  return kNames.at(static_cast<unsigned char>(finding.packet.front()) >> 4U);
+}
+
+// Bytes that tell requests apart: what stands before them is the topic.
+std::string_view shown_part(const Finding& finding) {
+  std::string_view out = finding.packet;
+  const std::size_t topic = out.find(codec::kRequestTopic);
+  if (topic != std::string_view::npos) out.remove_prefix(topic + codec::kRequestTopic.size());
+  return out;
+}
+
+std::string client_of(const Finding& finding) {
+  if (!finding.client_id.empty()) return '"' + escape(finding.client_id, 200) + '"';
+  return fmt::format("of connection {}", finding.connection);
+}
+
+std::string time_text(clients::Time at) {
+  const std::time_t seconds = at.count() / 1'000'000;
+  std::tm broken_down{};
+  gmtime_r(&seconds, &broken_down);
+  std::array<char, 32> text{};
+  const std::size_t size =
+      std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &broken_down);
+  return fmt::format("{}.{:06}Z", std::string_view(text.data(), size), at.count() % 1'000'000);
+}
+
+std::size_t times(const clients::Tally& tally, const Rule& rule) {
+  const auto found = tally.broken.find(rule.id);
+  return found == tally.broken.end() ? 0 : found->second;
+}
+
+std::string command_text(const CommandEnd& end) {
+  std::string out;
+  for (const std::string& word : end.command) {
+    out += (out.empty() ? "" : " ") + text::shell_word(word);
+  }
+  return text::one_line(text::printable(out));
+}
+
+}  // namespace
+
+ClientVerdict verdict_of(const clients::Tally& tally) {
+  for (const auto& [id, count] : tally.broken) {
+    if (count > 0 && clients::rule(id).level == RuleLevel::kMust) return ClientVerdict::kBroken;
+  }
+  return tally.requests > 0 ? ClientVerdict::kConformant : ClientVerdict::kNothingJudged;
+}
+
+std::string name(ClientVerdict verdict) {
+  switch (verdict) {
+    case ClientVerdict::kConformant:
+      return "conformant";
+    case ClientVerdict::kBroken:
+      return "not conformant";
+    case ClientVerdict::kNothingJudged:
+      break;
+  }
+  return "nothing judged";
+}
+
+std::string line_of(const Finding& finding) {
+  const bool must = finding.rule->level == RuleLevel::kMust;
+  std::string out =
+      fmt::format("client {} {} {}: {}", client_of(finding), must ? "breaks" : "should mind",
+                  finding.rule->id, text::one_line(text::printable(finding.because)));
+  if (finding.packet.empty()) return out;
+  const std::string_view shown = shown_part(finding);
+  return out + fmt::format("; {} of {} bytes: {}{}", packet_name(finding), finding.packet_bytes,
+                           shown.size() < finding.packet.size() ? "..." : "",
+                           escape(shown, kMostBytesOfLine));
+}
+
+std::string summary_of(const JudgedClients& judged) {
+  const clients::Tally& tally = judged.tally;
+  std::string out =
+      fmt::format("{} of {} over {} judged by {} rules\n", text::counted(tally.requests, "request"),
+                  text::counted(tally.clients, "client"),
+                  text::counted(tally.connections, "connection"), clients::rules().size());
+  if (tally.not_judged > 0) {
+    out += fmt::format("{} not judged to the end: beyond a limit, or no MQTT\n",
+                       text::counted(tally.not_judged, "connection"));
+  }
+  for (const Rule& rule : clients::rules()) {
+    const std::size_t count = times(tally, rule);
+    if (count == 0) continue;
+    out += fmt::format("  {} ({}), {}: {}\n", rule.id, level_name(rule),
+                       text::counted(count, "finding"), rule.text);
+  }
+  for (const CommandEnd& end : judged.commands) {
+    out += fmt::format("command: {} ended with exit code {}\n", command_text(end), end.exit_code);
+  }
+  return out + fmt::format("clients: {}\n", name(verdict_of(tally)));
+}
+
+std::string json_of(const JudgedClients& judged) {
+  nlohmann::ordered_json out = {{"format", "fencepost-clients"},
+                                {"format_version", 1},
+                                {"verdict", name(verdict_of(judged.tally))},
+                                {"connections", judged.tally.connections},
+                                {"clients", judged.tally.clients},
+                                {"requests", judged.tally.requests},
+                                {"not_judged", judged.tally.not_judged}};
+  for (const CommandEnd& end : judged.commands) {
+    out["command"] = {{"words", nlohmann::ordered_json::array()}, {"exit_code", end.exit_code}};
+    for (const std::string& word : end.command) {
+      out["command"]["words"].push_back(text::printable(word));
+    }
+  }
+  out["rules"] = nlohmann::ordered_json::array();
+  for (const Rule& rule : clients::rules()) {
+    out["rules"].push_back({{"id", rule.id},
+                            {"level", level_name(rule)},
+                            {"text", rule.text},
+                            {"findings", times(judged.tally, rule)}});
+  }
+  out["findings"] = nlohmann::ordered_json::array();
+  for (const Finding& finding : judged.findings) {
+    out["findings"].push_back({{"rule", finding.rule->id},
+                               {"level", level_name(*finding.rule)},
+                               {"client", escape(finding.client_id)},
+                               {"connection", finding.connection},
+                               {"time", time_text(finding.at)},
+                               {"because", text::printable(finding.because)},
+                               {"packet_bytes", finding.packet_bytes},
+                               {"packet_hex", codec::base16_encode(finding.packet)}});
+  }
+  return out.dump(1) + "\n";
+}
+
+std::string junit_of(const JudgedClients& judged) {
+  pugi::xml_document document;
+  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  pugi::xml_node root = document.append_child("testsuites");
+  pugi::xml_node suite = root.append_child("testsuite");
+  std::size_t tests = 0;
+  std::size_t failures = 0;
+  const auto add_test = [&](std::string_view title, std::string_view group) {
+    ++tests;
+    pugi::xml_node test = suite.append_child("testcase");
+    test.append_attribute("name") = std::string(title).c_str();
+    test.append_attribute("classname") = std::string(group).c_str();
+    test.append_attribute("time") = "0.000000";
+    return test;
+  };
+  for (const Rule& rule : clients::rules()) {
+    pugi::xml_node test = add_test(rule.id, "statestore.clients");
+    std::string lines = std::string(rule.text) + "\n";
+    const Finding* first = nullptr;
+    for (const Finding& finding : judged.findings) {
+      if (finding.rule->id != rule.id) continue;
+      if (first == nullptr) first = &finding;
+      lines += line_of(finding) + "\n";
+    }
+    if (first == nullptr) continue;
+    if (rule.level == RuleLevel::kShould) {
+      test.append_child("system-out").text().set(lines.c_str());
+      continue;
+    }
+    ++failures;
+    pugi::xml_node failure = test.append_child("failure");
+    failure.append_attribute("type") = "MUST";
+    failure.append_attribute("message") =
+        fmt::format("{}: client {}: {}", rule.id, client_of(*first),
+                    text::one_line(text::printable(first->because)))
+            .c_str();
+    failure.text().set(lines.c_str());
+  }
+  for (const CommandEnd& end : judged.commands) {
+    pugi::xml_node test = add_test("command", "statestore.clients");
+    if (end.exit_code == 0) continue;
+    ++failures;
+    pugi::xml_node failure = test.append_child("failure");
+    failure.append_attribute("type") = "command";
+    failure.append_attribute("message") =
+        fmt::format("{} ended with exit code {}", command_text(end), end.exit_code).c_str();
+  }
+  for (pugi::xml_node node : {root, suite}) {
+    node.append_attribute("name") = "fencepost serve --judge-clients";
+    node.append_attribute("tests") = tests;
+    node.append_attribute("failures") = failures;
+    node.append_attribute("errors") = 0;
+    node.append_attribute("skipped") = 0;
+    node.append_attribute("time") = "0.000000";
+  }
+  std::ostringstream out;
+  document.save(out, "  ");
+  return out.str();
+}
+
+}  // namespace fencepost::client_report

@@ -1,0 +1,219 @@
+#include "conformance/histories/checked_history.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "conformance/text/text_wrap.h"
+#include "history/history_file.h"
+
+namespace fencepost::histories {
+namespace {
+
+using history::Answer;
+using history::Operation;
+using history::Outcome;
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMaxBytes = 40;  // of a value on the screen
+constexpr std::size_t kMaxShown = 8;   // operations of one violation
+constexpr std::size_t kMaxKeys = 10;   // violations in full
+
+std::string quoted(const std::string& bytes) { return '"' + escape(bytes, kMaxBytes) + '"'; }
+
+std::string time_text(history::Time time, history::Time origin, bool counts_lines) {
+  if (time == history::kNever) return "never";
+  if (counts_lines) return fmt::format("line {}", time.count());
+  return fmt::format("{:.3f} ms", static_cast<double>((time - origin).count()) / 1e6);
+}
+
+void print_operations(const CheckedHistory& checked, const std::vector<history::Index>& numbers) {
+  std::vector<std::string> lines = witness_lines(checked, numbers);
+  if (lines.size() > kMaxShown) lines.resize(kMaxShown);
+  for (const std::string& line : lines) fmt::print("      {}\n", line);
+  if (numbers.size() > kMaxShown) {
+    fmt::print("      and {} more; --json has them all\n", numbers.size() - kMaxShown);
+  }
+}
+
+std::string clock_text(const CheckedHistory& checked) {
+  const history::ClockObservation& clock = checked.clock;
+  if (clock.compared == 0) return "";
+  if (clock.against == 0) {
+    return fmt::format("  one clock: {} of several keys, each with a greater version than before\n",
+                       text::counted(clock.compared, "SET"));
+  }
+  return fmt::format("  not one clock: {} of {} got no greater version than one of another key\n",
+                     clock.against, text::counted(clock.compared, "SET"));
+}
+
+std::size_t repeated(const CheckedHistory& checked) {
+  std::size_t out = 0;
+  for (const history::KeyVerdict& key : checked.keys) out += key.verdict.repeated.size();
+  return out;
+}
+
+void print_violation(const CheckedHistory& checked, const history::KeyVerdict& key,
+                     const scenario::Catalogue& catalogue) {
+  fmt::print("\n  VIOLATION  {}  key {}\n", key.verdict.requirement, quoted(key.key));
+  if (const scenario::Requirement* rule = catalogue.find(key.verdict.requirement)) {
+    fmt::print("    rule  {}\n", text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
+  }
+  fmt::print("    seen  {}\n", key.verdict.text);
+  const std::string values = values_text(key.verdict);
+  if (!values.empty()) fmt::print("          {}\n", values);
+  print_operations(checked, key.verdict.operations);
+  if (!key.verdict.others.empty()) {
+    fmt::print("      ({} other operation{} might have explained it by their time, and do not)\n",
+               key.verdict.others.size(), key.verdict.others.size() == 1 ? "" : "s");
+  }
+}
+
+}  // namespace
+
+std::string values_text(const history::Verdict& verdict) {
+  if (!verdict.by_values) return "";
+  switch (*verdict.by_values) {
+    case Answer::kOk:
+      return "the values alone could be right, only versions speak against it";
+    case Answer::kViolation:
+      return "the values alone cannot be right either";
+    case Answer::kUnknown:
+      break;
+  }
+  return "";
+}
+
+std::string request_text(const Operation& operation) {
+  std::string out{name(operation.action)};
+  const bool compares = operation.action == history::Action::kCompareAndSet;
+  if (compares) out += " from " + quoted(operation.expected) + " to";
+  if (compares || operation.action == history::Action::kSet ||
+      operation.action == history::Action::kVdel) {
+    out += " " + quoted(operation.value);
+  }
+  if (operation.condition == codec::Condition::kIfAbsent) out += " NX";
+  if (operation.condition == codec::Condition::kIfAbsentOrEqual) out += " NEX";
+  if (operation.expires_after) out += fmt::format(" PX {}", operation.expires_after->count());
+  if (operation.timestamp) {
+    out += " __ts " + hlc::format(*operation.timestamp, hlc::Padding::kNone);
+  }
+  if (operation.token) out += " __ft " + hlc::format(*operation.token, hlc::Padding::kNone);
+  return out;
+}
+
+std::string reply_text(const Operation& operation) {
+  std::string out{name(operation.outcome)};
+  if (operation.outcome == Outcome::kValue) out = quoted(operation.read);
+  if (operation.outcome == Outcome::kUnknown) out = "no reply";
+  if (!operation.reason.empty()) out += " (" + escape(operation.reason, kMaxBytes) + ")";
+  if (operation.version) {
+    out += "  version " + hlc::format(*operation.version, hlc::Padding::kNone);
+  }
+  return out;
+}
+
+std::vector<std::string> witness_lines(const CheckedHistory& checked,
+                                       const std::vector<history::Index>& numbers) {
+  std::vector<const Operation*> shown;
+  for (const history::Index number : numbers) {
+    const auto found = checked.shown.find(number);
+    if (found != checked.shown.end()) shown.push_back(&found->second);
+  }
+  std::stable_sort(shown.begin(), shown.end(),
+                   [](const Operation* a, const Operation* b) { return a->called < b->called; });
+  std::vector<std::string> out;
+  for (const Operation* operation : shown) {
+    const history::Time origin = shown.front()->called;
+    out.push_back(fmt::format("client {:<4} {:>11} .. {:<11}  {}  ->  {}", operation->client,
+                              time_text(operation->called, origin, checked.counts_lines),
+                              time_text(operation->returned, origin, checked.counts_lines),
+                              request_text(*operation), reply_text(*operation)));
+  }
+  return out;
+}
+
+std::size_t CheckedHistory::count(Answer answer) const {
+  return static_cast<std::size_t>(
+      std::count_if(keys.begin(), keys.end(),
+                    [&](const history::KeyVerdict& key) { return key.verdict.answer == answer; }));
+}
+
+std::set<history::Index> CheckedHistory::wanted() const {
+  std::set<history::Index> out;
+  for (const history::KeyVerdict& key : keys) {
+    if (key.verdict.answer != Answer::kViolation) continue;
+    out.insert(key.verdict.operations.begin(), key.verdict.operations.end());
+  }
+  return out;
+}
+
+void print_finding(const CheckedHistory& checked, const history::KeyVerdict& key,
+                   const scenario::Catalogue& catalogue) {
+  if (key.verdict.answer == Answer::kViolation) {
+    print_violation(checked, key, catalogue);
+  } else {
+    fmt::print("\n  UNKNOWN    key {}\n    {}\n", quoted(key.key), key.verdict.text);
+  }
+}
+
+void print_checked(const CheckedHistory& checked, const scenario::Catalogue& catalogue) {
+  fmt::print("{}: {} of {} on {}, judged in {:.3f} s\n", checked.file,
+             text::counted(checked.operations, "operation"),
+             text::counted(checked.clients.size(), "client"),
+             text::counted(checked.keys.size(), "key"), checked.seconds);
+  fmt::print("{}", clock_text(checked));
+  if (const std::size_t twice = repeated(checked)) {
+    fmt::print("  {} sent again (DUP), and carried out twice\n", text::counted(twice, "request"));
+  }
+  if (checked.cut) fmt::print("  the last line is not complete, and was left out\n");
+  std::size_t shown = 0;
+  for (const history::KeyVerdict& key : checked.keys) {
+    if (key.verdict.answer == Answer::kOk || ++shown > kMaxKeys) continue;
+    print_finding(checked, key, catalogue);
+  }
+  if (shown > kMaxKeys) fmt::print("\n  and {} keys more\n", shown - kMaxKeys);
+  fmt::print("{}  {} ok, {} violations, {} unknown\n", shown == 0 ? "" : "\n",
+             checked.count(Answer::kOk), checked.count(Answer::kViolation),
+             checked.count(Answer::kUnknown));
+}
+
+ordered_json to_json(const CheckedHistory& checked, const history::KeyVerdict& key) {
+  ordered_json out{{"key", escape(key.key, key.key.size())},
+                   {"operations", key.operations},
+                   {"answer", name(key.verdict.answer)}};
+  if (key.verdict.answer != Answer::kOk) out["text"] = key.verdict.text;
+  if (key.verdict.by_values) out["by_values"] = name(*key.verdict.by_values);
+  if (!key.verdict.repeated.empty()) out["repeated"] = key.verdict.repeated;
+  if (key.verdict.answer == Answer::kViolation) {
+    out["requirement"] = key.verdict.requirement;
+    out["witness"] = ordered_json::array();
+    for (const history::Index number : key.verdict.operations) {
+      ordered_json operation = history::to_json(checked.shown.at(number));
+      operation["number"] = number;
+      out["witness"].push_back(std::move(operation));
+    }
+    out["others"] = key.verdict.others;
+  }
+  return out;
+}
+
+ordered_json to_json(const CheckedHistory& checked) {
+  ordered_json keys = ordered_json::array();
+  for (const history::KeyVerdict& key : checked.keys) keys.push_back(to_json(checked, key));
+  return {{"file", checked.file},
+          {"operations", checked.operations},
+          {"notifications", checked.notifications},
+          {"clients", checked.clients.size()},
+          {"time_unit", checked.counts_lines ? "lines" : "ns"},
+          {"cut", checked.cut},
+          {"clock", {{"compared", checked.clock.compared}, {"against", checked.clock.against}}},
+          {"ok", checked.count(Answer::kOk)},
+          {"violations", checked.count(Answer::kViolation)},
+          {"unknown", checked.count(Answer::kUnknown)},
+          {"keys", std::move(keys)}};
+}
+
+}  // namespace fencepost::histories

@@ -1,0 +1,21 @@
+// Histories in files, read as a stream.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "history/history_file.h"
+
+namespace fencepost::histories {
+
+struct ReadHistory {
+  bool counts_lines = false;  // times are numbers of lines
+  bool cut = false;           // a last line without its end, as a killed run leaves one
+};
+
+// Hands each event of a file to `sink`, as soon as it is complete. The error names the file and the
+// line; what came before it has been handed on.
+[[nodiscard]] Result<ReadHistory, std::string> read_events(
+    const std::string& path, const history::HistoryReader::Sink& sink);
+
+}  // namespace fencepost::histories

@@ -1,0 +1,183 @@
+#include "conformance/report/evidence_head.h"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json_reader.h"
+#include "conformance/report/case_json.h"
+#include "conformance/scenario/digest.h"
+
+namespace fencepost::report {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+// Enough to know a change by; the digest of all is whole.
+constexpr std::size_t kShortDigest = 16;
+
+ordered_json capabilities_json(const endpoint::Capabilities& offered) {
+  ordered_json out = {
+      {"transport", offered.transport}, {"isolated_broker", offered.has_isolated_broker},
+      {"ephemeral", offered.ephemeral}, {"exact_clock", offered.exact_clock},
+      {"roles", offered.roles},         {"client_ids", offered.client_ids},
+      {"restart", offered.restart},     {"key_prefix", offered.key_prefix}};
+  if (offered.quota) out["quota"] = *offered.quota;
+  if (offered.max_packet_size) out["max_packet_size"] = *offered.max_packet_size;
+  return out;
+}
+
+std::map<std::string, std::string> texts_of(const JsonMembers& parent, const char* name) {
+  std::map<std::string, std::string> out;
+  const json* object = parent.find(name);
+  if (object == nullptr || !object->is_object()) {
+    parent.wrong(name, "an object");
+    return out;
+  }
+  for (const auto& [key, value] : object->items()) {
+    if (value.is_string()) out[key] = value.get<std::string>();
+  }
+  return out;
+}
+
+endpoint::Capabilities capabilities_of(const JsonMembers& record) {
+  endpoint::Capabilities out;
+  out.transport = record.flag("transport");
+  out.has_isolated_broker = record.flag("isolated_broker");
+  out.ephemeral = record.flag("ephemeral");
+  out.exact_clock = record.flag("exact_clock");
+  out.roles = record.texts("roles");
+  out.client_ids = texts_of(record, "client_ids");
+  out.restart = record.flag("restart");
+  out.key_prefix = record.text("key_prefix");
+  if (record.has("quota")) out.quota = record.integer<std::size_t>("quota");
+  if (record.has("max_packet_size")) {
+    out.max_packet_size = record.integer<std::uint32_t>("max_packet_size");
+  }
+  return out;
+}
+
+std::optional<std::chrono::milliseconds> time_of(const JsonMembers& record, const char* name) {
+  if (!record.has(name)) return std::nullopt;
+  return std::chrono::milliseconds{record.integer<int>(name)};
+}
+
+std::string short_digest(const std::string& digest) { return digest.substr(0, kShortDigest); }
+
+std::map<std::string, std::string> case_digests(const scenario::Library& library) {
+  std::map<std::string, std::string> out;
+  for (const scenario::Case& each : library.cases) {
+    out[each.id] = short_digest(scenario::digest(each));
+  }
+  return out;
+}
+
+std::map<std::string, std::string> requirement_digests(const scenario::Library& library) {
+  std::map<std::string, std::string> out;
+  for (const scenario::Requirement& each : library.catalogue.all()) {
+    out[each.id] = short_digest(scenario::digest(each));
+  }
+  return out;
+}
+
+void compare(const std::map<std::string, std::string>& before,
+             const std::map<std::string, std::string>& now, RulesSince& out) {
+  for (const auto& [id, digest] : before) {
+    const auto found = now.find(id);
+    if (found == now.end()) {
+      out.gone.push_back(id);
+    } else if (found->second != digest) {
+      out.changed.push_back(id);
+    }
+  }
+  for (const auto& [id, digest] : now) {
+    if (!before.contains(id)) out.added.push_back(id);
+  }
+}
+
+}  // namespace
+
+std::string evidence_head_json(const EvidenceHead& head, const scenario::Library& library) {
+  ordered_json more = {{"run_id", head.run_id},
+                       {"capabilities", capabilities_json(head.capabilities)},
+                       {"case_digests", case_digests(library)},
+                       {"requirement_digests", requirement_digests(library)}};
+  if (head.expiry_tolerance) more["expiry_tolerance_ms"] = head.expiry_tolerance->count();
+  if (head.disconnect_settling) more["disconnect_settling_ms"] = head.disconnect_settling->count();
+  ordered_json out = ordered_json::parse(head_line(head.run.context, library, head.run.call));
+  out["evidence"] = std::move(more);
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object()) return fail(std::string("its head is no JSON object"));
+  JsonComplaint complaint;
+  const JsonMembers root(document, "", complaint);
+  EvidenceHead out;
+  out.run = head_of(root);
+  const JsonMembers more = root.object("evidence");
+  out.run_id = more.text("run_id");
+  out.capabilities = capabilities_of(more.object("capabilities"));
+  out.expiry_tolerance = time_of(more, "expiry_tolerance_ms");
+  out.disconnect_settling = time_of(more, "disconnect_settling_ms");
+  out.cases = texts_of(more, "case_digests");
+  out.requirements = texts_of(more, "requirement_digests");
+  if (complaint.any()) return fail("its head cannot be read: " + complaint.text());
+  return out;
+}
+
+RulesSince rules_since(const EvidenceHead& head, const scenario::Library& library) {
+  RulesSince out;
+  compare(head.requirements, requirement_digests(library), out);
+  compare(head.cases, case_digests(library), out);
+  return out;
+}
+
+std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result) {
+  std::map<std::string, std::string> out;
+  for (const run::CaseResult& each : result.cases) {
+    std::string text(name(each.verdict));
+    const bool blames = each.verdict != run::Verdict::kPassed && !each.requirement.empty();
+    if (blames) text += " " + each.requirement;
+    out[each.test_case->id] = std::move(text);
+  }
+  return out;
+}
+
+std::string verdicts_json(const run::SuiteResult& result) {
+  return json{{"verdicts", verdict_texts(result)}}.dump();
+}
+
+std::map<std::string, std::string> read_verdicts(const std::string& text) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_object()) return {};
+  JsonComplaint complaint;
+  return texts_of(JsonMembers(document, "", complaint), "verdicts");
+}
+
+std::map<std::string, std::string> verdicts_so_far(const std::vector<std::string>& case_lines,
+                                                   const Head& head,
+                                                   const scenario::Library& library) {
+  std::map<std::string, run::CaseResult> last;
+  for (const std::string& line : case_lines) {
+    const json document = json::parse(line, nullptr, false);
+    JsonComplaint complaint;
+    const JsonMembers record(document, "", complaint);
+    const std::string id = record.text("case");
+    for (const scenario::Case& each : library.cases) {
+      if (complaint.any() || each.id != id) continue;
+      run::CaseResult result = case_of(record, each);
+      if (!complaint.any()) last[id] = std::move(result);
+    }
+  }
+  run::SuiteResult all;
+  for (auto& [id, result] : last) all.cases.push_back(std::move(result));
+  all.basis = basis_of(all, head.context.profile, head.context.wording);
+  for (run::CaseResult& each : all.cases) settle(each, library.catalogue, all.basis);
+  run::summarize(all, library.catalogue, head.context.strict);
+  return verdict_texts(all);
+}
+
+}  // namespace fencepost::report

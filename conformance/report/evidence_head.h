@@ -1,0 +1,55 @@
+// What a file of evidence says of its run before any packet, so that the run can be judged again:
+// docs/EVIDENCE.md. All of it is without passwords.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "conformance/report/journal.h"
+#include "conformance/scenario/library.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::report {
+
+struct EvidenceHead {
+  Head run{};
+  std::string run_id{};  // in keys and client ids
+  endpoint::Capabilities capabilities{};
+  std::optional<std::chrono::milliseconds> expiry_tolerance{};  // as the descriptor says
+  std::optional<std::chrono::milliseconds> disconnect_settling{};
+  std::map<std::string, std::string> cases{};         // id -> the begin of its digest
+  std::map<std::string, std::string> requirements{};  // the same
+};
+
+// `head.cases` and `head.requirements` are those of `library`.
+[[nodiscard]] std::string evidence_head_json(const EvidenceHead& head,
+                                             const scenario::Library& library);
+
+// Of any version of the suite that wrote all that this one needs; else the error says what is
+// missing.
+[[nodiscard]] Result<EvidenceHead, std::string> read_evidence_head(const std::string& json);
+
+// What has become of the rules since the file was written.
+struct RulesSince {
+  std::vector<std::string> changed{};  // ids of cases and requirements
+  std::vector<std::string> gone{};
+  std::vector<std::string> added{};
+};
+[[nodiscard]] RulesSince rules_since(const EvidenceHead& head, const scenario::Library& library);
+
+// "passed", "failed SET-NX-1" and so on, of each case: what two judgements are compared by.
+[[nodiscard]] std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result);
+
+// The same as JSON, and back; nothing of what is no such text.
+[[nodiscard]] std::string verdicts_json(const run::SuiteResult& result);
+[[nodiscard]] std::map<std::string, std::string> read_verdicts(const std::string& json);
+
+// Of a run that was killed: what its cases come to. Lines that `library` cannot read are left out.
+[[nodiscard]] std::map<std::string, std::string> verdicts_so_far(
+    const std::vector<std::string>& case_lines, const Head& head, const scenario::Library& library);
+
+}  // namespace fencepost::report

@@ -1,0 +1,55 @@
+// How many bytes of what endpoints have sent this process holds: of all connections and all cases
+// together, since the memory of a machine is one, too.
+//
+//   HeldBytes mine;
+//   if (!mine.try_add(packet.size())) return "the endpoint floods";
+//   ...                       // counted until `mine` is gone, or mine.remove()
+//
+// Each object is of one thread at a time; what all hold together is known to every thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace fencepost::endpoint {
+
+// All together may hold so much; where they do, each so much at least.
+inline constexpr std::size_t kMostHeldOfAll = std::size_t{96} << 20U;
+inline constexpr std::size_t kHeldOfEach = std::size_t{512} << 10U;
+
+class HeldBytes {
+ public:
+  HeldBytes() = default;
+  ~HeldBytes() { remove(own_); }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+
+  void add(std::size_t bytes) {
+    own_ += bytes;
+    all() += bytes;
+  }
+  // False, and nothing is added, where that is more than kHeldOfEach here and more than
+  // kMostHeldOfAll in all.
+  [[nodiscard]] bool try_add(std::size_t bytes) {
+    add(bytes);
+    if (own_ <= kHeldOfEach || all() <= kMostHeldOfAll) return true;
+    remove(bytes);
+    return false;
+  }
+  // At most what was added.
+  void remove(std::size_t bytes) {
+    own_ -= bytes;
+    all() -= bytes;
+  }
+  [[nodiscard]] bool is_too_much() const { return own_ > kHeldOfEach && all() > kMostHeldOfAll; }
+  [[nodiscard]] std::size_t own() const { return own_; }
+
+ private:
+  static std::atomic<std::size_t>& all() {
+    static std::atomic<std::size_t> bytes{0};
+    return bytes;
+  }
+  std::size_t own_ = 0;
+};
+
+}  // namespace fencepost::endpoint

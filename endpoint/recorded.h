@@ -1,0 +1,74 @@
+// Evidence in the place of an endpoint: whoever asks what was asked then is answered as he was
+// then, at the same times. So a run is judged again by those who judge runs, without a broker.
+//
+//   auto recorded = Recorded::read(file);
+//   auto endpoint = play(*recorded, "mqtt://host", capabilities);
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "endpoint/endpoint.h"
+#include "evidence/record.h"
+
+namespace fencepost::endpoint {
+
+class Recorded {
+ public:
+  // Records of a file; more are refused, as they would take too much memory.
+  static constexpr std::size_t kMaxRecords = 1'500'000;
+
+  // What one caller of open_session_for() was answered.
+  struct Stream {
+    std::vector<evidence::Record> records{};  // without kOpened and kClosed
+    std::optional<evidence::Failure> failure{};
+    bool whole = false;  // the session was closed: nothing of it is missing
+  };
+
+  // The error says why the bytes are no evidence. A file that is cut, or damaged somewhere, is read
+  // up to there: see complaint().
+  [[nodiscard]] static Result<Recorded, std::string> read(std::string_view file);
+
+  // Of the first record: what run it is; JSON.
+  [[nodiscard]] const std::string& head() const { return head_; }
+  // Of each case that had finished, in that order; JSON.
+  [[nodiscard]] const std::vector<std::string>& cases() const { return cases_; }
+  // Of a run that came to its end; else empty. JSON.
+  [[nodiscard]] const std::string& end() const { return end_; }
+  // Why the file could not be read to its end; empty when it could.
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  // Requests that were published.
+  [[nodiscard]] std::size_t published() const { return published_; }
+  [[nodiscard]] std::size_t received() const { return received_; }
+
+  // Was this caller's session there, from its begin to its end?
+  [[nodiscard]] bool has(const std::string& caller) const;
+  // Null when there is none.
+  [[nodiscard]] const Stream* find(const std::string& caller) const;
+  [[nodiscard]] const std::optional<evidence::Failure>* reachable(const std::string& caller) const;
+
+ private:
+  void add(evidence::Record record);
+
+  std::string head_;
+  std::vector<std::string> cases_;
+  std::string end_;
+  std::string complaint_;
+  std::size_t published_ = 0;
+  std::size_t received_ = 0;
+  std::map<std::uint32_t, Stream*> open_;                   // by number, while the file is read
+  std::map<std::string, std::unique_ptr<Stream>> streams_;  // by caller
+  std::map<std::string, std::optional<evidence::Failure>> reachable_;
+};
+
+// `recorded` must outlive the result. Sessions may be used by different threads at once. What was
+// never asked then is answered with kInternal, so that a case which asks it is inconclusive.
+[[nodiscard]] std::unique_ptr<Endpoint> play(const Recorded& recorded, std::string url,
+                                             Capabilities capabilities);
+
+}  // namespace fencepost::endpoint

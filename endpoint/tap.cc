@@ -1,0 +1,233 @@
+#include "endpoint/tap.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+namespace fencepost::endpoint {
+namespace {
+
+constexpr std::size_t kTapChunk = std::size_t{64} << 10U;
+constexpr std::chrono::milliseconds kTapConnectTimeout{2'000};
+constexpr int kTapBacklog = 128;
+
+std::string tap_error(int code) { return std::generic_category().message(code); }
+
+void without_delay(const Socket& socket) {
+  const int on = 1;
+  setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+Result<Socket, std::string> listen_at(const TapOptions& options) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints, &found) !=
+      0) {
+    return fail(std::string("that is no IP address"));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
+  Socket out(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int on = 1;
+  setsockopt(out.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(out.descriptor(), found->ai_addr, found->ai_addrlen) != 0 ||
+      listen(out.descriptor(), kTapBacklog) != 0) {
+    return fail(tap_error(errno));
+  }
+  return out;
+}
+
+std::uint16_t port_of(const Socket& listener) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof(bound);
+  auto* generic = reinterpret_cast<sockaddr*>(&bound);  // NOLINT: the sockets API is like this
+  getsockname(listener.descriptor(), generic, &size);
+  // Both kinds of address have the port in the same place.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(generic)->sin_port);  // NOLINT: as above
+}
+
+// One way of a connection. Nothing is read while something waits to be written.
+struct Way {
+  std::string waits{};
+  bool source_ended = false;
+  bool ended = false;  // the sink knows it, too
+};
+
+struct TappedPair {
+  std::uint64_t number;
+  Socket client;
+  Socket broker;
+  Way up{};    // from the client
+  Way down{};  // from the broker
+  bool broken = false;
+};
+
+short wanted_of(const Way& from_here, const Way& to_here) {
+  int out = 0;
+  if (!from_here.source_ended && from_here.waits.empty()) out |= POLLIN;
+  if (!to_here.waits.empty()) out |= POLLOUT;
+  return static_cast<short>(out);
+}
+
+bool tap_would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+void write_waiting(TappedPair& pair, Way& way, const Socket& sink) {
+  while (!way.waits.empty()) {
+    const ssize_t sent = send(sink.descriptor(), way.waits.data(), way.waits.size(), MSG_NOSIGNAL);
+    if (sent < 0) {
+      pair.broken = pair.broken || !tap_would_wait();
+      return;
+    }
+    way.waits.erase(0, static_cast<std::size_t>(sent));
+  }
+  if (!way.source_ended || way.ended) return;
+  way.ended = true;
+  shutdown(sink.descriptor(), SHUT_WR);
+}
+
+// What has come, which then waits to be written.
+std::string_view read_some(TappedPair& pair, Way& way, const Socket& source) {
+  std::array<char, kTapChunk> buffer;  // NOLINT: 64 KiB are not cleared for nothing
+  const ssize_t got = recv(source.descriptor(), buffer.data(), buffer.size(), 0);
+  if (got == 0) way.source_ended = true;
+  if (got < 0) pair.broken = pair.broken || !tap_would_wait();
+  if (got > 0) way.waits.assign(buffer.data(), static_cast<std::size_t>(got));
+  return way.waits;
+}
+
+class TapLoop {
+ public:
+  TapLoop(const TapOptions& options, TapWatcher& watcher, int listener, int wake)
+      : options_(options), watcher_(watcher), listener_(listener), wake_(wake) {}
+
+  void run() {
+    while (wait()) {
+      std::size_t at = 2;
+      for (TappedPair& pair : pairs_) {
+        if (at + 2 > entries_.size()) break;
+        serve(pair, entries_[at].revents, entries_[at + 1].revents);
+        at += 2;
+      }
+      end_finished();
+      if (entries_[1].revents != 0) accept_one();
+    }
+    for (const TappedPair& pair : pairs_) watcher_.on_closed(pair.number);
+  }
+
+ private:
+  // False: it is time to end.
+  bool wait() {
+    entries_.clear();
+    entries_.push_back({wake_, POLLIN, 0});
+    // Without a descriptor left, new clients wait until another one goes.
+    entries_.push_back({full_ ? -1 : listener_, POLLIN, 0});
+    for (const TappedPair& pair : pairs_) {
+      entries_.push_back({pair.client.descriptor(), wanted_of(pair.up, pair.down), 0});
+      entries_.push_back({pair.broker.descriptor(), wanted_of(pair.down, pair.up), 0});
+    }
+    while (poll(entries_.data(), entries_.size(), -1) < 0) {
+      if (errno != EINTR) return false;
+    }
+    return entries_[0].revents == 0;
+  }
+
+  void serve(TappedPair& pair, short client, short broker) {
+    if ((client & (POLLIN | POLLHUP | POLLERR)) != 0 && !pair.up.source_ended &&
+        pair.up.waits.empty()) {
+      const std::string_view bytes = read_some(pair, pair.up, pair.client);
+      if (!bytes.empty()) watcher_.on_sent(pair.number, bytes);
+    }
+    if ((broker & (POLLIN | POLLHUP | POLLERR)) != 0 && !pair.down.source_ended &&
+        pair.down.waits.empty()) {
+      const std::string_view bytes = read_some(pair, pair.down, pair.broker);
+      if (!bytes.empty()) watcher_.on_delivered(pair.number, bytes);
+    }
+    // Nobody reads what still waits.
+    if ((client & POLLERR) != 0 || (broker & POLLERR) != 0) pair.broken = true;
+    write_waiting(pair, pair.up, pair.broker);
+    write_waiting(pair, pair.down, pair.client);
+  }
+
+  void end_finished() {
+    for (auto each = pairs_.begin(); each != pairs_.end();) {
+      // A broker that has ended its side reads nothing any more.
+      const bool finished = each->broken || each->down.ended;
+      if (!finished) {
+        ++each;
+        continue;
+      }
+      watcher_.on_closed(each->number);
+      each = pairs_.erase(each);
+      full_ = false;
+    }
+  }
+
+  void accept_one() {
+    Socket client(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (client.descriptor() < 0) {
+      full_ = errno == EMFILE || errno == ENFILE;
+      return;
+    }
+    auto broker = connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout);
+    if (!broker) return;
+    without_delay(client);
+    without_delay(*broker);
+    pairs_.push_back({++last_, std::move(client), std::move(*broker)});
+    watcher_.on_opened(last_);
+  }
+
+  const TapOptions& options_;
+  TapWatcher& watcher_;
+  int listener_;
+  int wake_;
+  bool full_ = false;
+  std::uint64_t last_ = 0;
+  std::list<TappedPair> pairs_{};
+  std::vector<pollfd> entries_{};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Tap>, std::string> Tap::start(const TapOptions& options,
+                                                     TapWatcher& watcher) {
+  auto listener = listen_at(options);
+  if (!listener) return fail(listener.error());
+  const std::uint16_t port = port_of(*listener);
+  std::unique_ptr<Tap> out(new Tap(options, watcher, std::move(*listener), port));
+  try {
+    out->thread_ = std::thread([tap = out.get()] { tap->run(); });
+  } catch (const std::system_error& no_thread) {
+    return fail(std::string("no thread for it: ") + no_thread.what());
+  }
+  return out;
+}
+
+Tap::Tap(TapOptions options, TapWatcher& watcher, Socket listener, std::uint16_t port)
+    : options_(std::move(options)),
+      watcher_(watcher),
+      listener_(std::move(listener)),
+      wake_(eventfd(0, EFD_CLOEXEC)),
+      port_(port) {}
+
+void Tap::run() { TapLoop(options_, watcher_, listener_.descriptor(), wake_.descriptor()).run(); }
+
+Tap::~Tap() {
+  if (!thread_.joinable()) return;
+  eventfd_write(wake_.descriptor(), 1);
+  thread_.join();
+}
+
+}  // namespace fencepost::endpoint

@@ -1,0 +1,41 @@
+// Writes a history while it is being made: each line is with the operating system before anything
+// else is done, so that a run which is killed loses the last one at most.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "history/history_file.h"
+#include "stress/traffic.h"
+
+namespace fencepost::stress {
+
+// Not thread safe.
+class HistoryWriter final : public Journal {
+ public:
+  // Replaces the file. The error says why it cannot be written.
+  [[nodiscard]] static Result<std::unique_ptr<HistoryWriter>, std::string> open(
+      const std::string& path, const history::Bounds& bounds);
+  ~HistoryWriter() override;
+  HistoryWriter(const HistoryWriter&) = delete;
+  HistoryWriter& operator=(const HistoryWriter&) = delete;
+
+  void called(std::uint64_t id, const history::Operation& operation) override;
+  void returned(std::uint64_t id, const history::Operation& operation) override;
+  void told(const history::Notification& notification) override;
+  void linked(const history::Connection& connection) override;
+
+  // Why some of it could not be written; empty when all was.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  HistoryWriter(std::string path, int descriptor)
+      : path_(std::move(path)), descriptor_(descriptor) {}
+  void write(const std::string& line);
+
+  std::string path_;
+  int descriptor_;
+  std::string trouble_{};
+};
+
+}  // namespace fencepost::stress

@@ -1,0 +1,265 @@
+"""Evidence of runs: judged again, signed, cut, and without secrets.
+
+usage: evidence_test.py BUILD_BIN_DIR [--changes N] [unittest arguments]
+"""
+
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import zlib
+
+import harness
+from harness import SLOW, run
+
+# One-byte changes that a test of the signature makes.
+CHANGES = 40
+if "--changes" in sys.argv:
+    at = sys.argv.index("--changes")
+    CHANGES = int(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+
+MAGIC = b"fencepost evidence 1\n"
+# Conditions, clocks, notifications, fencing, expiry; and over real connections.
+WRONG = ["inproc:?fault=S01", "inproc:?fault=H01", "inproc:?fault=N03", "inproc:?fault=F01", "inproc:?fault=X01",
+         "embedded?fault=C26"]
+
+
+def frames(data):
+    """What is in the frames, as docs/EVIDENCE.md describes them."""
+    assert data.startswith(MAGIC)
+    place = len(MAGIC)
+    while place < len(data):
+        size, unpacked, checksum = struct.unpack_from("<III", data, place)
+        packed = data[place + 12:place + 12 + size]
+        assert zlib.crc32(packed, zlib.crc32(data[place:place + 8])) == checksum
+        content = zlib.decompress(packed)
+        assert len(content) == unpacked
+        yield content
+        place += 12 + size
+
+
+def verdicts(report):
+    return {case["id"]: (case["verdict"], case.get("failure", {}).get("requirement"),
+                         case.get("failure", {}).get("step")) for case in report["cases"]}
+
+
+class Evidence(harness.FolderTest):
+    def certify(self, *arguments):
+        return run("certify", "--quiet", "--evidence", "run.fpe", "--json", "run.json", *arguments, *SLOW, cwd=self.folder,
+                   env=harness.environment())
+
+    def judge(self, *arguments):
+        return run("judge", "run.fpe", "--quiet", *arguments, cwd=self.folder, env={"PATH": "/nowhere"})
+
+    def check_judged_alike(self, done):
+        """The file alone gives the same verdicts."""
+        judged = self.judge("--json", "judged.json")
+        self.assertEqual(done.returncode, judged.returncode, done.stdout + done.stderr + judged.stdout + judged.stderr)
+        then, now = self.load("run.json"), self.load("judged.json")
+        self.assertEqual(verdicts(then), verdicts(now))
+        for member in ("summary", "judged_by", "forms_observed", "open_points_observed", "dialect_observed", "seed", "endpoint",
+                       "clock_offset_ms", "clock_offset_bounds_ms", "exit_code"):
+            self.assertEqual(then[member], now[member], member)
+        # Not only the verdicts: each time that was measured.
+        self.assertEqual([case["round_trips_ms"] for case in then["cases"]], [case["round_trips_ms"] for case in now["cases"]])
+        self.assertIn("rules: the same as those of the run", judged.stdout)
+        self.assertRegex(judged.stdout, rf"verdicts: {len(then['cases'])} the same as those of the run, 0 not")
+
+    def test_the_right_store_is_judged_alike(self):
+        self.check_judged_alike(self.certify("--endpoint", "inproc:"))
+
+    def test_wrong_stores_are_judged_alike(self):
+        for endpoint in WRONG:
+            with self.subTest(endpoint):
+                done = self.certify("--endpoint", endpoint)
+                self.assertEqual(1, done.returncode, done.stdout[-2000:])
+                self.check_judged_alike(done)
+
+    def test_a_lost_endpoint_is_judged_alike(self):
+        server = self.serve()
+        process = self.start_program("certify", "--quiet", "--evidence", "run.fpe", "--json", "run.json", "--endpoint",
+                                     server.url, *SLOW, cwd=self.folder)
+        harness.wait_until(lambda: (self.folder / "run.fpe").exists() and (self.folder / "run.fpe").stat().st_size > 200_000)
+        server.process.send_signal(signal.SIGKILL)
+        out, said = process.communicate(timeout=harness.HANG)
+        self.assertEqual(3, process.returncode, out + said)
+        judged = self.judge("--json", "judged.json")
+        self.assertIn(judged.returncode, (3, 130), judged.stdout + judged.stderr)
+        then, now = verdicts(self.load("run.json")), verdicts(self.load("judged.json"))
+        decided = {case for case, (verdict, _, _) in then.items() if verdict not in ("lost", "not-run")}
+        self.assertGreater(len(decided), 10)
+        self.assertEqual({case: then[case] for case in decided}, {case: now[case] for case in decided})
+
+    def test_over_tls_with_passwords_no_secret_is_in_it(self):
+        secret = "xyzzy-42-plugh"
+        server = harness.Server(None, harness.free_port())
+        server.process = self.start_program(
+            "serve", "--port", server.port, "--tls", self.folder / "ca.pem", "--user", "me", "--password-file",
+            self.write("pw", secret + "\n"))
+        self.assertIn("ready at", server.process.stdout.readline())
+        self.write("d.yaml", f"url: mqtts://localhost:{server.port}\ntls: {{ca: ca.pem}}\n"
+                             f"roles: {{default: {{user: me, password: {secret}}}}}\n")
+        done = self.certify("--descriptor", "d.yaml", "--skip", "moves-clock")
+        self.assertIn(done.returncode, (0, 4), done.stdout + done.stderr)
+        self.check_judged_alike(done)
+        data = (self.folder / "run.fpe").read_bytes()
+        content = b"".join(frames(data))
+        self.assertIn(b"localhost", content)
+        for place in (data, content):
+            self.assertNotIn(secret.encode(), place)
+            self.assertNotIn(secret.encode("utf-16-le"), place)
+        # The same in a URL.
+        done = self.certify("--endpoint", f"mqtts://me:{secret}@localhost:{server.port}", "--run", "get.*")
+        self.assertNotIn(secret.encode(), b"".join(frames((self.folder / "run.fpe").read_bytes())))
+
+    def test_a_kill_leaves_all_but_the_last_moment(self):
+        process = self.start_program("certify", "--quiet", "--evidence", "run.fpe", "--json", "run.json", *SLOW,
+                                     cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        file = self.folder / "run.fpe"
+        harness.wait_until(lambda: file.exists() and file.stat().st_size > 150_000)
+        process.send_signal(signal.SIGKILL)
+        process.wait(harness.HANG)
+        finished = len((self.folder / "run.json.unfinished").read_text("utf-8").splitlines()) - 1
+        judged = self.judge("--json", "judged.json")
+        self.assertEqual(130, judged.returncode, judged.stdout + judged.stderr)
+        report = self.load("judged.json")
+        there = len(report["cases"]) - report["summary"]["not_run"]
+        self.assertGreater(there, 10)
+        self.assertGreater(there, finished / 4)
+        self.assertRegex(judged.stdout, r"verdicts: \d+ the same as those of the run, 0 not")
+
+    def test_an_interrupted_run_is_judged_alike(self):
+        process = self.start_program("certify", "--quiet", "--evidence", "run.fpe", "--json", "run.json", *SLOW,
+                                     cwd=self.folder)
+        file = self.folder / "run.fpe"
+        harness.wait_until(lambda: file.exists() and file.stat().st_size > 150_000)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(130, process.wait(harness.HANG))
+        judged = self.judge("--json", "judged.json")
+        self.assertEqual(130, judged.returncode, judged.stdout + judged.stderr)
+        self.assertRegex(judged.stdout, r"verdicts: \d+ the same as those of the run, 0 not")
+        self.assertGreater(self.load("judged.json")["summary"]["passed"], 10)
+
+    def test_a_damaged_file_is_told_and_read_up_to_there(self):
+        self.certify("--endpoint", "inproc:", "--run", "get.*")
+        file = self.folder / "run.fpe"
+        data = file.read_bytes()
+        for _ in range(20):
+            changed = bytearray(data)
+            place = random.randrange(len(data))
+            changed[place] ^= 1 << random.randrange(8)
+            file.write_bytes(changed)
+            judged = self.judge()
+            self.assertRegex(judged.stderr, r"run\.fpe(:| is no| ends before| holds)", place)
+        file.write_bytes(data[:-5])
+        self.assertIn("is not whole", self.judge().stderr)
+        file.write_bytes(b"")
+        self.assertEqual((2, "fencepost: run.fpe is no file of evidence\n"), (self.judge().returncode, self.judge().stderr))
+
+    def test_rules_that_have_changed_are_named_and_judged_by(self):
+        cases = """\
+area: own
+cases:
+  - id: own.missing
+    title: A key that nobody has written is missing
+    requirements: [GET-MISS-1]
+    steps:
+      - get: k
+        expect: missing
+"""
+        self.write("own.yaml", cases)
+        done = self.certify("--endpoint", "inproc:", "--scenarios", "own.yaml")
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.write("own.yaml", cases.replace("expect: missing", "expect: {reply: {value: v}}"))
+        judged = self.judge("--scenarios", "own.yaml")
+        self.assertEqual(1, judged.returncode, judged.stdout + judged.stderr)
+        self.assertIn("changed: 1 (own.missing)", judged.stdout)
+        self.assertIn("own.missing: was passed, is failed GET-MISS-1", judged.stdout)
+        # What was never asked decides nothing.
+        self.write("own.yaml", cases.replace("get: k", "get: other"))
+        judged = self.judge("--scenarios", "own.yaml")
+        self.assertEqual(4, judged.returncode, judged.stdout + judged.stderr)
+        self.assertIn("the evidence does not have this request", judged.stdout)
+
+    def test_a_full_disk_is_told(self):
+        done = run("certify", "--quiet", "--evidence", "/dev/full", "--endpoint", "inproc:", cwd=self.folder)
+        self.assertEqual(2, done.returncode)
+        self.assertIn("cannot write the evidence /dev/full: No space left on device", done.stderr)
+
+    def test_resume_and_evidence_exclude_each_other(self):
+        done = self.certify("--resume", "x")
+        self.assertEqual((2, True), (done.returncode, "leave --resume out" in done.stderr), done.stderr)
+
+
+class Signed(harness.FolderTest):
+    def setUp(self):
+        super().setUp()
+        for name in ("me", "other"):
+            harness.must("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", self.folder / name)
+        key = self.read("me.pub").split()
+        self.write("allowed", f"me@example.com {key[0]} {key[1]}\n")
+
+    def certify(self, *arguments):
+        return run("certify", "--quiet", "--endpoint", "inproc:", "--run", "get.*", *arguments, cwd=self.folder,
+                   env=harness.environment())
+
+    def verify(self, *arguments, **options):
+        return run("verify", *arguments, cwd=self.folder, **options)
+
+    def test_what_was_signed_is_verified_by_us_and_by_everybody(self):
+        for _ in range(2):  # the second time in the place of the first
+            done = self.certify("--evidence", "run.fpe", "--json", "run.json", "--sign", "me")
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        for name in ("run.fpe", "run.json"):
+            found = self.verify(name)
+            self.assertEqual(0, found.returncode, found.stderr)
+            self.assertIn('Good "fencepost" signature', found.stdout)
+            self.assertIn("whose key that is, only --allowed-signers can tell", found.stdout)
+            found = self.verify(name, "--allowed-signers", "allowed")
+            self.assertIn("for me@example.com", found.stdout)
+            with open(self.folder / name, "rb") as file:
+                harness.must("ssh-keygen", "-Y", "verify", "-f", self.folder / "allowed", "-I", "me@example.com", "-n",
+                             "fencepost", "-s", self.folder / f"{name}.sig", stdin=file)
+
+    def test_a_change_of_one_byte_is_found(self):
+        self.certify("--evidence", "run.fpe", "--sign", "me")
+        file = self.folder / "run.fpe"
+        data = file.read_bytes()
+        for _ in range(CHANGES):
+            changed = bytearray(data)
+            changed[random.randrange(len(data))] ^= random.randrange(1, 256)
+            file.write_bytes(changed)
+            found = self.verify("run.fpe", "--allowed-signers", "allowed")
+            self.assertEqual(1, found.returncode, found.stdout)
+            self.assertIn("run.fpe is not what was signed", found.stderr)
+
+    def test_somebody_else_is_found(self):
+        self.certify("--evidence", "run.fpe", "--sign", "other")
+        found = self.verify("run.fpe", "--allowed-signers", "allowed")
+        self.assertEqual((1, True), (found.returncode, "is of a key that is not in allowed" in found.stderr), found.stderr)
+        found = self.verify("run.fpe", "--allowed-signers", "allowed", "--signer", "me@example.com")
+        self.assertEqual(1, found.returncode, found.stdout)
+
+    def test_what_is_missing_is_told_before_the_run(self):
+        self.write("text", "text")
+        for arguments, said in (
+                (["--sign", "me"], "--sign needs a file to sign: --evidence, --json or another report"),
+                (["--sign", "nobody", "--json", "r.json"], "cannot read the key nobody: ssh-keygen -t ed25519"),
+                (["--sign", "text", "--json", "r.json"], "text is no key")):
+            done = self.certify(*arguments)
+            self.assertEqual((2, True), (done.returncode, said in done.stderr), done.stderr)
+        self.write("f", "text")
+        self.assertEqual(2, self.verify("f").returncode)
+        self.assertIn("cannot read f.sig", self.verify("f").stderr)
+        self.write("f.sig", "no signature")
+        self.assertEqual(1, self.verify("f").returncode)
+        self.assertIn("ssh-keygen is not here: signatures need it (Debian: openssh-client)",
+                      self.verify("f", env={"PATH": "/nowhere"}).stderr)
+        self.assertFalse(re.search("Traceback|abort", done.stderr))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,163 @@
+"""`fencepost stress` as its users meet it: screens, exit codes, reports, signals, simulated runs.
+
+    stress_test.py BUILD_BIN_DIR [unittest arguments]
+"""
+
+import json
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+from xml.etree import ElementTree
+
+import harness
+from schema_checks import complaints
+
+STRESS = harness.load_schema("stress")
+
+
+class Stress(harness.unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_it(self, *arguments, code):
+        done = harness.run("stress", *arguments, cwd=self.folder)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def document(self, *arguments, code):
+        document = json.loads(self.run_it(*arguments, "--json", "-", code=code).stdout)
+        self.assertEqual(complaints(STRESS, document), [])
+        self.assertEqual(document["exit_code"], code)
+        return document
+
+    def test_a_right_store_breaks_no_rule_and_leaves_no_file(self):
+        document = self.document("--duration", "1s", "--seed", "4", code=0)
+        self.assertGreater(document["replies"], 50)
+        self.assertEqual(document["keys"]["violations"] + document["keys"]["unknown"], 0)
+        self.assertEqual(document["operations"], document["requests"])
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_wrong_store_is_told_on_one_screen(self):
+        done = self.run_it("--endpoint", "inproc:?fault=L13", "--duration", "1s", "--workload", "hot-key", "--seed", "6",
+                           "--html", "page.html", "--junit", "verdicts.xml", code=1)
+        for word in ("VIOLATION", "rule ", "seen ", "smallest", "fencepost check stress-6.jsonl", "--seed 6"):
+            self.assertIn(word, done.stdout)
+        self.assertIn("VIOLATION", harness.run("check", "stress-6.jsonl", cwd=self.folder).stdout)
+        self.assertIn("stress-6.jsonl", (self.folder / "page.html").read_text())
+        suite = ElementTree.parse(self.folder / "verdicts.xml").getroot().find("testsuite")
+        self.assertGreater(int(suite.get("failures")), 0)
+
+    def test_a_simulated_run_is_the_same_again(self):
+        runs = [self.document("--endpoint", "inproc:?fault=L13", "--duration", "500ms", "--seed", "5",
+                              "--history", name, code=1) for name in ("a.jsonl", "b.jsonl")]
+        for document in runs:
+            self.assertTrue(document["simulated"])
+            for varying in ("history", "commands", "judging_seconds", "shrunk"):
+                document.pop(varying)
+        self.assertEqual(*runs)
+        self.assertEqual((self.folder / "a.jsonl").read_bytes(), (self.folder / "b.jsonl").read_bytes())
+        self.document("--endpoint", "inproc:?dialect=documented", "--duration", "300ms", code=0)
+
+    def test_ctrl_c_ends_it_with_what_there_is(self):
+        process = subprocess.Popen([harness.FENCEPOST, "stress", "--duration", "60s", "--history", "run.jsonl"],
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        history = self.folder / "run.jsonl"
+        deadline = time.monotonic() + 30
+        while (not history.exists() or history.stat().st_size < 20_000) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, complaints = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, out + complaints)
+        self.assertIn("interrupted", out)
+        self.assertEqual(harness.run("check", history).returncode, 0)
+
+    def test_what_was_killed_has_left_its_history(self):
+        process = subprocess.Popen([harness.FENCEPOST, "stress", "--duration", "60s", "--history", "run.jsonl"],
+                                   cwd=self.folder, stdout=subprocess.DEVNULL)
+        history = self.folder / "run.jsonl"
+        deadline = time.monotonic() + 30
+        while (not history.exists() or history.stat().st_size < 50_000) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+        checked = json.loads(harness.run("check", history, "--json", "-").stdout)["histories"][0]
+        self.assertGreater(checked["operations"], 50)
+        self.assertEqual(checked["violations"], 0)
+
+    def test_what_cannot_be_meant_is_said(self):
+        self.assertIn("duration", self.run_it("--duration", "fast", code=2).stderr)
+        self.assertIn("hot-key", self.run_it("--workload", "no-such", code=2).stderr)
+        self.run_it("--clients", "0", code=2)
+        self.assertIn("cannot write", self.run_it("--json", "none/x", code=2).stderr)
+        self.assertIn("cannot write", self.run_it("--history", "none/x", "--duration", "1s", code=2).stderr)
+        self.assertIn("embedded", self.run_it("--endpoint", "inproc:?clock-offset=5s", code=2).stderr)
+        self.assertIn("cannot connect", self.run_it("--endpoint", "mqtt://127.0.0.1:1", code=3).stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_store_that_says_nothing_is_not_there(self):
+        done = self.run_it("--endpoint", "embedded?fault=silent", "--duration", "1s", "--timeout-scale", "0.1", code=3)
+        self.assertIn("no request was answered", done.stdout)
+
+    def test_a_store_that_refuses_everything_is_not_decided(self):
+        done = self.run_it("--endpoint", "inproc:?fault=always-error", "--duration", "200ms", code=4)
+        self.assertIn("every request was refused", done.stdout)
+
+
+REPORT = harness.load_schema("report")
+
+
+class AtTheEndOfCertify(harness.FolderTest):
+    def certify(self, *arguments, code, endpoint="inproc:"):
+        path = self.folder / "report.json"
+        done = harness.run("certify", "--endpoint", endpoint, "--seed", "5", "--json", path, *arguments, cwd=self.folder)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        document = json.loads(path.read_text())
+        self.assertEqual(complaints(REPORT, document), [])
+        self.assertEqual(document["exit_code"], code)
+        return done.stdout, document.get("stress")
+
+    def test_a_run_of_all_cases_ends_with_it(self):
+        said, stress = self.certify(code=0)
+        self.assertIn("16 clients at once (everything): ", said)
+        self.assertEqual((stress["clients"], stress["findings"], stress["simulated"]), (16, [], True))
+        self.assertGreater(stress["replies"], 10_000)
+
+    def test_cases_that_are_selected_are_all_that_runs(self):
+        for arguments in (["--run", "set.nx.*"], ["--shard", "2/9"], ["--run", "set.nx.*", "--stress", "none"]):
+            said, stress = self.certify(*arguments, code=0)
+            self.assertNotIn("at once (", said)
+            self.assertIsNone(stress)
+        self.assertIsNotNone(self.certify("--run", "set.nx.*", "--stress", "short", code=0)[1])
+
+    def test_a_store_that_is_wrong_where_requests_meet_fails_and_is_shown(self):
+        for endpoint in ("inproc:?fault=T01", "embedded?fault=T05"):
+            said, stress = self.certify("--run", "set.plain.*", "--stress", "2s", code=1, endpoint=endpoint)
+            finding = stress["findings"][0]
+            self.assertEqual(finding["verdict"], "failed")
+            self.assertIn(f"FAILED {finding['requirement']}  16 clients at once", said)
+            self.assertLessEqual(len(finding["operations"]), 8)
+            self.assertIn("NOT conformant", said)
+        again = [line.split("reproduce ", 1)[1] for line in said.splitlines() if "reproduce " in line][-1]
+        self.assertIn(" stress --endpoint ", again)
+        done = harness.run_command("sh", "-c", again + " --no-shrink", cwd=self.folder)
+        self.assertEqual(done.returncode, 1, again + done.stdout + done.stderr)
+
+    def test_a_store_that_refuses_too_much_does_not_fail(self):
+        server = self.serve("--quota", "40")
+        _, stress = self.certify("--run", "set.plain.*", "--stress", "1s", code=0, endpoint=server.url)
+        self.assertEqual(stress["findings"], [])
+        self.assertGreater(stress["refused"], 0)
+
+    def test_a_duration_is_one(self):
+        for wrong in ("0s", "soon", "-1s"):
+            done = harness.run("certify", "--endpoint", "inproc:", f"--stress={wrong}")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("must be none, short or a duration", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
