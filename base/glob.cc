@@ -41,6 +41,7 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
     std::size_t next = p;
     if (p < pattern.size() && pattern[p] == '*') {
       star = {++p, t};
+      if (p == pattern.size()) return true;  // it takes the rest
     } else if (p < pattern.size() && element_matches(pattern, next, text[t])) {
       p = next;
       ++t;

@@ -329,6 +329,7 @@ struct SelftestOptions {
   std::string endpoint = "inproc:";  // or "embedded"
   std::string driver = "builtin";
   bool fresh_connections = false;
+  bool every_case = false;  // also where a wrong store tells it the same as the right one
   std::uint64_t seed = 1;
   std::size_t right = 0;                // random right stores to certify instead, in each profile
   std::vector<std::string> profiles{};  // that they are judged by; empty: all

@@ -451,6 +451,10 @@ void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
                       "some seconds for each store");
   add_driver(*command, options.driver);
   command->add_flag("--fresh-connections", options.fresh_connections, "As of certify");
+  command->add_flag(
+      "--every-case", options.every_case,
+      "Run a case also where a wrong store, in process, tells it the very same as the "
+      "right one; the verdicts are equal, it takes longer");
   command->add_option("--right", options.right,
                       "Certify so many random right stores in each profile instead: none may fail");
   command

@@ -12,6 +12,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kPrincipal = "{principal.";  // what substitutions begin with
+
 // A glob that matches `name` and nothing else: a user who may choose a client id must not choose a
 // pattern with it.
 std::string literal_glob(std::string_view name) {
@@ -50,6 +52,7 @@ std::optional<std::string> substitute(std::string_view pattern, const Caller& ca
 bool rule_covers(const Rule& rule, const Caller& caller, std::string_view key) {
   return std::any_of(rule.keys.begin(), rule.keys.end(), [&](const std::string& wanted) {
     if (rule.key_type != KeyType::kPattern) return key == wanted;
+    if (wanted.find(kPrincipal) == std::string::npos) return glob_matches(wanted, key);
     const std::optional<std::string> pattern = substitute(wanted, caller);
     return pattern && glob_matches(*pattern, key);
   });

@@ -61,8 +61,7 @@ std::vector<MeetingResult> run_meetings(const MeetingsOptions& options,
   std::vector<MeetingResult> out;
   if (options.only.empty()) out.emplace_back();
   for (const store::Fault& fault : store::faults()) {
-    const bool meant = fault.needs == store::FaultNeeds::kConcurrency ||
-                       fault.needs == store::FaultNeeds::kHistory || fault.meets;
+    const bool meant = fault.needs == store::FaultNeeds::kHistory || fault.meets;
     if (!meant || !is_selected(options, fault)) continue;
     out.push_back({.fault = &fault,
                    .dialect = out.size() % 2 == 0 ? codec::DialectId::kDeployed

@@ -43,7 +43,7 @@ struct MeetingResult {
   }
 };
 
-// The correct store and those of the catalogue that need concurrency or histories, each in one
+// The correct store and those of the catalogue that need histories, each in one
 // dialect. `stop` ends it early.
 [[nodiscard]] std::vector<MeetingResult> run_meetings(const MeetingsOptions& options,
                                                       const std::atomic<bool>& stop);

@@ -31,7 +31,7 @@ bool have_a_rule_in_common(const Pair& pair) {
 std::vector<const store::Fault*> candidates() {
   std::vector<const store::Fault*> out;
   for (const store::Fault& fault : store::faults()) {
-    const bool shows = can_be_met(fault, false) && fault.needs != store::FaultNeeds::kConcurrency;
+    const bool shows = can_be_met(fault, false);
     if (fault.kind != store::FaultKind::kFault || !shows) continue;
     if (store::leaves_room(fault)) out.push_back(&fault);
   }

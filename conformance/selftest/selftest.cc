@@ -11,6 +11,7 @@
 #include "conformance/report/differences.h"
 #include "conformance/run/preflight.h"
 #include "conformance/selftest/canary.h"
+#include "conformance/selftest/conversations.h"
 
 namespace fencepost::selftest {
 namespace {
@@ -50,10 +51,9 @@ class Selftest {
   SelftestResult run() {
     const auto start = steady_clock::now();
     plan();
-    std::atomic<std::size_t> next{0};
-    run_in_threads(std::max<std::size_t>(options_.jobs, 1), [&] {
-      for (std::size_t at = next++; at < work_.size() && !stop_; at = next++) do_one(work_[at]);
-    });
+    // Wrong stores are compared with what the right ones have said.
+    run_all([](const Work& work) { return work.fault == nullptr && !work.canaries; });
+    run_all([](const Work& work) { return work.fault != nullptr || work.canaries; });
     SelftestResult result;
     result.cases = pointers_;
     for (Work& work : work_) sort_in(work, result);
@@ -75,7 +75,26 @@ class Selftest {
     std::vector<CanarySurvivor> survivors{};
   };
 
+  // What the right store of a dialect told the cases, and what became of those that it passed.
+  struct Reference {
+    Conversations heard{};
+    std::vector<run::Kept> passed{};
+  };
+
+  template <typename Wanted>
+  void run_all(const Wanted& wanted) {
+    std::vector<Work*> works;
+    for (Work& work : work_) {
+      if (wanted(work)) works.push_back(&work);
+    }
+    std::atomic<std::size_t> next{0};
+    run_in_threads(std::max<std::size_t>(options_.jobs, 1), [&] {
+      for (std::size_t at = next++; at < works.size() && !stop_; at = next++) do_one(*works[at]);
+    });
+  }
+
   void plan() {
+    for (const codec::DialectId dialect : options_.dialects) references_[dialect];
     for (const codec::DialectId dialect : options_.dialects) {
       work_.push_back({.fault = nullptr, .dialect = dialect});
       // What they say does not depend on the way that requests take.
@@ -150,8 +169,15 @@ class Selftest {
       options.repeat_inconclusive = false;
     }
     if (is_benign(work.fault) && !adapt(*subject->endpoint, options, out)) return;
+    Reference& reference = references_.at(work.dialect);
+    std::unique_ptr<endpoint::Endpoint> listening;
+    if (compares() && work.fault == nullptr) {
+      listening = reference.heard.listen_to(*subject->endpoint);
+    } else if (compares() && work.fault->kind == store::FaultKind::kFault) {
+      options.finished = told_the_same(reference, *subject->endpoint);
+    }
     const run::SuiteResult suite = run_suite(
-        *subject->endpoint, pointers_, catalogue_, options, stop_,
+        listening ? *listening : *subject->endpoint, pointers_, catalogue_, options, stop_,
         [&](const run::CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
           const bool kills = work.fault != nullptr && result.verdict == run::Verdict::kFailed &&
                              !result.waived && cites(*result.test_case, *work.fault);
@@ -160,12 +186,37 @@ class Selftest {
           out.first_killer = result.test_case;
         });
     for (const run::CaseResult& result : suite.cases) record(result, out);
+    if (listening) keep_passed(suite, reference);
     if (work.fault != nullptr) {
       out.diagnosis = diagnosis_of(suite, *work.fault);
       out.charged.insert(out.diagnosis.rules.begin(), out.diagnosis.rules.end());
     }
     out.owes = work.fault == nullptr || owes(*work.fault, suite.basis);
     out.duration = since(start);
+  }
+
+  [[nodiscard]] bool compares() const {
+    return !options_.over_the_wire && !options_.every_case && options_.cases_at_once == 1;
+  }
+
+  static void keep_passed(const run::SuiteResult& suite, Reference& reference) {
+    for (const run::CaseResult& result : suite.cases) {
+      if (result.verdict != run::Verdict::kPassed || result.first_attempt) continue;
+      reference.passed.push_back({.result = result});
+      reference.passed.back().result.transcript.clear();  // it is of failures that one reads
+    }
+  }
+
+  // The results of cases for which this store makes no difference.
+  [[nodiscard]] static std::vector<run::Kept> told_the_same(const Reference& reference,
+                                                            endpoint::Endpoint& endpoint) {
+    std::vector<run::Kept> out;
+    for (const run::Kept& kept : reference.passed) {
+      if (reference.heard.are_the_same(run::attempt_name(*kept.result.test_case, 1), endpoint)) {
+        out.push_back(kept);
+      }
+    }
+    return out;
   }
 
   [[nodiscard]] bool owes(const store::Fault& fault, const scenario::Basis& basis) const {
@@ -304,6 +355,7 @@ class Selftest {
   const std::atomic<bool>& stop_;
   const SelftestProgress& progress_;
   std::vector<Work> work_;
+  std::map<codec::DialectId, Reference> references_;
   std::mutex mutex_;
   std::size_t done_ = 0;
 };
@@ -319,8 +371,7 @@ bool cites(const scenario::Case& test_case, const store::Fault& fault) {
 }
 
 bool is_excusable(const store::Fault& fault, bool over_the_wire) {
-  return fault.needs == store::FaultNeeds::kConcurrency ||
-         (fault.needs == store::FaultNeeds::kMeeting && over_the_wire);
+  return fault.needs == store::FaultNeeds::kMeeting && over_the_wire;
 }
 
 bool can_be_met(const store::Fault& fault, bool over_the_wire) {

@@ -43,11 +43,14 @@ struct SelftestOptions {
   std::size_t cases_at_once = 1;   // of one subject
   std::size_t cases_running = 0;   // see SuiteOptions::running
   bool fresh_connections = false;  // see SuiteOptions
+  // In process, a case that a wrong store tells the very same as the right one is not run again:
+  // see conversations.h. True: it is, with the same result.
+  bool every_case = false;
   std::uint64_t seed = 1;
 };
 
-// May the cases miss this fault, and the suite be proved all the same? What needs concurrency is
-// for run_meetings(); over the wire cases cannot make requests meet.
+// May the cases miss this fault, and the suite be proved all the same? Over the wire they cannot
+// make requests meet.
 [[nodiscard]] bool is_excusable(const store::Fault& fault, bool over_the_wire);
 
 // Can the store be met by cases on an endpoint of this kind? Those that need histories are for

@@ -128,7 +128,7 @@ Headline headline(const SelftestResult& result, const ordered_json& document) {
   std::string sentence = "Right stores pass, wrong ones are caught by the rule that they break.";
   if (later > 0) {
     sentence +=
-        fmt::format(" {} in a check of concurrent histories only.",
+        fmt::format(" {} only where requests happen to meet.",
                     later == 1 ? "1 more fault shows" : fmt::format("{} more faults show", later));
   }
   if (whole_catalogue(document)) {
@@ -213,7 +213,7 @@ std::string figures(const SelftestResult& result, const ordered_json& document) 
   const Score concurrency = score_of(document, "concurrency_faults");
   std::string of_faults = "a case failed that cites a rule which the fault breaks";
   if (concurrency.all > 0) {
-    of_faults += fmt::format("; and {} of {} that need concurrent requests", concurrency.good,
+    of_faults += fmt::format("; and {} of {} whose requests have to meet", concurrency.good,
                              concurrency.all);
   }
   const Score canaries = {.good = result.canaries - result.canary_survivors.size(),

@@ -323,11 +323,8 @@ ordered_json Document::stores(const std::vector<SubjectResult>& subjects) const 
 Reason Document::reason(const SubjectResult& survivor) const {
   if (!survivor.error.empty()) return {"not-run", survivor.error};
   if (is_excusable(*survivor.fault, !result_.has_canaries)) {
-    const bool meeting = survivor.fault->needs == store::FaultNeeds::kMeeting;
     return {"needs-concurrency",
-            meeting ? "its requests have to meet within a millisecond: over the wire that is luck"
-                    : "it shows only when requests of several clients meet, in a check of their "
-                      "history: see the meetings"};
+            "its requests have to meet within a millisecond: over the wire that is luck"};
   }
   if (result_.interrupted && !survivor.inconclusive.empty()) {
     return {"interrupted", "the run was ended before all cases were done"};

@@ -89,9 +89,9 @@ TEST(Selftest, DoesNotCountACaseThatFailsForAnotherRule) {
   EXPECT_FALSE(result.proved());
 }
 
-TEST(Selftest, ExcusesFaultsThatNeedConcurrencyOnly) {
+TEST(Selftest, ExcusesNoFaultInProcess) {
   const std::vector<scenario::Case> library = nx_case("SET-NX-2");
-  EXPECT_TRUE(run(library, "version-before-the-lock").proved());
+  EXPECT_FALSE(run(library, "lost-update").proved());
   EXPECT_FALSE(run(library, "px-ignored").proved());
 }
 

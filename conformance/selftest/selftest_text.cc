@@ -59,7 +59,7 @@ std::string areas_table(const ordered_json& areas) {
     out += fmt::format("  {:<2} {:<24} {:>3} of {:<3}{}\n", letters,
                        area.at("name").get<std::string>(), number(area, "caught"),
                        number(area, "total"),
-                       excused == 0 ? "" : fmt::format("  {} need concurrent histories", excused));
+                       excused == 0 ? "" : fmt::format("  {} need requests that meet", excused));
   }
   return out;
 }
@@ -148,8 +148,7 @@ std::string verdict(const SelftestResult& result, const ordered_json& document) 
   if (!result.proved()) return "NOT proved\n";
   if (!is_whole(document)) return "proved for the stores that were selected\n";
   const bool without_histories = !document.at("survivors").empty() && result.meetings.empty();
-  return without_histories ? "proved, but for the faults that need concurrent histories\n"
-                           : "proved\n";
+  return without_histories ? "proved, but for faults whose requests have to meet\n" : "proved\n";
 }
 
 }  // namespace

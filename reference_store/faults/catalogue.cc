@@ -43,8 +43,7 @@ std::string_view name(RightBy right_by) {
 }
 
 std::string_view name(FaultNeeds needs) {
-  constexpr std::array kNames = {"nothing", "transport",   "direct",
-                                 "meeting", "concurrency", "history"};
+  constexpr std::array kNames = {"nothing", "transport", "direct", "meeting", "history"};
   return kNames.at(static_cast<std::size_t>(needs));
 }
 

@@ -420,7 +420,7 @@ std::vector<Fault> concurrency_faults() {
        .name = "version-before-the-lock",
        .text = "of two SETs that meet the later has the lower version",
        .requirements = {"VER-UPDATE-3"},
-       .needs = FaultNeeds::kConcurrency,
+       .needs = FaultNeeds::kHistory,
        .make = with_decorator<VersionBeforeTheLock>()},
       race("N08", "notifications-change-places",
            "the notifications of two writes that meet arrive in the wrong order", {"NTF-ORDER-1"},

@@ -30,13 +30,13 @@ enum class FaultKind {
 
 // What it takes to see the fault.
 enum class FaultNeeds {
-  kNothing,      // one request after the other, in process
-  kTransport,    // a real MQTT connection: packet flags, flow control, broken connections
-  kDirect,       // no broker in between, which would change what the store sends
-  kMeeting,      // requests that meet within a millisecond: in process they do, over the wire
-                 // that is a matter of luck
-  kConcurrency,  // concurrent requests and a check of their whole history
-  kHistory,      // the same, and nothing shows as long as one request is under way at a time
+  kNothing,    // one request after the other, in process
+  kTransport,  // a real MQTT connection: packet flags, flow control, broken connections
+  kDirect,     // no broker in between, which would change what the store sends
+  kMeeting,    // requests that meet within a millisecond: in process they do, over the wire
+               // that is a matter of luck
+  kHistory,    // concurrent requests and a check of their whole history: nothing shows as long as
+               // one request is under way at a time
 };
 
 // Of a benign store: by which documents it is right.
@@ -87,7 +87,7 @@ struct Fault {
                                                   std::uint64_t seed);
 
 // "fault", "benign" or "null"; "all", "article" or "preview"; "nothing", "transport", "direct",
-// "meeting", "concurrency" or "history".
+// "meeting" or "history".
 [[nodiscard]] std::string_view name(FaultKind kind);
 [[nodiscard]] std::string_view name(RightBy right_by);
 [[nodiscard]] std::string_view name(FaultNeeds needs);

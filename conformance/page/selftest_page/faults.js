@@ -206,7 +206,6 @@ function faultDetail(data, fault) {
     transport: 'an MQTT connection: packet flags, flow control, broken connections',
     direct: 'no broker in between, which would change what the store sends',
     meeting: 'requests that meet within a millisecond, as they do in process',
-    concurrency: 'requests of several clients at once, and a check of their whole history',
   }[fault.needs];
   const reasons = data.survivors.filter((survivor) => survivor.id === fault.id);
   return [
