@@ -69,12 +69,8 @@ void Judge::Work::on_publish(const Seen& seen, const wire::Publish& publish) {
       known = topic;
     }
   }
-  if (topic == codec::kRequestTopic) {
-    on_request(seen, publish, again);
-  } else if (topic.starts_with(std::string(codec::kStorePrefix) + '/')) {
-    find(seen, rule("NTF-TOPIC-4"),
-         "a PUBLISH to \"" + escape(topic, 200) + "\", where the store tells of changes");
-  }
+  // No sentence of the documents keeps clients from the topics at which the store tells of changes.
+  if (topic == codec::kRequestTopic) on_request(seen, publish, again);
   connection.busy_until = seen.at;
 }
 

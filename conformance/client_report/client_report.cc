@@ -9,8 +9,11 @@
 #include <pugixml.hpp>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "codec/base16.h"
 #include "codec/topics.h"
+#include "conformance/scenario/library.h"
+#include "conformance/scenario/requirement.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 
@@ -58,6 +61,15 @@ std::string time_text(clients::Time at) {
   return fmt::format("{}.{:06}Z", std::string_view(text.data(), size), at.count() % 1'000'000);
 }
 
+scenario::Catalogue built_in_catalogue() {
+  for (const scenario::SourceFile& file : scenario::built_in_files()) {
+    if (!scenario::is_catalogue(file)) continue;
+    std::vector<scenario::LoadError> errors;
+    return scenario::Catalogue::load(file, errors);
+  }
+  return {};
+}
+
 std::size_t times(const clients::Tally& tally, const Rule& rule) {
   const auto found = tally.broken.find(rule.id);
   return found == tally.broken.end() ? 0 : found->second;
@@ -72,6 +84,14 @@ std::string command_text(const CommandEnd& end) {
 }
 
 }  // namespace
+
+std::string_view sentence_of(const Rule& rule) {
+  if (clients::is_of_mqtt(rule)) return rule.text;
+  static const scenario::Catalogue catalogue = built_in_catalogue();
+  const scenario::Requirement* found = catalogue.find(rule.id);
+  FENCEPOST_CHECK(found != nullptr);
+  return found->of_clients;
+}
 
 ClientVerdict verdict_of(const clients::Tally& tally) {
   for (const auto& [id, count] : tally.broken) {
@@ -118,7 +138,7 @@ std::string summary_of(const JudgedClients& judged) {
     const std::size_t count = times(tally, rule);
     if (count == 0) continue;
     out += fmt::format("  {} ({}), {}: {}\n", rule.id, level_name(rule),
-                       text::counted(count, "finding"), rule.text);
+                       text::counted(count, "finding"), sentence_of(rule));
   }
   for (const CommandEnd& end : judged.commands) {
     out += fmt::format("command: {} ended with exit code {}\n", command_text(end), end.exit_code);
@@ -144,7 +164,7 @@ std::string json_of(const JudgedClients& judged) {
   for (const Rule& rule : clients::rules()) {
     out["rules"].push_back({{"id", rule.id},
                             {"level", level_name(rule)},
-                            {"text", rule.text},
+                            {"text", sentence_of(rule)},
                             {"findings", times(judged.tally, rule)}});
   }
   out["findings"] = nlohmann::ordered_json::array();
@@ -180,7 +200,7 @@ std::string junit_of(const JudgedClients& judged) {
   };
   for (const Rule& rule : clients::rules()) {
     pugi::xml_node test = add_test(rule.id, "statestore.clients");
-    std::string lines = std::string(rule.text) + "\n";
+    std::string lines = std::string(sentence_of(rule)) + "\n";
     const Finding* first = nullptr;
     for (const Finding& finding : judged.findings) {
       if (finding.rule->id != rule.id) continue;

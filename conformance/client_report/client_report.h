@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "clients/finding.h"
@@ -25,6 +26,9 @@ struct JudgedClients {
   std::vector<clients::Finding> findings{};
   std::vector<CommandEnd> commands{};  // one at most
 };
+
+// What clients do by this rule, in a sentence: of the built-in catalogue, or of MQTT 5.
+[[nodiscard]] std::string_view sentence_of(const clients::Rule& rule);
 
 enum class ClientVerdict {
   kConformant,
