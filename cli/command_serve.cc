@@ -100,8 +100,8 @@ bool right_can_be_served(const ServeOptions& options,
 
 // Complains otherwise.
 bool files_can_be_written(const ServeOptions& options) {
-  for (const std::string& file :
-       {options.ready_file, options.record, options.tls, options.json, options.junit}) {
+  for (const std::string& file : {options.ready_file, options.record, options.tls, options.json,
+                                  options.junit, options.html}) {
     if (file.empty()) continue;
     if (const auto writable = report::check_writable(file); !writable) {
       complain(writable.error());

@@ -285,6 +285,8 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   command->add_option("--json", options.json, "With --judge-clients: write what was found as JSON");
   command->add_option("--junit", options.junit,
                       "With --judge-clients: write a JUnit report, a test for each rule");
+  command->add_option("--html", options.html,
+                      "With --judge-clients: write a page of what was found, complete in itself");
   command->add_option("command", options.command,
                       "With --judge-clients, behind --: a command whose clients are judged; the "
                       "broker ends with it. FENCEPOST_HOST, FENCEPOST_PORT and FENCEPOST_URL tell "
@@ -520,6 +522,7 @@ int run(int argc, char** argv) {
   CertifyOptions certify_options;
   MergeOptions merge_options;
   JudgeOptions judge_options;
+  JudgeClientsOptions judge_clients_options;
   VerifyOptions verify_options;
   CheckOptions check_options;
   StressOptions stress_options;
@@ -548,6 +551,7 @@ int run(int argc, char** argv) {
   add_certify(app, certify_options, action);
   add_merge(app, merge_options, action);
   add_judge(app, judge_options, action);
+  add_judge_clients(app, judge_clients_options, action);
   add_verify(app, verify_options, action);
   add_check(app, check_options, action);
   add_stress(app, stress_options, action);
