@@ -267,7 +267,11 @@ struct ServeOptions {
   std::string json{};          // of the judge; "-": standard output
   std::string junit{};
   std::string html{};
-  std::vector<std::string> command{};  // whose clients are judged; it ends when this does
+  std::uint16_t receive_maximum = 0;      // of its CONNACK; 0: the largest
+  std::uint32_t maximum_packet_size = 0;  // of its CONNACK, in bytes; 0: the usual one
+  std::string hold_puback = "0s";         // of the broker, on its way to a judged client
+  std::uint64_t drop_at_puback = 0;       // each so manieth ends its connection; 0: none does
+  std::vector<std::string> command{};     // whose clients are judged; it ends when this does
   bool verbose = false;
 };
 // Runs a broker with a store until SIGINT, SIGTERM, SIGHUP or SIGQUIT, then returns kConformant;

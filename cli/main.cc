@@ -26,6 +26,10 @@
 namespace fencepost::cli {
 namespace {
 
+// What `serve --maximum-packet-size` takes: room for a request, and what MQTT can say.
+constexpr std::uint64_t kLeastPacketBytes = 1'000;
+constexpr std::uint64_t kMostPacketBytes = 268'435'460;
+
 constexpr const char* kExitCodes =
     "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
     "2 usage, descriptor, baseline or scenario error, 3 endpoint unreachable or lost, "
@@ -287,6 +291,24 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
                       "With --judge-clients: write a JUnit report, a test for each rule");
   command->add_option("--html", options.html,
                       "With --judge-clients: write a page of what was found, complete in itself");
+  command
+      ->add_option("--receive-maximum", options.receive_maximum,
+                   "How many PUBLISHes of a client may wait for their PUBACK, as the CONNACK "
+                   "says it (default 65535)")
+      ->check(whole_number(1, UINT16_MAX));
+  command
+      ->add_option("--maximum-packet-size", options.maximum_packet_size,
+                   "The largest packet that a client may send, in bytes, as the CONNACK says it "
+                   "(default 4194304)")
+      ->check(whole_number(kLeastPacketBytes, kMostPacketBytes));
+  command->add_option("--hold-puback", options.hold_puback,
+                      "With --judge-clients: each PUBACK of the broker comes so much later, e.g. "
+                      "200ms");
+  command
+      ->add_option("--drop-at-puback", options.drop_at_puback,
+                   "With --judge-clients: each N-th PUBACK of the broker is not sent, and its "
+                   "connection ends")
+      ->check(whole_number(2));
   command->add_option("command", options.command,
                       "With --judge-clients, behind --: a command whose clients are judged; the "
                       "broker ends with it. FENCEPOST_HOST, FENCEPOST_PORT and FENCEPOST_URL tell "

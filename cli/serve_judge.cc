@@ -16,6 +16,7 @@
 
 #include "cli/client_reports.h"
 #include "cli/command_support.h"
+#include "conformance/scenario/yaml_reader.h"
 #include "conformance/target/conditions_options.h"
 #include "conformance/text/printable.h"
 
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::size_t kMostFindingsKept = 10'000;
 constexpr std::chrono::seconds kEndOfCommand{5};
+constexpr std::chrono::minutes kLongestHold{1};
 constexpr int kSignalBase = 128;  // as shells say it
 
 clients::JudgeOptions judge_options(const ServeOptions& options) {
@@ -39,10 +41,18 @@ std::string trouble_with(const ServeOptions& options) {
     if (!options.json.empty() || !options.junit.empty() || !options.html.empty()) {
       return "--json, --junit and --html are for --judge-clients";
     }
+    if (options.hold_puback != "0s" || options.drop_at_puback != 0) {
+      return "--hold-puback and --drop-at-puback are for --judge-clients";
+    }
     return {};
   }
   if (!options.tls.empty() || !options.certificate.empty()) {
     return "--judge-clients and TLS: packets are judged that are not encrypted";
+  }
+  const auto hold = scenario::parse_duration(options.hold_puback);
+  if (!hold || *hold > kLongestHold) {
+    return "--hold-puback must be a duration such as 200ms, at most 1m, not \"" +
+           options.hold_puback + "\"";
   }
   if (options.control) return "--judge-clients and --control: the clock of the store may change";
   return {};
@@ -114,8 +124,13 @@ std::optional<std::uint16_t> ServeJudge::begin(const endpoint::BrokerProcess& br
   constexpr std::uint16_t kUsualPort = 1883;
   const std::uint16_t wanted =
       options_.port.value_or(options_.command.empty() ? kUsualPort : std::uint16_t{0});
-  auto tap = endpoint::Tap::start(
-      {.address = options_.bind, .port = wanted, .to_port = broker.port()}, *this);
+  auto tap =
+      endpoint::Tap::start({.address = options_.bind,
+                            .port = wanted,
+                            .to_port = broker.port(),
+                            .pubacks = {.hold = *scenario::parse_duration(options_.hold_puback),
+                                        .drop_every = options_.drop_at_puback}},
+                           *this);
   if (tap) {
     tap_ = std::move(*tap);
     return tap_->port();

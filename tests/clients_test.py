@@ -18,6 +18,7 @@ from schema_checks import complaints, left_open
 
 PYTHON = "/usr/bin/python3"  # which has Debian's Paho
 CLIENT = pathlib.Path(__file__).resolve().parent / "clients_of_paho.py"
+RAW = CLIENT.with_name("clients_raw.py")
 SCHEMA = load_schema("clients")
 REQUESTS = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
 
@@ -82,6 +83,27 @@ class JudgedCommand(FolderTest):
         ready = re.search(r"ready at (mqtt://(127\.0\.0\.1):(\d+))\n", result.stdout)
         self.assertIn(" ".join(ready.groups()) + "\n", result.stdout)
 
+    def raw(self, way, *options):
+        """(what it printed, rules that are broken) of a client of bytes."""
+        result, report, _ = self.judge(sys.executable, "-B", RAW, *way.split(), options=options)
+        self.assertEqual(0, report["command"]["exit_code"], result.stdout + result.stderr)
+        return result.stdout, sorted({finding["rule"] for finding in report["findings"]})
+
+    def test_the_limits_of_the_broker_are_told_and_judged(self):
+        output, _ = self.raw("limits", "--receive-maximum", "2", "--maximum-packet-size", "1000")
+        connack = re.search("connack ([0-9a-f]+)", output)[1]
+        self.assertIn("210002", connack)
+        self.assertIn("27000003e8", connack)
+        limit = ["--receive-maximum", "2", "--hold-puback", "100ms"]
+        self.assertEqual(["MQTT-3.3.4-7"], self.raw("at-once 3", *limit)[1])
+        self.assertEqual([], self.raw("at-once 2", *limit)[1])
+        self.assertEqual([], self.raw("at-once 3", "--hold-puback", "100ms")[1])
+
+    def test_a_connection_that_ends_in_the_place_of_a_puback(self):
+        drop = ["--drop-at-puback", "2"]
+        self.assertEqual([], self.raw("again", *drop)[1])
+        self.assertEqual(["MQTT-3.3.1-1"], self.raw("again-without-dup", *drop)[1])
+
     def test_the_schema_leaves_nothing_open(self):
         self.assertEqual([], left_open(SCHEMA))
 
@@ -90,6 +112,10 @@ class JudgedCommand(FolderTest):
                                    (["--judge-clients", "--control"], "the clock of the store may change"),
                                    (["--json", self.folder / "j"], "are for --judge-clients"),
                                    (["--html", self.folder / "h"], "are for --judge-clients"),
+                                   (["--hold-puback", "1s"], "are for --judge-clients"),
+                                   (["--drop-at-puback", "2"], "are for --judge-clients"),
+                                   (["--judge-clients", "--hold-puback", "soon"], "must be a duration"),
+                                   (["--judge-clients", "--drop-at-puback", "1"], "--drop-at-puback"),
                                    (["--", "true"], "is for --judge-clients")):
             result = run("serve", "--port", 0, *options)
             self.assertEqual(2, result.returncode, result.stdout)
