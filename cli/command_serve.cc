@@ -100,8 +100,8 @@ bool right_can_be_served(const ServeOptions& options,
 
 // Complains otherwise.
 bool files_can_be_written(const ServeOptions& options) {
-  for (const std::string& file :
-       {options.ready_file, options.record, options.tls, options.json, options.junit}) {
+  for (const std::string& file : {options.ready_file, options.record, options.tls, options.json,
+                                  options.junit, options.html}) {
     if (file.empty()) continue;
     if (const auto writable = report::check_writable(file); !writable) {
       complain(writable.error());
@@ -170,7 +170,10 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
   endpoint::BrokerOptions out{.port = options.port.value_or(tls ? kTlsPort : kPlainPort),
                               .dialect = *dialect,
                               .quota = options.quota.value_or(kKeys),
-                              .max_packet_size = kPacketBytes,
+                              .max_packet_size = options.maximum_packet_size != 0
+                                                     ? options.maximum_packet_size
+                                                     : kPacketBytes,
+                              .receive_maximum = options.receive_maximum,
                               .limits = endpoint::BrokerLimits{},
                               .node_id = options.node_id,
                               .fault = store::ids_of(faults),

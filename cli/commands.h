@@ -266,7 +266,12 @@ struct ServeOptions {
   bool judge_clients = false;  // what they send, by the rules that bind them
   std::string json{};          // of the judge; "-": standard output
   std::string junit{};
-  std::vector<std::string> command{};  // whose clients are judged; it ends when this does
+  std::string html{};
+  std::uint16_t receive_maximum = 0;      // of its CONNACK; 0: the largest
+  std::uint32_t maximum_packet_size = 0;  // of its CONNACK, in bytes; 0: the usual one
+  std::string hold_puback = "0s";         // of the broker, on its way to a judged client
+  std::uint64_t drop_at_puback = 0;       // each so manieth ends its connection; 0: none does
+  std::vector<std::string> command{};     // whose clients are judged; it ends when this does
   bool verbose = false;
 };
 // Runs a broker with a store until SIGINT, SIGTERM, SIGHUP or SIGQUIT, then returns kConformant;
@@ -274,6 +279,22 @@ struct ServeOptions {
 // the broker ends by itself. With `judge_clients`, kFailed when a client has broken a rule or the
 // command has failed, kNothingSelected when the command has sent no request.
 [[nodiscard]] run::ExitCode serve(const ServeOptions& options);
+
+// Exactly one of pcap and from says what is judged.
+struct JudgeClientsOptions {
+  std::string pcap{};  // a packet capture
+  std::uint16_t port = 1883;
+  std::string from{};                  // a log of `serve --record`
+  std::string node_id = "StateStore";  // of the store's versions
+  std::string clock_offset{};          // of the capture; empty: not known
+  bool from_start = false;             // the capture begins before the broker
+  std::string json{};                  // "-": standard output
+  std::string junit{};
+  std::string html{};
+};
+// kFailed when a client has broken a rule, kNothingSelected when there was no request, kUsage when
+// the file cannot be read.
+[[nodiscard]] run::ExitCode judge_clients(const JudgeClientsOptions& options);
 
 // Exactly one of endpoint or descriptor, pcap, and from says what is recorded.
 struct RecordOptions {

@@ -26,6 +26,10 @@
 namespace fencepost::cli {
 namespace {
 
+// What `serve --maximum-packet-size` takes: room for a request, and what MQTT can say.
+constexpr std::uint64_t kLeastPacketBytes = 1'000;
+constexpr std::uint64_t kMostPacketBytes = 268'435'460;
+
 constexpr const char* kExitCodes =
     "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
     "2 usage, descriptor, baseline or scenario error, 3 endpoint unreachable or lost, "
@@ -285,6 +289,26 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   command->add_option("--json", options.json, "With --judge-clients: write what was found as JSON");
   command->add_option("--junit", options.junit,
                       "With --judge-clients: write a JUnit report, a test for each rule");
+  command->add_option("--html", options.html,
+                      "With --judge-clients: write a page of what was found, complete in itself");
+  command
+      ->add_option("--receive-maximum", options.receive_maximum,
+                   "How many PUBLISHes of a client may wait for their PUBACK, as the CONNACK "
+                   "says it (default 65535)")
+      ->check(whole_number(1, UINT16_MAX));
+  command
+      ->add_option("--maximum-packet-size", options.maximum_packet_size,
+                   "The largest packet that a client may send, in bytes, as the CONNACK says it "
+                   "(default 4194304)")
+      ->check(whole_number(kLeastPacketBytes, kMostPacketBytes));
+  command->add_option("--hold-puback", options.hold_puback,
+                      "With --judge-clients: each PUBACK of the broker comes so much later, e.g. "
+                      "200ms");
+  command
+      ->add_option("--drop-at-puback", options.drop_at_puback,
+                   "With --judge-clients: each N-th PUBACK of the broker is not sent, and its "
+                   "connection ends")
+      ->check(whole_number(2));
   command->add_option("command", options.command,
                       "With --judge-clients, behind --: a command whose clients are judged; the "
                       "broker ends with it. FENCEPOST_HOST, FENCEPOST_PORT and FENCEPOST_URL tell "
@@ -524,6 +548,7 @@ int run(int argc, char** argv) {
   CertifyOptions certify_options;
   MergeOptions merge_options;
   JudgeOptions judge_options;
+  JudgeClientsOptions judge_clients_options;
   VerifyOptions verify_options;
   CheckOptions check_options;
   StressOptions stress_options;
@@ -552,6 +577,7 @@ int run(int argc, char** argv) {
   add_certify(app, certify_options, action);
   add_merge(app, merge_options, action);
   add_judge(app, judge_options, action);
+  add_judge_clients(app, judge_clients_options, action);
   add_verify(app, verify_options, action);
   add_check(app, check_options, action);
   add_stress(app, stress_options, action);

@@ -69,6 +69,31 @@ void add_judge(CLI::App& app, JudgeOptions& options, Action& action) {
   command->callback([&] { action = [&] { return judge(options); }; });
 }
 
+void add_judge_clients(CLI::App& app, JudgeClientsOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "judge-clients",
+      "Judge what clients have sent, in a packet capture or a log, by the rules that bind them "
+      "(docs/CLIENTS.md)\n"
+      "Exit codes: 0 no rule of level must is broken, 1 one is, 2 usage, 5 there was no request");
+  command->add_option("--pcap", options.pcap, "A packet capture of plain MQTT; needs tshark");
+  command->add_option("--port", options.port, "With --pcap: of the broker (default 1883)")
+      ->check(whole_number(1, UINT16_MAX));
+  command->add_option("--from", options.from,
+                      "The log that `serve --record` has left, or the plugin of mosquitto");
+  command->add_option("--node-id", options.node_id,
+                      "Node id of the store's versions (default StateStore)");
+  command->add_option("--clock-offset", options.clock_offset,
+                      "With --pcap: the store's clock was so far ahead of that of the capture; "
+                      "without it, the clocks of clients are not compared with the store's");
+  command->add_flag("--from-start", options.from_start,
+                    "With --pcap: it begins before the broker, so that it has all subscriptions "
+                    "and all versions of the store");
+  command->add_option("--json", options.json, "Write what was found as JSON");
+  command->add_option("--junit", options.junit, "Write a JUnit report, a test for each rule");
+  command->add_option("--html", options.html, "Write a page of what was found");
+  command->callback([&] { action = [&] { return judge_clients(options); }; });
+}
+
 void add_verify(CLI::App& app, VerifyOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "verify",

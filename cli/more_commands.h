@@ -27,6 +27,7 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action);
 void add_compare(CLI::App& app, CompareOptions& options, Action& action);
 void add_vectors(CLI::App& app, VectorsOptions& options, Action& action);
 void add_judge(CLI::App& app, JudgeOptions& options, Action& action);
+void add_judge_clients(CLI::App& app, JudgeClientsOptions& options, Action& action);
 void add_verify(CLI::App& app, VerifyOptions& options, Action& action);
 void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action);
 

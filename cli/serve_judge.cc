@@ -14,8 +14,9 @@
 #include <fmt/format.h>
 #include <spawn.h>
 
+#include "cli/client_reports.h"
 #include "cli/command_support.h"
-#include "conformance/report/report_files.h"
+#include "conformance/scenario/yaml_reader.h"
 #include "conformance/target/conditions_options.h"
 #include "conformance/text/printable.h"
 
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::size_t kMostFindingsKept = 10'000;
 constexpr std::chrono::seconds kEndOfCommand{5};
+constexpr std::chrono::minutes kLongestHold{1};
 constexpr int kSignalBase = 128;  // as shells say it
 
 clients::JudgeOptions judge_options(const ServeOptions& options) {
@@ -36,13 +38,21 @@ clients::JudgeOptions judge_options(const ServeOptions& options) {
 std::string trouble_with(const ServeOptions& options) {
   if (!options.judge_clients) {
     if (!options.command.empty()) return "-- COMMAND is for --judge-clients";
-    if (!options.json.empty() || !options.junit.empty()) {
-      return "--json and --junit are for --judge-clients";
+    if (!options.json.empty() || !options.junit.empty() || !options.html.empty()) {
+      return "--json, --junit and --html are for --judge-clients";
+    }
+    if (options.hold_puback != "0s" || options.drop_at_puback != 0) {
+      return "--hold-puback and --drop-at-puback are for --judge-clients";
     }
     return {};
   }
   if (!options.tls.empty() || !options.certificate.empty()) {
     return "--judge-clients and TLS: packets are judged that are not encrypted";
+  }
+  const auto hold = scenario::parse_duration(options.hold_puback);
+  if (!hold || *hold > kLongestHold) {
+    return "--hold-puback must be a duration such as 200ms, at most 1m, not \"" +
+           options.hold_puback + "\"";
   }
   if (options.control) return "--judge-clients and --control: the clock of the store may change";
   return {};
@@ -114,8 +124,13 @@ std::optional<std::uint16_t> ServeJudge::begin(const endpoint::BrokerProcess& br
   constexpr std::uint16_t kUsualPort = 1883;
   const std::uint16_t wanted =
       options_.port.value_or(options_.command.empty() ? kUsualPort : std::uint16_t{0});
-  auto tap = endpoint::Tap::start(
-      {.address = options_.bind, .port = wanted, .to_port = broker.port()}, *this);
+  auto tap =
+      endpoint::Tap::start({.address = options_.bind,
+                            .port = wanted,
+                            .to_port = broker.port(),
+                            .pubacks = {.hold = *scenario::parse_duration(options_.hold_puback),
+                                        .drop_every = options_.drop_at_puback}},
+                           *this);
   if (tap) {
     tap_ = std::move(*tap);
     return tap_->port();
@@ -187,14 +202,10 @@ run::ExitCode ServeJudge::end(bool interrupted) {
   end_command();
   tap_.reset();
   print_findings();
-  const std::string summary = client_report::summary_of(judged_);
-  for (std::size_t at = 0; at < summary.size();) {
-    const std::size_t line_end = summary.find('\n', at);
-    fmt::print("fencepost: {}\n", summary.substr(at, line_end - at));
-    at = line_end + 1;
-  }
-  std::fflush(stdout);
-  if (!write_reports()) return run::ExitCode::kInternal;
+  print_client_summary(judged_);
+  const ClientReportFiles files{
+      .json = options_.json, .junit = options_.junit, .html = options_.html};
+  if (!write_client_reports(judged_, files)) return run::ExitCode::kInternal;
   using enum client_report::ClientVerdict;
   const auto verdict = client_report::verdict_of(judged_.tally);
   if (verdict == kBroken) return run::ExitCode::kFailed;
@@ -202,20 +213,6 @@ run::ExitCode ServeJudge::end(bool interrupted) {
   if (interrupted) return run::ExitCode::kInterrupted;
   if (judged_.commands.front().exit_code != 0) return run::ExitCode::kFailed;
   return verdict == kNothingJudged ? run::ExitCode::kNothingSelected : run::ExitCode::kConformant;
-}
-
-bool ServeJudge::write_reports() const {
-  bool all = true;
-  const auto write = [&all](const std::string& path, const std::string& content) {
-    if (path.empty()) return;
-    if (const auto written = report::write_file(path, content); !written) {
-      complain(written.error());
-      all = false;
-    }
-  };
-  if (!options_.json.empty()) write(options_.json, client_report::json_of(judged_));
-  if (!options_.junit.empty()) write(options_.junit, client_report::junit_of(judged_));
-  return all;
 }
 
 // The clock of the store is the wall clock; what is told of it never goes back.

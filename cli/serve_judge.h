@@ -49,7 +49,6 @@ class ServeJudge final : public endpoint::TapWatcher {
   void print_findings();
   [[nodiscard]] bool command_has_ended();
   void end_command();
-  [[nodiscard]] bool write_reports() const;
 
   const ServeOptions& options_;
   std::mutex mutex_;  // of the two below

@@ -47,12 +47,13 @@ void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out
 }
 
 void ClockWatch::check_distance(const StampedRequest& request, std::vector<Complaint>& out) const {
+  if (!request.store_ms) return;
   constexpr std::uint64_t kSane = std::uint64_t{1} << 62U;
   const auto wall = static_cast<std::int64_t>(std::min(request.stamp->wall_ms, kSane));
   // Where the store's clock is off on purpose, the client's may be right all the same.
   const std::int64_t at_ms = request.at.count() / 1000;
-  const std::int64_t latest = std::max(request.store_ms, at_ms);
-  const std::int64_t earliest = std::min(request.store_ms, at_ms);
+  const std::int64_t latest = std::max(*request.store_ms, at_ms);
+  const std::int64_t earliest = std::min(*request.store_ms, at_ms);
   const std::int64_t ahead =
       wall > latest ? wall - latest : std::min(wall - earliest, std::int64_t{0});
   // A clock that merges is never more than a minute ahead of the store's, whose versions are not.

@@ -18,7 +18,8 @@ namespace fencepost::clients {
 
 struct StampedRequest {
   Time at{};
-  std::int64_t store_ms = 0;       // the store's wall clock at that time
+  // The store's wall clock at that time; nothing: not known.
+  std::optional<std::int64_t> store_ms{};
   std::optional<Time> idle_for{};  // how long nothing was under way; nothing: something is
   bool sent_before = false;        // DUP
   std::optional<hlc::Timestamp> stamp{};

@@ -42,6 +42,7 @@ void Judge::delivered(std::uint64_t connection, std::string_view bytes, Time at)
   work_->delivered(connection, bytes, at);
 }
 void Judge::closed(std::uint64_t connection, Time at) { work_->closed(connection, at); }
+void Judge::lost(std::uint64_t connection) { work_->lost(connection); }
 std::vector<Finding> Judge::take_findings() { return work_->take_findings(); }
 const Tally& Judge::tally() const { return work_->tally(); }
 
@@ -232,6 +233,27 @@ void Judge::Work::delivered(std::uint64_t number, std::string_view bytes, Time a
     }
   }
   if (connection.from_broker.gave_up()) ignore(connection);
+}
+
+void Judge::Work::lost(std::uint64_t number) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end()) return;
+  ConnectionState& connection = found->second;
+  saw_all_ = false;
+  issued_all_ = false;
+  // Whose it is, nobody may have said: then it may be anybody's.
+  for (auto& [id, client] : clients_) {
+    const bool is_it = connection.client != nullptr ? connection.client == &client
+                       : connection.connect         ? connection.connect->client_id == id
+                                                    : true;
+    if (!is_it) continue;
+    client.sent.clear();
+    client.delivered_ids.clear();
+    client.observed.clear();
+  }
+  end_requests_of(number);
+  ignore(connection);
+  connections_.erase(found);
 }
 
 void Judge::Work::closed(std::uint64_t connection, Time at) {

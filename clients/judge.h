@@ -7,14 +7,15 @@
 //
 // It never accuses a right client: where what it sees has a right explanation, it says nothing. So
 // what is under way may be late, twice, or lost; threads may send in another order than they have
-// stamped; a packet may be sent again after a reconnect. It has to see all connections to the
-// broker from the broker's start on. Pure: times are arguments, and never go back. Of one thread at
-// a time.
+// stamped; a packet may be sent again after a reconnect. It sees all connections to the broker from
+// the broker's start on, or says less (from_start). Pure: times are arguments, and never go back.
+// Of one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +25,13 @@
 namespace fencepost::clients {
 
 struct JudgeOptions {
-  std::string store_node{};                    // of its versions; empty: not known
-  std::chrono::milliseconds clock_offset{0};   // how far the store's clock is ahead of the times
+  std::string store_node{};  // of its versions; empty: not known
+  // How far the store's clock is ahead of the times; nothing: not known.
+  std::optional<std::chrono::milliseconds> clock_offset = std::chrono::milliseconds{0};
+  bool from_start =
+      true;  // of the broker: all subscriptions and all versions of the store are seen
+  // Else packets are made up of messages: nobody knows which were sent before, and who subscribed.
+  bool sees_packets = true;
   std::size_t most_packet_bytes = 16U << 20U;  // connections with larger ones are judged no further
 };
 
@@ -52,6 +58,9 @@ class Judge {
   // Bytes of the broker, before the client has them.
   void delivered(std::uint64_t connection, std::string_view bytes, Time at);
   void closed(std::uint64_t connection, Time at);
+  // From now on bytes are missing: it is judged no further, and what its client has done meanwhile
+  // is not known.
+  void lost(std::uint64_t connection);
 
   // What is new since the last call, in the order in which it came. Of one rule, the first
   // kMostOfARule of a client; all are counted.

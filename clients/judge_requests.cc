@@ -69,12 +69,8 @@ void Judge::Work::on_publish(const Seen& seen, const wire::Publish& publish) {
       known = topic;
     }
   }
-  if (topic == codec::kRequestTopic) {
-    on_request(seen, publish, again);
-  } else if (topic.starts_with(std::string(codec::kStorePrefix) + '/')) {
-    find(seen, rule("NTF-TOPIC-4"),
-         "a PUBLISH to \"" + escape(topic, 200) + "\", where the store tells of changes");
-  }
+  // No sentence of the documents keeps clients from the topics at which the store tells of changes.
+  if (topic == codec::kRequestTopic) on_request(seen, publish, again);
   connection.busy_until = seen.at;
 }
 
@@ -144,7 +140,7 @@ void Judge::Work::check_subscriptions(const Seen& seen, const wire::Publish& pub
   if (topic != codec::recommended_response_topic(request.client_id)) {
     find(seen, rule("ENV-RESPONSE-TOPIC-6"), "the Response Topic is \"" + escape(topic, 200) + '"');
   }
-  if (!anybody_subscribed(connection, topic)) {
+  if (saw_all_ && !anybody_subscribed(connection, topic)) {
     find(seen, rule("MQTT-4.10"),
          "nobody has subscribed to the Response Topic \"" + escape(topic, 200) + '"');
   }
@@ -166,7 +162,7 @@ void Judge::Work::on_keynotify(const Seen& seen, const wire::Publish& publish) {
   }
   if (client.observed.size() < kMostObserved) client.observed.insert(key);
   const auto told_at = codec::notification_topic(client.id, key);
-  if (told_at && !any_covers(client.subscribed, *told_at)) {
+  if (saw_all_ && told_at && !any_covers(client.subscribed, *told_at)) {
     find(seen, rule("NTF-SUBSCRIBE-1"),
          "no subscription to \"" + escape(*told_at, 200) + "\" has been acknowledged");
   }
@@ -200,12 +196,14 @@ std::optional<Time> Judge::Work::idle_for(ConnectionState& connection, Time at) 
 void Judge::Work::check_clock(const Seen& seen, const wire::Publish& publish, bool again) {
   StampedRequest request{
       .at = seen.at,
-      .store_ms = std::chrono::duration_cast<std::chrono::milliseconds>(seen.at).count() +
-                  options_.clock_offset.count(),
-      .idle_for = idle_for(seen.connection, seen.at),
+      .idle_for = options_.sees_packets ? idle_for(seen.connection, seen.at) : std::nullopt,
       .sent_before = again,
       .stamp = timestamp_in(publish, codec::kTimestampProperty),
       .token = timestamp_in(publish, codec::kTokenProperty)};
+  if (options_.clock_offset) {
+    request.store_ms = std::chrono::duration_cast<std::chrono::milliseconds>(seen.at).count() +
+                       options_.clock_offset->count();
+  }
   std::vector<Complaint> complaints;
   seen.connection.clock.sent(request, complaints);
   for (Complaint& each : complaints) find(seen, *each.rule, std::move(each.because));

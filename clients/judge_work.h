@@ -23,12 +23,16 @@ struct Seen {
 
 class Judge::Work {
  public:
-  explicit Work(JudgeOptions options) : options_(std::move(options)) {}
+  explicit Work(JudgeOptions options)
+      : options_(std::move(options)),
+        saw_all_(options_.from_start && options_.sees_packets),
+        issued_all_(options_.from_start) {}
 
   void opened(std::uint64_t connection, Time at);
   void sent(std::uint64_t connection, std::string_view bytes, Time at);
   void delivered(std::uint64_t connection, std::string_view bytes, Time at);
   void closed(std::uint64_t connection, Time at);
+  void lost(std::uint64_t connection);
 
   std::vector<Finding> take_findings() { return std::exchange(findings_, {}); }
   [[nodiscard]] const Tally& tally() const { return tally_; }
@@ -83,7 +87,8 @@ class Judge::Work {
   // Response topic, a NUL, correlation data -> who waits for that.
   std::multimap<std::string, Request, std::less<>> requests_{};
   std::set<hlc::Timestamp> issued_{};  // versions that the store has told anybody
-  bool issued_all_ = true;             // they are all here
+  bool saw_all_;                       // connections from their begin, from the broker's start on
+  bool issued_all_;                    // they are all here
 };
 
 // What stays the same when the packet is sent again.

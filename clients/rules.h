@@ -1,5 +1,6 @@
 // The rules that bind clients and that show in their packets: those of the catalogue by their ids,
-// and those of MQTT 5 by the numbers of its conformance statements.
+// and those of MQTT 5 by the numbers of its conformance statements. The sentences of the first are
+// in the catalogue, which marks them as judged of clients; client_report has both.
 #pragma once
 
 #include <span>
@@ -12,7 +13,7 @@ enum class RuleLevel { kMust, kShould };
 struct Rule {
   std::string_view id;  // ENV-QOS-2 of the catalogue, or MQTT-3.3.1-1
   RuleLevel level = RuleLevel::kMust;
-  std::string_view text;  // one sentence: what a client does
+  std::string_view text{};  // of MQTT 5: what a client does, in a sentence. Else empty
 };
 
 // All of them, in the order of pages.

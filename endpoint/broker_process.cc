@@ -145,7 +145,9 @@ std::string configuration(const BrokerOptions& options, const Ports& ports,
   text +=
       "persistence false\n"
       "set_tcp_nodelay true\n"
-      "max_inflight_messages 0\n"
+      "max_inflight_messages " +
+      std::to_string(options.receive_maximum) +
+      "\n"
       "max_queued_messages 100000\n"
       "sys_interval 0\n"
       "log_dest stderr\n";

@@ -55,6 +55,7 @@ struct BrokerOptions {
   codec::DialectId dialect = codec::DialectId::kDeployed;
   std::size_t quota = 0;                 // keys; 0: no limit
   std::uint32_t max_packet_size = 0;     // bytes; announced in the CONNACK; 0: no limit
+  std::uint16_t receive_maximum = 0;     // announced in the CONNACK; 0: 65535
   std::optional<BrokerLimits> limits{};  // nothing: none of these
   std::string node_id = "StateStore";    // of the store's versions
   std::string authorization_json{};      // empty: everybody may do everything

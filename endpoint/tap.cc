@@ -1,10 +1,12 @@
 #include "endpoint/tap.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <list>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -72,6 +74,7 @@ struct TappedPair {
   Socket broker;
   Way up{};    // from the client
   Way down{};  // from the broker
+  std::optional<LatePubacks> pubacks{};
   bool broken = false;
 };
 
@@ -138,10 +141,24 @@ class TapLoop {
       entries_.push_back({pair.client.descriptor(), wanted_of(pair.up, pair.down), 0});
       entries_.push_back({pair.broker.descriptor(), wanted_of(pair.down, pair.up), 0});
     }
-    while (poll(entries_.data(), entries_.size(), -1) < 0) {
+    while (poll(entries_.data(), entries_.size(), patience()) < 0) {
       if (errno != EINTR) return false;
     }
     return entries_[0].revents == 0;
+  }
+
+  // How long nothing has to be done by itself, for poll(); -1: for ever.
+  [[nodiscard]] int patience() const {
+    std::optional<LatePubacks::Moment> first;
+    for (const TappedPair& pair : pairs_) {
+      const auto due =
+          pair.pubacks && pair.down.waits.empty() ? pair.pubacks->next_due() : std::nullopt;
+      if (due && (!first || *due < *first)) first = due;
+    }
+    if (!first) return -1;
+    const auto rest =
+        std::chrono::ceil<std::chrono::milliseconds>(*first - std::chrono::steady_clock::now());
+    return static_cast<int>(std::max(rest, std::chrono::milliseconds{0}).count());
   }
 
   void serve(TappedPair& pair, short client, short broker) {
@@ -153,12 +170,19 @@ class TapLoop {
     if ((broker & (POLLIN | POLLHUP | POLLERR)) != 0 && !pair.down.source_ended &&
         pair.down.waits.empty()) {
       const std::string_view bytes = read_some(pair, pair.down, pair.broker);
-      if (!bytes.empty()) watcher_.on_delivered(pair.number, bytes);
+      if (pair.pubacks)
+        pair.down.waits = pair.pubacks->add(bytes, std::chrono::steady_clock::now());
+      if (!pair.down.waits.empty()) watcher_.on_delivered(pair.number, pair.down.waits);
+    }
+    if (pair.pubacks && pair.down.waits.empty()) {
+      pair.down.waits = pair.pubacks->due(std::chrono::steady_clock::now());
+      if (!pair.down.waits.empty()) watcher_.on_delivered(pair.number, pair.down.waits);
     }
     // Nobody reads what still waits.
     if ((client & POLLERR) != 0 || (broker & POLLERR) != 0) pair.broken = true;
     write_waiting(pair, pair.up, pair.broker);
     write_waiting(pair, pair.down, pair.client);
+    if (pair.pubacks && pair.pubacks->dropped()) pair.broken = true;
   }
 
   void end_finished() {
@@ -186,6 +210,7 @@ class TapLoop {
     without_delay(client);
     without_delay(*broker);
     pairs_.push_back({++last_, std::move(client), std::move(*broker)});
+    if (options_.pubacks.any()) pairs_.back().pubacks.emplace(options_.pubacks, pubacks_);
     watcher_.on_opened(last_);
   }
 
@@ -195,6 +220,7 @@ class TapLoop {
   int wake_;
   bool full_ = false;
   std::uint64_t last_ = 0;
+  std::uint64_t pubacks_ = 0;
   std::list<TappedPair> pairs_{};
   std::vector<pollfd> entries_{};
 };

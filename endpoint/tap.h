@@ -1,5 +1,5 @@
 // Passes TCP connections on to a broker, and shows what passes to somebody: bytes go on as they
-// are, in both directions, whatever they mean.
+// are, in both directions, whatever they mean; but for PUBACKs where these have to be late.
 //
 //   auto tap = Tap::start({.address = "127.0.0.1", .port = 0, .to_port = 1883}, watcher);
 //   if (tap) connect_to("127.0.0.1", (*tap)->port());
@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "endpoint/late_pubacks.h"
 #include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
@@ -33,6 +34,7 @@ struct TapOptions {
   std::uint16_t port = 0;             // 0: one that is free
   std::string to_address = "127.0.0.1";
   std::uint16_t to_port = 0;
+  PubackTrouble pubacks{};  // what happens to those of the broker
 };
 
 class Tap {

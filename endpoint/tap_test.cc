@@ -151,6 +151,37 @@ TEST(Tap, TellsOfConnectionsThatItEnds) {
   EXPECT_EQ(exchange(*client, "", 1, kPatience), std::nullopt);
 }
 
+// The echo of a PUBACK is one of the broker.
+TEST(Tap, HoldsPubacksAsLongAsItIsTold) {
+  const EchoBroker broker;
+  Watched watched;
+  const auto tap = Tap::start({.to_port = broker.port(), .pubacks = {.hold = 50ms}}, watched);
+  ASSERT_TRUE(tap) << tap.error();
+  const std::string puback("\x40\x02\x00\x01", 4);
+  const std::string publish("\x30\x04\x00\x01tx", 6);
+  {
+    const auto client = connect_tcp("127.0.0.1", (*tap)->port(), kPatience);
+    ASSERT_TRUE(client) << client.error();
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(exchange(*client, puback + publish, 10, kPatience), publish + puback);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, 50ms);
+  }
+  EXPECT_EQ(watched.once_closed(1).delivered, publish + puback);
+}
+
+TEST(Tap, EndsAConnectionInThePlaceOfAPuback) {
+  const EchoBroker broker;
+  Watched watched;
+  const auto tap = Tap::start({.to_port = broker.port(), .pubacks = {.drop_every = 2}}, watched);
+  ASSERT_TRUE(tap) << tap.error();
+  const std::string puback("\x40\x02\x00\x01", 4);
+  const auto client = connect_tcp("127.0.0.1", (*tap)->port(), kPatience);
+  ASSERT_TRUE(client) << client.error();
+  EXPECT_EQ(exchange(*client, puback, 4, kPatience), puback);
+  EXPECT_EQ(exchange(*client, puback, 4, kPatience), std::nullopt);
+  EXPECT_EQ(watched.once_closed(1).delivered, puback);
+}
+
 TEST(Tap, SaysWhyItCannotListen) {
   std::uint16_t port = 0;
   const Socket taken = listen_on_free_port(port);

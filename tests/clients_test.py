@@ -8,6 +8,8 @@ import os
 import pathlib
 import re
 import signal
+import struct
+import subprocess
 import sys
 import xml.etree.ElementTree
 
@@ -16,6 +18,7 @@ from schema_checks import complaints, left_open
 
 PYTHON = "/usr/bin/python3"  # which has Debian's Paho
 CLIENT = pathlib.Path(__file__).resolve().parent / "clients_of_paho.py"
+RAW = CLIENT.with_name("clients_raw.py")
 SCHEMA = load_schema("clients")
 REQUESTS = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
 
@@ -80,6 +83,27 @@ class JudgedCommand(FolderTest):
         ready = re.search(r"ready at (mqtt://(127\.0\.0\.1):(\d+))\n", result.stdout)
         self.assertIn(" ".join(ready.groups()) + "\n", result.stdout)
 
+    def raw(self, way, *options):
+        """(what it printed, rules that are broken) of a client of bytes."""
+        result, report, _ = self.judge(sys.executable, "-B", RAW, *way.split(), options=options)
+        self.assertEqual(0, report["command"]["exit_code"], result.stdout + result.stderr)
+        return result.stdout, sorted({finding["rule"] for finding in report["findings"]})
+
+    def test_the_limits_of_the_broker_are_told_and_judged(self):
+        output, _ = self.raw("limits", "--receive-maximum", "2", "--maximum-packet-size", "1000")
+        connack = re.search("connack ([0-9a-f]+)", output)[1]
+        self.assertIn("210002", connack)
+        self.assertIn("27000003e8", connack)
+        limit = ["--receive-maximum", "2", "--hold-puback", "100ms"]
+        self.assertEqual(["MQTT-3.3.4-7"], self.raw("at-once 3", *limit)[1])
+        self.assertEqual([], self.raw("at-once 2", *limit)[1])
+        self.assertEqual([], self.raw("at-once 3", "--hold-puback", "100ms")[1])
+
+    def test_a_connection_that_ends_in_the_place_of_a_puback(self):
+        drop = ["--drop-at-puback", "2"]
+        self.assertEqual([], self.raw("again", *drop)[1])
+        self.assertEqual(["MQTT-3.3.1-1"], self.raw("again-without-dup", *drop)[1])
+
     def test_the_schema_leaves_nothing_open(self):
         self.assertEqual([], left_open(SCHEMA))
 
@@ -87,6 +111,11 @@ class JudgedCommand(FolderTest):
         for options, complaint in ((["--judge-clients", "--tls", self.folder / "ca"], "that are not encrypted"),
                                    (["--judge-clients", "--control"], "the clock of the store may change"),
                                    (["--json", self.folder / "j"], "are for --judge-clients"),
+                                   (["--html", self.folder / "h"], "are for --judge-clients"),
+                                   (["--hold-puback", "1s"], "are for --judge-clients"),
+                                   (["--drop-at-puback", "2"], "are for --judge-clients"),
+                                   (["--judge-clients", "--hold-puback", "soon"], "must be a duration"),
+                                   (["--judge-clients", "--drop-at-puback", "1"], "--drop-at-puback"),
                                    (["--", "true"], "is for --judge-clients")):
             result = run("serve", "--port", 0, *options)
             self.assertEqual(2, result.returncode, result.stdout)
@@ -123,6 +152,95 @@ class JudgedUntilItEnds(FolderTest):
     def test_large_packets_pass_in_both_directions(self):
         result, report, _ = JudgedCommand.judge(self, PYTHON, "-B", CLIENT, "large")
         self.assertEqual((0, []), (result.returncode, report["findings"]), result.stdout[:2000] + result.stderr)
+
+
+def mqtt(first, body):
+    """A control packet of at most 16383 bytes."""
+    size = len(body)
+    return bytes([first]) + (bytes([size]) if size < 128 else bytes([size % 128 | 128, size // 128])) + body
+
+
+def text(content):
+    return struct.pack(">H", len(content)) + content.encode()
+
+
+CONNECT = mqtt(0x10, b"\0\4MQTT\5\2\0\0\0" + text("me"))
+CONNACK = mqtt(0x20, b"\0\0\0")
+AT_MOST_ONCE = mqtt(0x30, text(REQUESTS) + b"\0" + b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n")
+ITS_RULES = ["ENV-QOS-2", "ENV-CORRELATION-2", "ENV-RESPONSE-TOPIC-5"]
+
+
+class Recordings(FolderTest):
+    def judge(self, *arguments):
+        """(exit code, rules of the findings in their order, the report, what was printed)"""
+        file, page = self.folder / "clients.json", self.folder / "clients.html"
+        result = run("judge-clients", "--json", file, "--html", page, *arguments)
+        report = json.loads(file.read_text()) if result.returncode in (0, 1, 5) else {"findings": []}
+        if report["findings"]:
+            self.assertEqual([], complaints(SCHEMA, report))
+            self.assertIn(report["findings"][0]["rule"], page.read_text(encoding="utf-8"))
+        return result.returncode, [finding["rule"] for finding in report["findings"]], report, result.stdout + result.stderr
+
+    def capture(self, *chunks, begin=True, lost=()):
+        """A classic pcap of one connection: Ethernet, IPv4, TCP. The chunks come from the client and the broker by turns; those
+        of the numbers in `lost` are not in it."""
+        path = self.folder / "packets.pcap"
+        numbers = {True: 1000, False: 5000}
+        frames = [(True, 999, 0, 2, b""), (False, 4999, 1000, 0x12, b"")] if begin else []
+        for i, chunk in enumerate(chunks):
+            up = i % 2 == 0
+            if i not in lost:
+                frames.append((up, numbers[up], numbers[not up], 0x18, chunk))
+            numbers[up] += len(chunk)
+        with path.open("wb") as file:
+            file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+            for at, (up, sequence, had, flags, data) in enumerate(frames):
+                ports = (20000, 1883) if up else (1883, 20000)
+                tcp = struct.pack(">HHIIBBHHH", *ports, sequence, had, 0x50, flags, 65535, 0, 0) + data
+                ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, b"\x7f\0\0\1", b"\x7f\0\0\1")
+                frame = b"\0" * 12 + b"\x08\0" + ip + tcp
+                file.write(struct.pack("<IIII", 1795435200, at, len(frame), len(frame)) + frame)
+        return path
+
+    def test_a_capture_is_judged(self):
+        code, rules, report, _ = self.judge("--pcap", self.capture(CONNECT, CONNACK, AT_MOST_ONCE))
+        self.assertEqual((1, ITS_RULES, 1, 0), (code, rules, report["requests"], report["not_judged"]))
+        self.assertEqual("me", report["findings"][0]["client"])
+        self.assertEqual(AT_MOST_ONCE.hex().upper(), report["findings"][0]["packet_hex"])
+        self.assertEqual("2026-11-23T12:00:00.000004Z", report["findings"][0]["time"])
+
+    def test_bytes_that_are_not_there_are_not_judged(self):
+        for options in ({"begin": False}, {"lost": (1,)}, {"lost": (0,)}):
+            path = self.capture(CONNECT, CONNACK, AT_MOST_ONCE, b"\x20\3\0\0\0", **options)
+            code, rules, report, _ = self.judge("--pcap", path)
+            self.assertEqual((5, [], 1), (code, rules, report["not_judged"]), options)
+
+    def test_a_log_of_serve_is_judged(self):
+        recorded, ready = self.folder / "recorded.yaml", self.folder / "ready"
+        server = self.start(FENCEPOST, "serve", "--port", 0, "--record", recorded, "--ready-file", ready,
+                            stdout=subprocess.DEVNULL)
+        wait_until(lambda: ready.exists() and ready.read_text() or server.poll() is not None)
+        port = ready.read_text().strip().rpartition(":")[2]
+        sent = run_command("mosquitto_pub", "-V", "5", "-h", "127.0.0.1", "-p", port, "-i", "me", "-q", "0", "-t", REQUESTS,
+                           "-m", "GET key")
+        self.assertEqual(0, sent.returncode, sent.stderr)
+        log = self.folder / "recorded.yaml.log"
+        wait_until(lambda: b"GET key" in log.read_bytes())
+        server.kill()
+        server.wait(HANG)
+        code, rules, report, _ = self.judge("--from", log)
+        self.assertEqual((1, ITS_RULES + ["RESP-ARRAY-1"], 1), (code, rules, report["clients"]))
+
+    def test_what_cannot_be_judged(self):
+        for options, complaint in (([], "say what is judged"), (["--pcap", "a", "--from", "b"], "say what is judged"),
+                                   (["--from", self.folder / "none"], "none"),
+                                   (["--from", self.write("empty.log", "")], "it is empty"),
+                                   (["--from", "x", "--from-start"], "a log says both"),
+                                   (["--pcap", "x", "--clock-offset", "soon"], "--clock-offset"),
+                                   (["--pcap", self.write("packets.pcap", "text")], "neither a pcap nor a pcapng")):
+            code, _, _, said = self.judge(*options)
+            self.assertEqual(2, code, said)
+            self.assertIn(complaint, said)
 
 
 if __name__ == "__main__":

@@ -91,9 +91,10 @@ class MatrixTest(harness.FolderTest):
         self.assertEqual(totals["testable"], sum(rule["testable"] for rule in rules))
         self.assertEqual(totals["covered"], sum(rule["testable"] and bool(rule["cases"]) for rule in rules))
         self.assertEqual(totals["uncovered"], totals["testable"] - totals["covered"])
-        self.assertEqual(totals["untestable"], len(rules) - totals["testable"])
+        self.assertEqual(totals["of_clients"], sum(not rule["testable"] and rule["of_clients"] != "" for rule in rules))
+        self.assertEqual(totals["untestable"], len(rules) - totals["testable"] - totals["of_clients"])
         self.assertEqual(totals["open"], sum(rule["open"] for rule in rules))
-        for key in ("requirements", "testable", "covered", "uncovered", "untestable", "open"):
+        for key in ("requirements", "testable", "covered", "uncovered", "of_clients", "untestable", "open"):
             self.assertEqual(totals[key], sum(level[key] for level in document["levels"].values()), key)
             self.assertEqual(totals[key], sum(section["totals"][key] for section in document["sections"]), key)
         self.assertEqual(sorted(rule["id"] for rule in rules),

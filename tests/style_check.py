@@ -48,7 +48,7 @@ for room, used in {
     # The oracle's options hold a table of the store's rules.
     "search": ["run", "workload", "reference_store"],
     "histories": ["page", "history"],
-    "client_report": ["clients", "wire"],
+    "client_report": ["clients", "page", "record", "run", "search", "wire"],
     "replay": ["run", "report"],
     "record": ["run", "search", "workload", "reference_store", "history", "stress"],
 }.items():

@@ -1,7 +1,5 @@
 #include "conformance/client_report/client_report.h"
 
-#include <array>
-#include <ctime>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -9,8 +7,12 @@
 #include <pugixml.hpp>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "codec/base16.h"
 #include "codec/topics.h"
+#include "conformance/client_report/finding_text.h"
+#include "conformance/scenario/library.h"
+#include "conformance/scenario/requirement.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 
@@ -23,18 +25,6 @@ using clients::RuleLevel;
 
 constexpr std::size_t kMostBytesOfLine = 240;
 
-std::string_view level_name(const Rule& rule) {
-  return rule.level == RuleLevel::kMust ? "must" : "should";
-}
-
-std::string packet_name(const Finding& finding) {
-  constexpr std::array kNames = {"packet",    "CONNECT",  "CONNACK",     "PUBLISH",
-                                 "PUBACK",    "PUBREC",   "PUBREL",      "PUBCOMP",
-                                 "SUBSCRIBE", "SUBACK",   "UNSUBSCRIBE", "UNSUBACK",
-                                 "PINGREQ",   "PINGRESP", "DISCONNECT",  "AUTH"};
-  return kNames.at(static_cast<unsigned char>(finding.packet.front()) >> 4U);
-}
-
 // Bytes that tell requests apart: what stands before them is the topic.
 std::string_view shown_part(const Finding& finding) {
   std::string_view out = finding.packet;
@@ -43,35 +33,24 @@ std::string_view shown_part(const Finding& finding) {
   return out;
 }
 
-std::string client_of(const Finding& finding) {
-  if (!finding.client_id.empty()) return '"' + escape(finding.client_id, 200) + '"';
-  return fmt::format("of connection {}", finding.connection);
-}
-
-std::string time_text(clients::Time at) {
-  const std::time_t seconds = at.count() / 1'000'000;
-  std::tm broken_down{};
-  gmtime_r(&seconds, &broken_down);
-  std::array<char, 32> text{};
-  const std::size_t size =
-      std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &broken_down);
-  return fmt::format("{}.{:06}Z", std::string_view(text.data(), size), at.count() % 1'000'000);
-}
-
-std::size_t times(const clients::Tally& tally, const Rule& rule) {
-  const auto found = tally.broken.find(rule.id);
-  return found == tally.broken.end() ? 0 : found->second;
-}
-
-std::string command_text(const CommandEnd& end) {
-  std::string out;
-  for (const std::string& word : end.command) {
-    out += (out.empty() ? "" : " ") + text::shell_word(word);
+scenario::Catalogue built_in_catalogue() {
+  for (const scenario::SourceFile& file : scenario::built_in_files()) {
+    if (!scenario::is_catalogue(file)) continue;
+    std::vector<scenario::LoadError> errors;
+    return scenario::Catalogue::load(file, errors);
   }
-  return text::one_line(text::printable(out));
+  return {};
 }
 
 }  // namespace
+
+std::string_view sentence_of(const Rule& rule) {
+  if (clients::is_of_mqtt(rule)) return rule.text;
+  static const scenario::Catalogue catalogue = built_in_catalogue();
+  const scenario::Requirement* found = catalogue.find(rule.id);
+  FENCEPOST_CHECK(found != nullptr);
+  return found->of_clients;
+}
 
 ClientVerdict verdict_of(const clients::Tally& tally) {
   for (const auto& [id, count] : tally.broken) {
@@ -118,7 +97,7 @@ std::string summary_of(const JudgedClients& judged) {
     const std::size_t count = times(tally, rule);
     if (count == 0) continue;
     out += fmt::format("  {} ({}), {}: {}\n", rule.id, level_name(rule),
-                       text::counted(count, "finding"), rule.text);
+                       text::counted(count, "finding"), sentence_of(rule));
   }
   for (const CommandEnd& end : judged.commands) {
     out += fmt::format("command: {} ended with exit code {}\n", command_text(end), end.exit_code);
@@ -144,7 +123,7 @@ std::string json_of(const JudgedClients& judged) {
   for (const Rule& rule : clients::rules()) {
     out["rules"].push_back({{"id", rule.id},
                             {"level", level_name(rule)},
-                            {"text", rule.text},
+                            {"text", sentence_of(rule)},
                             {"findings", times(judged.tally, rule)}});
   }
   out["findings"] = nlohmann::ordered_json::array();
@@ -180,7 +159,7 @@ std::string junit_of(const JudgedClients& judged) {
   };
   for (const Rule& rule : clients::rules()) {
     pugi::xml_node test = add_test(rule.id, "statestore.clients");
-    std::string lines = std::string(rule.text) + "\n";
+    std::string lines = std::string(sentence_of(rule)) + "\n";
     const Finding* first = nullptr;
     for (const Finding& finding : judged.findings) {
       if (finding.rule->id != rule.id) continue;

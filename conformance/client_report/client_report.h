@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "clients/finding.h"
@@ -26,6 +27,9 @@ struct JudgedClients {
   std::vector<CommandEnd> commands{};  // one at most
 };
 
+// What clients do by this rule, in a sentence: of the built-in catalogue, or of MQTT 5.
+[[nodiscard]] std::string_view sentence_of(const clients::Rule& rule);
+
 enum class ClientVerdict {
   kConformant,
   kBroken,         // a rule of level must
@@ -43,6 +47,9 @@ enum class ClientVerdict {
 
 // docs/clients.schema.json
 [[nodiscard]] std::string json_of(const JudgedClients& judged);
+
+// A page that is complete in itself, also without JavaScript.
+[[nodiscard]] std::string html_of(const JudgedClients& judged);
 
 // A test for each rule; with a failure for each that is broken, and one for the command.
 [[nodiscard]] std::string junit_of(const JudgedClients& judged);

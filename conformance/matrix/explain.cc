@@ -245,12 +245,18 @@ std::string explain_requirement(const scenario::Requirement& requirement,
   }
   if (!requirement.dialects.empty()) add_divergences(page, shared_divergences(cases));
   if (!requirement.observe.empty()) page.item("observed by", requirement.observe);
-  if (!requirement.untestable.empty()) page.item("untestable", requirement.untestable);
+  if (!requirement.of_clients.empty()) page.item("of clients", requirement.of_clients);
+  if (!requirement.untestable.empty()) {
+    page.item(requirement.of_clients.empty() ? "untestable" : "no case", requirement.untestable);
+  }
   add_outcomes(page, requirement);
   page.item("defined at", position_text(requirement.position));
   add_cases(page, requirement, cases);
   if (history::is_judged_by_histories(requirement.id)) {
     page.paragraph("judged where requests of several clients meet, too: fencepost stress");
+  }
+  if (!requirement.of_clients.empty()) {
+    page.paragraph("clients are judged by it: fencepost serve --judge-clients");
   }
   if (!cases.empty()) {
     page.line();

@@ -141,7 +141,7 @@ void MatrixTotals::add(const MatrixRow& row) {
   ++requirements;
   if (row.requirement->open) ++open;
   if (!row.testable()) {
-    ++untestable;
+    ++(row.judged_of_clients() ? of_clients : untestable);
     return;
   }
   ++testable;

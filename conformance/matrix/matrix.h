@@ -63,13 +63,16 @@ struct MatrixRow {
 
   [[nodiscard]] bool testable() const { return requirement->untestable.empty(); }
   [[nodiscard]] bool covered() const { return testable() && !cases.empty(); }
+  // Judged of clients, `serve --judge-clients`, be there cases of it or not.
+  [[nodiscard]] bool judged_of_clients() const { return !requirement->of_clients.empty(); }
 };
 
 struct MatrixTotals {
   std::size_t requirements = 0;
   std::size_t testable = 0;
   std::size_t covered = 0;     // testable, and cited by a case
-  std::size_t untestable = 0;  // the catalogue says why
+  std::size_t of_clients = 0;  // no case can check them, and clients are judged by them
+  std::size_t untestable = 0;  // nor that; the catalogue says why
   std::size_t open = 0;        // left open by the article
   std::size_t cases = 0;       // that cite any of them
 

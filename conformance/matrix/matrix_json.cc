@@ -14,6 +14,7 @@ ordered_json to_json(const MatrixTotals& totals) {
           {"testable", totals.testable},
           {"covered", totals.covered},
           {"uncovered", totals.testable - totals.covered},
+          {"of_clients", totals.of_clients},
           {"untestable", totals.untestable},
           {"open", totals.open},
           {"cases", totals.cases}};
@@ -100,6 +101,7 @@ ordered_json requirement_json(const scenario::Requirement& requirement) {
   for (const auto& [dialect, form] : requirement.dialects) out["dialects"][dialect] = form;
   out["observe"] = requirement.observe;
   out["untestable"] = requirement.untestable;
+  out["of_clients"] = requirement.of_clients;
   out["open"] = requirement.open;
   out["outcomes"] = requirement.outcomes;
   out["file"] = requirement.position.file;

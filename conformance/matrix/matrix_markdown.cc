@@ -68,10 +68,12 @@ std::string link(const MatrixSection& section) {
 
 void append_numbers(std::string& out, const Matrix& matrix) {
   out += "## In numbers\n\n";
-  out += "| level | rules | testable | covered | untestable | open |\n|---|--:|--:|--:|--:|--:|\n";
+  out += "| level | rules | testable | covered | of clients | untestable | open |\n";
+  out += "|---|--:|--:|--:|--:|--:|--:|\n";
   const auto row = [&](std::string_view label, const MatrixTotals& totals) {
-    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", label, totals.requirements,
-                       totals.testable, totals.covered, totals.untestable, totals.open);
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", label, totals.requirements,
+                       totals.testable, totals.covered, totals.of_clients, totals.untestable,
+                       totals.open);
   };
   for (const auto& [level, totals] : matrix.levels) row(name(level), totals);
   row("all", matrix.totals);
@@ -93,18 +95,19 @@ void append_heading(std::string& out, const MatrixSection& section, const Genera
     out +=
         fmt::format(" {} |", found == section.section->headings.end() ? "" : cell(found->second));
   }
-  out += fmt::format(" {} | {} | {} | {} | {} | {} |\n", printed.requirements, printed.testable,
-                     printed.covered, printed.untestable, deployed,
-                     section.rows.empty() ? cell(section.section->note) : "");
+  out += fmt::format(" {} | {} | {} | {} | {} | {} | {} |\n", printed.requirements,
+                     printed.testable, printed.covered, printed.of_clients, printed.untestable,
+                     deployed, section.rows.empty() ? cell(section.section->note) : "");
 }
 
 void append_generation(std::string& out, const std::vector<MatrixSection>& sections,
                        const Generation& generation) {
   out += fmt::format("### {}\n\n| heading |", generation.title);
   for (const Language& language : generation.languages) out += fmt::format(" {} |", language.name);
-  out += " rules | testable | covered | untestable | deployed | no rule because |\n|---|";
+  out +=
+      " rules | testable | covered | of clients | untestable | deployed | no rule because |\n|---|";
   for (std::size_t i = 0; i < generation.languages.size(); ++i) out += "---|";
-  out += "--:|--:|--:|--:|--:|---|\n";
+  out += "--:|--:|--:|--:|--:|--:|---|\n";
   for (const MatrixSection& section : sections) {
     if (section.section == nullptr) continue;
     if (contains(section.section->documents, generation.id)) {
@@ -126,6 +129,10 @@ void append_rule(std::string& out, const MatrixRow& row) {
   if (row.cases.empty()) checked = "**none**";
   if (history::is_judged_by_histories(requirement.id)) checked += ", clients at once";
   if (!row.testable()) checked = "untestable: " + cell(requirement.untestable);
+  if (row.judged_of_clients()) {
+    checked =
+        row.testable() ? checked + ", of clients" : "of clients: " + cell(requirement.untestable);
+  }
   out += fmt::format("| {} | {}{} | {} | {} | {} | {} |\n", requirement.id, name(requirement.level),
                      requirement.open ? ", open" : "", requirement.binds, origin(requirement),
                      cell(requirement.text), checked);
@@ -158,7 +165,9 @@ std::string matrix_markdown(const Matrix& matrix) {
       "are what the deployed service and its public client SDKs show, and stand where their subject"
       "\ndoes. An *open* point is left open by the article: each of its outcomes passes, and a run "
       "reports which it saw.\nRules that are checked by *clients at once*, too, are judged where "
-      "requests meet: docs/STRESS.md.\n`fencepost explain ID` tells more of a rule, `fencepost "
+      "requests meet: docs/STRESS.md. Rules *of clients* are judged by what clients send to "
+      "`fencepost serve --judge-clients`\nand in recorded packets: docs/CLIENTS.md.\n`fencepost "
+      "explain ID` tells more of a rule, `fencepost "
       "matrix` "
       "shows "
       "the same with the results of a run.\n\n",

@@ -40,6 +40,8 @@ constexpr const char* kRules = R"(requirements:
    documents: [], source: deployed, observe: o}
 - {id: R-CLIENT-1, level: must, binds: client, text: Clients behave., section: First,
    documents: [ga], source: article, untestable: binds the client}
+- {id: R-CLIENT-2, level: must, binds: client, text: Clients speak MQTT., section: First,
+   documents: [ga], source: article, untestable: shows in their packets, judged_of_clients: true}
 - {id: R-OPEN-1, level: may, binds: store, text: This is not said., section: First,
    documents: [ga, preview], source: article, observe: o, open: true,
    outcomes: [yes-it-is, no-it-is-not]}
@@ -98,9 +100,10 @@ const MatrixRow& row_of(const Matrix& matrix, const std::string& id) {
 
 TEST(Matrix, CountsWhatIsCoveredAndWhatCannotBe) {
   const Matrix matrix = make_matrix(library());
-  EXPECT_EQ(matrix.totals.requirements, 5U);
+  EXPECT_EQ(matrix.totals.requirements, 6U);
   EXPECT_EQ(matrix.totals.testable, 4U);
   EXPECT_EQ(matrix.totals.covered, 3U);
+  EXPECT_EQ(matrix.totals.of_clients, 1U);
   EXPECT_EQ(matrix.totals.untestable, 1U);
   EXPECT_EQ(matrix.totals.open, 1U);
   EXPECT_EQ(matrix.totals.cases, 2U);
@@ -121,7 +124,7 @@ TEST(Matrix, SectionsStandInTheOrderOfTheArticle) {
   const std::vector<MatrixSection> sections = sections_of(make_matrix(library()));
   ASSERT_THAT(sections, SizeIs(3));
   EXPECT_EQ(sections[0].title, "First");
-  EXPECT_EQ(sections[0].totals.requirements, 4U);
+  EXPECT_EQ(sections[0].totals.requirements, 5U);
   EXPECT_EQ(sections[0].totals.cases, 2U);
   EXPECT_EQ(sections[1].title, "Empty");
   EXPECT_THAT(sections[1].rows, IsEmpty());
@@ -400,27 +403,30 @@ TEST(MatrixHtml, DataCannotLeaveItsIsland) {
 
 TEST(MatrixMarkdown, ShowsEveryHeadingAndEveryRule) {
   const std::string text = matrix_markdown(make_matrix(library()));
-  EXPECT_THAT(text, HasSubstr("| [First](#first) | Prvni | Primero |  | 3 | 2 | 2 | 1 | 1 |  |"));
-  EXPECT_THAT(text, HasSubstr("| Empty |  | Vuoto | 0 | 0 | 0 | 0 | 0 | It states no rule. |"));
-  EXPECT_THAT(text, HasSubstr("| [First](#first) |  | Primo | 2 | 2 | 2 | 0 | 1 |  |"));
+  EXPECT_THAT(text,
+              HasSubstr("| [First](#first) | Prvni | Primero |  | 4 | 2 | 2 | 1 | 1 | 1 |  |"));
+  EXPECT_THAT(text, HasSubstr("| Empty |  | Vuoto | 0 | 0 | 0 | 0 | 0 | 0 | It states no rule. |"));
+  EXPECT_THAT(text, HasSubstr("| [First](#first) |  | Primo | 2 | 2 | 2 | 0 | 0 | 1 |  |"));
   EXPECT_THAT(text, HasSubstr("### First\n\nA word on it.\n\n| rule |"));
   EXPECT_THAT(text, HasSubstr("| R-MUST-1 | must | store | ga | The `first` rule. | 1 case |"));
   EXPECT_THAT(text, HasSubstr("The second \\| rule \\<b>. | 1 case |"));
   EXPECT_THAT(
       text, HasSubstr("| R-SHOULD-1 | should | store | deployed | A recommendation. | **none** |"));
   EXPECT_THAT(text, HasSubstr("| Clients behave. | untestable: binds the client |"));
+  EXPECT_THAT(text, HasSubstr("| Clients speak MQTT. | of clients: shows in their packets |"));
   EXPECT_THAT(text, HasSubstr("| R-OPEN-1 | may, open | store | ga, preview |"));
-  EXPECT_THAT(text, HasSubstr("| must | 3 | 2 | 2 | 1 | 0 |"));
+  EXPECT_THAT(text, HasSubstr("| must | 4 | 2 | 2 | 1 | 1 | 0 |"));
   EXPECT_TRUE(text.ends_with("|\n"));
 }
 
 TEST(MatrixText, SaysWhatIsMissing) {
   const std::string text = matrix_text(make_matrix(library()), {});
   EXPECT_THAT(text, HasSubstr("R-CLIENT-1 (must, client)  binds the client"));
+  EXPECT_THAT(text, Not(HasSubstr("R-CLIENT-2 (must, client)  shows in their packets")));
   EXPECT_THAT(text, HasSubstr("testable, and without a case: 1"));
   EXPECT_THAT(text, HasSubstr("  R-SHOULD-1 (should) requirements.yaml:"));
-  EXPECT_THAT(text,
-              HasSubstr("5 requirements: 4 testable, 3 of them covered; 1 untestable; 1 open"));
+  EXPECT_THAT(text, HasSubstr("6 requirements: 4 testable, 3 of them covered; 1 of clients; 1 "
+                              "untestable; 1 open"));
   EXPECT_THAT(text, HasSubstr("complete: every testable must has a case"));
   EXPECT_THAT(text, Not(HasSubstr("some.one")));
   EXPECT_THAT(text, Not(HasSubstr("\033[")));
@@ -469,6 +475,8 @@ TEST(Explain, ARequirementWithoutCases) {
   };
   EXPECT_THAT(text("R-CLIENT-1"), HasSubstr("untestable   binds the client"));
   EXPECT_THAT(text("R-CLIENT-1"), Not(HasSubstr("no case checks it")));
+  EXPECT_THAT(text("R-CLIENT-2"), HasSubstr("of clients   Clients speak MQTT."));
+  EXPECT_THAT(text("R-CLIENT-2"), HasSubstr("no case      shows in their packets"));
   EXPECT_THAT(text("R-SHOULD-1"), HasSubstr("no case checks it"));
   EXPECT_THAT(text("R-SHOULD-1"), HasSubstr("printed in no wording"));
   EXPECT_THAT(text("R-OPEN-1"), AllOf(HasSubstr("- yes-it-is"), HasSubstr("- no-it-is-not")));

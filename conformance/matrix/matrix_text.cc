@@ -60,7 +60,7 @@ class Writer {
   }
 
   [[nodiscard]] std::size_t title_width() const {
-    constexpr std::size_t kNumbers = 52;  // columns of the six numbers
+    constexpr std::size_t kNumbers = 64;  // columns of the seven numbers
     return std::clamp<std::size_t>(options_.width - kNumbers, 24, 64);
   }
 
@@ -70,15 +70,16 @@ class Writer {
   }
 
   void write_sections() {
-    heading(fmt::format("{}{:>7}{:>10}{:>9}{:>12}{:>6}{:>7}",
+    heading(fmt::format("{}{:>7}{:>10}{:>9}{:>12}{:>12}{:>6}{:>7}",
                         text::padded("section", title_width()), "rules", "testable", "covered",
-                        "untestable", "open", "cases"));
+                        "of clients", "untestable", "open", "cases"));
     for (const MatrixSection& section : sections_of(matrix_)) {
       const MatrixTotals& totals = section.totals;
-      const std::string text = fmt::format("{}{:>7}{:>10}{:>9}{:>12}{:>6}{:>7}",
-                                           text::padded(shortened(section.title), title_width()),
-                                           totals.requirements, totals.testable, totals.covered,
-                                           totals.untestable, totals.open, totals.cases);
+      const std::string text =
+          fmt::format("{}{:>7}{:>10}{:>9}{:>12}{:>12}{:>6}{:>7}",
+                      text::padded(shortened(section.title), title_width()), totals.requirements,
+                      totals.testable, totals.covered, totals.of_clients, totals.untestable,
+                      totals.open, totals.cases);
       line(totals.covered < totals.testable ? paint_(kRed, text) : text);
     }
   }
@@ -103,7 +104,10 @@ class Writer {
     item(fmt::format("  {} ({}, {}{})  ", requirement.id, name(requirement.level),
                      requirement.binds, requirement.open ? ", open" : ""),
          requirement.text);
-    if (!row.testable()) item("    untestable: ", requirement.untestable);
+    if (!row.testable() && !row.judged_of_clients()) {
+      item("    untestable: ", requirement.untestable);
+    }
+    if (row.judged_of_clients()) item("    of clients: ", requirement.of_clients);
     if (row.finding) item("    the run: ", finding_text(*row.finding));
     if (history::is_judged_by_histories(requirement.id)) {
       line(paint_(kDim, "    clients at once (fencepost stress)"));
@@ -127,7 +131,7 @@ class Writer {
     heading(fmt::format("untestable: {}", matrix_.totals.untestable));
     for (const MatrixRow& row : matrix_.rows) {
       const scenario::Requirement& requirement = *row.requirement;
-      if (row.testable()) continue;
+      if (row.testable() || row.judged_of_clients()) continue;
       item(fmt::format("  {} ({}, {})  ", requirement.id, name(requirement.level),
                        requirement.binds),
            requirement.untestable);
@@ -171,8 +175,10 @@ class Writer {
     const MatrixTotals& totals = matrix_.totals;
     line("");
     line(fmt::format(
-        "{} requirements: {} testable, {} of them covered; {} untestable; {} open points",
-        totals.requirements, totals.testable, totals.covered, totals.untestable, totals.open));
+        "{} requirements: {} testable, {} of them covered; {} of clients; {} untestable; "
+        "{} open points",
+        totals.requirements, totals.testable, totals.covered, totals.of_clients, totals.untestable,
+        totals.open));
     line(fmt::format("{} cases, {} without a requirement", totals.cases,
                      matrix_.cases_without_requirement.size()));
     const std::size_t musts = matrix_.gaps(scenario::Level::kMust).size();

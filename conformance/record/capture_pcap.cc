@@ -1,28 +1,16 @@
 #include "conformance/record/capture_pcap.h"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <charconv>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <pugixml.hpp>
-#include <spawn.h>
 
-#include "base/files.h"
 #include "codec/topics.h"
-#include "endpoint/socket.h"
+#include "conformance/record/tshark.h"
 
 namespace fencepost::record {
 namespace {
@@ -32,7 +20,6 @@ using std::chrono::microseconds;
 constexpr std::string_view kPacketBegin = "<packet>";
 constexpr std::string_view kPacketEnd = "</packet>";
 constexpr std::size_t kMaxPacket = std::size_t{64} << 20U;  // of PDML
-constexpr std::size_t kShownOutput = 500;
 
 // Control packets of MQTT.
 constexpr int kConnect = 1;
@@ -308,121 +295,48 @@ Capture PdmlReader::finish() {
 
 namespace {
 
-// A child process whose output is read while it runs.
-class Tshark {
+// The elements <packet> of what comes in pieces.
+class PacketElements {
  public:
-  // An errno when it cannot be started.
-  [[nodiscard]] int start(const PcapOptions& options) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-    output_.emplace(ends[0]);
-    const endpoint::Socket input(ends[1]);
-    const std::string port = std::to_string(options.port);
-    std::vector<std::string> words = {
-        "tshark", "-n",
-        "-r",     options.file,
-        "-T",     "pdml",
-        "-J",     "mqtt tcp",
-        "-d",     "tcp.port==" + port + ",mqtt",
-        "-o",     "mqtt.default_version:MQTT v5.0",
-        "-Y",     "tcp.port==" + port + " && (mqtt || tcp.flags.fin==1 || tcp.flags.reset==1)"};
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, input.descriptor(), STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, errors_.descriptor(), STDERR_FILENO);
-    const int failed = posix_spawnp(&pid_, "tshark", &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return failed;
-  }
+  explicit PacketElements(PdmlReader& reader) : reader_(reader) {}
 
-  // The next bytes; none at the end.
-  [[nodiscard]] std::string_view read_some() {
-    ssize_t got = 0;
-    do {
-      got = ::read(output_->descriptor(), buffer_.data(), buffer_.size());
-    } while (got < 0 && errno == EINTR);
-    return {buffer_.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
+  void add(std::string_view some) {
+    if (wrong_) return;
+    pending_ += some;
+    for (std::size_t end = pending_.find(kPacketEnd); end != std::string::npos && !wrong_;
+         end = pending_.find(kPacketEnd)) {
+      const std::size_t begin = pending_.find(kPacketBegin);
+      const std::size_t behind = end + kPacketEnd.size();
+      if (begin < end) {
+        const auto added = reader_.add_packet(pending_.substr(begin, behind - begin));
+        if (!added) wrong_ = added.error();
+      }
+      pending_.erase(0, behind);
+    }
+    if (pending_.size() > kMaxPacket) wrong_ = "a packet is larger than this program takes";
   }
-
-  // Did it end well? Otherwise what it has complained about.
-  [[nodiscard]] Result<void, std::string> wait() {
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-    std::string text(kShownOutput, '\0');
-    const ssize_t got = pread(errors_.descriptor(), text.data(), text.size(), 0);
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    return fail("tshark: " + text);
-  }
+  [[nodiscard]] const std::optional<std::string>& wrong() const { return wrong_; }
 
  private:
-  std::optional<endpoint::Socket> output_;
-  endpoint::Socket errors_{memfd_create("fencepost-tshark", MFD_CLOEXEC)};
-  pid_t pid_ = -1;
-  std::array<char, 65536> buffer_{};
+  PdmlReader& reader_;
+  std::string pending_{};
+  std::optional<std::string> wrong_{};
 };
 
 }  // namespace
 
-namespace {
-
-// Why tshark, which takes a minute to guess at 10 MB of text, is not asked; empty: it is a capture,
-// or a compressed one.
-std::string not_a_capture(const std::string& path) {
-  constexpr std::array<std::string_view, 8> kBegins = {
-      "\xd4\xc3\xb2\xa1", "\xa1\xb2\xc3\xd4", "\x4d\x3c\xb2\xa1", "\xa1\xb2\x3c\x4d",
-      "\x0a\x0d\x0d\x0a", "\x1f\x8b",         "\x28\xb5\x2f\xfd", "\x04\x22\x4d\x18"};
-  const FileDescriptor file(path);
-  if (!file.trouble().empty()) return file.trouble();
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(path, failed))
-    return "cannot read " + path + ": it is no file";
-  std::array<char, 4> bytes{};
-  const std::ptrdiff_t count = file.read(bytes.data(), bytes.size());
-  if (count < 0) return "cannot read " + path + ": " + std::generic_category().message(errno);
-  const std::string_view begin(bytes.data(), static_cast<std::size_t>(count));
-  const bool known =
-      count == 0 || std::any_of(kBegins.begin(), kBegins.end(),
-                                [&](std::string_view each) { return begin.starts_with(each); });
-  return known ? "" : "cannot read " + path + ": it is neither a pcap nor a pcapng file";
-}
-
-}  // namespace
-
 Result<Capture, std::string> read_pcap(const PcapOptions& options) {
-  if (const std::string wrong = not_a_capture(options.file); !wrong.empty()) return fail(wrong);
-  Tshark tshark;
-  if (const int failed = tshark.start(options); failed != 0) {
-    return fail(failed == ENOENT ? std::string("tshark, which reads packet captures, is not "
-                                               "installed: apt-get install tshark")
-                                 : std::string("cannot start tshark: ") +
-                                       std::generic_category().message(failed));
-  }
+  const std::string port = std::to_string(options.port);
   PdmlReader reader(options.port);
-  std::string pending;
-  std::optional<std::string> wrong;
-  for (std::string_view some = tshark.read_some(); !some.empty(); some = tshark.read_some()) {
-    if (wrong) continue;  // to its end, so that it does not wait for us
-    pending += some;
-    for (std::size_t end = pending.find(kPacketEnd); end != std::string::npos && !wrong;
-         end = pending.find(kPacketEnd)) {
-      const std::size_t begin = pending.find(kPacketBegin);
-      const std::size_t behind = end + kPacketEnd.size();
-      if (begin < end) {
-        const auto added = reader.add_packet(pending.substr(begin, behind - begin));
-        if (!added) wrong = added.error();
-      }
-      pending.erase(0, behind);
-    }
-    if (pending.size() > kMaxPacket) wrong = "a packet is larger than this program takes";
-  }
-  if (const auto ended = tshark.wait(); !ended) return fail(ended.error());
-  if (wrong) return fail(*wrong);
+  PacketElements elements(reader);
+  const auto ended =
+      run_tshark(options.file,
+                 {"-T", "pdml", "-J", "mqtt tcp", "-d", "tcp.port==" + port + ",mqtt", "-o",
+                  "mqtt.default_version:MQTT v5.0", "-Y",
+                  "tcp.port==" + port + " && (mqtt || tcp.flags.fin==1 || tcp.flags.reset==1)"},
+                 [&elements](std::string_view some) { elements.add(some); });
+  if (!ended) return fail(ended.error());
+  if (elements.wrong()) return fail(*elements.wrong());
   return reader.finish();
 }
 

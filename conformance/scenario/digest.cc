@@ -33,7 +33,7 @@ std::string digest(const Requirement& requirement) {
   add(text, name(requirement.level));
   for (const std::string* part :
        {&requirement.binds, &requirement.text, &requirement.section, &requirement.source,
-        &requirement.observe, &requirement.untestable}) {
+        &requirement.observe, &requirement.untestable, &requirement.of_clients}) {
     add(text, *part);
   }
   for (const std::string& document : requirement.documents) add(text, document);

@@ -11,9 +11,19 @@ using namespace std::string_view_literals;
 constexpr std::array kFile = {"requirements"sv, "sections"sv};
 constexpr std::array kSection = {"title"sv, "documents"sv, "headings"sv, "note"sv};
 constexpr std::array kDocuments = {"ga"sv, "preview"sv};
-constexpr std::array kFields = {"id"sv,      "level"sv,      "binds"sv,  "text"sv,
-                                "section"sv, "documents"sv,  "source"sv, "dialects"sv,
-                                "observe"sv, "untestable"sv, "open"sv,   "outcomes"sv};
+constexpr std::array kFields = {"id"sv,
+                                "level"sv,
+                                "binds"sv,
+                                "text"sv,
+                                "section"sv,
+                                "documents"sv,
+                                "source"sv,
+                                "dialects"sv,
+                                "observe"sv,
+                                "untestable"sv,
+                                "open"sv,
+                                "outcomes"sv,
+                                "judged_of_clients"sv};
 
 std::optional<Level> level_named(std::string_view word) {
   for (const Level level : {Level::kMust, Level::kShould, Level::kMay}) {
@@ -61,6 +71,18 @@ std::optional<Section> load_section(YamlReader& reader, YamlNode node) {
   return out;
 }
 
+// What clients do, where they are judged by it.
+std::string load_client_side(YamlReader& reader, YamlNode node, const Requirement& requirement) {
+  constexpr std::string_view kKey = "judged_of_clients";
+  const YamlNode member = node.member(kKey);
+  if (!member.is_defined()) return {};
+  if (requirement.binds != "client") return reader.text(member, kKey).value_or("");
+  const auto judged = reader.boolean(member, kKey);
+  if (!judged) return {};
+  if (!*judged) reader.complain(member, "judged_of_clients is true, or left out");
+  return requirement.text;
+}
+
 std::optional<Requirement> load_requirement(YamlReader& reader, YamlNode node) {
   if (!reader.check_map(node, "requirement", kFields,
                         {"id", "level", "binds", "text", "section", "documents", "source"})) {
@@ -89,6 +111,7 @@ std::optional<Requirement> load_requirement(YamlReader& reader, YamlNode node) {
     out.outcomes = reader.texts(outcomes, "outcomes");
   }
   out.dialects = load_texts_by_name(reader, node, "dialects");
+  out.of_clients = load_client_side(reader, node, out);
   if (out.observe.empty() == out.untestable.empty()) {
     reader.complain(node, out.id + " needs either observe or untestable");
   }

@@ -28,7 +28,10 @@ struct Requirement {
   std::map<std::string, std::string> dialects;
   std::string observe;
   std::string untestable;  // why a black box cannot check it
-  bool open = false;       // the article leaves it open
+  // What clients do, where the judge of clients judges them by it: the text of a rule that binds
+  // clients, the client's side of a store's. Empty: it does not.
+  std::string of_clients;
+  bool open = false;  // the article leaves it open
   std::vector<std::string> outcomes;
   Position position;
 };

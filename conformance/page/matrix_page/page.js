@@ -65,6 +65,7 @@ function renderHead(data) {
     [totals.testable, 'testable'],
     [totals.covered, 'covered'],
     [totals.uncovered, 'without a case', totals.uncovered > 0],
+    [totals.of_clients, 'judged of clients'],
     [totals.untestable, 'untestable'],
     [totals.open, 'open points'],
     [totals.cases, 'cases'],
@@ -170,7 +171,7 @@ function sectionNote(totals) {
 
 function ruleItem(rule) {
   return ruleEntry(rule, {
-    note: rule.testable ? plural(rule.cases.length, 'case') : 'untestable',
+    note: rule.testable ? plural(rule.cases.length, 'case') : rule.of_clients ? 'of clients' : 'untestable',
     tag: rule.open && el('span', { class: 'tag' }, 'open'),
     detail: ruleDetail,
   });
@@ -193,7 +194,8 @@ function ruleDetail(rule) {
     ['Section', `${rule.section} (${where.join(', ')})`],
     ['Dialects', bullets(forms)],
     ['How it shows', rule.observe && inlineCode(rule.observe)],
-    ['Not testable', rule.untestable && inlineCode(rule.untestable)],
+    ['No case', rule.untestable && inlineCode(rule.untestable)],
+    ['Judged of clients', rule.of_clients && inlineCode(rule.of_clients)],
     ['Clients at once', rule.at_once && 'judged where requests of several clients meet, too: fencepost stress'],
     ['Outcomes the rule leaves open', bullets(rule.outcomes)],
     ['The run', counts.join(', ')],

@@ -1,0 +1,173 @@
+// The page of judged clients: all of it is there without JavaScript.
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "conformance/client_report/client_report.h"
+#include "conformance/client_report/finding_text.h"
+#include "conformance/page/clients_page.h"
+#include "conformance/page/html_page.h"
+#include "conformance/text/printable.h"
+#include "conformance/text/text_wrap.h"
+
+namespace fencepost::client_report {
+namespace {
+
+using clients::Finding;
+using clients::Rule;
+
+constexpr std::size_t kMostOnPage = 1'000;
+constexpr std::size_t kMostShownBytes = 512;
+constexpr std::size_t kRow = 16;
+
+std::string plain(std::string_view text) { return page::html(text::printable(text)); }
+
+// "0000  2a 31 0d 0a ...  *1..": sixteen bytes a line.
+std::string hex_view(std::string_view bytes) {
+  std::string out;
+  for (std::size_t at = 0; at < bytes.size(); at += kRow) {
+    const std::string_view row = bytes.substr(at, kRow);
+    std::string hex;
+    std::string letters;
+    for (const char c : row) {
+      hex += fmt::format("{:02x} ", static_cast<unsigned char>(c));
+      letters += c >= ' ' && c <= '~' ? c : '.';
+    }
+    out += fmt::format("{:04x}  {:<48} {}\n", at, hex, letters);
+  }
+  return page::html(out);
+}
+
+std::string packet_html(const Finding& finding, bool open) {
+  if (finding.packet.empty())
+    return "<p class=\"label\">It is about packets that did not come.</p>\n";
+  const std::string_view shown = std::string_view(finding.packet).substr(0, kMostShownBytes);
+  std::string label = fmt::format("{} of {} bytes", packet_name(finding), finding.packet_bytes);
+  if (shown.size() < finding.packet_bytes) label += fmt::format(", the first {}", shown.size());
+  return fmt::format("<details{}><summary>{}</summary>\n<pre tabindex=\"0\">{}</pre></details>\n",
+                     open ? " open" : "", label, hex_view(shown));
+}
+
+// The bytes of the first one of a rule are in view.
+std::string finding_html(const Finding& finding, bool first) {
+  return fmt::format(
+      "<li class=\"seen\"><p class=\"why\">{}</p>\n<p class=\"who\"><span>client "
+      "<b>{}</b></span> <span>connection {}</span> <time>{}</time></p>\n{}</li>\n",
+      plain(finding.because), page::html(client_of(finding)), finding.connection,
+      time_text(finding.at), packet_html(finding, first));
+}
+
+std::string rule_html(const Rule& rule, std::size_t times, const std::string& findings,
+                      std::size_t shown) {
+  const bool must = rule.level == clients::RuleLevel::kMust;
+  std::string out = fmt::format(
+      "<section class=\"judged {}\" aria-label=\"{}\">\n<h2><span class=\"id\">{}</span> "
+      "<span class=\"level {}\">{}</span> <span class=\"count\">{}</span></h2>\n"
+      "<blockquote>{}</blockquote>\n<ul>\n{}</ul>\n",
+      must ? "bad" : "doubt", rule.id, rule.id, level_name(rule), level_name(rule),
+      text::counted(times, "finding"), page::html(sentence_of(rule)), findings);
+  if (shown < times) {
+    out += fmt::format("<p class=\"label\">{} of them are shown.</p>\n", shown);
+  }
+  return out + "</section>\n";
+}
+
+// The rules that are broken, those of level must first, each with its findings.
+std::string findings_html(const JudgedClients& judged) {
+  std::map<std::string_view, std::pair<std::string, std::size_t>> of_rules;
+  std::size_t shown = 0;
+  for (const Finding& finding : judged.findings) {
+    if (++shown > kMostOnPage) break;
+    auto& [text, count] = of_rules[finding.rule->id];
+    text += finding_html(finding, count == 0);
+    ++count;
+  }
+  std::string out;
+  for (const clients::RuleLevel level : {clients::RuleLevel::kMust, clients::RuleLevel::kShould}) {
+    for (const Rule& rule : clients::rules()) {
+      const std::size_t count = times(judged.tally, rule);
+      if (rule.level != level || count == 0) continue;
+      const auto& [text, told] = of_rules[rule.id];
+      out += rule_html(rule, count, text, told);
+    }
+  }
+  return out;
+}
+
+std::string kept_html(const JudgedClients& judged) {
+  std::string rows;
+  std::size_t count = 0;
+  for (const Rule& rule : clients::rules()) {
+    if (times(judged.tally, rule) > 0) continue;
+    ++count;
+    rows += fmt::format("<tr><th scope=\"row\" class=\"id\">{}</th><td>{}</td><td>{}</td></tr>\n",
+                        rule.id, level_name(rule), page::html(sentence_of(rule)));
+  }
+  return fmt::format(
+      "<details class=\"kept\"><summary>{} that no client broke</summary>\n<div class=\"table\">"
+      "<table><thead><tr><th scope=\"col\">rule</th><th scope=\"col\">level</th><th "
+      "scope=\"col\">what clients do</th></tr></thead>\n<tbody>\n{}</tbody></table></div>"
+      "</details>\n",
+      text::counted(count, "rule"), rows);
+}
+
+std::string facts_html(const JudgedClients& judged) {
+  std::string out;
+  if (judged.tally.not_judged > 0) {
+    out += fmt::format("<span>not judged to the end <b>{}</b></span> ",
+                       text::counted(judged.tally.not_judged, "connection"));
+  }
+  for (const CommandEnd& end : judged.commands) {
+    out += fmt::format("<span>command <b>{}</b></span> <span>its exit code <b>{}</b></span> ",
+                       page::html(command_text(end)), end.exit_code);
+  }
+  return out.empty() ? out : "<p class=\"of\">" + out + "</p>\n";
+}
+
+struct Masthead {
+  std::string_view kind;
+  std::string_view sign;
+  std::string_view title;
+};
+Masthead masthead_of(ClientVerdict verdict) {
+  switch (verdict) {
+    case ClientVerdict::kConformant:
+      return {"conformant", "✓", "No rule broken"};
+    case ClientVerdict::kBroken:
+      return {"failed", "✗", "Not conformant"};
+    case ClientVerdict::kNothingJudged:
+      break;
+  }
+  return {"open", "?", "Nothing judged"};
+}
+
+}  // namespace
+
+std::string html_of(const JudgedClients& judged) {
+  const Masthead head = masthead_of(verdict_of(judged.tally));
+  const clients::Tally& tally = judged.tally;
+  const auto& files = page::clients_page_files();
+  const std::string style = page::joined_files(files, ".css");
+  const std::string script = page::joined_files(files, ".js");
+  return page::fill_page(page::joined_files(files, ".html"),
+                         {{"policy", page::html(page::page_policy(style, script))},
+                          {"kind", std::string(head.kind)},
+                          {"sign", std::string(head.sign)},
+                          {"title", std::string(head.title)},
+                          {"lead", fmt::format("{} of {} over {}, judged by {} rules",
+                                               text::counted(tally.requests, "request"),
+                                               text::counted(tally.clients, "client"),
+                                               text::counted(tally.connections, "connection"),
+                                               clients::rules().size())},
+                          {"facts", facts_html(judged)},
+                          {"findings", findings_html(judged)},
+                          {"kept", kept_html(judged)},
+                          {"style", style},
+                          {"script", script}});
+}
+
+}  // namespace fencepost::client_report
