@@ -232,7 +232,7 @@ class CommandLine(CliTest):
             self.assertEqual([], [line for line in said.stdout.splitlines() if len(line) > 100])
 
     def test_which_part_of_a_selection_matches_nothing(self):
-        for arguments, said in ((["--tag", "nope"], "none has the tag nope; the tags are large"),
+        for arguments, said in ((["--tag", "nope"], "none has the tag nope; the tags are interop, large"),
                                 (["--requirement", "SET-NX-99"], "no requirement SET-NX-99; did you mean SET-NX-"),
                                 (["--run", "no.such.*", "--run", "neither"], "no id matches --run no.such.*"),
                                 (["--run", "set.*", "--tag", "large"], "none matches --run 'set.*' --tag large")):
