@@ -1,6 +1,5 @@
 #include "conformance/record/capture_pcap.h"
 
-#include <charconv>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -36,26 +35,18 @@ constexpr int kCorrelationData = 0x09;
 constexpr int kAssignedClientId = 0x12;
 constexpr int kTopicAlias = 0x23;
 
-template <typename Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number out{};
-  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  if (code != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return out;
-}
-
 // The bytes of a field, which PDML has as hexadecimal digits.
 std::string field_bytes(const pugi::xml_node& field) {
   const std::string_view digits = field.attribute("value").value();
   std::string out;
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    out += static_cast<char>(number<unsigned>(digits.substr(i, 2), 16).value_or(0));
+    out += static_cast<char>(number_in<unsigned>(digits.substr(i, 2), 16).value_or(0));
   }
   return out;
 }
 
 std::uint32_t number_of(const pugi::xml_node& field) {
-  return number<std::uint32_t>(field.attribute("value").value(), 16).value_or(0);
+  return number_in<std::uint32_t>(field.attribute("value").value(), 16).value_or(0);
 }
 
 bool is(const pugi::xml_node& field, std::string_view name) {
@@ -75,16 +66,8 @@ bool is_set(const pugi::xml_node& parent, std::string_view name) {
   return shown == "1" || shown == "True";
 }
 
-// Seconds with a fraction.
 std::optional<microseconds> time_of_packet(const pugi::xml_node& packet) {
-  constexpr std::size_t kDigits = 6;
-  std::string_view text = descendant(packet, "timestamp").attribute("value").value();
-  const std::size_t point = text.find('.');
-  const auto seconds = number<std::int64_t>(text.substr(0, point));
-  if (!seconds) return std::nullopt;
-  std::string fraction(point == std::string_view::npos ? "" : text.substr(point + 1, kDigits));
-  fraction.resize(kDigits, '0');
-  return std::chrono::seconds{*seconds} + microseconds{number<std::int64_t>(fraction).value_or(0)};
+  return time_in(descendant(packet, "timestamp").attribute("value").value());
 }
 
 // Some versions of tshark show a content type together with its length.

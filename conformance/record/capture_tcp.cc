@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <deque>
 #include <map>
 #include <optional>
@@ -23,32 +22,12 @@ constexpr unsigned kAcknowledges = 0x10;
 constexpr char kFirstByteOfMqtt = 0x10;  // a CONNECT
 constexpr std::size_t kLongestLine = std::size_t{1} << 20U;
 
-template <typename Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number out{};
-  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), out, base);
-  if (code != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return out;
-}
-
-// Seconds with a fraction.
-std::optional<microseconds> time_of(std::string_view text) {
-  constexpr std::size_t kDigits = 6;
-  const std::size_t point = std::min(text.find('.'), text.size());
-  const auto seconds = number<std::int64_t>(text.substr(0, point));
-  std::string fraction(text.substr(std::min(point + 1, text.size())).substr(0, kDigits));
-  fraction.resize(kDigits, '0');
-  const auto rest = number<std::int64_t>(fraction);
-  if (!seconds || !rest) return std::nullopt;
-  return std::chrono::seconds{*seconds} + microseconds{*rest};
-}
-
 // Pairs of hexadecimal digits; some versions have colons between them.
 std::optional<std::string> bytes_of(std::string_view digits) {
   std::string out;
   for (std::size_t at = 0; at < digits.size(); at += 2) {
     if (digits[at] == ':') ++at;
-    const auto byte = number<unsigned>(digits.substr(at, 2), 16);
+    const auto byte = number_in<unsigned>(digits.substr(at, 2), 16);
     if (!byte || at + 2 > digits.size()) return std::nullopt;
     out += static_cast<char>(*byte);
   }
@@ -73,14 +52,14 @@ std::optional<Segment> parse_segment(std::string_view line, std::uint16_t port) 
     field = line.substr(0, end);
     line.remove_prefix(std::min(end + 1, line.size()));
   }
-  const auto time = time_of(fields[0]);
-  const auto stream = number<std::uint64_t>(fields[1]);
-  const auto to_port = number<std::uint32_t>(fields[2]);
-  const auto sequence = number<std::uint32_t>(fields[3]);
-  const auto acknowledged = number<std::uint32_t>(fields[4]);
+  const auto time = time_in(fields[0]);
+  const auto stream = number_in<std::uint64_t>(fields[1]);
+  const auto to_port = number_in<std::uint32_t>(fields[2]);
+  const auto sequence = number_in<std::uint32_t>(fields[3]);
+  const auto acknowledged = number_in<std::uint32_t>(fields[4]);
   const std::string_view hex = fields[5].substr(fields[5].starts_with("0x") ? 2 : 0);
-  const auto flags = number<unsigned>(hex, 16);
-  const auto length = number<std::size_t>(fields[6]);
+  const auto flags = number_in<unsigned>(hex, 16);
+  const auto length = number_in<std::size_t>(fields[6]);
   auto bytes = bytes_of(fields[7]);
   if (!time || !stream || !to_port || !sequence || !acknowledged || !flags || !length || !bytes) {
     return std::nullopt;

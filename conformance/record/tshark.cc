@@ -113,4 +113,15 @@ Result<void, std::string> run_tshark(const std::string& file, const std::vector<
   return tshark.wait();
 }
 
+std::optional<std::chrono::microseconds> time_in(std::string_view text) {
+  constexpr std::size_t kDigits = 6;
+  const std::size_t point = std::min(text.find('.'), text.size());
+  const auto seconds = number_in<std::int64_t>(text.substr(0, point));
+  std::string fraction(text.substr(std::min(point + 1, text.size())).substr(0, kDigits));
+  fraction.resize(kDigits, '0');
+  const auto rest = number_in<std::int64_t>(fraction);
+  if (!seconds || !rest) return std::nullopt;
+  return std::chrono::seconds{*seconds} + std::chrono::microseconds{*rest};
+}
+
 }  // namespace fencepost::record
