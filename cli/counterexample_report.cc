@@ -62,7 +62,9 @@ std::vector<std::string> lines_of(const std::vector<search::Packet>& packets) {
     const run::Direction direction = packet.kind == search::Packet::Kind::kRequest
                                          ? run::Direction::kSent
                                          : run::Direction::kReceived;
-    out.push_back(run::to_line(run::make_entry(time, client, direction, packet.message)));
+    run::TranscriptEntry entry = run::make_entry(time, client, direction, packet.message);
+    entry.payload_bytes = packet.payload_bytes;
+    out.push_back(run::to_line(entry));
   }
   return out;
 }
@@ -265,7 +267,11 @@ void print_rejection(const search::JudgedRun& run, const workload::Trace& trace,
   fmt::print("  because   {}\n", rejection.judgement.because);
   fmt::print("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
   fmt::print("  sent      {}\n", in_one_line(rejection.request));
-  if (rejection.reply) fmt::print("  got       {}\n", in_one_line(*rejection.reply));
+  if (rejection.reply) {
+    const bool cut = rejection.reply_bytes > rejection.reply->payload.size();
+    fmt::print("  got       {}{}\n", in_one_line(*rejection.reply),
+               cut ? fmt::format("  ({} bytes in all)", rejection.reply_bytes) : "");
+  }
   fmt::print("  workload\n");
   for (const workload::Operation& operation : trace) {
     fmt::print("    {}\n", workload::to_text(operation));

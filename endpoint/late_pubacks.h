@@ -2,8 +2,8 @@
 // purpose: what a client does then shows whether it keeps the rules.
 //
 //   LatePubacks pubacks({.hold = 200ms}, counted);
-//   pass_on(pubacks.add(bytes_of_the_broker, now));
-//   pass_on(pubacks.due(later));
+//   use(pubacks.add(bytes_of_the_broker, now));
+//   use(pubacks.due(later));
 //
 // Pure; of one thread at a time.
 #pragma once
@@ -19,7 +19,7 @@ namespace fencepost::endpoint {
 
 struct PubackTrouble {
   std::chrono::milliseconds hold{0};  // each comes so much later; what is no PUBACK does not
-  std::uint64_t drop_every = 0;  // each so manieth ends its connection in its place; 0: none does
+  std::uint64_t drop_every = 0;       // the n-th, 2n-th, ... end their connections instead; 0: none
 
   [[nodiscard]] bool any() const { return hold.count() > 0 || drop_every > 0; }
 };

@@ -72,11 +72,15 @@ GIVEN = {
     "stress/simulation.h": "std::unique_ptr<store::Handler> handler;",
     "stress/traffic.h": "TrafficOptions options; Journal& journal; history::Time now; std::uint64_t wall_ms;"
                         "std::unique_ptr<endpoint::Client> client; codec::Message message;",
+    "conformance/client_report/recorded_clients.h": "record::Capture capture;",
+    "conformance/record/capture_tcp.h": "std::vector<std::string> printed;",
+    "conformance/selftest/conversations.h": "endpoint::Endpoint& right; endpoint::Endpoint& wrong;",
     "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
                                     "std::function<void(const ExploreProgress&)> progress;",
     "conformance/search/judged_run.h": "endpoint::Session* session; workload::Trace trace;",
     "conformance/search/saved_workload.h": "std::string text;",
     "conformance/text/colour.h": "bool on_terminal;",
+    "endpoint/late_pubacks.h": "std::uint64_t counted; std::string_view bytes_of_the_broker; LatePubacks::Moment now, later;",
     "endpoint/endpoint.h": "codec::Message request;",
     "fuzz/input_reader.h": "const std::uint8_t* data; std::size_t size;",
     "fuzz/service_driver.h": "std::string_view bytes;",

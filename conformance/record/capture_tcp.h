@@ -1,7 +1,7 @@
 // The bytes of TCP connections in a packet capture, in the order in which their programs had them.
 //
 //   TcpReader reader(1883);
-//   for (line of what tshark prints with tcp_fields()) reader.add_line(line);
+//   for (const std::string& line : printed) reader.add_line(line);  // by tshark, see tcp_fields()
 //   for (const TcpEvent& event : reader.take()) use(event);
 #pragma once
 

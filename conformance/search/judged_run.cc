@@ -149,7 +149,24 @@ class Run {
 
   void keep(Packet::Kind kind, const std::string& client_id, endpoint::Duration at,
             const codec::Message& message) {
-    if (options_.keeps_packets) out_.packets.push_back({kind, client_id, at, message});
+    if (!options_.keeps_packets) return;
+    out_.packets.push_back({kind, client_id, at, cut(message), message.payload.size()});
+  }
+
+  // What is read of it at most: a copy of the rest is never made.
+  [[nodiscard]] codec::Message cut(const codec::Message& message) const {
+    if (message.payload.size() <= options_.most_payload) return message;
+    return {.topic = message.topic,
+            .payload = message.payload.substr(0, options_.most_payload),
+            .qos = message.qos,
+            .retain = message.retain,
+            .duplicate = message.duplicate,
+            .response_topic = message.response_topic,
+            .correlation_data = message.correlation_data,
+            .content_type = message.content_type,
+            .payload_format = message.payload_format,
+            .expiry_seconds = message.expiry_seconds,
+            .user_properties = message.user_properties};
   }
 
   void take(const judge::Judgement& judgement, const codec::Message& request,
@@ -163,10 +180,11 @@ class Run {
       ++out_.known;
       return;
     }
-    out_.rejection = Rejection{.operation = std::min(at_, trace_.size() - 1),
-                               .judgement = judgement,
-                               .request = request,
-                               .reply = reply != nullptr ? std::optional(*reply) : std::nullopt};
+    out_.rejection = Rejection{
+        .operation = std::min(at_, trace_.size() - 1), .judgement = judgement, .request = request};
+    if (reply == nullptr) return;
+    out_.rejection->reply = cut(*reply);
+    out_.rejection->reply_bytes = reply->payload.size();
   }
 
   codec::Message message_of(const Operation& operation, const run::RequestClient& connection) {

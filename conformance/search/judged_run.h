@@ -37,6 +37,9 @@ struct JudgedRunOptions {
   // Rejections that are known: they are counted, and the run goes on. Empty: none is.
   std::function<bool(const judge::Judgement&)> is_known{};
   bool keeps_packets = false;  // fills JudgedRun::packets
+  // Of what came, so much of a payload is kept at most: many runs are kept at a time, and an
+  // endpoint may send what it likes.
+  std::size_t most_payload = std::size_t{256} << 10U;
 };
 
 struct Rejection {
@@ -44,6 +47,7 @@ struct Rejection {
   judge::Judgement judgement{};
   codec::Message request{};  // the one that was judged last
   std::optional<codec::Message> reply{};
+  std::size_t reply_bytes = 0;  // of its payload, before it was cut
 };
 
 // What went over the wire, as the run saw it.
@@ -51,8 +55,9 @@ struct Packet {
   enum class Kind { kRequest, kReceived, kDisconnected };
   Kind kind = Kind::kRequest;
   std::string client_id{};
-  endpoint::Duration at{0};  // on the session's clock
-  codec::Message message{};  // empty of kDisconnected
+  endpoint::Duration at{0};       // on the session's clock
+  codec::Message message{};       // empty of kDisconnected
+  std::size_t payload_bytes = 0;  // before it was cut
 };
 
 struct JudgedRun {

@@ -3,7 +3,7 @@
 //
 //   Conversations heard;
 //   const auto endpoint = heard.listen_to(right);  // run the cases with this one
-//   if (heard.are_the_same("SET-1/1", wrong)) take_over_the_verdict();
+//   if (heard.are_the_same("SET-1/1", wrong)) use("the verdict of the right one");
 #pragma once
 
 #include <map>
