@@ -1,0 +1,50 @@
+// All cases for clients, with one adapter, which is started again whenever it is lost.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "conformance/client_run/case_player.h"
+
+namespace fencepost::client_run {
+
+enum class CaseVerdict { kPassed, kFailed, kSkipped };
+// "passed", "failed", "skipped"
+[[nodiscard]] std::string_view name(CaseVerdict verdict);
+
+struct CaseOutcome {
+  const ClientCase* test_case = nullptr;  // never null
+  CaseVerdict verdict = CaseVerdict::kSkipped;
+  std::vector<std::string> lacks{};  // capabilities, of a case that is skipped
+  PlayResult played{};
+};
+
+struct ClientSuiteOptions {
+  std::vector<std::string> command{};  // the adapter, with its arguments
+  PlayOptions play{};
+  Milliseconds to_start{20'000};            // until it greets
+  std::size_t most_failures = 0;            // ends the run; 0: none does
+  const std::atomic<bool>* stop = nullptr;  // set: ends the run before the next case
+  std::function<void(const CaseOutcome&)> on_case{};
+};
+
+struct ClientSuiteResult {
+  Greeting greeting{};
+  std::vector<CaseOutcome> outcomes{};  // in the order of the cases; of those that were played
+  std::size_t restarts = 0;
+  bool stopped = false;  // before all cases were played
+  double seconds = 0;
+
+  [[nodiscard]] std::size_t count(CaseVerdict verdict) const;
+};
+
+// The cases have to live longer than the result. The error says why there is no adapter that
+// greets.
+[[nodiscard]] Result<ClientSuiteResult, std::string> run_client_suite(
+    const std::vector<const ClientCase*>& cases, const ClientSuiteOptions& options);
+
+}  // namespace fencepost::client_run
