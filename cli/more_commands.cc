@@ -255,6 +255,11 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
                       "Write the verdicts as JUnit XML to this file: a test for each case");
   command->add_option("--timeout", options.timeout,
                       "How long the SDK may wait for a reply, e.g. 10s (default: 5s)");
+  constexpr std::size_t kMostAdapters = 64;
+  command
+      ->add_option("-j,--jobs", options.jobs,
+                   "Cases to play at once, each with an adapter of its own (default: 8)")
+      ->check(whole_number(1, kMostAdapters));
   command->add_option("--max-failures", options.max_failures, "End the run after so many failures")
       ->check(whole_number(1));
   command->add_flag("--list", options.list, "Print the cases, and play none");

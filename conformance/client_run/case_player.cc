@@ -124,9 +124,8 @@ class CasePlayer {
   }
 
   void connect() {
-    static const CommandStep kConnect{.command = {.kind = CommandKind::kConnect},
-                                      .expected = {Expected{.kind = ResultKind::kOk}}};
-    play_step(kConnect);
+    play_step(CommandStep{.command = {.kind = CommandKind::kConnect},
+                          .expected = {Expected{.kind = ResultKind::kOk}}});
   }
 
   // --- steps ---

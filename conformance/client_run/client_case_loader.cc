@@ -108,7 +108,7 @@ class ClientStepLoader {
   }
 
   std::string load_citation(YamlNode node) {
-    const std::string id = reader_.text(node, "cites").value_or("");
+    std::string id = reader_.text(node, "cites").value_or("");
     const auto& known = case_.requirements;
     if (std::find(known.begin(), known.end(), id) == known.end()) {
       reader_.complain(node, "cites must be one of the case's requirements, not \"" + id + '"');
@@ -128,7 +128,7 @@ class ClientStepLoader {
       if (!request_of(out.command)) reader_.complain(answer, "only a request has an answer");
       out.answer = read_answer(reader_, answer);
     }
-    out.expected = read_expected(reader_, step.member("expect"), kind);
+    out.expected = read_expected(reader_, step, kind);
     return out;
   }
 
@@ -270,6 +270,7 @@ class ClientStepLoader {
   void load_clock(YamlNode body, Step& out) {
     if (!reader_.check_map(body, "clock", kClockFields)) return;
     const bool ahead = body.member("ahead").is_defined();
+    if (body.size() != 1) return reader_.complain(body, "clock takes either ahead or behind");
     const auto time = reader_.duration(body.member(ahead ? "ahead" : "behind"), "clock");
     if (time) out.what = ClockStep{ahead ? *time : -*time};
   }
@@ -278,6 +279,9 @@ class ClientStepLoader {
     if (!reader_.check_map(body, "other", kOtherFields)) return;
     OtherStep step;
     const bool is_set = body.member("set").is_defined();
+    if (is_set == body.member("del").is_defined() || is_set != body.member("value").is_defined()) {
+      return reader_.complain(body, "other takes {set: key, value: bytes} or {del: key}");
+    }
     step.verb = is_set ? codec::Verb::kSet : codec::Verb::kDel;
     step.key = read_bytes(reader_, body.member(is_set ? "set" : "del"), "key").value_or("");
     if (is_set) step.value = read_bytes(reader_, body.member("value"), "value").value_or("");
@@ -288,7 +292,11 @@ class ClientStepLoader {
     if (!reader_.check_map(body, "notify", kNotifyFields, {"key"})) return;
     NotifyStep step;
     step.key = read_bytes(reader_, body.member("key"), "key").value_or("");
-    if (const auto payload = body.member("payload"); payload.is_defined()) {
+    const auto payload = body.member("payload");
+    if (payload.is_defined() == body.member("operation").is_defined()) {
+      return reader_.complain(body, "notify takes either an operation or a payload");
+    }
+    if (payload.is_defined()) {
       step.payload = read_bytes(reader_, payload, "payload").value_or("");
     } else {
       step.operation = load_operation(body.member("operation"));

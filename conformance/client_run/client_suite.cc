@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include <poll.h>
@@ -11,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/threads.h"
 #include "conformance/client_run/stage.h"
 #include "conformance/text/printable.h"
 
@@ -37,32 +41,10 @@ std::optional<std::string> wait_for_line(AdapterProcess& adapter, Moment deadlin
   }
 }
 
-class ClientSuite {
+// One adapter, started again when it is lost.
+class Player {
  public:
-  explicit ClientSuite(const ClientSuiteOptions& options) : options_(options) {}
-
-  Result<ClientSuiteResult, std::string> run(const std::vector<const ClientCase*>& cases) {
-    const Moment began = Steady::now();
-    auto greeting = start();
-    if (!greeting) return fail(greeting.error());
-    out_.greeting = std::move(*greeting);
-    for (const ClientCase* each : cases) {
-      if (should_stop()) break;
-      CaseOutcome outcome = play(*each, out_.outcomes.size() + 1);
-      if (outcome.verdict == CaseVerdict::kFailed) ++failures_;
-      if (options_.on_case) options_.on_case(outcome);
-      out_.outcomes.push_back(std::move(outcome));
-    }
-    out_.stopped = out_.outcomes.size() < cases.size();
-    out_.seconds = std::chrono::duration<double>(Steady::now() - began).count();
-    return std::move(out_);
-  }
-
- private:
-  [[nodiscard]] bool should_stop() const {
-    if (options_.stop != nullptr && options_.stop->load()) return true;
-    return options_.most_failures != 0 && failures_ >= options_.most_failures;
-  }
+  explicit Player(const ClientSuiteOptions& options) : options_(options) {}
 
   Result<Greeting, std::string> start() {
     adapter_.reset();
@@ -81,17 +63,19 @@ class ClientSuite {
       }
       return fail(with_last_words(what, *adapter_));
     }
-    return read_greeting(*line);
+    auto greeting = read_greeting(*line);
+    if (greeting) greeting_ = *greeting;
+    return greeting;
   }
 
   CaseOutcome play(const ClientCase& test_case, std::size_t number) {
     CaseOutcome out{.test_case = &test_case};
     for (const std::string& each : test_case.needs) {
-      if (!out_.greeting.capabilities.contains(each)) out.lacks.push_back(each);
+      if (!greeting_.capabilities.contains(each)) out.lacks.push_back(each);
     }
     if (!out.lacks.empty()) return out;
     if (adapter_ == nullptr) {
-      ++out_.restarts;
+      ++restarts_;
       if (const auto greeting = start(); !greeting) {
         adapter_.reset();
         out.verdict = CaseVerdict::kFailed;
@@ -101,16 +85,80 @@ class ClientSuite {
         return out;
       }
     }
-    out.played = play_case(test_case, *adapter_, out_.greeting, options_.play, number);
+    out.played = play_case(test_case, *adapter_, greeting_, options_.play, number);
     if (out.played.adapter_is_lost) adapter_.reset();
     out.verdict = out.played.problems.empty() ? CaseVerdict::kPassed : CaseVerdict::kFailed;
     return out;
   }
 
+  [[nodiscard]] const Greeting& greeting() const { return greeting_; }
+  [[nodiscard]] std::size_t restarts() const { return restarts_; }
+
+ private:
   const ClientSuiteOptions& options_;
   std::unique_ptr<AdapterProcess> adapter_{};
-  ClientSuiteResult out_{};
+  Greeting greeting_{};
+  std::size_t restarts_ = 0;
+};
+
+// Several players take the cases one by one.
+class ClientSuite {
+ public:
+  ClientSuite(const std::vector<const ClientCase*>& cases, const ClientSuiteOptions& options)
+      : cases_(cases), options_(options), outcomes_(cases.size()) {}
+
+  Result<ClientSuiteResult, std::string> run() {
+    const Moment began = Steady::now();
+    Player first(options_);
+    if (auto greeting = first.start(); !greeting) return fail(std::move(greeting.error()));
+    std::atomic<bool> first_is_taken = false;
+    run_in_threads(std::min(std::max<std::size_t>(options_.jobs, 1), cases_.size()), [&] {
+      if (first_is_taken.exchange(true)) return play_with_another();
+      play_with(first);
+    });
+    out_.greeting = first.greeting();
+    for (auto& each : outcomes_) {
+      if (each) out_.outcomes.push_back(std::move(*each));
+    }
+    out_.stopped = out_.outcomes.size() < cases_.size();
+    out_.seconds = std::chrono::duration<double>(Steady::now() - began).count();
+    return std::move(out_);
+  }
+
+ private:
+  void play_with_another() {
+    Player player(options_);
+    // Where this one does not start, the first has all cases.
+    if (player.start()) play_with(player);
+  }
+
+  void play_with(Player& player) {
+    while (const auto index = take_case()) {
+      CaseOutcome outcome = player.play(*cases_[*index], *index + 1);
+      const std::lock_guard lock(mutex_);
+      if (outcome.verdict == CaseVerdict::kFailed) ++failures_;
+      if (options_.on_case) options_.on_case(outcome);
+      outcomes_[*index] = std::move(outcome);
+    }
+    const std::lock_guard lock(mutex_);
+    out_.restarts += player.restarts();
+  }
+
+  std::optional<std::size_t> take_case() {
+    const std::lock_guard lock(mutex_);
+    const bool stop = options_.stop != nullptr && options_.stop->load();
+    const bool enough = options_.most_failures != 0 && failures_ >= options_.most_failures;
+    if (stop || enough || next_ >= cases_.size()) return std::nullopt;
+    return next_++;
+  }
+
+  const std::vector<const ClientCase*>& cases_;
+  const ClientSuiteOptions& options_;
+  std::mutex mutex_;
+  std::size_t next_ = 0;
   std::size_t failures_ = 0;
+  std::vector<std::optional<CaseOutcome>> outcomes_;
+  ClientSuiteResult out_{};
 };
 
 }  // namespace
@@ -135,7 +183,7 @@ std::size_t ClientSuiteResult::count(CaseVerdict verdict) const {
 
 Result<ClientSuiteResult, std::string> run_client_suite(const std::vector<const ClientCase*>& cases,
                                                         const ClientSuiteOptions& options) {
-  return ClientSuite(options).run(cases);
+  return ClientSuite(cases, options).run();
 }
 
 }  // namespace fencepost::client_run

@@ -1,4 +1,5 @@
-// All cases for clients, with one adapter, which is started again whenever it is lost.
+// All cases for clients, with as many adapters at once as are wanted. One that is lost is started
+// again.
 #pragma once
 
 #include <atomic>
@@ -27,8 +28,10 @@ struct ClientSuiteOptions {
   std::vector<std::string> command{};  // the adapter, with its arguments
   PlayOptions play{};
   Milliseconds to_start{20'000};            // until it greets
+  std::size_t jobs = 1;                     // cases at once, each with an adapter of its own
   std::size_t most_failures = 0;            // ends the run; 0: none does
   const std::atomic<bool>* stop = nullptr;  // set: ends the run before the next case
+  // From any thread, one at a time.
   std::function<void(const CaseOutcome&)> on_case{};
 };
 

@@ -134,6 +134,9 @@ void Stage::read_link(std::uint64_t number, Link& link) {
       link.ended = true;
       return;
     }
+    // A client that waits for our ACK with its next packet need not wait long.
+    const int on = 1;
+    setsockopt(link.socket.descriptor(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
     const Time at = now();
     judge_.sent(number, bytes, at);

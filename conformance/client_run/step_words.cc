@@ -203,11 +203,12 @@ std::optional<Answer> read_answer(YamlReader& reader, YamlNode node) {
   return out;
 }
 
-std::vector<Expected> read_expected(YamlReader& reader, YamlNode node, CommandKind command) {
+std::vector<Expected> read_expected(YamlReader& reader, YamlNode step, CommandKind command) {
+  const YamlNode node = step.member("expect");
   if (!node.is_defined()) {
     const auto success = success_of(command);
     if (success) return {Expected{.kind = *success, .count = 1}};
-    reader.complain(node, "get needs an expect: {value: ...} or missing");
+    reader.complain(step, "get needs an expect: {value: ...} or missing");
     return {};
   }
   const YamlNode several = node.member("any_of");

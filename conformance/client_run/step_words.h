@@ -19,9 +19,9 @@ namespace fencepost::client_run {
 [[nodiscard]] std::optional<Answer> read_answer(scenario::YamlReader& reader,
                                                 scenario::YamlNode node);
 
-// `expect` of a command: one, or {any_of: [...]}; not defined: what it is for a command that
-// succeeds. Empty after a complaint.
+// `expect` of a step that is a command: one, or {any_of: [...]}; without it, what it is for a
+// command that succeeds. Empty after a complaint.
 [[nodiscard]] std::vector<Expected> read_expected(scenario::YamlReader& reader,
-                                                  scenario::YamlNode node, CommandKind command);
+                                                  scenario::YamlNode step, CommandKind command);
 
 }  // namespace fencepost::client_run
