@@ -106,7 +106,7 @@ int main() {
        {"name", "cpp-paho"},
        {"capabilities",
         {"set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions",
-         "concurrent", "error-text"}}});
+         "concurrent", "error-text", "binary"}}});
   std::unique_ptr<Client> client;
   std::vector<std::jthread> under_way;
   for (std::string line; std::getline(std::cin, line);) {

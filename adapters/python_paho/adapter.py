@@ -11,7 +11,7 @@ import threading
 from statestore import Client, Failure, bulk
 
 CAPABILITIES = ["set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions", "concurrent",
-                "reconnects", "error-text"]
+                "reconnects", "error-text", "binary"]
 
 
 def choose(payload, results):

@@ -7,6 +7,7 @@
 #include "conformance/client_run/step_words.h"
 #include "conformance/scenario/axes.h"
 #include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/utf8.h"
 
 namespace fencepost::client_run {
 namespace {
@@ -336,9 +337,15 @@ class ClientStepLoader {
   std::set<std::string> saved_{};
 };
 
+void add_needs_of_bytes(const std::string& bytes, std::set<std::string>& out) {
+  if (!text::is_utf8(bytes)) out.emplace("binary");
+}
+
 // What a command takes, beside a connection.
 void add_needs(const CommandStep& step, std::set<std::string>& out) {
   const Command& command = step.command;
+  add_needs_of_bytes(command.key, out);
+  add_needs_of_bytes(command.value, out);
   if (request_of(command)) {
     out.emplace(command.kind == CommandKind::kUnobserve ? "observe" : name(command.kind));
   }
@@ -354,6 +361,9 @@ std::set<std::string> needs_of(const Step& step) {
   if (const auto* together = std::get_if<TogetherStep>(&step.what)) {
     out.emplace("concurrent");
     for (const CommandStep& each : together->commands) add_needs(each, out);
+  }
+  if (const auto* other = std::get_if<OtherStep>(&step.what)) {
+    add_needs_of_bytes(other->value, out);
   }
   const auto* reconnect = std::get_if<ReconnectStep>(&step.what);
   if (reconnect != nullptr && !reconnect->observed.empty()) out.emplace("reconnects");
@@ -472,8 +482,8 @@ class ClientFileLoader {
 
 const std::vector<std::string_view>& known_capabilities() {
   static const std::vector<std::string_view> known = {
-      "set",        "get",    "del",      "vdel",       "observe",    "expiry",
-      "conditions", "tokens", "versions", "concurrent", "reconnects", "error-text"};
+      "set",    "get",      "del",        "vdel",       "observe",    "expiry", "conditions",
+      "tokens", "versions", "concurrent", "reconnects", "error-text", "binary"};
   return known;
 }
 

@@ -60,7 +60,7 @@ TEST(ClientCaseLoader, ReadsARequestWithItsAnswer) {
   EXPECT_EQ(step.expected[1].error, codec::ErrorCode::kQuotaExceeded);
   EXPECT_EQ(loaded.cases[0].steps[0].cites, "SET-OK-1");
   EXPECT_THAT(loaded.cases[0].needs,
-              UnorderedElementsAre("set", "conditions", "expiry", "versions"));
+              UnorderedElementsAre("set", "conditions", "expiry", "versions", "binary"));
 }
 
 TEST(ClientCaseLoader, WithoutExpectACommandSucceeds) {

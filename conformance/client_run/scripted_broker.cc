@@ -306,12 +306,13 @@ void ScriptedBroker::on_publish(const Arrival& arrival) {
 
 Awaited* ScriptedBroker::find_awaited(const wire::Publish& publish) {
   const auto command = codec::parse_command(publish.payload, codec::dialect(dialect_));
-  if (command) {
-    for (Awaited& each : awaited_) {
-      if (each.came || !equals(each.command, *command)) continue;
-      return &each;
-    }
+  Awaited* last = nullptr;
+  for (Awaited& each : awaited_) {
+    if (!command || !equals(each.command, *command)) continue;
+    if (!each.came) return &each;
+    last = &each;
   }
+  if (last != nullptr) last->again = true;
   add_noted(others_, '"' + escape(publish.payload, kMostOfPacket) + '"');
   return nullptr;
 }
@@ -448,12 +449,15 @@ void ScriptedBroker::deliver(const store::Delivery& delivery, Time at) {
   for (const auto& [number, connection] : connections_) {
     if (!connection.accepted || connection.ended) continue;
     const Session& session = sessions_[connection.client_id];
-    const auto covers = [&](const auto& each) {
-      return codec::filter_matches(each.first, delivery.message.topic);
-    };
-    if (std::any_of(session.subscriptions.begin(), session.subscriptions.end(), covers)) {
-      publish(number, delivery.message, at);
+    std::optional<std::uint8_t> granted;
+    for (const auto& [filter, qos] : session.subscriptions) {
+      if (!codec::filter_matches(filter, delivery.message.topic)) continue;
+      granted = std::max(granted.value_or(0), qos);
     }
+    if (!granted) continue;
+    codec::Message message = delivery.message;
+    message.qos = std::min(message.qos, static_cast<int>(*granted));
+    publish(number, message, at);
   }
 }
 

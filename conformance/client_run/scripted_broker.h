@@ -45,7 +45,8 @@ struct Awaited {
   Command command{};
   Answer answer{};
   bool came = false;
-  bool answered = false;                      // a reply is on its way, or sent
+  bool answered = false;  // a reply is on its way, or sent
+  bool again = false;     // it has come once more, and was answered as a right store does
   std::optional<std::string> token{};         // that it had
   std::optional<std::string> version_sent{};  // `__ts` of the first reply
 };

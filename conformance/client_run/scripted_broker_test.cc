@@ -114,6 +114,30 @@ TEST(ScriptedBroker, WhatIsOnlyCutIsNotCarriedOut) {
   EXPECT_THAT(client.got(), ElementsAre("PUBACK", "$-1\r\n/c"));
 }
 
+TEST(ScriptedBroker, WhoAsksAgainIsAnsweredRightly) {
+  ClientOfBroker client;
+  client.begin();
+  (void)client.got();
+  const std::size_t ticket = client.broker.expect({.command = get("k"), .answer = {PubackAct{}}});
+  client.ask(get_request("k"));
+  EXPECT_THAT(client.got(), ElementsAre("PUBACK"));
+  EXPECT_FALSE(client.broker.awaited(ticket).again);
+  client.ask(get_request("k"));
+  EXPECT_THAT(client.got(), ElementsAre("PUBACK", "$-1\r\n/c"));
+  EXPECT_TRUE(client.broker.awaited(ticket).again);
+}
+
+TEST(ScriptedBroker, SendsWithTheQosThatWasGranted) {
+  ClientOfBroker client;
+  client.broker.opened(1);
+  client.send(wire::Connect{.client_id = "me"});
+  client.send(wire::Subscribe{.packet_id = 9, .subscriptions = {{"r", 0}}});
+  (void)client.got();
+  client.ask(get_request("k"));
+  (void)client.got();
+  EXPECT_THAT(client.broker.trace().back(), ::testing::StartsWith("< PUBLISH, QoS 0"));
+}
+
 TEST(ScriptedBroker, HeldRepliesGoOutInTheGivenOrder) {
   ClientOfBroker client;
   client.begin();
