@@ -132,10 +132,9 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
                                                .profile = options.profile,
                                                .program = options.program,
                                                .command = options.command};
-  client_run::ClientSuiteOptions suite{.command = options.command,
-                                       .jobs = options.jobs,
-                                       .most_failures = options.max_failures,
-                                       .stop = &stop_flag()};
+  client_run::ClientSuiteOptions suite{
+      .command = options.command, .jobs = options.jobs, .most_failures = options.max_failures};
+  suite.play.stop = &stop_flag();
   suite.play.dialect = *codec::dialect_named(options.profile);
   suite.play.timeout = *timeout;
   suite.on_case = [&](const CaseOutcome& outcome) { tell(outcome, context, options); };

@@ -6,11 +6,13 @@ usage: certify_client_test.py BUILD_BIN_DIR [unittest arguments]
 import concurrent.futures
 import json
 import pathlib
+import signal
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree
 
-from harness import BIN, ROOT, FolderTest, load_schema, main, must, run
+from harness import BIN, FENCEPOST, HANG, ROOT, FolderTest, load_schema, main, must, run, wait_until
 from schema_checks import complaints, left_open
 
 PYTHON = "/usr/bin/python3"  # which has Debian's Paho
@@ -101,6 +103,17 @@ class Adapters(FolderTest):
         self.assertEqual(2, result.returncode)
         self.assertIn("cannot start /no/such/adapter: No such file", result.stderr)
         self.assertEqual(2, run("certify-client").returncode)
+
+    def test_a_signal_ends_it_soon(self):
+        mark = self.folder / "asked"
+        greeting = '{"fencepost_adapter": 1, "name": "n", "capabilities": ["get"]}'
+        adapter = self.adapter(f"echo '{greeting}'; read line; echo > {mark}; sleep 1000")
+        program = self.start(FENCEPOST, "certify-client", "-j", "1", "--", *adapter)
+        wait_until(mark.exists)
+        began = time.monotonic()
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(130, program.wait(HANG))
+        self.assertLess(time.monotonic() - began, 5, "a command has ten seconds")
 
     def test_one_that_does_not_greet(self):
         died = "ended with exit code 4 before it has greeted; its standard error ends in:\nno good"

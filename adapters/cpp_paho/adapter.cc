@@ -84,7 +84,7 @@ json perform(Client& client, const json& command) {
   return json::object();
 }
 
-void say(json line) {
+void say(const json& line) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::cout << line.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
@@ -99,34 +99,53 @@ void report(const json& command, const Act& act) {
   }
 }
 
+class Adapter {
+ public:
+  void run() {
+    say({{"fencepost_adapter", 1},
+         {"name", "cpp-paho"},
+         {"capabilities",
+          {"set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions",
+           "concurrent", "error-text", "binary"}}});
+    for (std::string line; std::getline(std::cin, line);) take(json::parse(line));
+  }
+
+ private:
+  void take(const json& command) {
+    const std::string name = command.at("command");
+    if (name != "connect" && name != "disconnect") {
+      // Several may be under way.
+      under_way_.emplace_back(
+          [this, command] { report(command, [&] { return perform(*client_, command); }); });
+      return;
+    }
+    under_way_.clear();  // waits for each
+    client_.reset();
+    report(command, [&] {
+      if (name == "connect") connect(command);
+      return json::object();
+    });
+  }
+
+  void connect(const json& command) {
+    const std::string uri = "mqtt://" + std::string(command.at("host")) + ':' +
+                            std::to_string(command.at("port").get<int>());
+    const statestore::Milliseconds timeout(command.at("timeout_ms").get<int>());
+    client_ = std::make_unique<Client>(uri, command.at("client_id"), timeout);
+  }
+
+  std::unique_ptr<Client> client_{};
+  std::vector<std::jthread> under_way_{};
+};
+
 }  // namespace
 
 int main() {
-  say({{"fencepost_adapter", 1},
-       {"name", "cpp-paho"},
-       {"capabilities",
-        {"set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions",
-         "concurrent", "error-text", "binary"}}});
-  std::unique_ptr<Client> client;
-  std::vector<std::jthread> under_way;
-  for (std::string line; std::getline(std::cin, line);) {
-    const json command = json::parse(line);
-    const std::string name = command.at("command");
-    if (name != "connect" && name != "disconnect") {
-      under_way.emplace_back(
-          [command, &client] { report(command, [&] { return perform(*client, command); }); });
-      continue;
-    }
-    under_way.clear();  // waits for each
-    client.reset();
-    report(command, [&] {
-      if (name == "disconnect") return json::object();
-      const std::string uri = "mqtt://" + std::string(command.at("host")) + ':' +
-                              std::to_string(command.at("port").get<int>());
-      client =
-          std::make_unique<Client>(uri, command.at("client_id"),
-                                   statestore::Milliseconds(command.at("timeout_ms").get<int>()));
-      return json::object();
-    });
+  try {
+    Adapter().run();
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
   }
 }

@@ -167,7 +167,7 @@ void Client::on_message(const mqtt::message& message) {
 void Client::on_change(const mqtt::message& message) {
   Change out{.key = bytes_of(message.get_topic().substr(change_topics_.size())),
              .version = version_of(message).value_or("")};
-  const std::string payload = message.get_payload_str();
+  const std::string& payload = message.get_payload_str();
   const std::string set = "*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n";
   const auto value = payload.starts_with(set) ? bulk_of(payload.substr(set.size())) : std::nullopt;
   out.deleted = payload == array_of({"NOTIFY", "DELETE"}) || payload == array_of({"NOTIFY", "DEL"});

@@ -22,6 +22,7 @@ using endpoint::Socket;
 constexpr std::size_t kMostLine = std::size_t{64} << 20U;  // bytes
 constexpr std::size_t kMostLastWords = 2'000;
 constexpr std::size_t kReadAtOnce = std::size_t{64} << 10U;
+constexpr int kMostReads = 16;  // before others have their turn
 constexpr std::chrono::milliseconds kToEnd{500};
 
 struct Pipe {
@@ -133,12 +134,12 @@ void AdapterProcess::move() {
 
 void AdapterProcess::read_output() {
   std::array<char, kReadAtOnce> buffer;  // NOLINT: 64 KiB are not cleared for nothing
-  while (!gone_) {
+  for (int i = 0; i < kMostReads && !gone_; ++i) {
     const ssize_t got = ::read(output(), buffer.data(), buffer.size());
     if (got < 0 && has_to_wait()) return;
     if (got <= 0) gone_ = true;
-    for (ssize_t i = 0; i < got; ++i) {
-      const char c = buffer.at(static_cast<std::size_t>(i));
+    for (ssize_t at = 0; at < got; ++at) {
+      const char c = buffer.at(static_cast<std::size_t>(at));
       if (c != '\n') {
         held_ += c;
       } else if (!held_.empty()) {
@@ -151,7 +152,7 @@ void AdapterProcess::read_output() {
 
 void AdapterProcess::read_errors() {
   std::array<char, kReadAtOnce> buffer;  // NOLINT: 64 KiB are not cleared for nothing
-  while (!errors_ended_) {
+  for (int i = 0; i < kMostReads && !errors_ended_; ++i) {
     const ssize_t got = ::read(errors(), buffer.data(), buffer.size());
     if (got < 0 && has_to_wait()) return;
     if (got <= 0) {

@@ -72,6 +72,7 @@ class CasePlayer {
       return std::move(result_);
     }
     stage_ = std::move(*stage);
+    stage_->stop_with(options_.stop);
     play_steps();
     if (!result_.adapter_is_lost) end_connection();
     stage_->close();

@@ -1,6 +1,7 @@
 // Plays one case with an adapter, and judges: what went over the wire, and what it has reported.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -17,8 +18,9 @@ namespace fencepost::client_run {
 
 struct PlayOptions {
   codec::DialectId dialect = codec::DialectId::kDeployed;
-  Milliseconds timeout{5'000};  // that an SDK waits for a reply, unless a case says
-  Milliseconds grace{5'000};    // beyond which it counts as hung
+  Milliseconds timeout{5'000};              // that an SDK waits for a reply, unless a case says
+  Milliseconds grace{5'000};                // beyond which it counts as hung
+  const std::atomic<bool>* stop = nullptr;  // set: ends the case, whose result is of no use then
 };
 
 // Something that is not as it has to be.

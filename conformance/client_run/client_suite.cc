@@ -136,6 +136,8 @@ class ClientSuite {
     while (const auto index = take_case()) {
       CaseOutcome outcome = player.play(*cases_[*index], *index + 1);
       const std::lock_guard lock(mutex_);
+      // One that was ended in its midst says nothing.
+      if (is_stopped()) break;
       if (outcome.verdict == CaseVerdict::kFailed) ++failures_;
       if (options_.on_case) options_.on_case(outcome);
       outcomes_[*index] = std::move(outcome);
@@ -144,11 +146,14 @@ class ClientSuite {
     out_.restarts += player.restarts();
   }
 
+  [[nodiscard]] bool is_stopped() const {
+    return options_.play.stop != nullptr && options_.play.stop->load();
+  }
+
   std::optional<std::size_t> take_case() {
     const std::lock_guard lock(mutex_);
-    const bool stop = options_.stop != nullptr && options_.stop->load();
     const bool enough = options_.most_failures != 0 && failures_ >= options_.most_failures;
-    if (stop || enough || next_ >= cases_.size()) return std::nullopt;
+    if (is_stopped() || enough || next_ >= cases_.size()) return std::nullopt;
     return next_++;
   }
 

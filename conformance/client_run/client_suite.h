@@ -2,7 +2,6 @@
 // again.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -27,10 +26,9 @@ struct CaseOutcome {
 struct ClientSuiteOptions {
   std::vector<std::string> command{};  // the adapter, with its arguments
   PlayOptions play{};
-  Milliseconds to_start{20'000};            // until it greets
-  std::size_t jobs = 1;                     // cases at once, each with an adapter of its own
-  std::size_t most_failures = 0;            // ends the run; 0: none does
-  const std::atomic<bool>* stop = nullptr;  // set: ends the run before the next case
+  Milliseconds to_start{20'000};  // until it greets
+  std::size_t jobs = 1;           // cases at once, each with an adapter of its own
+  std::size_t most_failures = 0;  // ends the run; 0: none does
   // From any thread, one at a time.
   std::function<void(const CaseOutcome&)> on_case{};
 };

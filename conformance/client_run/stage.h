@@ -8,6 +8,7 @@
 // Of one thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -41,7 +42,11 @@ class Stage {
   // The time of the broker and of the judge. Never goes back.
   [[nodiscard]] Time now();
 
-  // Moves bytes until `done` says so: true. False: the deadline has come, or the adapter is gone.
+  // From now on run_until() ends when this is set.
+  void stop_with(const std::atomic<bool>* stop) { stop_ = stop; }
+
+  // Moves bytes until `done` says so: true. False: the deadline has come, the adapter is gone, or
+  // it was told to stop.
   bool run_until(const std::function<bool()>& done, Moment deadline);
   // Moves bytes until no client is connected any more, for at most that time.
   void run_until_nobody_is_connected(Milliseconds most);
@@ -71,6 +76,7 @@ class Stage {
   clients::Judge judge_;
   endpoint::Socket listener_;
   std::uint16_t port_;
+  const std::atomic<bool>* stop_ = nullptr;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, Link> links_{};
   std::vector<pollfd> entries_{};
