@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/source_excerpt.h"
+#include "conformance/client_run/client_case_loader.h"
 #include "conformance/matrix/explain.h"
 #include "conformance/matrix/matrix.h"
 #include "conformance/matrix/matrix_formats.h"
@@ -269,6 +270,7 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   }
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = load_library(files, errors);
+  (void)client_run::load_client_cases(files, library.catalogue.ids(), errors);
   for (const scenario::Case& test_case : library.cases) {
     const auto untied = scenario::untied_requests(test_case);
     errors.insert(errors.end(), untied.begin(), untied.end());

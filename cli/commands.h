@@ -70,6 +70,26 @@ struct CertifyOptions : RunFlags {
 // too.
 [[nodiscard]] run::ExitCode certify(CertifyOptions options);
 
+struct CertifyClientOptions {
+  std::vector<std::string> command{};  // the adapter, with its arguments
+  std::string scenarios{};             // a folder or file instead of the built-in cases
+  std::string profile = "deployed";    // the dialect that our broker speaks
+  std::vector<std::string> only{};     // globs of ids; none: all cases
+  std::string json{};
+  std::string junit{};
+  std::string timeout = "5s";    // that the SDK waits for a reply
+  std::size_t jobs = 8;          // cases at once, each with an adapter of its own
+  std::size_t max_failures = 0;  // end the run after so many; 0: play all cases
+  bool list = false;             // print the cases, and play none
+  bool quiet = false;            // no progress
+  bool verbose = false;          // a line for each case
+  std::string program = "fencepost";
+};
+// Plays the cases for clients with an adapter, and judges both what it reports and what went over
+// the wire. kConformant; kFailed when a case fails, kUsage when the adapter cannot be started,
+// kUnreachable when it does not greet, kNothingSelected when no case was played.
+[[nodiscard]] run::ExitCode certify_client(const CertifyClientOptions& options);
+
 struct MergeOptions {
   std::vector<std::string> files{};  // JSON reports of the shards of one run
   std::string scenarios{};

@@ -555,6 +555,7 @@ int run(int argc, char** argv) {
   DiffOptions diff_options;
   CompareOptions compare_options;
   CertifyAllOptions certify_all_options;
+  CertifyClientOptions certify_client_options;
   VectorsOptions vectors_options;
   ProbeOptions probe_options;
   ExploreOptions explore_options;
@@ -571,6 +572,7 @@ int run(int argc, char** argv) {
   certify_options.libraries = FENCEPOST_LIBRARIES;
   diff_options.program = argv[0];
   certify_all_options.program = argv[0];
+  certify_client_options.program = argv[0];
   explore_options.program = argv[0];
   replay_options.program = argv[0];
   stress_options.program = argv[0];
@@ -584,6 +586,7 @@ int run(int argc, char** argv) {
   add_diff(app, diff_options, action);
   add_compare(app, compare_options, action);
   add_certify_all(app, certify_all_options, action);
+  add_certify_client(app, certify_client_options, action);
   add_vectors(app, vectors_options, action);
   add_probe(app, probe_options, action);
   add_serve(app, serve_options, action);

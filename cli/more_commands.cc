@@ -257,6 +257,44 @@ void add_vectors(CLI::App& app, VectorsOptions& options, Action& action) {
   command->callback([&] { action = [&] { return vectors(options); }; });
 }
 
+void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "certify-client",
+      "Does an SDK keep the rules? Plays broker and store for an adapter around it "
+      "(docs/CLIENTS.md)\n"
+      "Exit codes: 0 conformant, 1 a case fails, 2 usage, or the adapter cannot be started, 3 it "
+      "does not greet, 5 no case played, 130 interrupted");
+  command->add_option("adapter", options.command,
+                      "Behind --: the adapter and its arguments, a program that takes commands as "
+                      "JSON Lines");
+  command
+      ->add_option("--profile", options.profile,
+                   "The dialect that the store speaks: deployed (default) or documented")
+      ->check(one_of({"deployed", "documented"}));
+  command->add_option("--only", options.only, "Only cases whose id matches this glob (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--json", options.json,
+                      "Write the verdicts as JSON to this file, - for standard output (schema: "
+                      "docs/client-certificate.schema.json)");
+  command->add_option("--junit", options.junit,
+                      "Write the verdicts as JUnit XML to this file: a test for each case");
+  command->add_option("--timeout", options.timeout,
+                      "How long the SDK may wait for a reply, e.g. 10s (default: 5s)");
+  constexpr std::size_t kMostAdapters = 64;
+  command
+      ->add_option("-j,--jobs", options.jobs,
+                   "Cases to play at once, each with an adapter of its own (default: 8)")
+      ->check(whole_number(1, kMostAdapters));
+  command->add_option("--max-failures", options.max_failures, "End the run after so many failures")
+      ->check(whole_number(1));
+  command->add_flag("--list", options.list, "Print the cases, and play none");
+  command->add_option("--scenarios", options.scenarios,
+                      "The cases of this folder or file instead of the built-in ones");
+  command->add_flag("-v,--verbose", options.verbose, "Print a line for each case");
+  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  command->callback([&] { action = [&] { return certify_client(options); }; });
+}
+
 void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action) {
   constexpr std::size_t kMostAtOnce = 64;
   CLI::App* command = app.add_subcommand(

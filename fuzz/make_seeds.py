@@ -25,7 +25,7 @@ class Sources:
     def __init__(self, vectors_program):
         self.requests, self.replies = read_vectors(vectors_program)
         self.timestamps = read_timestamps(ROOT / "hlc" / "hlc_test.cc")
-        paths = sorted((ROOT / "scenarios").rglob("*.yaml"))
+        paths = sorted(path for path in (ROOT / "scenarios").rglob("*.yaml") if path.parent.name != "clients")
         self.scenarios = {path: path.read_text(encoding="utf-8") for path in paths if path.name != "requirements.yaml"}
 
     def cases(self):

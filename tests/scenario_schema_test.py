@@ -172,7 +172,8 @@ def load(text):
 def check_files(validator, scenarios):
     problems = []
     for path in sorted(scenarios.rglob("*.yaml")):
-        if path == scenarios / "requirements.yaml":
+        # Cases for clients have a format of their own.
+        if path == scenarios / "requirements.yaml" or path.parent == scenarios / "clients":
             continue
         document, error = load(path.read_text(encoding="utf-8"))
         found = [error] if error else complaints(validator, document)

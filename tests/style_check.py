@@ -49,6 +49,7 @@ for room, used in {
     "search": ["run", "workload", "reference_store"],
     "histories": ["page", "history"],
     "client_report": ["clients", "page", "record", "run", "search", "wire"],
+    "client_run": ["clients", "reference_store", "wire"],
     "replay": ["run", "report"],
     "record": ["run", "search", "workload", "reference_store", "history", "stress"],
 }.items():
@@ -67,14 +68,14 @@ RESTRICTED = {
     r"^yaml-cpp/": {"conformance/scenario"},
     r"^CLI/": {"cli"},
     r"^pugixml": {"conformance/report", "conformance/record", "conformance/histories",
-                   "conformance/client_report"},
+                   "conformance/client_report", "conformance/client_run"},
     r"^fmt/": SUITE,
     r"^openssl/": {"base", "conformance/page", "endpoint"},
     # JSON is read by the reference store (authorization) and its plugin (traffic log); base/json_reader and
     # codec/message_json are libraries of their own.
     r"^nlohmann/": {"base", "codec", "history", "reference_store", "reference_store/broker_plugin", "cli"} | {
         "conformance/" + room for room in ("page", "report", "target", "matrix", "selftest", "replay", "record", "histories",
-                               "client_report")},
+                               "client_report", "client_run")},
     r"^rapidcheck": {"conformance/search"},
     r"^tl/": {"base"},
     r"^(gtest|gmock|benchmark)/": {"conformance/testing"},

@@ -11,7 +11,8 @@
 namespace fencepost::scenario {
 
 // Reads the cases of one file and appends the complaints to `errors`. Cases with complaints are
-// left out. `requirements`: the ids that cases may cite.
+// left out. `requirements`: the ids that cases may cite. A file of cases for clients, which says
+// `certifies: clients`, has none of these.
 [[nodiscard]] std::vector<Case> load_scenario(const SourceFile& file,
                                               const std::set<std::string>& requirements,
                                               std::vector<LoadError>& errors);

@@ -1,0 +1,152 @@
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/glob.h"
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "cli/source_excerpt.h"
+#include "conformance/client_run/client_case_loader.h"
+#include "conformance/client_run/client_certificate.h"
+#include "conformance/client_run/client_suite.h"
+#include "conformance/report/report_files.h"
+#include "conformance/scenario/library.h"
+#include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/text_wrap.h"
+
+namespace fencepost::cli {
+namespace {
+
+using client_run::CaseOutcome;
+using client_run::CaseVerdict;
+using client_run::ClientCase;
+
+struct ClientLibrary {
+  scenario::Catalogue catalogue{};
+  std::vector<ClientCase> cases{};
+};
+
+// Nothing after a complaint.
+std::optional<ClientLibrary> open_client_library(const std::string& path) {
+  std::vector<scenario::SourceFile> files = scenario::built_in_files();
+  std::vector<scenario::LoadError> errors;
+  ClientLibrary out{.catalogue = scenario::load_library({}, errors).catalogue};
+  if (!path.empty()) {
+    auto read = scenario::read_files(path);
+    if (!read) {
+      complain(read.error());
+      return std::nullopt;
+    }
+    files = std::move(*read);
+  }
+  out.cases = client_run::load_client_cases(files, out.catalogue.ids(), errors);
+  const auto say = [&](const scenario::LoadError& error) { return with_excerpt(error, files); };
+  for (const std::string& line : describe_all(errors, say)) fmt::print(stderr, "{}\n", line);
+  if (!errors.empty()) return std::nullopt;
+  return out;
+}
+
+bool is_selected(const ClientCase& test_case, const std::vector<std::string>& globs) {
+  if (globs.empty()) return true;
+  for (const std::string& glob : globs) {
+    if (glob_matches(glob, test_case.id)) return true;
+  }
+  return false;
+}
+
+// What happens while it runs.
+void tell(const CaseOutcome& outcome, const client_run::CertificateContext& context,
+          const CertifyClientOptions& options) {
+  if (outcome.verdict == CaseVerdict::kFailed) {
+    fmt::print("{}\n", client_run::failure_text(outcome, context));
+  } else if (options.verbose) {
+    fmt::print("{} {}: {}\n", client_run::name(outcome.verdict), outcome.test_case->id,
+               outcome.test_case->title);
+  }
+  std::fflush(stdout);
+}
+
+bool write_certificates(const client_run::ClientSuiteResult& result,
+                        const client_run::CertificateContext& context,
+                        const CertifyClientOptions& options) {
+  bool all = true;
+  const auto write = [&all](const std::string& path, const std::string& content) {
+    const auto written = report::write_file(path, content);
+    if (!written) complain(written.error());
+    all = all && written.has_value();
+  };
+  if (!options.json.empty()) write(options.json, json_of(result, context));
+  if (!options.junit.empty()) write(options.junit, junit_of(result, context));
+  return all;
+}
+
+run::ExitCode code_of(const client_run::ClientSuiteResult& result) {
+  if (result.count(CaseVerdict::kFailed) > 0) return run::ExitCode::kFailed;
+  if (result.stopped) return run::ExitCode::kInterrupted;
+  return result.count(CaseVerdict::kPassed) > 0 ? run::ExitCode::kConformant
+                                                : run::ExitCode::kNothingSelected;
+}
+
+void list_client_cases(const std::vector<const ClientCase*>& cases) {
+  for (const ClientCase* each : cases) fmt::print("{:<50} {}\n", each->id, each->title);
+  fmt::print("{}\n", text::counted(cases.size(), "case"));
+}
+
+}  // namespace
+
+run::ExitCode certify_client(const CertifyClientOptions& options) {
+  const auto timeout = scenario::parse_duration(options.timeout);
+  if (!timeout || timeout->count() == 0) {
+    complain("--timeout " + options.timeout + ": must be a duration such as 500ms or 5s");
+    return run::ExitCode::kUsage;
+  }
+  for (const std::string& file : {options.json, options.junit}) {
+    const auto writable = file.empty() ? Result<void, std::string>() : report::check_writable(file);
+    if (writable) continue;
+    complain(writable.error());
+    return run::ExitCode::kUsage;
+  }
+  const auto library = open_client_library(options.scenarios);
+  if (!library) return run::ExitCode::kUsage;
+  std::vector<const ClientCase*> selected;
+  for (const ClientCase& each : library->cases) {
+    if (is_selected(each, options.only)) selected.push_back(&each);
+  }
+  if (options.list) {
+    list_client_cases(selected);
+    return selected.empty() ? run::ExitCode::kNothingSelected : run::ExitCode::kConformant;
+  }
+  if (options.command.empty()) {
+    complain("certify-client needs an adapter: fencepost certify-client -- ADAPTER ARGS...");
+    return run::ExitCode::kUsage;
+  }
+  if (selected.empty()) {
+    complain("no case for clients has such an id; --list shows all");
+    return run::ExitCode::kNothingSelected;
+  }
+  stop_on_signals();
+  const client_run::CertificateContext context{.catalogue = library->catalogue,
+                                               .profile = options.profile,
+                                               .program = options.program,
+                                               .command = options.command};
+  client_run::ClientSuiteOptions suite{
+      .command = options.command, .jobs = options.jobs, .most_failures = options.max_failures};
+  suite.play.stop = &stop_flag();
+  suite.play.dialect = *codec::dialect_named(options.profile);
+  suite.play.timeout = *timeout;
+  suite.on_case = [&](const CaseOutcome& outcome) { tell(outcome, context, options); };
+  const auto result = client_run::run_client_suite(selected, suite);
+  if (!result) {
+    complain(result.error());
+    return result.error().starts_with("cannot start") ? run::ExitCode::kUsage
+                                                      : run::ExitCode::kUnreachable;
+  }
+  fmt::print("{}", summary_text(*result, context));
+  if (!write_certificates(*result, context, options)) return run::ExitCode::kInternal;
+  return code_of(*result);
+}
+
+}  // namespace fencepost::cli

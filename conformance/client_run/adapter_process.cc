@@ -1,0 +1,195 @@
+#include "conformance/client_run/adapter_process.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <spawn.h>
+
+namespace fencepost::client_run {
+namespace {
+
+using endpoint::Socket;
+
+constexpr std::size_t kMostLine = std::size_t{64} << 20U;  // bytes
+constexpr std::size_t kMostLastWords = 2'000;
+constexpr std::size_t kReadAtOnce = std::size_t{64} << 10U;
+constexpr int kMostReads = 16;  // before others have their turn
+constexpr std::chrono::milliseconds kToEnd{500};
+
+struct Pipe {
+  Socket read;
+  Socket write;
+};
+
+Result<Pipe, std::string> make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return fail(std::generic_category().message(errno));
+  }
+  return Pipe{Socket(ends[0]), Socket(ends[1])};
+}
+
+void never_wait_on(const Socket& socket) {
+  fcntl(socket.descriptor(), F_SETFL, fcntl(socket.descriptor(), F_GETFL) | O_NONBLOCK);
+}
+
+bool has_to_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+bool has_ended(pid_t child) {
+  siginfo_t seen{};
+  const int failed = waitid(P_PID, static_cast<id_t>(child), &seen, WEXITED | WNOHANG | WNOWAIT);
+  return failed != 0 || seen.si_pid == child;
+}
+
+int spawn_adapter(std::vector<std::string> words, const std::array<int, 3>& streams, pid_t& child) {
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int target = 0; target < 3; ++target) {
+    posix_spawn_file_actions_adddup2(&actions, streams.at(static_cast<std::size_t>(target)),
+                                     target);
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  sigset_t pipes;
+  sigemptyset(&pipes);
+  sigaddset(&pipes, SIGPIPE);
+  posix_spawnattr_setsigdefault(&attributes, &pipes);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+  const int failed =
+      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return failed;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AdapterProcess>, std::string> AdapterProcess::start(
+    const std::vector<std::string>& command) {
+  // A child that ends while we write to it is told by its end, not by a signal to us.
+  std::signal(SIGPIPE, SIG_IGN);
+  auto input = make_pipe();
+  if (!input) return fail(input.error());
+  auto output = make_pipe();
+  if (!output) return fail(output.error());
+  auto errors = make_pipe();
+  if (!errors) return fail(errors.error());
+  pid_t child = -1;
+  const int failed = spawn_adapter(
+      command, {input->read.descriptor(), output->write.descriptor(), errors->write.descriptor()},
+      child);
+  if (failed != 0) return fail(std::generic_category().message(failed));
+  for (const Socket* each : {&input->write, &output->read, &errors->read}) never_wait_on(*each);
+  return std::unique_ptr<AdapterProcess>(new AdapterProcess(
+      child, std::move(input->write), std::move(output->read), std::move(errors->read)));
+}
+
+AdapterProcess::AdapterProcess(pid_t child, Socket input, Socket output, Socket errors)
+    : child_(child),
+      input_(std::move(input)),
+      output_(std::move(output)),
+      errors_(std::move(errors)) {}
+
+AdapterProcess::~AdapterProcess() { (void)how_it_ended(); }
+
+void AdapterProcess::send(std::string_view line) {
+  to_write_ += line;
+  write_waiting();
+}
+
+void AdapterProcess::write_waiting() {
+  while (!to_write_.empty() && input_) {
+    const ssize_t written = write(input(), to_write_.data(), to_write_.size());
+    if (written < 0) {
+      if (!has_to_wait()) to_write_.clear();  // nobody reads it
+      return;
+    }
+    to_write_.erase(0, static_cast<std::size_t>(written));
+  }
+}
+
+void AdapterProcess::move() {
+  write_waiting();
+  read_output();
+  read_errors();
+}
+
+void AdapterProcess::read_output() {
+  std::array<char, kReadAtOnce> buffer;  // NOLINT: 64 KiB are not cleared for nothing
+  for (int i = 0; i < kMostReads && !gone_; ++i) {
+    const ssize_t got = ::read(output(), buffer.data(), buffer.size());
+    if (got < 0 && has_to_wait()) return;
+    if (got <= 0) gone_ = true;
+    for (ssize_t at = 0; at < got; ++at) {
+      const char c = buffer.at(static_cast<std::size_t>(at));
+      if (c != '\n') {
+        held_ += c;
+      } else if (!held_.empty()) {
+        lines_.push_back(std::exchange(held_, {}));
+      }
+    }
+    if (held_.size() > kMostLine) gone_ = true;
+  }
+}
+
+void AdapterProcess::read_errors() {
+  std::array<char, kReadAtOnce> buffer;  // NOLINT: 64 KiB are not cleared for nothing
+  for (int i = 0; i < kMostReads && !errors_ended_; ++i) {
+    const ssize_t got = ::read(errors(), buffer.data(), buffer.size());
+    if (got < 0 && has_to_wait()) return;
+    if (got <= 0) {
+      errors_ended_ = true;
+      return;
+    }
+    last_words_.append(buffer.data(), static_cast<std::size_t>(got));
+    if (last_words_.size() > kMostLastWords) {
+      last_words_.erase(0, last_words_.size() - kMostLastWords);
+    }
+  }
+}
+
+std::optional<std::string> AdapterProcess::take_line() {
+  if (lines_.empty()) return std::nullopt;
+  std::string out = std::move(lines_.front());
+  lines_.pop_front();
+  return out;
+}
+
+std::string AdapterProcess::how_it_ended() {
+  if (child_ < 0) return "does not run any more";
+  input_.reset();  // that is how an adapter is told to end
+  constexpr timespec kInterval{.tv_sec = 0, .tv_nsec = 5'000'000};
+  const auto deadline = std::chrono::steady_clock::now() + kToEnd;
+  while (!has_ended(child_) && std::chrono::steady_clock::now() < deadline) {
+    move();  // it may wait for somebody to read
+    nanosleep(&kInterval, nullptr);
+  }
+  // With all that it has started. Until it is waited for, nobody else has this number.
+  kill(-child_, SIGKILL);
+  int status = 0;
+  waitpid(child_, &status, 0);
+  child_ = -1;
+  read_errors();
+  if (WIFEXITED(status)) return "ended with exit code " + std::to_string(WEXITSTATUS(status));
+  return "was ended by signal " + std::to_string(WTERMSIG(status));
+}
+
+}  // namespace fencepost::client_run

@@ -1,0 +1,80 @@
+// A child process that is told by lines, and answers by lines: the adapter of a client.
+//
+//   auto adapter = AdapterProcess::start({"python3", "adapter.py"});
+//   (*adapter)->send("{...}\n");
+//   poll the descriptors;  (*adapter)->read();  (*adapter)->take_line();
+//
+// Nothing here waits, except the destructor. Of one thread.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/result.h"
+#include "endpoint/socket.h"
+
+namespace fencepost::client_run {
+
+class AdapterProcess {
+ public:
+  // Starts it, in a process group of its own; from now on this process ignores SIGPIPE. The error
+  // says why it cannot be started.
+  [[nodiscard]] static Result<std::unique_ptr<AdapterProcess>, std::string> start(
+      const std::vector<std::string>& command);
+
+  // Ends it, and all that it has started.
+  ~AdapterProcess();
+  AdapterProcess(const AdapterProcess&) = delete;
+  AdapterProcess& operator=(const AdapterProcess&) = delete;
+
+  // To be written to; -1: not any more.
+  [[nodiscard]] int input() const { return input_ ? input_->descriptor() : -1; }
+  [[nodiscard]] int output() const { return output_.descriptor(); }  // to be read
+  [[nodiscard]] int errors() const { return errors_.descriptor(); }  // to be read
+  // Something waits until input() can be written to.
+  [[nodiscard]] bool waits_to_write() const { return !to_write_.empty(); }
+
+  // Takes the line, and writes what can be written at once.
+  void send(std::string_view line);
+  // Reads and writes what can be at once.
+  void move();
+  // Its next line, without its end.
+  [[nodiscard]] std::optional<std::string> take_line();
+  // Its standard output has ended, and all lines are taken, or a line is too long.
+  [[nodiscard]] bool is_gone() const { return gone_ && lines_.empty(); }
+  // Its standard error has ended, too: nothing more can be read.
+  [[nodiscard]] bool is_mute() const { return errors_ended_; }
+
+  // Ends it where it still runs, and waits for that: "ended with exit code 1", "was ended by signal
+  // 11".
+  [[nodiscard]] std::string how_it_ended();
+  // The end of what it has written to its standard error.
+  [[nodiscard]] const std::string& last_words() const { return last_words_; }
+
+ private:
+  AdapterProcess(pid_t child, endpoint::Socket input, endpoint::Socket output,
+                 endpoint::Socket errors);
+  void write_waiting();
+  void read_output();
+  void read_errors();
+
+  pid_t child_;
+  std::optional<endpoint::Socket> input_;
+  endpoint::Socket output_;
+  endpoint::Socket errors_;
+  std::string to_write_{};
+  std::string held_{};  // a line that has not ended
+  std::deque<std::string> lines_{};
+  std::string last_words_{};
+  bool gone_ = false;
+  bool errors_ended_ = false;
+};
+
+}  // namespace fencepost::client_run

@@ -1,0 +1,442 @@
+#include "conformance/client_run/case_player.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "codec/resp3.h"
+#include "conformance/client_run/stage.h"
+#include "hlc/hlc.h"
+
+namespace fencepost::client_run {
+namespace {
+
+constexpr std::size_t kMostOfKey = 60;
+constexpr Milliseconds kToDisconnect{1'000};
+constexpr Milliseconds kForOneNotification{3'000};
+
+Moment after(Milliseconds time) { return std::chrono::steady_clock::now() + time; }
+
+std::string title_of(const Command& command) {
+  std::string out(name(command.kind));
+  if (request_of(command)) out += " \"" + escape(command.key, kMostOfKey) + '"';
+  return out;
+}
+
+bool is_same_version(const std::string& one, const std::string& other) {
+  const auto left = hlc::parse(one);
+  const auto right = hlc::parse(other);
+  return left && right ? *left == *right : one == other;
+}
+
+std::string quoted_or_none(const std::optional<std::string>& text) {
+  constexpr std::size_t kMost = 200;
+  return text ? '"' + escape(*text, kMost) + '"' : "none";
+}
+
+BrokerOptions broker_options(const ClientCase& test_case, codec::DialectId dialect) {
+  BrokerOptions out{.dialect = dialect};
+  for (const Step& step : test_case.steps) {
+    if (const auto* clock = std::get_if<ClockStep>(&step.what)) out.clock_ahead = clock->ahead;
+  }
+  return out;
+}
+
+// A command that was sent to the adapter.
+struct Underway {
+  std::int64_t id = 0;
+  const CommandStep* step = nullptr;
+  std::optional<std::size_t> ticket{};
+  std::optional<std::string> line{};  // of its result
+};
+
+class CasePlayer {
+ public:
+  CasePlayer(const ClientCase& test_case, AdapterProcess& adapter, const Greeting& greeting,
+             const PlayOptions& options, std::size_t number)
+      : case_(test_case),
+        adapter_(adapter),
+        greeting_(greeting),
+        options_(options),
+        client_id_(fmt::format("fencepost-client-{}", number)) {}
+
+  PlayResult play() {
+    const Moment began = std::chrono::steady_clock::now();
+    auto stage = Stage::open(broker_options(case_, options_.dialect), adapter_);
+    if (!stage) {
+      add_problem("a port for our broker", stage.error());
+      return std::move(result_);
+    }
+    stage_ = std::move(*stage);
+    stage_->stop_with(options_.stop);
+    play_steps();
+    if (!result_.adapter_is_lost) end_connection();
+    stage_->close();
+    take_findings();
+    result_.wire = stage_->broker().trace();
+    result_.time =
+        std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - began);
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] bool can(std::string_view capability) const {
+    return greeting_.capabilities.contains(capability);
+  }
+  ScriptedBroker& broker() { return stage_->broker(); }
+
+  void add_problem(std::string expected, std::string actual) {
+    const std::string fallback = case_.requirements.front();
+    ClientProblem problem{
+        .requirement = fallback, .expected = std::move(expected), .actual = std::move(actual)};
+    if (step_ != nullptr) {
+      if (!step_->cites.empty()) problem.requirement = step_->cites;
+      problem.step = fmt::format("step {}, {}", index_ + 1, step_title_);
+      problem.position = step_->position;
+    }
+    result_.problems.push_back(std::move(problem));
+  }
+
+  void play_steps() {
+    const auto is_connect = [](const Step& step) {
+      const auto* command = std::get_if<CommandStep>(&step.what);
+      return command != nullptr && command->command.kind == CommandKind::kConnect;
+    };
+    bool connected = std::any_of(case_.steps.begin(), case_.steps.end(), is_connect);
+    for (index_ = 0; index_ < case_.steps.size(); ++index_) {
+      step_ = &case_.steps[index_];
+      step_title_ = step_->title;
+      const bool prepares = std::holds_alternative<BrokerStep>(step_->what) ||
+                            std::holds_alternative<ClockStep>(step_->what) ||
+                            std::holds_alternative<OtherStep>(step_->what);
+      if (!connected && !prepares) {
+        connect();
+        connected = true;
+      }
+      // What follows a step that failed would fail for the same reason.
+      if (!result_.problems.empty()) return;
+      std::visit([this](const auto& step) { play_step(step); }, step_->what);
+      if (!result_.problems.empty()) return;
+    }
+  }
+
+  void connect() {
+    play_step(CommandStep{.command = {.kind = CommandKind::kConnect},
+                          .expected = {Expected{.kind = ResultKind::kOk}}});
+  }
+
+  // --- steps ---
+
+  void play_step(const CommandStep& step) {
+    Underway under_way = begin(step);
+    if (wait_for({&under_way})) judge(under_way);
+  }
+
+  void play_step(const TogetherStep& step) {
+    std::vector<Underway> all;
+    all.reserve(step.commands.size());
+    std::vector<Underway*> pointers;
+    std::vector<std::size_t> tickets;
+    // The tickets first, so that no reply goes out before its order is known.
+    for (const CommandStep& each : step.commands) {
+      all.push_back({.step = &each, .ticket = expect_request(each)});
+      pointers.push_back(&all.back());
+      tickets.push_back(*all.back().ticket);
+    }
+    if (step.reversed) {
+      std::reverse(tickets.begin(), tickets.end());
+      broker().hold(std::move(tickets));
+    }
+    for (Underway& each : all) tell(each);
+    if (!wait_for(pointers)) return;
+    for (Underway& each : all) judge(each);
+  }
+
+  void play_step(const NotificationStep& step) {
+    const std::string wanted = fmt::format(
+        "the notification that \"{}\" {}", escape(step.key, kMostOfKey),
+        step.operation == codec::Operation::kSet ? "is \"" + escape(step.value, kMostOfKey) + '"'
+                                                 : "is deleted");
+    while (true) {
+      CommandStep next{
+          .command = {.kind = CommandKind::kNotification, .timeout = kForOneNotification}};
+      Underway under_way = begin(next);
+      if (!wait_for({&under_way})) return;
+      const auto report = read_report(*under_way.line, CommandKind::kNotification);
+      if (!report) return add_problem("a notification", report.error());
+      // QoS 1: what has come may come again.
+      const std::string told = describe(*report);
+      if (report->kind == ResultKind::kChanged && told == last_notification_) continue;
+      const bool is_it =
+          report->kind == ResultKind::kChanged && report->key == step.key &&
+          report->operation == step.operation &&
+          (step.operation == codec::Operation::kDelete || report->value == step.value);
+      if (is_it) {
+        last_notification_ = told;
+      } else if (reconnected_ && report->kind == ResultKind::kChanged &&
+                 observed_.contains(report->key)) {
+        continue;  // a client may read what it has missed, and tell that
+      } else {
+        add_problem(wanted, report->kind == ResultKind::kMissing ? "none came" : told);
+      }
+      return;
+    }
+  }
+
+  void play_step(const BrokerStep& step) { broker().set_limits(step); }
+  void play_step(const ClockStep& /*step*/) {}  // it is so from the beginning
+  void play_step(const OtherStep& step) { broker().change(step, stage_->now()); }
+  void play_step(const NotifyStep& step) { broker().notify(step, stage_->now()); }
+  void play_step(const StrayStep& step) { broker().stray(step, stage_->now()); }
+  void play_step(const CutStep& /*step*/) {
+    broker().cut(stage_->now());
+    (void)stage_->run_until([this] { return !broker().is_connected(); }, after(options_.grace));
+  }
+  void play_step(const PauseStep& step) {
+    (void)stage_->run_until([] { return false; }, after(step.time));
+    notice_loss();
+  }
+
+  void play_step(const ReconnectStep& step) {
+    reconnected_ = true;
+    if (!can("reconnects")) return connect();
+    const bool back = stage_->run_until([this] { return broker().is_connected(); },
+                                        after(options_.timeout + options_.grace));
+    if (!back && !notice_loss()) {
+      add_problem("a new connection, as the adapter says that its SDK makes one by itself",
+                  "none came");
+    }
+    if (!back || step.observed.empty()) return;
+    const bool again = stage_->run_until([&] { return broker().is_observed(step.observed); },
+                                         after(options_.timeout + options_.grace));
+    if (again || notice_loss()) return;
+    add_problem(fmt::format("KEYNOTIFY \"{}\" again", escape(step.observed, kMostOfKey)),
+                "it has not come on the new connection");
+  }
+
+  // --- commands ---
+
+  std::optional<std::size_t> expect_request(const CommandStep& step) {
+    if (!request_of(step.command)) return std::nullopt;
+    return broker().expect(
+        {.command = step.command, .answer = step.answer.value_or(right_answer())});
+  }
+
+  void tell(Underway& under_way) {
+    const Command& command = under_way.step->command;
+    under_way.id = ++last_id_;
+    const auto token = versions_.find(command.token);
+    adapter_.send(command_line(command, {.id = under_way.id,
+                                         .port = stage_->port(),
+                                         .client_id = client_id_,
+                                         .token = token == versions_.end() ? "" : token->second,
+                                         .timeout = command.timeout.value_or(options_.timeout)}));
+  }
+
+  Underway begin(const CommandStep& step) {
+    step_title_ = title_of(step.command);
+    accepted_before_ = broker().accepted();
+    Underway out{.step = &step, .ticket = expect_request(step)};
+    tell(out);
+    return out;
+  }
+
+  // Takes the lines that have come. False after one that is none.
+  bool take_lines(const std::vector<Underway*>& all) {
+    while (auto line = adapter_.take_line()) {
+      constexpr std::size_t kMostReports = 60;
+      constexpr std::size_t kMostOfLine = 400;
+      if (result_.reports.size() < kMostReports) {
+        result_.reports.push_back(escape(*line, kMostOfLine));
+      }
+      const auto id = id_of(*line);
+      const auto found = std::find_if(all.begin(), all.end(), [&](const Underway* each) {
+        return id && each->id == *id && !each->line;
+      });
+      if (found != all.end()) {
+        (*found)->line = std::move(*line);
+      } else {
+        strange_ = std::move(*line);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  bool wait_for(const std::vector<Underway*>& all) {
+    Milliseconds most{0};
+    for (const Underway* each : all) {
+      most = std::max(most, each->step->command.timeout.value_or(options_.timeout));
+    }
+    const auto done = [&] {
+      return !take_lines(all) ||
+             std::all_of(all.begin(), all.end(), [](const Underway* each) { return each->line; });
+    };
+    if (stage_->run_until(done, after(most + options_.grace))) {
+      if (!strange_) return true;
+      add_problem("a result of this command, once",
+                  "the line \"" + escape(*strange_, kMostOfKey * 4) + '"');
+      result_.adapter_is_lost = true;  // whatever it says next may be of this
+      return false;
+    }
+    if (notice_loss()) return false;
+    lose(fmt::format("no result within {} ms: it hangs", (most + options_.grace).count()));
+    return false;
+  }
+
+  // Is the adapter gone?
+  bool notice_loss() {
+    if (!adapter_.is_gone()) return false;
+    lose("the adapter " + adapter_.how_it_ended());
+    return true;
+  }
+
+  void lose(std::string actual) {
+    add_problem("a result", std::move(actual));
+    result_.adapter_is_lost = true;
+    result_.last_words = adapter_.last_words();
+  }
+
+  // --- verdicts ---
+
+  void judge(const Underway& under_way) {
+    const CommandStep& step = *under_way.step;
+    step_title_ = title_of(step.command);
+    const auto report = read_report(*under_way.line, step.command.kind);
+    if (!report) return add_problem("a result as docs/adapter.schema.json has it", report.error());
+    judge_wire(under_way, *report);
+    // What was not sent cannot have been answered.
+    if (!result_.problems.empty()) return;
+    judge_report(under_way, *report);
+    if (step.command.kind == CommandKind::kObserve) observed_.insert(step.command.key);
+    if (step.command.kind == CommandKind::kUnobserve) observed_.erase(step.command.key);
+    if (!step.saves.empty() && report->version) versions_[step.saves] = *report->version;
+  }
+
+  // Was what was told sent?
+  void judge_wire(const Underway& under_way, const Report& report) {
+    const CommandStep& step = *under_way.step;
+    if (step.command.kind == CommandKind::kConnect) {
+      if (report.kind == ResultKind::kOk && broker().accepted() == accepted_before_) {
+        add_problem("a connection to our broker", "none was made");
+      }
+      return;
+    }
+    if (!under_way.ticket) return;
+    const Awaited& awaited = broker().awaited(*under_way.ticket);
+    const bool refused = step.may_be_refused_unsent && report.kind == ResultKind::kError;
+    if (!awaited.came) {
+      if (refused) return;
+      const std::string last =
+          broker().others().empty() ? "" : "; another was: " + broker().others().back();
+      return add_problem("the request \"" + escape(codec::encode(*request_of(step.command))) + '"',
+                         "it was not sent" + last);
+    }
+    const auto token = versions_.find(step.command.token);
+    if (token == versions_.end()) return;
+    if (awaited.token && is_same_version(*awaited.token, token->second)) return;
+    add_problem("__ft " + quoted_or_none(token->second), "__ft " + quoted_or_none(awaited.token));
+  }
+
+  void judge_report(const Underway& under_way, const Report& report) {
+    const CommandStep& step = *under_way.step;
+    const bool with_text = can("error-text");
+    const bool is_right =
+        std::any_of(step.expected.begin(), step.expected.end(), [&](const Expected& each) {
+          return is_expected(report, each, options_.dialect, with_text);
+        });
+    // A right client may ask again: then a right reply has come.
+    const bool again = under_way.ticket && broker().awaited(*under_way.ticket).again;
+    if (again && report.kind != ResultKind::kError) return;
+    if (!is_right) {
+      std::string wanted;
+      for (const Expected& each : step.expected) {
+        wanted += (wanted.empty() ? "" : ", or ") + describe(each, options_.dialect);
+      }
+      return add_problem(wanted, describe(report));
+    }
+    const bool has_version =
+        report.kind == ResultKind::kApplied || report.kind == ResultKind::kNotApplied ||
+        report.kind == ResultKind::kValue || report.kind == ResultKind::kMissing;
+    if (!can("versions") || !has_version || !under_way.ticket) return;
+    const auto& sent = broker().awaited(*under_way.ticket).version_sent;
+    const bool is_same = sent && report.version ? is_same_version(*sent, *report.version)
+                                                : sent.has_value() == report.version.has_value();
+    // What is no timestamp may be reported as none.
+    const bool is_none = sent && !hlc::parse(*sent) && !report.version;
+    if (is_same || is_none) return;
+    add_problem("the version " + quoted_or_none(sent),
+                "the version " + quoted_or_none(report.version));
+  }
+
+  // --- the end ---
+
+  void end_connection() {
+    step_ = nullptr;
+    const bool had_problems = !result_.problems.empty();
+    CommandStep last{.command = {.kind = CommandKind::kDisconnect, .timeout = kToDisconnect}};
+    Underway under_way = begin(last);
+    // Results of commands that have failed may still come.
+    const auto done = [&] {
+      (void)take_lines({&under_way});
+      strange_.reset();
+      return under_way.line.has_value();
+    };
+    if (stage_->run_until(done, after(kToDisconnect + options_.grace))) {
+      stage_->run_until_nobody_is_connected(kToDisconnect);
+      return;
+    }
+    if (had_problems) {
+      result_.adapter_is_lost = true;
+    } else if (!notice_loss()) {
+      lose("no result of disconnect: it hangs");
+    }
+  }
+
+  void take_findings() {
+    std::set<std::string_view> found;
+    for (clients::Finding& finding : stage_->judge().take_findings()) {
+      if (finding.rule->level == clients::RuleLevel::kShould) {
+        result_.advice.push_back(std::move(finding));
+        continue;
+      }
+      // Of one rule, the first.
+      if (!found.insert(finding.rule->id).second) continue;
+      result_.problems.push_back({.requirement = std::string(finding.rule->id),
+                                  .sentence = std::string(finding.rule->text),
+                                  .expected = std::string(finding.rule->text),
+                                  .actual = finding.because});
+    }
+  }
+
+  const ClientCase& case_;
+  AdapterProcess& adapter_;
+  const Greeting& greeting_;
+  const PlayOptions& options_;
+  std::string client_id_;
+  std::unique_ptr<Stage> stage_{};
+  PlayResult result_{};
+  std::size_t index_ = 0;
+  const Step* step_ = nullptr;
+  std::string step_title_{};
+  std::int64_t last_id_ = 0;
+  std::size_t accepted_before_ = 0;
+  std::map<std::string, std::string> versions_{};  // saved names -> texts
+  std::string last_notification_{};
+  bool reconnected_ = false;
+  std::set<std::string> observed_{};  // keys, as the adapter was told
+  std::optional<std::string> strange_{};
+};
+
+}  // namespace
+
+PlayResult play_case(const ClientCase& test_case, AdapterProcess& adapter, const Greeting& greeting,
+                     const PlayOptions& options, std::size_t number) {
+  return CasePlayer(test_case, adapter, greeting, options, number).play();
+}
+
+}  // namespace fencepost::client_run

@@ -1,0 +1,215 @@
+#include "conformance/client_run/client_certificate.h"
+
+#include <map>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <pugixml.hpp>
+
+#include "base/bytes.h"
+#include "conformance/text/printable.h"
+#include "conformance/text/text_wrap.h"
+
+namespace fencepost::client_run {
+namespace {
+
+constexpr std::size_t kMostWireLines = 14;
+
+std::string line_text(std::string_view text) { return text::one_line(text::printable(text)); }
+
+std::string sentence_of(const ClientProblem& problem, const scenario::Catalogue& catalogue) {
+  if (!problem.sentence.empty()) return problem.sentence;
+  const scenario::Requirement* found = catalogue.find(problem.requirement);
+  return found == nullptr ? "" : line_text(found->text);
+}
+
+std::string place_of(const ClientProblem& problem) {
+  if (problem.step.empty()) return "on the wire";
+  return fmt::format("{} ({}:{})", line_text(problem.step), problem.position.file,
+                     problem.position.line);
+}
+
+std::string again_command(const CaseOutcome& outcome, const CertificateContext& context) {
+  std::string out = text::shell_word(context.program) + " certify-client";
+  if (context.profile != "deployed") out += " --profile " + context.profile;
+  out += " --only " + text::shell_word(outcome.test_case->id) + " --";
+  for (const std::string& word : context.command) out += ' ' + text::shell_word(word);
+  return line_text(out);
+}
+
+void append_problem(std::string& out, const ClientProblem& problem,
+                    const CertificateContext& context) {
+  const text::WrapOptions wrapped{.width = 100, .indent = 12, .first = 12};
+  out += fmt::format(
+      "  {}: {}\n", problem.requirement,
+      text::wrap(sentence_of(problem, context.catalogue), {.width = 100, .indent = 4, .first = 4}));
+  out += fmt::format("  where:    {}\n", place_of(problem));
+  out += fmt::format("  expected: {}\n", text::wrap(line_text(problem.expected), wrapped));
+  out += fmt::format("  seen:     {}\n", text::wrap(line_text(problem.actual), wrapped));
+}
+
+std::map<std::string, std::size_t> lacking(const ClientSuiteResult& result) {
+  std::map<std::string, std::size_t> out;
+  for (const CaseOutcome& each : result.outcomes) {
+    for (const std::string& capability : each.lacks) ++out[capability];
+  }
+  return out;
+}
+
+std::string_view verdict_word(const ClientSuiteResult& result) {
+  if (result.count(CaseVerdict::kFailed) > 0) return "not conformant";
+  if (result.stopped) return "stopped early";
+  return result.count(CaseVerdict::kPassed) > 0 ? "conformant" : "nothing judged";
+}
+
+nlohmann::ordered_json problem_json(const ClientProblem& problem,
+                                    const scenario::Catalogue& catalogue) {
+  return {{"requirement", problem.requirement}, {"text", sentence_of(problem, catalogue)},
+          {"step", line_text(problem.step)},    {"file", problem.position.file},
+          {"line", problem.position.line},      {"expected", line_text(problem.expected)},
+          {"actual", line_text(problem.actual)}};
+}
+
+nlohmann::ordered_json lines_json(const auto& lines) {
+  auto out = nlohmann::ordered_json::array();
+  for (const std::string& line : lines) out.push_back(line_text(line));
+  return out;
+}
+
+nlohmann::ordered_json case_json(const CaseOutcome& outcome, const CertificateContext& context) {
+  const ClientCase& test_case = *outcome.test_case;
+  nlohmann::ordered_json out = {{"id", test_case.id},
+                                {"area", test_case.area},
+                                {"title", test_case.title},
+                                {"requirements", test_case.requirements},
+                                {"verdict", name(outcome.verdict)},
+                                {"milliseconds", outcome.played.time.count()},
+                                {"lacks", outcome.lacks}};
+  out["problems"] = nlohmann::ordered_json::array();
+  for (const ClientProblem& each : outcome.played.problems) {
+    out["problems"].push_back(problem_json(each, context.catalogue));
+  }
+  out["advice"] = nlohmann::ordered_json::array();
+  for (const clients::Finding& each : outcome.played.advice) {
+    out["advice"].push_back({{"rule", each.rule->id}, {"because", line_text(each.because)}});
+  }
+  if (outcome.verdict != CaseVerdict::kFailed) return out;
+  out["wire"] = lines_json(outcome.played.wire);
+  out["reports"] = lines_json(outcome.played.reports);
+  out["last_words"] = text::printable(outcome.played.last_words);
+  out["again"] = again_command(outcome, context);
+  return out;
+}
+
+// The findings of level should, each rule once.
+std::map<std::string, std::string> advice_of(const ClientSuiteResult& result) {
+  std::map<std::string, std::string> out;
+  for (const CaseOutcome& each : result.outcomes) {
+    for (const clients::Finding& finding : each.played.advice) {
+      out.emplace(finding.rule->id, line_text(finding.because));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string failure_text(const CaseOutcome& outcome, const CertificateContext& context) {
+  const ClientCase& test_case = *outcome.test_case;
+  const PlayResult& played = outcome.played;
+  std::string out = fmt::format("FAILED {}: {}\n", test_case.id, line_text(test_case.title));
+  for (const ClientProblem& each : played.problems) append_problem(out, each, context);
+  const std::size_t skipped =
+      played.wire.size() > kMostWireLines ? played.wire.size() - kMostWireLines : 0;
+  if (!played.wire.empty()) out += "  the wire (> of the client, < of our broker):\n";
+  for (std::size_t i = skipped; i < played.wire.size(); ++i) {
+    out += "    " + line_text(played.wire[i]) + "\n";
+  }
+  if (!played.last_words.empty()) {
+    out += "  the end of its standard error:\n";
+    std::istringstream lines(text::printable(played.last_words));
+    for (std::string line; std::getline(lines, line);) out += "    " + line + "\n";
+  }
+  return out + "  this case alone: " + again_command(outcome, context) + "\n";
+}
+
+std::string summary_text(const ClientSuiteResult& result, const CertificateContext& context) {
+  std::string out = fmt::format(
+      "{} of adapter \"{}\", {} dialect: {} passed, {} failed, {} skipped, in {:.1f} s\n",
+      text::counted(result.outcomes.size(), "case"), line_text(result.greeting.name),
+      context.profile, result.count(CaseVerdict::kPassed), result.count(CaseVerdict::kFailed),
+      result.count(CaseVerdict::kSkipped), result.seconds);
+  for (const auto& [capability, cases] : lacking(result)) {
+    out += fmt::format("  it lacks {}: {} skipped\n", capability, text::counted(cases, "case"));
+  }
+  for (const auto& [rule, because] : advice_of(result)) {
+    out += fmt::format("  it should mind {}: {}\n", rule, because);
+  }
+  if (result.restarts > 0) {
+    out +=
+        fmt::format("  the adapter was started again {}\n", text::counted(result.restarts, "time"));
+  }
+  return out + fmt::format("client: {}\n", verdict_word(result));
+}
+
+std::string json_of(const ClientSuiteResult& result, const CertificateContext& context) {
+  nlohmann::ordered_json out = {{"format", "fencepost-client-certificate"},
+                                {"format_version", 1},
+                                {"adapter", line_text(result.greeting.name)},
+                                {"capabilities", result.greeting.capabilities},
+                                {"profile", context.profile},
+                                {"verdict", verdict_word(result)},
+                                {"passed", result.count(CaseVerdict::kPassed)},
+                                {"failed", result.count(CaseVerdict::kFailed)},
+                                {"skipped", result.count(CaseVerdict::kSkipped)},
+                                {"restarts", result.restarts},
+                                {"seconds", result.seconds}};
+  out["cases"] = nlohmann::ordered_json::array();
+  for (const CaseOutcome& each : result.outcomes) out["cases"].push_back(case_json(each, context));
+  return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string junit_of(const ClientSuiteResult& result, const CertificateContext& context) {
+  pugi::xml_document document;
+  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  pugi::xml_node root = document.append_child("testsuites");
+  pugi::xml_node suite = root.append_child("testsuite");
+  for (pugi::xml_node node : {root, suite}) {
+    node.append_attribute("name") = "fencepost certify-client";
+    node.append_attribute("tests") = result.outcomes.size();
+    node.append_attribute("failures") = result.count(CaseVerdict::kFailed);
+    node.append_attribute("errors") = 0;
+    node.append_attribute("skipped") = result.count(CaseVerdict::kSkipped);
+    node.append_attribute("time") = fmt::format("{:.6f}", result.seconds).c_str();
+  }
+  constexpr double kMillisecond = 0.001;
+  for (const CaseOutcome& each : result.outcomes) {
+    pugi::xml_node test = suite.append_child("testcase");
+    test.append_attribute("name") = each.test_case->id.c_str();
+    test.append_attribute("classname") = ("statestore.client." + each.test_case->area).c_str();
+    const double seconds = kMillisecond * static_cast<double>(each.played.time.count());
+    test.append_attribute("time") = fmt::format("{:.6f}", seconds).c_str();
+    if (each.verdict == CaseVerdict::kSkipped) {
+      std::string lacks = "the adapter lacks";
+      for (const std::string& capability : each.lacks) lacks += ' ' + capability;
+      test.append_child("skipped").append_attribute("message") = lacks.c_str();
+    }
+    if (each.verdict != CaseVerdict::kFailed) continue;
+    const ClientProblem& first = each.played.problems.front();
+    pugi::xml_node failure = test.append_child("failure");
+    failure.append_attribute("type") = first.requirement.c_str();
+    failure.append_attribute("message") =
+        fmt::format("{}: expected {}, seen {}", first.requirement, line_text(first.expected),
+                    line_text(first.actual))
+            .c_str();
+    failure.text().set(failure_text(each, context).c_str());
+  }
+  std::ostringstream out;
+  document.save(out, "  ");
+  return out.str();
+}
+
+}  // namespace fencepost::client_run

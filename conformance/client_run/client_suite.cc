@@ -1,0 +1,194 @@
+#include "conformance/client_run/client_suite.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <poll.h>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/threads.h"
+#include "conformance/client_run/stage.h"
+#include "conformance/text/printable.h"
+
+namespace fencepost::client_run {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+std::string with_last_words(std::string text, const AdapterProcess& adapter) {
+  if (adapter.last_words().empty()) return text;
+  return text + "; its standard error ends in:\n" + text::printable(adapter.last_words());
+}
+
+// The next line; nothing when the time is over, or it is gone.
+std::optional<std::string> wait_for_line(AdapterProcess& adapter, Moment deadline) {
+  constexpr int kPollMs = 50;
+  while (true) {
+    adapter.move();
+    if (auto line = adapter.take_line()) return line;
+    if (adapter.is_gone() || Steady::now() >= deadline) return std::nullopt;
+    std::array entries = {pollfd{adapter.output(), POLLIN, 0},
+                          pollfd{adapter.is_mute() ? -1 : adapter.errors(), POLLIN, 0}};
+    (void)poll(entries.data(), entries.size(), kPollMs);
+  }
+}
+
+// One adapter, started again when it is lost.
+class Player {
+ public:
+  explicit Player(const ClientSuiteOptions& options) : options_(options) {}
+
+  Result<Greeting, std::string> start() {
+    adapter_.reset();
+    auto started = AdapterProcess::start(options_.command);
+    if (!started) {
+      return fail("cannot start " + text::shell_word(options_.command.front()) + ": " +
+                  started.error());
+    }
+    adapter_ = std::move(*started);
+    const auto line = wait_for_line(*adapter_, Steady::now() + options_.to_start);
+    if (!line) {
+      std::string what = "the adapter has not greeted within " +
+                         std::to_string(options_.to_start.count() / 1'000) + " s";
+      if (adapter_->is_gone()) {
+        what = "the adapter " + adapter_->how_it_ended() + " before it has greeted";
+      }
+      return fail(with_last_words(what, *adapter_));
+    }
+    auto greeting = read_greeting(*line);
+    if (greeting) greeting_ = *greeting;
+    return greeting;
+  }
+
+  CaseOutcome play(const ClientCase& test_case, std::size_t number) {
+    CaseOutcome out{.test_case = &test_case};
+    for (const std::string& each : test_case.needs) {
+      if (!greeting_.capabilities.contains(each)) out.lacks.push_back(each);
+    }
+    if (!out.lacks.empty()) return out;
+    if (adapter_ == nullptr) {
+      ++restarts_;
+      if (const auto greeting = start(); !greeting) {
+        adapter_.reset();
+        out.verdict = CaseVerdict::kFailed;
+        out.played.problems.push_back({.requirement = test_case.requirements.front(),
+                                       .expected = "an adapter that starts again",
+                                       .actual = greeting.error()});
+        return out;
+      }
+    }
+    out.played = play_case(test_case, *adapter_, greeting_, options_.play, number);
+    if (out.played.adapter_is_lost) adapter_.reset();
+    out.verdict = out.played.problems.empty() ? CaseVerdict::kPassed : CaseVerdict::kFailed;
+    return out;
+  }
+
+  [[nodiscard]] const Greeting& greeting() const { return greeting_; }
+  [[nodiscard]] std::size_t restarts() const { return restarts_; }
+
+ private:
+  const ClientSuiteOptions& options_;
+  std::unique_ptr<AdapterProcess> adapter_{};
+  Greeting greeting_{};
+  std::size_t restarts_ = 0;
+};
+
+// Several players take the cases one by one.
+class ClientSuite {
+ public:
+  ClientSuite(const std::vector<const ClientCase*>& cases, const ClientSuiteOptions& options)
+      : cases_(cases), options_(options), outcomes_(cases.size()) {}
+
+  Result<ClientSuiteResult, std::string> run() {
+    const Moment began = Steady::now();
+    Player first(options_);
+    if (auto greeting = first.start(); !greeting) return fail(std::move(greeting.error()));
+    std::atomic<bool> first_is_taken = false;
+    run_in_threads(std::min(std::max<std::size_t>(options_.jobs, 1), cases_.size()), [&] {
+      if (first_is_taken.exchange(true)) return play_with_another();
+      play_with(first);
+    });
+    out_.greeting = first.greeting();
+    for (auto& each : outcomes_) {
+      if (each) out_.outcomes.push_back(std::move(*each));
+    }
+    out_.stopped = out_.outcomes.size() < cases_.size();
+    out_.seconds = std::chrono::duration<double>(Steady::now() - began).count();
+    return std::move(out_);
+  }
+
+ private:
+  void play_with_another() {
+    Player player(options_);
+    // Where this one does not start, the first has all cases.
+    if (player.start()) play_with(player);
+  }
+
+  void play_with(Player& player) {
+    while (const auto index = take_case()) {
+      CaseOutcome outcome = player.play(*cases_[*index], *index + 1);
+      const std::lock_guard lock(mutex_);
+      // One that was ended in its midst says nothing.
+      if (is_stopped()) break;
+      if (outcome.verdict == CaseVerdict::kFailed) ++failures_;
+      if (options_.on_case) options_.on_case(outcome);
+      outcomes_[*index] = std::move(outcome);
+    }
+    const std::lock_guard lock(mutex_);
+    out_.restarts += player.restarts();
+  }
+
+  [[nodiscard]] bool is_stopped() const {
+    return options_.play.stop != nullptr && options_.play.stop->load();
+  }
+
+  std::optional<std::size_t> take_case() {
+    const std::lock_guard lock(mutex_);
+    const bool enough = options_.most_failures != 0 && failures_ >= options_.most_failures;
+    if (is_stopped() || enough || next_ >= cases_.size()) return std::nullopt;
+    return next_++;
+  }
+
+  const std::vector<const ClientCase*>& cases_;
+  const ClientSuiteOptions& options_;
+  std::mutex mutex_;
+  std::size_t next_ = 0;
+  std::size_t failures_ = 0;
+  std::vector<std::optional<CaseOutcome>> outcomes_;
+  ClientSuiteResult out_{};
+};
+
+}  // namespace
+
+std::string_view name(CaseVerdict verdict) {
+  switch (verdict) {
+    case CaseVerdict::kPassed:
+      return "passed";
+    case CaseVerdict::kFailed:
+      return "failed";
+    case CaseVerdict::kSkipped:
+      break;
+  }
+  return "skipped";
+}
+
+std::size_t ClientSuiteResult::count(CaseVerdict verdict) const {
+  return static_cast<std::size_t>(
+      std::count_if(outcomes.begin(), outcomes.end(),
+                    [verdict](const CaseOutcome& each) { return each.verdict == verdict; }));
+}
+
+Result<ClientSuiteResult, std::string> run_client_suite(const std::vector<const ClientCase*>& cases,
+                                                        const ClientSuiteOptions& options) {
+  return ClientSuite(cases, options).run();
+}
+
+}  // namespace fencepost::client_run

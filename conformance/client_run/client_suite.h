@@ -1,0 +1,51 @@
+// All cases for clients, with as many adapters at once as are wanted. One that is lost is started
+// again.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "conformance/client_run/case_player.h"
+
+namespace fencepost::client_run {
+
+enum class CaseVerdict { kPassed, kFailed, kSkipped };
+// "passed", "failed", "skipped"
+[[nodiscard]] std::string_view name(CaseVerdict verdict);
+
+struct CaseOutcome {
+  const ClientCase* test_case = nullptr;  // never null
+  CaseVerdict verdict = CaseVerdict::kSkipped;
+  std::vector<std::string> lacks{};  // capabilities, of a case that is skipped
+  PlayResult played{};
+};
+
+struct ClientSuiteOptions {
+  std::vector<std::string> command{};  // the adapter, with its arguments
+  PlayOptions play{};
+  Milliseconds to_start{20'000};  // until it greets
+  std::size_t jobs = 1;           // cases at once, each with an adapter of its own
+  std::size_t most_failures = 0;  // ends the run; 0: none does
+  // From any thread, one at a time.
+  std::function<void(const CaseOutcome&)> on_case{};
+};
+
+struct ClientSuiteResult {
+  Greeting greeting{};
+  std::vector<CaseOutcome> outcomes{};  // in the order of the cases; of those that were played
+  std::size_t restarts = 0;
+  bool stopped = false;  // before all cases were played
+  double seconds = 0;
+
+  [[nodiscard]] std::size_t count(CaseVerdict verdict) const;
+};
+
+// The cases have to live longer than the result. The error says why there is no adapter that
+// greets.
+[[nodiscard]] Result<ClientSuiteResult, std::string> run_client_suite(
+    const std::vector<const ClientCase*>& cases, const ClientSuiteOptions& options);
+
+}  // namespace fencepost::client_run

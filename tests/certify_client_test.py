@@ -1,0 +1,192 @@
+"""`fencepost certify-client`: the adapters that are shipped, wrong clients, and unusual ones.
+
+usage: certify_client_test.py BUILD_BIN_DIR [unittest arguments]
+"""
+
+import concurrent.futures
+import json
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+from harness import BIN, FENCEPOST, HANG, ROOT, FolderTest, load_schema, main, must, run, wait_until
+from schema_checks import complaints, left_open
+
+PYTHON = "/usr/bin/python3"  # which has Debian's Paho
+PAHO = (PYTHON, "-B", ROOT / "adapters" / "python_paho" / "adapter.py")
+CPP_PAHO = (BIN / "cpp_paho_adapter",)
+CHANGED = (PYTHON, "-B", ROOT / "tests" / "wrong_clients.py")
+AT_ONCE = 4
+# A wrong client is waited for where it does not answer.
+SHORT = ("--timeout", "1s")
+
+
+def certify(adapter, *options):
+    """(result, JSON report) of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "certificate.json"
+        result = run("certify-client", "--json", file, *options, "--", *adapter)
+        return result, json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def changes(kind):
+    return [row for row in map(json.loads, must(*CHANGED, "--list").splitlines()) if row["kind"] == kind]
+
+
+def at_once(act, rows):
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(zip(rows, pool.map(act, rows)))
+
+
+class RightClients(FolderTest):
+    def test_the_adapters_that_are_shipped_pass_in_both_dialects(self):
+        # What depends on the dialect. The one in C++ does not connect again by itself.
+        some = [part for glob in ("set.*", "vdel.*", "error.*", "observe.*", "lock.*") for part in ("--only", glob)]
+        documented = ["--profile", "documented", *some]
+        rows = [(PAHO, 0, []), (CPP_PAHO, 2, ["-j", "16"]), (PAHO, 0, documented), (CPP_PAHO, 0, documented)]
+        for (_, skipped, options), (result, report) in at_once(lambda row: certify(row[0], *row[2]), rows):
+            self.assertEqual(0, result.returncode, result.stdout[-6000:] + result.stderr)
+            self.assertEqual(("conformant", 0, skipped), (report["verdict"], report["failed"], report["skipped"]))
+            self.assertEqual([], complaints(load_schema("client-certificate"), report))
+            self.assertGreater(report["passed"], 100 if some[0] in options else 350)
+
+    def test_unusual_clients_are_right(self):
+        rows = changes("unusual")
+        self.assertGreaterEqual(len(rows), 10)
+        globs = ("*.text*", "set.condition*", "observe.[dos]*", "clock.[mo]*", "lock.*", "cut.idle", "session.*", "reply.[op]*",
+                 "together.order.sent.*")
+        selected = [part for glob in globs for part in ("--only", glob)]
+        for row, (result, report) in at_once(lambda row: certify((*CHANGED, row["name"]), "-j", "2", *selected), rows):
+            self.assertEqual(0, result.returncode, row["name"] + ": " + result.stdout[-6000:] + result.stderr)
+            self.assertGreater(report["passed"], 5, row["name"])
+
+
+class WrongClients(FolderTest):
+    def test_each_is_failed_by_a_case_of_its_rule(self):
+        rows = [row for row in changes("wrong") if row["rule"]]
+        self.assertGreaterEqual(len(rows), 40)
+        play = lambda row: certify((*CHANGED, row["name"]), *SHORT, "--only", row["case"])
+        for row, (result, report) in at_once(play, rows):
+            self.assertEqual(1, result.returncode, row["name"] + ": " + result.stdout + result.stderr)
+            (case,) = report["cases"]
+            rules = {*case["requirements"], *(problem["requirement"] for problem in case["problems"])}
+            self.assertIn(row["rule"], rules, row["name"] + ": " + result.stdout)
+
+    def test_who_does_nothing_fails_every_case(self):
+        for row in (row for row in changes("wrong") if not row["rule"]):
+            result, report = certify((*CHANGED, row["name"]), "--quiet")
+            self.assertEqual(1, result.returncode, result.stderr)
+            passed = [case["id"] for case in report["cases"] if case["verdict"] != "failed"]
+            self.assertEqual([], passed, row["name"])
+            self.assertGreater(len(report["cases"]), 150)
+
+    def test_one_that_crashes_or_hangs_is_started_again(self):
+        cases = [part for glob in ("malformed.get.bytes-alone", "malformed.del.no-digits", "session.*", "reply.stray.ok")
+                 for part in ("--only", glob)]
+        rows = [("crashes-on-a-malformed-reply", "the adapter ended with exit code 7"),
+                ("hangs-on-a-malformed-reply", "no result within 6000 ms: it hangs")]
+        for (_, said), (result, report) in at_once(lambda row: certify((*CHANGED, row[0]), *SHORT, "-j", "1", *cases), rows):
+            verdicts = [case["verdict"] for case in report["cases"]]
+            self.assertEqual((1, 1, 3), (report["restarts"], verdicts.count("failed"), verdicts.count("passed")), result.stdout)
+            self.assertIn(said, result.stdout)
+
+
+class Adapters(FolderTest):
+    def adapter(self, script):
+        return ("/bin/sh", self.write("adapter.sh", script))
+
+    def test_one_that_cannot_be_started(self):
+        result = run("certify-client", "--", "/no/such/adapter")
+        self.assertEqual(2, result.returncode)
+        self.assertIn("cannot start /no/such/adapter: No such file", result.stderr)
+        self.assertEqual(2, run("certify-client").returncode)
+
+    def test_a_signal_ends_it_soon(self):
+        mark = self.folder / "asked"
+        greeting = '{"fencepost_adapter": 1, "name": "n", "capabilities": ["get"]}'
+        adapter = self.adapter(f"echo '{greeting}'; read line; echo > {mark}; sleep 1000")
+        program = self.start(FENCEPOST, "certify-client", "-j", "1", "--", *adapter)
+        wait_until(mark.exists)
+        began = time.monotonic()
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(130, program.wait(HANG))
+        self.assertLess(time.monotonic() - began, 5, "a command has ten seconds")
+
+    def test_one_that_does_not_greet(self):
+        died = "ended with exit code 4 before it has greeted; its standard error ends in:\nno good"
+        for script, said in (("echo no good >&2; exit 4", died),
+                             ("echo hello", 'the adapter has written "hello", which is no JSON object in one line'),
+                             ("""echo '{"fencepost_adapter": 2, "name": "n", "capabilities": []}'""", "it speaks version 2"),
+                             ("""echo '{"fencepost_adapter": 1, "name": "n"}'""", 'has no member "capabilities"')):
+            result = run("certify-client", "--", *self.adapter(script))
+            self.assertEqual(3, result.returncode, result.stdout)
+            self.assertIn(said, result.stderr)
+
+    def test_cases_that_an_adapter_cannot_play_are_skipped_and_counted(self):
+        greeting = '{"fencepost_adapter": 1, "name": "n", "capabilities": []}'
+        result, report = certify(self.adapter(f"echo '{greeting}'; cat > /dev/null"))
+        self.assertEqual((5, "nothing judged", 0), (result.returncode, report["verdict"], report["failed"]))
+        self.assertEqual(len(report["cases"]), report["skipped"])
+        self.assertRegex(result.stdout, r"it lacks get: \d+ cases skipped")
+
+    def test_a_line_that_is_no_result_fails_the_case(self):
+        greeting = '{"fencepost_adapter": 1, "name": "n", "capabilities": ["get"]}'
+        adapter = self.adapter(f"echo '{greeting}'; while read line; do echo debug; done")
+        result, report = certify(adapter, "--only", "get.missing")
+        self.assertEqual(1, result.returncode)
+        self.assertIn('the line "debug"', report["cases"][0]["problems"][0]["actual"])
+
+
+class Reports(FolderTest):
+    def test_a_failure_says_what_to_know(self):
+        junit = self.folder / "report.xml"
+        result = run("certify-client", "--junit", junit, "--only", "get.missing", "--", *CHANGED, "missing-taken-for-empty")
+        self.assertEqual(1, result.returncode)
+        for said in ("FAILED get.missing: GET of a key that is not there is no error, and no empty value\n",
+                     "GET-MISS-1: GET of a key that does not exist is answered with `$-1\\r\\n`.",
+                     'step 1, get "k" (scenarios/clients/', "  expected: nothing there\n", '  seen:     the value ""\n',
+                     '> PUBLISH: "*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\nk\\r\\n"', "< PUBLISH to ", "client: not conformant\n",
+                     f"certify-client --only get.missing -- {PYTHON} -B "):
+            self.assertIn(said, result.stdout)
+        suite = xml.etree.ElementTree.parse(junit).getroot()
+        self.assertEqual(("1", "1"), (suite.get("tests"), suite.get("failures")))
+        (failure,) = suite.findall("*/testcase/failure")
+        self.assertEqual("GET-MISS-1", failure.get("type"))
+
+    def test_the_schemas_leave_nothing_open(self):
+        for name in ("client-certificate", "adapter"):
+            self.assertEqual([], left_open(load_schema(name)), name)
+
+    def test_the_lines_of_an_adapter_are_as_its_schema_says(self):
+        schema = load_schema("adapter")
+        told, said = self.folder / "told", self.folder / "said"
+        tee = self.write("tee.sh", f'tee {told} | "$@" | tee {said}\n')
+        result, report = certify(("/bin/sh", tee, *PAHO), "-j", "1", "--only", "session.*", "--only", "lock.s*", "--only",
+                                 "observe.[do]*", "--only", "error.set.s*")
+        self.assertEqual((0, 0), (result.returncode, report["failed"]), result.stdout + result.stderr)
+        lines = [json.loads(line) for file in (told, said) for line in file.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual({"connect", "disconnect", "set", "get", "del", "vdel", "observe", "notification"},
+                         {line["command"] for line in lines if "command" in line})
+        for line in lines:
+            self.assertEqual([], complaints(schema, line), line)
+
+    def test_the_cases_are_listed(self):
+        result = run("certify-client", "--list", "--only", "error.set.*")
+        self.assertEqual((0, 13), (result.returncode, len(result.stdout.splitlines())))
+        self.assertEqual(5, run("certify-client", "--list", "--only", "no-such").returncode)
+
+    def test_mistakes_in_cases_are_told_with_their_place(self):
+        file = self.write("cases.yaml", "certifies: clients\narea: a\ncases:\n  - id: a\n    title: t\n"
+                                        "    requirements: [GET-HIT-1]\n    steps:\n      - gett: k\n")
+        result = run("certify-client", "--list", "--scenarios", file)
+        self.assertEqual(2, result.returncode)
+        self.assertIn(f'{file}:8:9: step has no key "gett"; did you mean "get"?', result.stderr)
+
+
+if __name__ == "__main__":
+    if not pathlib.Path(PYTHON).exists():
+        sys.exit(f"{PYTHON} is missing")
+    main()
