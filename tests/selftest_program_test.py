@@ -89,7 +89,8 @@ class SelftestJsonTest(unittest.TestCase):
             document["faults"][0]["dialects"]["deployed"]["mood"] = "good"
 
         def with_an_unknown_reason(document):
-            document["survivors"].append({"id": "S01", "dialect": "deployed", "excused": False, "reason": "bad luck", "text": "?"})
+            document["survivors"].append(
+                {"id": "S01", "dialect": "deployed", "excused": False, "reason": "bad luck", "text": "?"})
 
         self.assertEqual(taken(SCHEMA, self.document, (without, with_more, with_an_unknown_reason)), [])
 
