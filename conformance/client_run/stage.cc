@@ -19,7 +19,7 @@ using endpoint::Socket;
 constexpr int kStageBacklog = 16;
 constexpr std::size_t kStageChunk = std::size_t{64} << 10U;
 constexpr Milliseconds kLongestPoll{100};
-constexpr int kMostReads = 64;  // before others have their turn
+constexpr int kMostStageReads = 64;  // before others have their turn
 
 struct Listener {
   Socket socket;
@@ -129,7 +129,7 @@ void Stage::accept_all() {
 
 void Stage::read_link(std::uint64_t number, Link& link) {
   std::array<char, kStageChunk> buffer;  // NOLINT: 64 KiB are not cleared for nothing
-  for (int i = 0; i < kMostReads && !link.ended; ++i) {
+  for (int i = 0; i < kMostStageReads && !link.ended; ++i) {
     const ssize_t got = recv(link.socket.descriptor(), buffer.data(), buffer.size(), 0);
     if (got < 0 && would_wait()) return;
     if (got <= 0) {
