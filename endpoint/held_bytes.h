@@ -14,7 +14,7 @@
 namespace fencepost::endpoint {
 
 // All together may hold so much; where they do, each so much at least.
-inline constexpr std::size_t kMostHeldOfAll = std::size_t{64} << 20U;
+inline constexpr std::size_t kMostHeldOfAll = std::size_t{96} << 20U;
 inline constexpr std::size_t kHeldOfEach = std::size_t{512} << 10U;
 
 class HeldBytes {
