@@ -269,7 +269,7 @@ class CommandLine(CliTest):
              self.folder / "warnings")
         self.assertEqual("", (self.folder / "warnings").read_text())
         script = self.write("fencepost", shells["bash"])
-        for words, answer in ((["fencepost", "certi"], "certify certify-all"),
+        for words, answer in ((["fencepost", "certify-"], "certify-all certify-client"),
                               (["fencepost", "certify", "--max-f"], "--max-failures"),
                               (["fencepost", "certify", "--transcripts", "f"], "failures"),
                               (["fencepost", "list", "fa"], "faults")):

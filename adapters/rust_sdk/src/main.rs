@@ -1,0 +1,218 @@
+//! An adapter of `fencepost certify-client` around the state store client of the Rust SDK.
+//!
+//! Commands come as JSON Lines on standard input, results go to standard output: docs/CLIENTS.md.
+//! What the SDK leaves to its caller is done here as its documentation says: an observation that has
+//! ended with the connection is made again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_iot_operations_mqtt::aio::connection_settings::MqttConnectionSettingsBuilder;
+use azure_iot_operations_mqtt::session::{Session, SessionExitHandle, SessionOptionsBuilder};
+use azure_iot_operations_protocol::application::ApplicationContextBuilder;
+use azure_iot_operations_protocol::common::hybrid_logical_clock::HybridLogicalClock;
+use azure_iot_operations_services::state_store::{
+    Client, ClientOptionsBuilder, Error, ErrorKind, KeyObservation, Operation, SetCondition, SetOptions,
+};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio::task::{AbortHandle, JoinHandle};
+use tokio::time::timeout;
+
+const CAPABILITIES: [&str; 13] = [
+    "set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions", "concurrent", "reconnects",
+    "error-text", "binary",
+];
+const RETRY: Duration = Duration::from_millis(200);
+
+struct Failure {
+    kind: &'static str,
+    text: String,
+}
+
+fn failure(kind: &'static str, text: impl ToString) -> Failure {
+    Failure { kind, text: text.to_string() }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::ServiceError(_) => "service",
+            ErrorKind::InvalidArgument(_) => "argument",
+            ErrorKind::AIOProtocolError(_) => "protocol",
+            _ => "reply",
+        };
+        failure(kind, error)
+    }
+}
+
+struct Sdk {
+    client: Client,
+    exit: SessionExitHandle,
+    session: JoinHandle<()>,
+    observed: Mutex<HashMap<Vec<u8>, AbortHandle>>, // who passes on the notifications of a key
+    notes: AsyncMutex<mpsc::UnboundedReceiver<Value>>,
+    tell: mpsc::UnboundedSender<Value>,
+}
+
+impl Sdk {
+    async fn connect(command: &Value, within: Duration) -> Result<Arc<Self>, Failure> {
+        let text = |name: &str| command[name].as_str().unwrap_or_default().to_string();
+        let settings = MqttConnectionSettingsBuilder::default()
+            .client_id(text("client_id"))
+            .hostname(text("host"))
+            .tcp_port(u16::try_from(command["port"].as_u64().unwrap_or_default()).unwrap_or_default())
+            .use_tls(false)
+            .build()
+            .map_err(|error| failure("argument", error))?;
+        let options = SessionOptionsBuilder::default()
+            .connection_settings(settings)
+            .build()
+            .map_err(|error| failure("argument", error))?;
+        let session = Session::new(options).map_err(|error| failure("connection", error))?;
+        let context = ApplicationContextBuilder::default().build().map_err(|error| failure("argument", error))?;
+        let options = ClientOptionsBuilder::default().build().map_err(|error| failure("argument", error))?;
+        let client =
+            Client::new(context, session.create_managed_client(), session.create_session_monitor(), options)?;
+        let (monitor, exit) = (session.create_session_monitor(), session.create_exit_handle());
+        let session = tokio::spawn(async move {
+            let _ = session.run().await;
+        });
+        let (tell, notes) = mpsc::unbounded_channel();
+        let observed = Mutex::new(HashMap::new());
+        let sdk = Arc::new(Sdk { client, exit, session, observed, notes: AsyncMutex::new(notes), tell });
+        timeout(within, monitor.connected()).await.map_err(|_| failure("connection", "no connection"))?;
+        Ok(sdk)
+    }
+
+    async fn disconnect(&self) {
+        for (_, task) in self.observed.lock().unwrap().drain() {
+            task.abort();
+        }
+        if self.exit.try_exit().is_err() {
+            self.exit.force_exit();
+        }
+        let ended = async {
+            while !self.session.is_finished() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if timeout(Duration::from_secs(1), ended).await.is_err() {
+            self.session.abort();
+        }
+    }
+
+    async fn observe(self: &Arc<Self>, key: Vec<u8>, within: Duration) -> Result<Value, Failure> {
+        let observation = self.client.observe(key.clone(), within).await?.response;
+        let task = tokio::spawn(pass_on(self.clone(), key.clone(), observation)).abort_handle();
+        if let Some(old) = self.observed.lock().unwrap().insert(key, task) {
+            old.abort();
+        }
+        Ok(json!({}))
+    }
+
+    async fn unobserve(&self, key: Vec<u8>, within: Duration) -> Result<Value, Failure> {
+        self.client.unobserve(key.clone(), within).await?;
+        if let Some(task) = self.observed.lock().unwrap().remove(&key) {
+            task.abort();
+        }
+        Ok(json!({}))
+    }
+
+    async fn perform(self: &Arc<Self>, name: &str, command: &Value, within: Duration) -> Result<Value, Failure> {
+        let bytes = |part: &str| hex::decode(command[part].as_str().unwrap_or_default()).unwrap_or_default();
+        let (key, value) = (bytes("key"), bytes("value"));
+        let token = match command["token"].as_str() {
+            Some(text) => Some(text.parse::<HybridLogicalClock>().map_err(|error| failure("argument", error))?),
+            None => None,
+        };
+        let version = |version: Option<HybridLogicalClock>| version.map(|each| each.to_string());
+        match name {
+            "set" => {
+                let options = SetOptions {
+                    set_condition: match command["condition"].as_str() {
+                        Some("nx") => SetCondition::OnlyIfDoesNotExist,
+                        Some("nex") => SetCondition::OnlyIfEqualOrDoesNotExist,
+                        _ => SetCondition::Unconditional,
+                    },
+                    expires: command["px_ms"].as_u64().map(Duration::from_millis),
+                    ..SetOptions::default()
+                };
+                let reply = self.client.set(key, value, within, token, options).await?;
+                Ok(json!({"applied": reply.response, "version": version(reply.version)}))
+            }
+            "get" => {
+                let reply = self.client.get(key, within).await?;
+                Ok(json!({"value": reply.response.map(hex::encode), "version": version(reply.version)}))
+            }
+            "del" => Ok(json!({"deleted": self.client.del(key, token, within).await?.response})),
+            "vdel" => Ok(json!({"deleted": self.client.vdel(key, value, token, within).await?.response})),
+            "observe" => self.observe(key, within).await,
+            "unobserve" => self.unobserve(key, within).await,
+            _ => {
+                let next = timeout(within, async { self.notes.lock().await.recv().await }).await;
+                Ok(next.ok().flatten().unwrap_or_else(|| json!({"none": true})))
+            }
+        }
+    }
+}
+
+async fn pass_on(sdk: Arc<Sdk>, key: Vec<u8>, mut observation: KeyObservation) {
+    loop {
+        while let Some((note, _)) = observation.recv_notification().await {
+            let (operation, value) = match note.operation {
+                Operation::Set(value) => ("set", Some(hex::encode(value))),
+                Operation::Del => ("delete", None),
+            };
+            let version = note.version.to_string();
+            let line = json!({"key": hex::encode(note.key), "operation": operation, "value": value, "version": version});
+            let _ = sdk.tell.send(line);
+        }
+        // It ends with the connection.
+        observation = loop {
+            match sdk.client.observe(key.clone(), Duration::from_secs(5)).await {
+                Ok(again) => break again.response,
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
+        };
+    }
+}
+
+fn say(id: &Value, result: Result<Value, Failure>) {
+    let line = match result {
+        Ok(ok) => json!({"id": id, "ok": ok}),
+        Err(error) => json!({"id": id, "error": {"kind": error.kind, "text": error.text}}),
+    };
+    println!("{line}");
+}
+
+#[tokio::main]
+async fn main() {
+    println!("{}", json!({"fencepost_adapter": 1, "name": "rust-sdk", "capabilities": CAPABILITIES}));
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut sdk: Option<Arc<Sdk>> = None;
+    while let Ok(Some(line)) = lines.next_line().await {
+        let command: Value = serde_json::from_str(&line).expect("a command is JSON");
+        let name = command["command"].as_str().unwrap_or_default().to_string();
+        let within = Duration::from_millis(command["timeout_ms"].as_u64().unwrap_or_default());
+        if name == "connect" || name == "disconnect" {
+            if let Some(old) = sdk.take() {
+                old.disconnect().await;
+            }
+            let connected = if name == "connect" { Sdk::connect(&command, within).await.map(Some) } else { Ok(None) };
+            say(&command["id"], connected.map(|new| { sdk = new; json!({}) }));
+            continue;
+        }
+        let current = sdk.clone();
+        tokio::spawn(async move {
+            let result = match current {
+                Some(sdk) => sdk.perform(&name, &command, within).await,
+                None => Err(failure("connection", "not connected")),
+            };
+            say(&command["id"], result);
+        });
+    }
+    std::process::exit(0);
+}
