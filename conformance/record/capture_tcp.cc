@@ -34,6 +34,9 @@ std::optional<std::string> bytes_of(std::string_view digits) {
   return out;
 }
 
+}  // namespace
+
+// Of a State, which has a name: these have one, too.
 struct Segment {
   std::uint64_t stream = 0;
   bool to_broker = false;
@@ -44,6 +47,8 @@ struct Segment {
   std::string bytes{};
   microseconds time{0};
 };
+
+namespace {
 
 std::optional<Segment> parse_segment(std::string_view line, std::uint16_t port) {
   std::array<std::string_view, kFields> fields;
@@ -73,6 +78,8 @@ std::optional<Segment> parse_segment(std::string_view line, std::uint16_t port) 
                  .bytes = std::move(*bytes),
                  .time = *time};
 }
+
+}  // namespace
 
 // One direction of a connection.
 struct Flow {
@@ -104,8 +111,6 @@ struct TcpConnection {
            (other.next && other.ahead(segment.acknowledged) <= 0);
   }
 };
-
-}  // namespace
 
 struct TcpReader::State {
   std::uint16_t port;
