@@ -32,7 +32,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxJobs = 32;
+constexpr std::size_t kMaxJobs = 128;  // of each what it receives is kept until its end
 constexpr std::size_t kReplays = 5;  // of a saved workload
 // So many requests a second for each workload that runs beside others.
 constexpr double kRateOfOneWorkload = 50;
@@ -217,7 +217,9 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   judged.oracle.limited = !offers.ephemeral && offers.transport;
   judged.timeout = run::scaled(run::kReplyTimeout, run.options.timeout_scale);
   if (offers.transport) judged.short_expiry = short_expiry(ready->round_trip_p50);
+  judged.removes_keys = offers.transport && !offers.ephemeral;
   run.explore.jobs = std::min(suite.jobs, kMaxJobs);
+  run.explore.running = std::min(suite.running, run.explore.jobs);
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     const std::string all = judgement.requirement + ": " + judgement.because;
     return std::any_of(options.ignore.begin(), options.ignore.end(), [&](const std::string& glob) {
@@ -262,6 +264,7 @@ run::ExitCode explore(const ExploreOptions& options) {
                              .first_example = options.example.value_or(1),
                              .max_examples = options.example ? 1 : options.max_examples,
                              .max_time = *time,
+                             .fresh_connections = options.fresh_connections,
                              .max_operations = options.max_operations,
                              .stop_after = options.stop_after},
                  .suite = {.settings = basis->settings}};

@@ -170,6 +170,7 @@ struct ExploreOptions : RunFlags {
   std::size_t stop_after = 1;         // counter-examples, each of another requirement
   std::vector<std::string> ignore{};  // globs of "REQUIREMENT" or "REQUIREMENT: because"
   double rate = 0;                    // requests a second; 0: no limit
+  bool fresh_connections = false;     // of each workload
   std::vector<std::string> replay{};  // saved workloads, or folders of them: nothing else is run
   std::string save = "explore-findings";  // a folder, made when there is something to save
 };

@@ -391,6 +391,9 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
       ->check(whole_number(1));
   command->add_option("--rate", options.rate, "At most so many requests a second")
       ->check(positive_factor());
+  command->add_flag("--fresh-connections", options.fresh_connections,
+                    "Connect the clients of each workload anew, instead of letting workloads go on "
+                    "with connections that others have left clean");
   command->add_option("--ignore", options.ignore,
                       "Do not count rejections with this requirement, e.g. 'FT-*', or with this "
                       "line\n'REQUIREMENT: because', which may be a glob, too (repeatable)");

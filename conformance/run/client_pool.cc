@@ -5,6 +5,12 @@
 #include <fmt/format.h>
 
 namespace fencepost::run {
+namespace {
+
+// What a connection remembers of its requests grows with them.
+constexpr std::size_t kMostRequests = 4096;
+
+}  // namespace
 
 std::optional<SpareClient> ClientPool::pop(const ClientKind& kind) {
   const std::lock_guard lock(mutex_);
@@ -25,6 +31,7 @@ std::optional<SpareClient> ClientPool::take(const ClientKind& kind) {
 }
 
 void ClientPool::give(const ClientKind& kind, SpareClient spare) {
+  if (spare.correlation_data.size() > kMostRequests) return;
   const std::lock_guard lock(mutex_);
   std::vector<SpareClient>& idle = idle_[kind];
   if (idle.size() < most_) idle.push_back(std::move(spare));

@@ -44,7 +44,7 @@ class ClientPool {
   // have ended: they are closed. Nothing when there is none.
   [[nodiscard]] std::optional<SpareClient> take(const ClientKind& kind);
 
-  // Closes the connection when there are enough of this kind.
+  // Closes the connection when there are enough of this kind, or when it has served for long.
   void give(const ClientKind& kind, SpareClient spare);
 
   // A client id that this pool has not given before, of the form that those of cases have: a

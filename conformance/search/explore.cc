@@ -16,6 +16,8 @@
 #include <rapidcheck/shrinkable/Create.h>
 
 #include "base/threads.h"
+#include "conformance/run/client_pool.h"
+#include "conformance/run/run_slots.h"
 #include "conformance/search/seed_traces.h"
 #include "endpoint/end_of_waits.h"
 #include "workload/random.h"
@@ -160,6 +162,8 @@ class Explorer {
         stop_(stop),
         progress_(progress),
         started_(SteadyClock::now()),
+        slots_(std::max<std::size_t>(options.running > 0 ? options.running : options.jobs, 1)),
+        pool_(options.run_id, std::max<std::size_t>(options.jobs, 1) * workload::kClients),
         examples_(options.first_example - 1) {}
 
   ExploreResult run() {
@@ -246,6 +250,7 @@ class Explorer {
 
   // Nothing when the endpoint is lost. `stop` is asked by any thread.
   std::optional<JudgedRun> judge(const Trace& trace, const std::function<bool()>& stop) {
+    const run::SlotGuard slot(slots_, run::Admission::kInTurn);
     auto session = endpoint_.open_session();
     if (!session) {
       lose(session.error());
@@ -256,7 +261,12 @@ class Explorer {
     judged.key_prefix =
         fmt::format("{}/{}/x{}/", endpoint_.capabilities().key_prefix, options_.run_id, number);
     judged.client_id_prefix = fmt::format("fp-{}-x{}-", options_.run_id, number);
+    judged.number = static_cast<std::uint32_t>(number);
     judged.stop = stop;
+    judged.slots = &slots_;
+    // What has been found is looked at on connections that have nothing behind them.
+    const bool shares = !options_.fresh_connections && !looking_again_;
+    if (shares && endpoint_.sessions_share_clients()) judged.pool = &pool_;
     // Of the search, too, where what is seen may never come again.
     judged.keeps_packets =
         judged.keeps_packets || looking_again_ || endpoint_.capabilities().transport;
@@ -427,6 +437,8 @@ class Explorer {
   const std::atomic<bool>& stop_;
   const std::function<void(const ExploreProgress&)>& progress_;
   SteadyClock::time_point started_;
+  run::RunSlots slots_;
+  run::ClientPool pool_;
   bool looking_again_ = false;         // at a counter-example. Neither changes while
   std::set<std::string> found_rules_;  // anything runs.
   std::atomic<std::size_t> examples_;

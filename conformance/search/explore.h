@@ -35,6 +35,8 @@ struct ExploreOptions {
   // more, for at most kConfirmTime.
   std::chrono::milliseconds max_time{60'000};
   std::size_t jobs = 1;             // traces at once
+  std::size_t running = 0;          // of these, at most so many that do not wait; 0: jobs
+  bool fresh_connections = false;   // no trace uses a connection that another has left clean
   std::size_t max_operations = 40;  // of a trace
   std::size_t stop_after = 1;       // counter-examples, each of another requirement
   // Rejections that do not count, e.g. because they are known; the search goes on. Empty: none.

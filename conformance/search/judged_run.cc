@@ -24,6 +24,8 @@ using workload::Kind;
 using workload::Operation;
 
 constexpr milliseconds kMaxExpiryToShorten{60'000};
+// All clients of all runs are alike.
+const run::ClientKind kClient{.observes = true};
 
 class Run {
  public:
@@ -42,6 +44,7 @@ class Run {
     for (at_ = 0; at_ < trace_.size() && !is_over(); ++at_) step(trace_[at_]);
     if (!is_over()) close();
     out_.observed = oracle_.observed();
+    let_clients_go();
     remove_what_was_written();
     return std::move(out_);
   }
@@ -72,8 +75,13 @@ class Run {
       const microseconds enough = *options_.short_expiry + options_.oracle.expiry_slack;
       time = std::min(time, enough + milliseconds{50});
     }
-    session_.clock().wait_until(session_.clock().now() + time);
+    wait_until(now() + time);
     take_all();
+  }
+
+  void wait_until(endpoint::Duration time) {
+    const run::SlotYield waiting(options_.slots);
+    session_.clock().wait_until(time);
   }
 
   void end(std::size_t client) {
@@ -87,10 +95,26 @@ class Run {
     connection.reset();
   }
 
+  // A client that comes back has to come back under its own id. (Req: LIFE-DISCONNECT-1)
+  [[nodiscard]] bool may_share(std::size_t client) const {
+    return options_.pool != nullptr &&
+           std::none_of(trace_.begin(), trace_.end(), [&](const Operation& operation) {
+             return operation.kind == Kind::kDisconnect && operation.client == client;
+           });
+  }
+
   run::RequestClient* connect(std::size_t client) {
     std::unique_ptr<run::RequestClient>& connection = connections_.at(client);
     if (connection != nullptr) return connection.get();
-    const std::string id = fmt::format("{}{}", options_.client_id_prefix, client);
+    const bool shares = may_share(client);
+    if (auto spare = shares ? options_.pool->take(kClient) : std::nullopt) {
+      const std::string id = spare->client_id;
+      connection = std::make_unique<run::RequestClient>(
+          id, *std::move(spare), session_.clock(), std::nullopt, received_.at(client));
+      return connection.get();
+    }
+    const std::string id = shares ? options_.pool->next_id()
+                                  : fmt::format("{}{}", options_.client_id_prefix, client);
     auto connected = session_.connect({.client_id = id});
     if (!connected) {
       out_.lost = connected.error();
@@ -191,7 +215,7 @@ class Run {
     codec::Message out;
     out.topic = codec::kRequestTopic;
     out.response_topic = connection.response_topic();
-    out.correlation_data = fmt::format("{:016x}", ++correlation_);
+    out.correlation_data = fmt::format("{:08x}{:08x}", options_.number, ++correlation_);
     if (operation.kind == Kind::kRawPayload) {
       out.payload = with_own_key(operation.value);
     } else {
@@ -308,7 +332,7 @@ class Run {
   void close() {
     at_ = trace_.size();
     if (!options_.oracle.basis.binds("NTF-ORDER-1")) {
-      session_.clock().wait_until(now() + judge::kNotificationLag);
+      wait_until(now() + judge::kNotificationLag);
       take_all();
     }
     for (std::size_t client = 0; client < connections_.size() && !is_over(); ++client) {
@@ -322,19 +346,29 @@ class Run {
     }
   }
 
-  void remove_what_was_written() {
-    for (std::unique_ptr<run::RequestClient>& connection : connections_) {
-      if (connection != nullptr) connection->raw().disconnect();
+  void let_clients_go() {
+    const bool all_is_well = !has_ended() && !out_.stopped;
+    for (std::size_t client = 0; client < connections_.size(); ++client) {
+      std::unique_ptr<run::RequestClient>& connection = connections_[client];
+      if (connection == nullptr) continue;
+      if (all_is_well && may_share(client) && connection->is_clean()) {
+        options_.pool->give(kClient, connection->release());
+      } else {
+        connection->raw().disconnect();
+      }
       connection.reset();
     }
-    if (!options_.short_expiry || written_.empty()) return;  // a store that is thrown away
+  }
+
+  void remove_what_was_written() {
+    if (!options_.removes_keys || written_.empty()) return;
     run::WrittenKeys written{.client_id = options_.client_id_prefix + "z",
                              .timeout = options_.timeout};
     // No key holds a greater one, and it is not too far ahead, as a SET was applied with it. What
     // GET and KEYNOTIFY were asked with says nothing: they ignore tokens. (Req: FT-OPEN-1)
     if (greatest_token_) written.token = hlc::format(*greatest_token_, hlc::Padding::kNone);
     for (const auto& [key, yes] : written_) written.keys.push_back(key);
-    remove_keys(session_, written);
+    remove_keys(session_, written, options_.pool);
   }
 
   endpoint::Session& session_;

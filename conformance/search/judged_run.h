@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -17,6 +18,8 @@
 
 #include "codec/message.h"
 #include "conformance/judge/oracle.h"
+#include "conformance/run/client_pool.h"
+#include "conformance/run/run_slots.h"
 #include "conformance/run/time_limits.h"
 #include "endpoint/endpoint.h"
 #include "workload/operation.h"
@@ -27,6 +30,7 @@ struct JudgedRunOptions {
   judge::OracleOptions oracle{.starts_empty = true, .limited = false};
   std::string key_prefix{};                        // so that the keys are those of this run alone
   std::string client_id_prefix{};                  // and so are the ids of its clients
+  std::uint32_t number = 0;  // begins the correlation data of its requests: no other run's
   endpoint::Duration timeout{run::kReplyTimeout};  // of a reply
   // Where time has to be waited for: a PX below a minute becomes this one, waits after it change in
   // the same proportion, and none is longer than it takes until that is over. Nothing: times are
@@ -37,6 +41,12 @@ struct JudgedRunOptions {
   // Rejections that are known: they are counted, and the run goes on. Empty: none is.
   std::function<bool(const judge::Judgement&)> is_known{};
   bool keeps_packets = false;  // fills JudgedRun::packets
+  bool removes_keys = false;   // afterwards those that it has written, as far as the store lets it
+  // Connections that runs have left clean; clients that the trace does not disconnect use them, and
+  // leave theirs. Null: all connections are new, and are closed. Must outlive the run.
+  run::ClientPool* pool = nullptr;
+  // The run holds a slot of these, and lends it while it waits for time to pass. Null: no limit.
+  run::RunSlots* slots = nullptr;
   // Of what came, so much of a payload is kept at most: many runs are kept at a time, and an
   // endpoint may send what it likes.
   std::size_t most_payload = std::size_t{256} << 10U;
@@ -74,7 +84,6 @@ struct JudgedRun {
   std::vector<Packet> packets{};  // in the order in which they were judged
 };
 
-// Removes afterwards the keys that it has written, as far as the store lets it.
 [[nodiscard]] JudgedRun run_judged(endpoint::Session& session, const workload::Trace& trace,
                                    const JudgedRunOptions& options);
 
