@@ -33,7 +33,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxJobs = 128;  // of each what it receives is kept until its end
-constexpr std::size_t kReplays = 5;  // of a saved workload
+constexpr std::size_t kReplays = 5;    // of a saved workload
 // So many requests a second for each workload that runs beside others.
 constexpr double kRateOfOneWorkload = 50;
 

@@ -2,6 +2,7 @@
 // travel between an endpoint, the reference store and the suite.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,21 @@ struct Message {
       if (key == name) found = &value;
     }
     return found;
+  }
+
+  // All but the user properties, with at most `most` bytes of the payload. Not a copy that is cut,
+  // which would keep the room of the whole.
+  [[nodiscard]] Message head(std::size_t most) const {
+    return {.topic = topic,
+            .payload = payload.substr(0, most),
+            .qos = qos,
+            .retain = retain,
+            .duplicate = duplicate,
+            .response_topic = response_topic,
+            .correlation_data = correlation_data,
+            .content_type = content_type,
+            .payload_format = payload_format,
+            .expiry_seconds = expiry_seconds};
   }
 
   friend bool operator==(const Message&, const Message&) = default;

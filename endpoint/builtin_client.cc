@@ -6,6 +6,7 @@
 
 #include "endpoint/connection.h"
 #include "endpoint/stream.h"
+#include "wire/messages.h"
 #include "wire/packet.h"
 
 namespace fencepost::endpoint {
@@ -14,26 +15,6 @@ namespace {
 using wire::PropertyId;
 
 constexpr std::uint16_t kKeepAliveSeconds = 60;
-
-wire::Publish to_packet(const codec::Message& message) {
-  wire::Publish out{.duplicate = message.duplicate,
-                    .qos = static_cast<std::uint8_t>(message.qos),
-                    .retain = message.retain,
-                    .topic = message.topic,
-                    .payload = message.payload};
-  wire::Properties& properties = out.properties;
-  if (message.payload_format) {
-    properties.add(PropertyId::kPayloadFormat, std::uint32_t{*message.payload_format});
-  }
-  if (message.expiry_seconds) properties.add(PropertyId::kMessageExpiry, *message.expiry_seconds);
-  if (message.content_type) properties.add(PropertyId::kContentType, *message.content_type);
-  if (message.response_topic) properties.add(PropertyId::kResponseTopic, *message.response_topic);
-  if (message.correlation_data) {
-    properties.add(PropertyId::kCorrelationData, *message.correlation_data);
-  }
-  for (const auto& [name, value] : message.user_properties) properties.add_user(name, value);
-  return out;
-}
 
 wire::Connect connect_packet(const ClientOptions& client, const Credentials& credentials) {
   wire::Connect out{.clean_start = client.clean_start,
@@ -84,7 +65,7 @@ class BuiltinClient final : public Client {
   }
 
   Result<void, Error> publish(const codec::Message& message) override {
-    return connection_->publish(to_packet(message));
+    return connection_->publish(wire::publish_of(message));
   }
 
   std::optional<Event> receive(Duration timeout) override { return connection_->receive(timeout); }

@@ -6,6 +6,7 @@
 
 #include "endpoint/connector.h"
 #include "endpoint/end_of_waits.h"
+#include "wire/messages.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -20,40 +21,6 @@ constexpr std::size_t kMostUnwritten = std::size_t{4} << 20U;
 constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, about
 constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
 constexpr std::uint8_t kQuota = 0x97;
-
-codec::Message to_message(wire::Publish& packet) {
-  codec::Message out;
-  out.topic = std::move(packet.topic);
-  out.payload = std::move(packet.payload);
-  out.qos = packet.qos;
-  out.retain = packet.retain;
-  out.duplicate = packet.duplicate;
-  for (const wire::Property& each : packet.properties.all()) {
-    switch (each.id) {
-      case PropertyId::kPayloadFormat:
-        out.payload_format = static_cast<std::uint8_t>(each.number);
-        break;
-      case PropertyId::kMessageExpiry:
-        out.expiry_seconds = each.number;
-        break;
-      case PropertyId::kContentType:
-        out.content_type = each.text;
-        break;
-      case PropertyId::kResponseTopic:
-        out.response_topic = each.text;
-        break;
-      case PropertyId::kCorrelationData:
-        out.correlation_data = each.text;
-        break;
-      case PropertyId::kUserProperty:
-        out.user_properties.emplace_back(each.text, each.value);
-        break;
-      default:
-        break;
-    }
-  }
-  return out;
-}
 
 std::size_t size_of(const codec::Message& message) {
   std::size_t out = kEventBytes + message.topic.size() + message.payload.size();
@@ -255,7 +222,7 @@ void Connection::take(wire::Publish& packet) {
 }
 
 void Connection::deliver(wire::Publish& packet) {
-  codec::Message message = to_message(packet);
+  codec::Message message = wire::message_of(std::move(packet));
   const std::size_t bytes = size_of(message);
   push({MessageReceived{std::move(message)}, steady_now()}, bytes);
 }

@@ -25,7 +25,7 @@ LAYERS = {
                                       "reference_store/variants"},
     "workload": {"base", "codec", "hlc"},
     "history": {"base", "codec", "hlc", "reference_store", "workload"},
-    "wire": {"base"},
+    "wire": {"base", "codec"},
     "clients": {"base", "codec", "hlc", "wire"},
     "evidence": {"base", "codec"},
     "endpoint": {"base", "codec", "evidence", "reference_store", "wire"},

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "codec/message.h"
+#include "wire/messages.h"
 #include "wire/packet.h"
 
 namespace fencepost::client_report {
@@ -18,22 +19,10 @@ using wire::PropertyId;
 
 constexpr std::size_t kMostAsked = 100'000;
 
+// Sent once: of what was sent again, the log does not say why.
 wire::Publish publish_of(const codec::Message& message) {
-  wire::Publish out{.qos = static_cast<std::uint8_t>(message.qos),
-                    .retain = message.retain,
-                    .topic = message.topic,
-                    .payload = message.payload};
-  wire::Properties& properties = out.properties;
-  if (message.payload_format) {
-    properties.add(PropertyId::kPayloadFormat, std::uint32_t{*message.payload_format});
-  }
-  if (message.expiry_seconds) properties.add(PropertyId::kMessageExpiry, *message.expiry_seconds);
-  if (message.content_type) properties.add(PropertyId::kContentType, *message.content_type);
-  if (message.response_topic) properties.add(PropertyId::kResponseTopic, *message.response_topic);
-  if (message.correlation_data) {
-    properties.add(PropertyId::kCorrelationData, *message.correlation_data);
-  }
-  for (const auto& [name, value] : message.user_properties) properties.add_user(name, value);
+  wire::Publish out = wire::publish_of(message);
+  out.duplicate = false;
   return out;
 }
 

@@ -1,9 +1,12 @@
 #include "conformance/client_run/packet_messages.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "base/bytes.h"
 #include "codec/topics.h"
+#include "wire/packet.h"
 
 namespace fencepost::client_run {
 namespace {
@@ -39,38 +42,6 @@ std::string publish_line(const wire::Publish& publish, std::size_t most) {
 }
 
 }  // namespace
-
-codec::Message message_of(const wire::Publish& publish) {
-  codec::Message out{.topic = publish.topic,
-                     .payload = publish.payload,
-                     .qos = publish.qos,
-                     .retain = publish.retain,
-                     .duplicate = publish.duplicate,
-                     .response_topic = text_of(publish, PropertyId::kResponseTopic),
-                     .correlation_data = text_of(publish, PropertyId::kCorrelationData),
-                     .content_type = text_of(publish, PropertyId::kContentType)};
-  for (const wire::Property& each : publish.properties.all()) {
-    if (each.id == PropertyId::kUserProperty)
-      out.user_properties.emplace_back(each.text, each.value);
-  }
-  return out;
-}
-
-wire::Publish publish_of(const codec::Message& message) {
-  wire::Publish out{.qos = static_cast<std::uint8_t>(message.qos),
-                    .retain = message.retain,
-                    .topic = message.topic,
-                    .payload = message.payload};
-  if (message.payload_format) {
-    out.properties.add(PropertyId::kPayloadFormat, std::uint32_t{*message.payload_format});
-  }
-  if (message.content_type) out.properties.add(PropertyId::kContentType, *message.content_type);
-  if (message.correlation_data) {
-    out.properties.add(PropertyId::kCorrelationData, *message.correlation_data);
-  }
-  for (const auto& [name, value] : message.user_properties) out.properties.add_user(name, value);
-  return out;
-}
 
 std::string packet_line(char direction, std::string_view bytes, std::size_t most) {
   const auto decoded = wire::decode(bytes, bytes.size());

@@ -1,19 +1,11 @@
-// Between packets of MQTT and messages of the store. Private to client_run/.
+// A packet of MQTT in a line. Private to client_run/.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-#include "codec/message.h"
-#include "wire/packet.h"
-
 namespace fencepost::client_run {
-
-[[nodiscard]] codec::Message message_of(const wire::Publish& publish);
-
-// Without a Packet Identifier.
-[[nodiscard]] wire::Publish publish_of(const codec::Message& message);
 
 // `> PUBLISH of 120 bytes: "*2\r\n..."`: the direction, the packet, and at most `most` bytes of a
 // payload. One line.

@@ -9,6 +9,7 @@
 #include "codec/reply.h"
 #include "codec/topics.h"
 #include "conformance/client_run/packet_messages.h"
+#include "wire/messages.h"
 
 namespace fencepost::client_run {
 namespace {
@@ -335,7 +336,7 @@ void ScriptedBroker::on_request(const Arrival& arrival) {
   Awaited* awaited = find_awaited(arrival.publish);
   if (awaited != nullptr) {
     awaited->came = true;
-    const codec::Message request = message_of(arrival.publish);
+    const codec::Message request = wire::message_of(arrival.publish);
     if (const std::string* token = request.property(codec::kTokenProperty)) awaited->token = *token;
   }
   answer(arrival, awaited);
@@ -364,7 +365,7 @@ void ScriptedBroker::answer(const Arrival& arrival, Awaited* awaited) {
            (puback != nullptr && puback->reason < kFirstRefusal);
   });
   std::optional<codec::Message> right;
-  if (is_done) right = carry_out(arrival, message_of(arrival.publish));
+  if (is_done) right = carry_out(arrival, wire::message_of(arrival.publish));
   Time at = arrival.now;
   for (const Act& act : acts) {
     if (const auto* wait = std::get_if<WaitAct>(&act)) {
@@ -463,7 +464,7 @@ void ScriptedBroker::deliver(const store::Delivery& delivery, Time at) {
 
 void ScriptedBroker::publish(std::uint64_t number, const codec::Message& message, Time at) {
   Session& session = sessions_[connections_.at(number).client_id];
-  wire::Publish out = publish_of(message);
+  wire::Publish out = wire::publish_of(message);
   if (out.qos > 0) {
     do {
       ++session.last_id;

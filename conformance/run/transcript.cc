@@ -47,17 +47,7 @@ std::string_view arrow(Direction direction) {
 
 // What an endpoint sends is kept for each packet of each case: no more of it than people read.
 codec::Message kept(const codec::Message& message) {
-  // Not a copy that is cut: it would keep the room of the whole.
-  codec::Message out{.topic = message.topic,
-                     .payload = message.payload.substr(0, kMaxTranscriptPayload),
-                     .qos = message.qos,
-                     .retain = message.retain,
-                     .duplicate = message.duplicate,
-                     .response_topic = message.response_topic,
-                     .correlation_data = message.correlation_data,
-                     .content_type = message.content_type,
-                     .payload_format = message.payload_format,
-                     .expiry_seconds = message.expiry_seconds};
+  codec::Message out = message.head(kMaxTranscriptPayload);
   const std::size_t count = std::min(message.user_properties.size(), kMaxTranscriptProperties);
   out.user_properties.reserve(count);
   std::size_t bytes = 0;

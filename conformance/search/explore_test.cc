@@ -219,10 +219,8 @@ TEST(JudgedRun, LeavesNoKeyBehindInAStoreThatStays) {
     test::FakeEndpoint endpoint({.behaviour = test::reference_store({}, keys)});
     const auto session = endpoint.open_session();
     ASSERT_TRUE(session);
-    JudgedRunOptions options{.key_prefix = "p/",
-                             .client_id_prefix = "c",
-                             .short_expiry = 300ms,
-                             .removes_keys = true};
+    JudgedRunOptions options{
+        .key_prefix = "p/", .client_id_prefix = "c", .short_expiry = 300ms, .removes_keys = true};
     options.oracle.clock = {.low_ms = -1, .high_ms = 1};
     const workload::Trace trace = example_of(5, example, 40);
     const JudgedRun run = run_judged(**session, trace, options);

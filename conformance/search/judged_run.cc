@@ -109,12 +109,12 @@ class Run {
     const bool shares = may_share(client);
     if (auto spare = shares ? options_.pool->take(kClient) : std::nullopt) {
       const std::string id = spare->client_id;
-      connection = std::make_unique<run::RequestClient>(
-          id, *std::move(spare), session_.clock(), std::nullopt, received_.at(client));
+      connection = std::make_unique<run::RequestClient>(id, *std::move(spare), session_.clock(),
+                                                        std::nullopt, received_.at(client));
       return connection.get();
     }
-    const std::string id = shares ? options_.pool->next_id()
-                                  : fmt::format("{}{}", options_.client_id_prefix, client);
+    const std::string id =
+        shares ? options_.pool->next_id() : fmt::format("{}{}", options_.client_id_prefix, client);
     auto connected = session_.connect({.client_id = id});
     if (!connected) {
       out_.lost = connected.error();
@@ -177,20 +177,12 @@ class Run {
     out_.packets.push_back({kind, client_id, at, cut(message), message.payload.size()});
   }
 
-  // What is read of it at most: a copy of the rest is never made.
+  // What is read of it at most.
   [[nodiscard]] codec::Message cut(const codec::Message& message) const {
     if (message.payload.size() <= options_.most_payload) return message;
-    return {.topic = message.topic,
-            .payload = message.payload.substr(0, options_.most_payload),
-            .qos = message.qos,
-            .retain = message.retain,
-            .duplicate = message.duplicate,
-            .response_topic = message.response_topic,
-            .correlation_data = message.correlation_data,
-            .content_type = message.content_type,
-            .payload_format = message.payload_format,
-            .expiry_seconds = message.expiry_seconds,
-            .user_properties = message.user_properties};
+    codec::Message out = message.head(options_.most_payload);
+    out.user_properties = message.user_properties;
+    return out;
   }
 
   void take(const judge::Judgement& judgement, const codec::Message& request,

@@ -28,9 +28,9 @@ namespace fencepost::search {
 
 struct JudgedRunOptions {
   judge::OracleOptions oracle{.starts_empty = true, .limited = false};
-  std::string key_prefix{};                        // so that the keys are those of this run alone
-  std::string client_id_prefix{};                  // and so are the ids of its clients
-  std::uint32_t number = 0;  // begins the correlation data of its requests: no other run's
+  std::string key_prefix{};        // so that the keys are those of this run alone
+  std::string client_id_prefix{};  // and so are the ids of its clients
+  std::uint32_t number = 0;        // begins the correlation data of its requests: no other run's
   endpoint::Duration timeout{run::kReplyTimeout};  // of a reply
   // Where time has to be waited for: a PX below a minute becomes this one, waits after it change in
   // the same proportion, and none is longer than it takes until that is over. Nothing: times are
