@@ -47,7 +47,13 @@ const stress::Mix& workload_for(const endpoint::Capabilities& offered) {
   return *stress::find_mix(few_keys || small ? "hot-key" : "everything");
 }
 
-std::string stress_command(const CertifyStress& stress, const stress::Mix& mix) {
+// What is on the way for long comes late.
+milliseconds on_the_way(const CertifyStress& stress) {
+  return 4 * std::chrono::ceil<milliseconds>(stress.preflight.round_trip_p99);
+}
+
+// The run of `stress` that does the same.
+std::string stress_command(const CertifyStress& stress, const stress::Mix& mix, bool simulated) {
   const CertifyOptions& options = stress.options;
   std::string out = text::shell_word(options.program) + " stress";
   if (!options.endpoint.empty()) {
@@ -55,6 +61,22 @@ std::string stress_command(const CertifyStress& stress, const stress::Mix& mix) 
   }
   if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
   if (!options.driver.empty()) out += " --driver " + options.driver;
+  // What was in force, whoever said so.
+  const run::RunSettings& settings = stress.suite.settings;
+  if (settings.profile != codec::Profile::kAuto) {
+    out += fmt::format(" --profile {}", name(settings.profile));
+  }
+  if (!simulated) {
+    if (settings.clock_offset_ms != 0) {
+      out += fmt::format(" --clock-offset {}ms", settings.clock_offset_ms);
+    }
+    if (on_the_way(stress) > milliseconds{0}) {
+      out += fmt::format(" --on-the-way {}ms", on_the_way(stress).count());
+    }
+    if (settings.timeout_scale != 1.0) {
+      out += fmt::format(" --timeout-scale {}", settings.timeout_scale);
+    }
+  }
   return out + fmt::format(" --workload {} --clients {} --seed {} --duration {}ms", mix.name,
                            kStressClients, stress.suite.settings.seed, stress.time.count());
 }
@@ -139,12 +161,9 @@ void stress_live(const CertifyStress& stress, const stress::Mix& mix, endpoint::
   options.traffic.client_prefix = "fencepost-stress-" + settings.run_id + "-";
   options.traffic.patience = run::scaled(run::kReplyTimeout, settings.timeout_scale);
   options.duration = stress.time;
-  // What is on the way for long comes late.
-  const milliseconds on_the_way =
-      4 * std::chrono::ceil<milliseconds>(stress.preflight.round_trip_p99);
   options.bounds.expiry_late =
-      std::max(options.bounds.expiry_late, settings.expiry_tolerance) + on_the_way;
-  options.bounds.notification_late += on_the_way;
+      std::max(options.bounds.expiry_late, settings.expiry_tolerance) + on_the_way(stress);
+  options.bounds.notification_late += on_the_way(stress);
   options.limits = kStressLimits;
   options.keep_operations = true;
   options.wall_offset_ms = settings.clock_offset_ms;
@@ -176,14 +195,15 @@ run::StressResult stress_at_once(const CertifyStress& stress, endpoint::Endpoint
   const endpoint::Capabilities& offered =
       stress.suite.offered ? *stress.suite.offered : endpoint.capabilities();
   const stress::Mix& mix = workload_for(offered);
+  const bool simulated = !endpoint.capabilities().transport;
   run::StressResult out{.workload = std::string(mix.name),
                         .clients = kStressClients,
                         .seed = stress.suite.settings.seed,
-                        .command = stress_command(stress, mix)};
-  if (endpoint.capabilities().transport) {
-    stress_live(stress, mix, endpoint, out);
-  } else {
+                        .command = stress_command(stress, mix, simulated)};
+  if (simulated) {
     stress_simulated(stress, mix, out);
+  } else {
+    stress_live(stress, mix, endpoint, out);
   }
   if (out.requests == 0 && out.trouble.empty()) out.trouble = "the run was ended";
   return out;

@@ -39,6 +39,7 @@ Result<CheckedHistory, std::string> check_file(const std::string& path,
   out.clock = checker.clock();
   const auto begin = std::chrono::steady_clock::now();
   out.keys = checker.finish();
+  out.told = checker.order();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::set<history::Index> wanted = out.wanted();
   if (wanted.empty()) return out;

@@ -20,6 +20,7 @@
 #include "conformance/run/time_limits.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
+#include "conformance/target/conditions_options.h"
 #include "conformance/target/target.h"
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
@@ -46,6 +47,13 @@ struct Setup {
   milliseconds duration;
   std::uint64_t seed;
   std::string history;  // where it is written
+  milliseconds clock_offset{0};
+  milliseconds on_the_way{0};
+
+  [[nodiscard]] codec::DialectId dialect() const {
+    return options.profile == "documented" ? codec::DialectId::kDocumented
+                                           : codec::DialectId::kDeployed;
+  }
 };
 
 bool is_simulated(const Setup& setup) {
@@ -60,6 +68,11 @@ std::string again(const Setup& setup, const stress::RunSize& size, std::uint64_t
   if (!options.endpoint.empty() && url) out += " --endpoint " + text::shell_word(url->display());
   if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
   if (!options.driver.empty()) out += " --driver " + options.driver;
+  if (!options.profile.empty()) out += " --profile " + options.profile;
+  if (!options.clock_offset.empty()) out += " --clock-offset " + options.clock_offset;
+  if (!options.on_the_way.empty()) out += " --on-the-way " + options.on_the_way;
+  if (options.timeout_scale != 1.0)
+    out += fmt::format(" --timeout-scale {}", options.timeout_scale);
   out += fmt::format(" --workload {} --clients {} --seed {} --duration {}", size.mix->name,
                      size.clients, seed, options.duration);
   if (options.rate > 0) out += fmt::format(" --rate {:g}", options.rate);
@@ -91,6 +104,9 @@ stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size
   out.duration = setup.duration;
   out.bounds.expiry_late =
       std::max(out.bounds.expiry_late, setup.descriptor.expiry_tolerance.value_or(milliseconds{0}));
+  out.bounds.expiry_late += setup.on_the_way;
+  out.bounds.notification_late += setup.on_the_way;
+  out.wall_offset_ms = setup.clock_offset.count();
   out.limits = kLimits;
   out.stop_at_violation = !options.keep_going;
   return out;
@@ -115,7 +131,7 @@ std::optional<stress::Shrunk> shrink_live(const Setup& setup, endpoint::Endpoint
 }
 
 Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunSize& size) {
-  auto target = target::open_target(setup.descriptor, codec::DialectId::kDeployed);
+  auto target = target::open_target(setup.descriptor, setup.dialect());
   if (!target) {
     complain(target.error().text);
     return fail(exit_code(target.error()));
@@ -159,6 +175,12 @@ Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunS
 
 // ---- Simulated
 
+history::Bounds simulated_bounds(const Setup& setup) {
+  history::Bounds out = stress::simulated_bounds();
+  out.expiry_late += setup.descriptor.expiry_tolerance.value_or(milliseconds{0}) + setup.on_the_way;
+  return out;
+}
+
 stress::SimulationOptions simulation_options(const Setup& setup, const stress::RunSize& size,
                                              std::uint64_t seed) {
   return {.mix = size.mix,
@@ -169,7 +191,8 @@ stress::SimulationOptions simulation_options(const Setup& setup, const stress::R
           .rate = setup.options.rate,
           .stop_at_violation = !setup.options.keep_going,
           .keep_operations = false,
-          .limits = kLimits};
+          .limits = kLimits,
+          .bounds = simulated_bounds(setup)};
 }
 
 std::optional<stress::Shrunk> shrink_simulated(const Setup& setup, const stress::RunSize& first,
@@ -178,7 +201,7 @@ std::optional<stress::Shrunk> shrink_simulated(const Setup& setup, const stress:
   const auto enough = [&] { return std::chrono::steady_clock::now() > end || stop_flag(); };
   const auto attempt = [&](const stress::RunSize& size,
                            std::size_t number) -> std::optional<std::size_t> {
-    const auto store = target::open_store(setup.descriptor, codec::DialectId::kDeployed);
+    const auto store = target::open_store(setup.descriptor, setup.dialect());
     if (!store) return std::nullopt;
     stress::SimulationOptions options = simulation_options(setup, size, setup.seed + number);
     options.stop_at_violation = true;
@@ -192,12 +215,12 @@ std::optional<stress::Shrunk> shrink_simulated(const Setup& setup, const stress:
 }
 
 Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress::RunSize& size) {
-  const auto store = target::open_store(setup.descriptor, codec::DialectId::kDeployed);
+  const auto store = target::open_store(setup.descriptor, setup.dialect());
   if (!store) {
     complain(store.error().text);
     return fail(run::ExitCode::kUsage);
   }
-  auto writer = stress::HistoryWriter::open(setup.history, stress::simulated_bounds());
+  auto writer = stress::HistoryWriter::open(setup.history, simulated_bounds(setup));
   if (!writer) {
     complain(writer.error());
     return fail(run::ExitCode::kUsage);
@@ -281,6 +304,27 @@ run::ExitCode report_run(const Setup& setup, StressRun& run) {
   return exit_code(run);
 }
 
+// False after a complaint.
+bool take_times(const StressOptions& options, Setup& setup) {
+  if (!options.clock_offset.empty()) {
+    endpoint::Conditions conditions;
+    if (const auto wrong =
+            target::set_condition("clock-offset", options.clock_offset, conditions)) {
+      complain("--" + *wrong);
+      return false;
+    }
+    setup.clock_offset = conditions.clock_offset;
+  }
+  if (options.on_the_way.empty()) return true;
+  const auto time = scenario::parse_duration(options.on_the_way);
+  if (!time) {
+    complain("--on-the-way " + options.on_the_way + " must be a duration such as 200ms");
+    return false;
+  }
+  setup.on_the_way = *time;
+  return true;
+}
+
 }  // namespace
 
 run::ExitCode stress(const StressOptions& options) {
@@ -307,6 +351,7 @@ run::ExitCode stress(const StressOptions& options) {
       .duration = *time,
       .seed = seed,
       .history = options.history.empty() ? fmt::format("stress-{}.jsonl", seed) : options.history};
+  if (!take_times(options, setup)) return run::ExitCode::kUsage;
   stop_on_signals();
   const stress::RunSize size{.mix = mix, .clients = options.clients};
   const auto url = endpoint::parse_url(setup.descriptor.url);

@@ -143,6 +143,11 @@ struct StressOptions {
   std::string endpoint{};    // empty: the descriptor's, or embedded
   std::string descriptor{};  // a file
   std::string driver{};      // empty: builtin
+  std::string profile{};     // of a store in process: documented, else it is the deployed one
+  // Durations. How far the store's clock is ahead of this machine's, or behind it; and what
+  // messages take on the way, which is added to the times that a store has.
+  std::string clock_offset{};
+  std::string on_the_way{};
   std::string workload = "everything";
   std::uint32_t clients = 16;
   std::string duration = "10s";

@@ -150,6 +150,16 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
   command->add_option("--descriptor", options.descriptor, "As of certify");
   command->add_option("--driver", options.driver, "As of certify")
       ->check(CLI::IsMember({"builtin", "paho"}));
+  command
+      ->add_option("--profile", options.profile,
+                   "With inproc: the dialect that the store speaks (default: deployed)")
+      ->check(CLI::IsMember({"auto", "documented", "deployed"}));
+  command->add_option("--clock-offset", options.clock_offset,
+                      "What the store's clock is ahead of this machine's, e.g. -10m; certify "
+                      "measures it (default: 0s)");
+  command->add_option("--on-the-way", options.on_the_way,
+                      "What messages take on the way, e.g. 200ms: added to the time within which a "
+                      "key has expired and an observer is told (default: 0s)");
   std::vector<std::string> names;
   std::string help = "What they ask:";
   for (const stress::Mix& mix : stress::mixes()) {

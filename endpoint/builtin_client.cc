@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "endpoint/connection.h"
+#include "endpoint/old_client.h"
 #include "endpoint/stream.h"
 #include "wire/messages.h"
+#include "wire/odd_publish.h"
 #include "wire/packet.h"
 
 namespace fencepost::endpoint {
@@ -68,6 +70,16 @@ class BuiltinClient final : public Client {
     return connection_->publish(wire::publish_of(message));
   }
 
+  Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
+    wire::OddPublish out{.packet = wire::publish_of(message),
+                         .more_properties = odd.more_properties,
+                         .wrong_length = odd.wrong_length};
+    out.packet.duplicate = odd.duplicate;
+    if (odd.qos_3) out.packet.qos = 3;
+    out.packet.packet_id = odd.packet_id.value_or(0);
+    return connection_->publish_oddly(std::move(out), odd.packet_id.has_value());
+  }
+
   std::optional<Event> receive(Duration timeout) override { return connection_->receive(timeout); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
   [[nodiscard]] std::optional<Event> take() override { return connection_->take(); }
@@ -113,6 +125,9 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
   const HandshakePlace place(options_.tls);
   auto stream = Stream::connect(options_, *context, options_.timeout);
   if (!stream) return unreachable(stream.error());
+  if (options.mqtt_3_1_1) {
+    return connect_old_client(std::move(*stream), options, *credentials, options_.timeout);
+  }
   auto connection = std::make_shared<Connection>(
       std::move(*stream), loop_, most_packet_bytes(options_.capabilities), options.on_event);
   try {

@@ -104,10 +104,13 @@ void Connection::on_tick(Duration now) {
 void Connection::send(const wire::Packet& packet) {
   if (ended_ || said_farewell_) return;
   const auto bytes = wire::encode(packet);
-  if (!bytes) return;  // publish() has asked; nothing else can be too long
+  if (bytes) send_bytes(*bytes);  // publish() has asked; nothing else can be too long
+}
+
+void Connection::send_bytes(std::string_view bytes) {
   last_sent_ = steady_now();
   const bool idle = out_.empty();
-  out_ += *bytes;
+  out_ += bytes;
   if (idle) flush();
 }
 
@@ -391,6 +394,21 @@ Result<void, Error> Connection::publish(wire::Publish message) {
   }
   waiting_.push_back(std::move(message));
   send_waiting();
+  return wait_until_written(lock);
+}
+
+Result<void, Error> Connection::publish_oddly(wire::OddPublish odd, bool has_packet_id) {
+  Lock lock(mutex_);
+  if (ended_) return fail(lost("the client is not connected"));
+  if (!has_packet_id) odd.packet.packet_id = next_packet_id();
+  const auto bytes = wire::encode(odd);
+  if (!bytes) return fail(Error{ErrorKind::kInvalid, "cannot publish: " + bytes.error()});
+  if (odd.packet.qos > 0) expect_acknowledgement(odd.packet);
+  send_bytes(*bytes);
+  return wait_until_written(lock);
+}
+
+Result<void, Error> Connection::wait_until_written(Lock& lock) {
   const auto written = [this] { return out_.size() < kMostUnwritten; };
   if (written() || wait(lock, kStandstill, written)) {
     if (!out_.empty()) rearm();
@@ -406,16 +424,19 @@ void Connection::send_waiting() {
     if (next.qos > 0) {
       if (pending_.size() >= broker_receives_) return;  // 4.9
       next.packet_id = next_packet_id();
-      const wire::Property* correlation = next.properties.find(PropertyId::kCorrelationData);
-      pending_[next.packet_id] = {
-          .correlation_data = correlation == nullptr ? "" : correlation->text,
-          .qos = next.qos,
-          .received = false};
+      expect_acknowledgement(next);
     }
     const wire::Publish sent = std::move(next);
     waiting_.pop_front();
     send(sent);
   }
+}
+
+void Connection::expect_acknowledgement(const wire::Publish& packet) {
+  const wire::Property* correlation = packet.properties.find(PropertyId::kCorrelationData);
+  pending_[packet.packet_id] = {.correlation_data = correlation == nullptr ? "" : correlation->text,
+                                .qos = packet.qos,
+                                .received = false};
 }
 
 std::optional<Event> Connection::receive(Duration timeout) {

@@ -17,6 +17,7 @@
 #include "endpoint/held_bytes.h"
 #include "endpoint/poll_loop.h"
 #include "endpoint/stream.h"
+#include "wire/odd_publish.h"
 #include "wire/packet.h"
 
 namespace fencepost::endpoint {
@@ -47,6 +48,8 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   [[nodiscard]] Result<wire::Unsuback, Error> unsubscribe(const std::string& filter,
                                                           Duration timeout);
   [[nodiscard]] Result<void, Error> publish(wire::Publish message);
+  // At once, whatever the broker's Receive Maximum is; with its own packet id, or the next one.
+  [[nodiscard]] Result<void, Error> publish_oddly(wire::OddPublish odd, bool has_packet_id);
   [[nodiscard]] std::optional<Event> receive(Duration timeout);
   [[nodiscard]] std::optional<Event> take();
 
@@ -64,6 +67,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   template <typename Done>
   bool wait(Lock& lock, Duration timeout, const Done& done);
   void send(const wire::Packet& packet);
+  void send_bytes(std::string_view bytes);
   void flush();
   void read_some();
   void take_packets();
@@ -76,6 +80,8 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void deliver(wire::Publish& packet);
   void acknowledged(const wire::Ack& packet);
   void send_waiting();
+  void expect_acknowledgement(const wire::Publish& packet);
+  [[nodiscard]] Result<void, Error> wait_until_written(Lock& lock);
   void push(Event event, std::size_t bytes);
   [[nodiscard]] Event pop();
   // The broker did what it may not: it is told, and the connection ends.

@@ -50,7 +50,11 @@ class ScriptedBroker {
   }
   ~ScriptedBroker() {
     shutdown(listener_.descriptor(), SHUT_RDWR);
-    thread_.join();
+    join();
+  }
+  // Waits until its script is over.
+  void join() {
+    if (thread_.joinable()) thread_.join();
   }
   ScriptedBroker(const ScriptedBroker&) = delete;
   ScriptedBroker& operator=(const ScriptedBroker&) = delete;
@@ -81,6 +85,19 @@ class ScriptedBroker {
       if (count <= 0) return std::nullopt;
       in_.append(part, 0, static_cast<std::size_t>(count));
     }
+  }
+  // The bytes of the next packet, which begins with `first` and has less than 128 more; empty when
+  // it does not.
+  std::string read_bytes(unsigned char first) {
+    while (in_.size() < 2 || in_.size() < 2U + static_cast<unsigned char>(in_[1])) {
+      std::string part(4096, ' ');
+      const ssize_t count = ::recv(peer_->descriptor(), part.data(), part.size(), 0);
+      if (count <= 0) return {};
+      in_.append(part, 0, static_cast<std::size_t>(count));
+    }
+    std::string out = in_.substr(0, 2U + static_cast<unsigned char>(in_[1]));
+    in_.erase(0, out.size());
+    return static_cast<unsigned char>(out[0]) == first ? out : "";
   }
   template <typename Packet>
   std::optional<Packet> read_a() {
@@ -471,6 +488,89 @@ TEST(Connection, TakesAMessageByteByByte) {
   const auto event = world.connect()->receive(kPatience);
   ASSERT_TRUE(event);
   EXPECT_EQ(std::get<MessageReceived>(event->what).message.payload, "v");
+}
+
+// What the broker reads, byte for byte.
+TEST(Connection, SendsOddPacketsAsTheyAreMeant) {
+  std::string seen;
+  World world([&](ScriptedBroker& broker) {
+    broker.greet();
+    seen = broker.read_bytes(0x3e);
+    broker.listen();
+  });
+  EXPECT_TRUE(world.endpoint->capabilities().odd_packets);
+  const auto client = world.connect();
+  codec::Message message{.topic = "t", .payload = "p", .response_topic = "r"};
+  ASSERT_TRUE(client->publish_oddly(
+      message, {.duplicate = true, .qos_3 = true, .packet_id = 777, .more_properties = "\x7f"}));
+  client->drop();
+  world.broker.join();
+  EXPECT_EQ(seen, "\x3e\x0c\0\1t\x03\x09\5\x08\0\1r\x7fp"s);
+}
+
+// As of any request, so that a refusal finds it.
+TEST(Connection, KnowsTheAcknowledgementOfAnOddPacket) {
+  World world([&](ScriptedBroker& broker) {
+    broker.greet();
+    broker.read();
+    broker.write(wire::Ack{.kind = wire::AckKind::kPuback, .packet_id = 777, .reason = 0x87});
+    broker.listen();
+  });
+  const auto client = world.connect();
+  const codec::Message message{.topic = "t", .correlation_data = "c"};
+  ASSERT_TRUE(client->publish_oddly(message, {.duplicate = true, .packet_id = 777}));
+  const auto event = client->receive(kPatience);
+  ASSERT_TRUE(event && std::holds_alternative<PublishRefused>(event->what));
+  EXPECT_EQ(std::get<PublishRefused>(event->what).correlation_data, "c");
+}
+
+ClientOptions old_client() { return {.client_id = "c", .mqtt_3_1_1 = true}; }
+
+TEST(OldClient, PublishesAndKnowsThatItWasRead) {
+  std::string seen;
+  World world([&](ScriptedBroker& broker) {
+    seen = broker.read_bytes(0x10);
+    broker.write("\x20\2\0\0"s);
+    seen += broker.read_bytes(0x32);
+    broker.write("\x40\2\0\1"s);
+    seen += broker.read_bytes(0x82);
+    broker.write("\x90\3\0\2\1"s);
+    (void)broker.read_bytes(0xe0);
+  });
+  const auto client = world.connect(old_client());
+  ASSERT_TRUE(client->publish({.topic = "t", .payload = "p"}));
+  ASSERT_TRUE(client->subscribe("f"));
+  EXPECT_FALSE(client->receive(Duration{1}));
+  client->disconnect();
+  world.broker.join();
+  EXPECT_EQ(seen, "\x10\x0d\0\4MQTT\4\2\0\x3c\0\1c\x32\6\0\1t\0\1p\x82\6\0\2\0\1f\1"s);
+}
+
+TEST(OldClient, KnowsARefusalFromAnEnd) {
+  World refused([&](ScriptedBroker& broker) {
+    (void)broker.read_bytes(0x10);
+    broker.write("\x20\2\0\1"s);
+  });
+  const auto no = refused.session->connect(old_client());
+  ASSERT_FALSE(no);
+  EXPECT_EQ(no.error().kind, ErrorKind::kNotAllowed);
+  EXPECT_THAT(no.error().text, HasSubstr("return code 1"));
+  World silent([&](ScriptedBroker& broker) { (void)broker.read_bytes(0x10); });
+  const auto gone = silent.session->connect(old_client());
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, ErrorKind::kNotAllowed);
+  World later([&](ScriptedBroker& broker) {
+    (void)broker.read_bytes(0x10);
+    broker.write("\x20\2\0\0"s);
+    (void)broker.read_bytes(0x32);
+  });
+  const auto client = later.connect(old_client());
+  ASSERT_TRUE(client->publish({.topic = "t", .payload = "p"}));
+  const auto read = client->subscribe("f");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind, ErrorKind::kLost);
+  const auto event = client->receive(kPatience);
+  ASSERT_TRUE(event && std::holds_alternative<Disconnected>(event->what));
 }
 
 }  // namespace

@@ -74,6 +74,16 @@ class Clock {
   virtual void wait_until(Duration time) = 0;
 };
 
+// How the packet of a message differs from what a client library makes of it.
+struct OddPacket {
+  bool duplicate = false;                    // the DUP flag
+  bool qos_3 = false;                        // there is none
+  std::optional<std::uint16_t> packet_id{};  // this one, whatever is unacknowledged
+  std::string more_properties{};             // bytes behind the properties of the message
+  std::int32_t wrong_length = 0;  // so much too great is the length of the properties, or too small
+  friend bool operator==(const OddPacket&, const OddPacket&) = default;
+};
+
 // One MQTT connection. Used by one thread at a time. Destroying it disconnects.
 class Client {
  public:
@@ -89,6 +99,12 @@ class Client {
   // Hands the message over; what the broker says of it arrives through receive(). kLost after the
   // connection has ended, kInvalid for what the client library cannot put into a packet.
   [[nodiscard]] virtual Result<void, Error> publish(const codec::Message& message) = 0;
+
+  // The same in such a packet. kInvalid without Capabilities::odd_packets.
+  [[nodiscard]] virtual Result<void, Error> publish_oddly(const codec::Message& /*message*/,
+                                                          const OddPacket& /*odd*/) {
+    return fail(Error{ErrorKind::kInvalid, "this client sends no odd packets"});
+  }
 
   // The next event, in order of arrival; nothing when none came within `timeout` of the session's
   // clock.
@@ -128,6 +144,10 @@ struct ClientOptions {
   std::uint16_t receive_maximum = 0;
   std::uint32_t max_packet_size = 0;
   std::optional<Will> will{};
+  // Of such a client publish() sends topic and payload alone, and nothing is received but the end
+  // of the connection; subscribe() shows that what was published has been read. A broker that does
+  // not take it is kNotAllowed. Needs Capabilities::odd_packets.
+  bool mqtt_3_1_1 = false;
   bool droppable = false;  // drop() will be called; some client libraries have to prepare for it
   // Called when something has come for receive() and nobody waits there: from a thread of the
   // client library, for many clients one after the other, and once more perhaps while the client is
@@ -170,7 +190,8 @@ struct Capabilities {
   std::map<std::string, std::string> client_ids{};
   std::optional<std::uint32_t> max_packet_size{};  // bytes that a PUBLISH may have, when known
   bool restart = false;                            // its broker can be restarted
-  std::string key_prefix = "fencepost";            // what all keys of the suite begin with
+  bool odd_packets = false;              // Client::publish_oddly() and mqtt_3_1_1 can be used
+  std::string key_prefix = "fencepost";  // what all keys of the suite begin with
 
   [[nodiscard]] bool has_role(std::string_view role) const;
 };

@@ -59,7 +59,9 @@ class MqttSession final : public Session, public Clock {
 class MqttEndpoint final : public Endpoint {
  public:
   explicit MqttEndpoint(MqttOptions options)
-      : options_(std::move(options)), connector_(connector_for(options_)) {}
+      : options_(std::move(options)), connector_(connector_for(options_)) {
+    options_.capabilities.odd_packets = options_.driver == Driver::kBuiltin;
+  }
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return options_.capabilities; }

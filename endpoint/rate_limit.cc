@@ -51,6 +51,10 @@ class LimitedClient final : public Client {
     turns_.wait_for_turn();
     return client_->publish(message);
   }
+  Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
+    turns_.wait_for_turn();
+    return client_->publish_oddly(message, odd);
+  }
   std::optional<Event> receive(Duration timeout) override { return client_->receive(timeout); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
     return client_->packet_limit();

@@ -101,6 +101,14 @@ class RecordingClient final : public Client {
     write({.kind = Kind::kPublish, .time = time.count(), .details = std::move(details)});
     return done;
   }
+  Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
+    const Duration time = clock_.now();
+    auto done = client_->publish_oddly(message, odd);
+    auto details = details_of({}, done);
+    details->message = message;
+    write({.kind = Kind::kPublish, .time = time.count(), .details = std::move(details)});
+    return done;
+  }
   std::optional<Event> receive(Duration timeout) override {
     auto event = client_->receive(timeout);
     write(event ? record_of(*event) : Record{.kind = Kind::kNothing});

@@ -264,6 +264,7 @@ std::vector<KeyVerdict> Checker::finish(const KeySelection& selection) {
       continue;
     }
     if (!found) {
+      observe_order(key.observation, lives_, order_);
       out.push_back({.key = at->first,
                      .operations = key.forgotten + key.history.entries().size(),
                      .verdict = verdict_of(key)});
@@ -276,7 +277,9 @@ std::vector<KeyVerdict> Checker::finish(const KeySelection& selection) {
 
 std::vector<KeyVerdict> Checker::finish() {
   std::vector<KeyVerdict> out = finish(KeySelection());
+  const OrderObservation order = order_;
   *this = Checker(limits_);
+  order_ = order;
   return out;
 }
 

@@ -23,6 +23,7 @@
 #include "history/notifications.h"
 #include "history/search.h"
 #include "history/shared_clock.h"
+#include "history/told_order.h"
 #include "history/witness.h"
 
 namespace fencepost::history {
@@ -109,11 +110,14 @@ class Checker {
   // Of all keys together.
   [[nodiscard]] const ClockObservation& clock() const { return clock_.observed(); }
 
+  // Of all keys that have been judged.
+  [[nodiscard]] const OrderObservation& order() const { return order_; }
+
   // How many operations are kept.
   [[nodiscard]] std::size_t held() const;
 
   // The verdicts, by key; an ok of what was settled has no order any more. The checker is empty
-  // then.
+  // then, but for what order() says.
   [[nodiscard]] std::vector<KeyVerdict> finish();
 
   // The same for those keys alone to which nothing is added afterwards. The others stay as they
@@ -138,6 +142,7 @@ class Checker {
   std::map<std::string, Key, std::less<>> keys_{};
   std::map<std::uint32_t, ClientLife> lives_{};  // by client
   SharedClock clock_{};
+  OrderObservation order_{};
   Index added_ = 0;
   bool restarted_ = false;
   bool found_violation_ = false;

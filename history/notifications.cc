@@ -43,6 +43,7 @@ class NotificationJudge {
     for (const Registration& one : observation_.registrations) clients.insert(one.client);
     for (const std::uint32_t client : clients) {
       check_repeats(client);
+      check_deletions(client);
       if (!scope_.restarted) check_missing(client);
     }
     return std::move(flaw_);
@@ -157,6 +158,30 @@ class NotificationJudge {
       if (writer != kNone) numbers.push_back(history_.entries()[writer].number);
       object("NTF-SEND-1", text_of(told) + " twice, without DUP", std::move(numbers));
     }
+  }
+
+  // More often than there can have been any? Nobody can tell which is of which.
+  void check_deletions(std::uint32_t client) {
+    const ClientLife* life = life_of(client);
+    const bool once = starts_of(client).size() == 1 && (life == nullptr || life->breaks.empty());
+    if (!once || scope_.forgotten || scope_.restarted) return;
+    const auto told = static_cast<std::size_t>(std::count_if(
+        observation_.told.begin(), observation_.told.end(), [&](const Notification& one) {
+          return one.client == client && one.operation == codec::Operation::kDelete &&
+                 !one.duplicate;
+        }));
+    std::vector<Index> possible;
+    for (const Entry& entry : history_.entries()) {
+      const bool deletes = entry.action == Action::kDel || entry.action == Action::kVdel;
+      const bool gone =
+          deletes && (entry.outcome == Outcome::kDeleted || entry.outcome == Outcome::kUnknown);
+      if (gone || entry.expires_after >= 0) possible.push_back(entry.number);
+    }
+    if (told <= possible.size()) return;
+    std::string what = "client " + std::to_string(client) + " was told of " + std::to_string(told) +
+                       " deletions, without DUP, where there can have been " +
+                       std::to_string(possible.size());
+    object("NTF-SEND-2", std::move(what), std::move(possible));
   }
 
   // When the client certainly was registered, and could have said so until now.

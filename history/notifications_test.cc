@@ -169,6 +169,82 @@ TEST(Notifications, ComeOnce) {
   expect_ok(twice);
 }
 
+// Whichever of them it was that was told twice.
+TEST(Notifications, OfDeletionsAreNotMoreThanThese) {
+  const Operation deletion = done(Action::kDel, 5, 6, Outcome::kDeleted);
+  const std::vector<Event> once = {observe(0, 1), set(2, 3, "a", 1), told(4, "a", 1), deletion,
+                                   told_deletion(7)};
+  expect_ok(once);
+  std::vector<Event> twice = once;
+  twice.emplace_back(told_deletion(8));
+  expect_violation(twice, "NTF-SEND-2");
+  EXPECT_THAT(
+      judge(and_later(twice)).text,
+      ::testing::HasSubstr("told of 2 deletions, without DUP, where there can have been 1"));
+  Notification again = told_deletion(8);
+  again.duplicate = true;
+  std::vector<Event> redelivered = once;
+  redelivered.emplace_back(again);
+  expect_ok(redelivered);
+  // One more may have happened: without a reply, or by itself.
+  Operation lost = done(Action::kVdel, 6, 7, Outcome::kUnknown);
+  lost.returned = kNever;
+  lost.value = "a";
+  std::vector<Event> perhaps = twice;
+  perhaps.emplace_back(lost);
+  expect_ok(perhaps);
+  Operation expires = set(2, 3, "a", 1);
+  expires.expires_after = milliseconds(20);
+  std::vector<Event> expired = twice;
+  expired[1] = expires;
+  expect_ok(expired);
+  // Nobody knows what was sent again, or how often it was asked for.
+  std::vector<Event> broken = twice;
+  broken.emplace_back(Connection{kObserver, Link::kConnected, ms(0)});
+  broken.emplace_back(Connection{kObserver, Link::kLost, ms(100)});
+  expect_ok(broken);
+  std::vector<Event> two = twice;
+  two.insert(two.begin() + 1, Event(observe(1, 2)));
+  expect_ok(two);
+}
+
+OrderObservation order_of(const std::vector<Event>& events) {
+  Checker checker;
+  for (const Event& event : events) checker.add(event);
+  (void)checker.finish();
+  return checker.order();
+}
+
+// Req: NTF-ORDER-OPEN-2
+TEST(Notifications, MayComeInAnyOrderWhichIsSaid) {
+  const std::vector<Event> before = {observe(0, 1), set(2, 3, "a", 1), set(4, 5, "b", 2),
+                                     set(6, 7, "c", 3)};
+  const auto then = [&](const std::vector<Notification>& all) {
+    std::vector<Event> out = before;
+    out.insert(out.end(), all.begin(), all.end());
+    return out;
+  };
+  const auto in_order = then({told(8, "a", 1), told(9, "b", 2), told(10, "c", 3)});
+  expect_ok(in_order);
+  EXPECT_EQ(order_of(in_order), (OrderObservation{.compared = 2, .against = 0}));
+  const auto another = then({told(10, "a", 1), told(8, "b", 2), told(9, "c", 3)});
+  expect_ok(another);
+  EXPECT_EQ(order_of(another), (OrderObservation{.compared = 2, .against = 1}));
+  Notification duplicate = told(11, "a", 1);
+  duplicate.duplicate = true;
+  auto again = in_order;
+  again.emplace_back(duplicate);
+  EXPECT_EQ(order_of(again), (OrderObservation{.compared = 2, .against = 0}));
+  auto broken = another;
+  broken.emplace_back(Connection{kObserver, Link::kConnected, ms(0)});
+  broken.emplace_back(Connection{kObserver, Link::kLost, ms(100)});
+  EXPECT_EQ(order_of(broken), OrderObservation{});
+  // Each client, and each key, has an order of its own.
+  Notification other = told(9, "a", 1);
+  other.client = 8;
+  EXPECT_EQ(order_of(then({told(8, "b", 2), other})), OrderObservation{});
+}
+
 TEST(Notifications, EndWithStop) {
   expect_violation({observe(0, 1), stop(2, 3), set(4, 5, "a", 1), told(6, "a", 1)}, "NTF-STOP-1");
   expect_ok({observe(0, 1), stop(2, 3), set(4, 5, "a", 1)});

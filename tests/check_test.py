@@ -200,6 +200,22 @@ class Check(harness.unittest.TestCase):
         self.assertEqual(history["keys"][0]["by_values"], "ok")
         self.assertEqual(history["clock"], {"compared": 1, "against": 1})
 
+    def test_the_order_in_which_observers_were_told(self):
+        def told(at, value, number):
+            return {"type": "notification", "at": at, "client": 1, "key": "k", "operation": "SET", "value": value,
+                    "version": version(number)}
+
+        changes = [HEADER, {**call(1, 0, "KEYNOTIFY"), "client": 1}, reply(1, 1, "ok"),
+                   call(2, 2, "SET", value="a"), reply(2, 3, "ok", version=version(1)),
+                   call(3, 4, "SET", value="b"), reply(3, 5, "ok", version=version(2))]
+        for notifications, against, text in (
+                ([told(6, "a", 1), told(7, "b", 2)], 0, "told in order: 1 notification, none after one with a greater"),
+                ([told(6, "b", 2), told(7, "a", 1)], 1, "not told in order: 1 of 1 notification came after one")):
+            path = self.write([*changes, *notifications])
+            self.assertIn(text, run("check", path, code=0).stdout)
+            (history,) = self.verdicts(path, code=0)
+            self.assertEqual(history["notification_order"], {"compared": 1, "against": against})
+
     def test_logs_of_registers(self):
         log = ["INFO  jepsen.util - 0\t:invoke\t:write\t1", "INFO  jepsen.util - 0\t:ok\t:write\t1",
                "INFO  jepsen.util - 1\t:invoke\t:read\tnil", "INFO  jepsen.util - 1\t:ok\t:read\t"]

@@ -5,6 +5,7 @@
 
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -145,6 +146,28 @@ class AtTheEndOfCertify(harness.FolderTest):
         self.assertIn(" stress --endpoint ", again)
         done = harness.run_command("sh", "-c", again + " --no-shrink", cwd=self.folder)
         self.assertEqual(done.returncode, 1, again + done.stdout + done.stderr)
+
+    def test_the_command_that_repeats_it_has_what_was_in_force(self):
+        """Without the offset of its clock a store that is ten minutes behind refuses each request."""
+        given = {"inproc:?fault=T01": (["--profile", "documented"], [" --profile documented"]),
+                 "embedded?fault=T05&clock-offset=-10m": (
+                     ["--profile", "deployed", "--timeout-scale", "1.5", "--driver", "paho"],
+                     [" --profile deployed", " --timeout-scale 1.5", " --driver paho", " --on-the-way "])}
+        for endpoint, (arguments, wanted) in given.items():
+            _, stress = self.certify("--run", "set.plain.*", "--stress", "2s", *arguments, code=1, endpoint=endpoint)
+            again = stress["command"]
+            for word in wanted:
+                self.assertIn(word, again)
+            if "clock-offset" in endpoint:
+                offset = re.search(r" --clock-offset (-?\d+)ms", again)
+                self.assertAlmostEqual(int(offset.group(1)), -600_000, delta=30_000)
+            done = harness.run_command("sh", "-c", again + " --no-shrink", cwd=self.folder)
+            self.assertEqual(done.returncode, 1, again + done.stdout + done.stderr)
+            self.assertIn("VIOLATION", done.stdout)
+
+    def test_times_are_durations(self):
+        for arguments in (["--clock-offset", "soon"], ["--on-the-way", "soon"], ["--profile", "mine"]):
+            self.assertEqual(harness.run("stress", "--endpoint", "inproc:", *arguments).returncode, 2)
 
     def test_a_store_that_refuses_too_much_does_not_fail(self):
         server = self.serve("--quota", "40")

@@ -38,7 +38,7 @@ LAYERS = {
 # What each of the other rooms of conformance/ uses, beside the floor that all of them stand on.
 FLOOR = {"base", "codec", "hlc", "endpoint", "conformance/text", "conformance/scenario", "conformance/judge"}
 for room, used in {
-    "run": [],
+    "run": ["wire"],
     "report": ["page", "run"],
     "target": ["run", "report", "reference_store", "reference_store/faults", "reference_store/variants"],
     "baseline": ["run", "report"],

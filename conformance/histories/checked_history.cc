@@ -49,6 +49,18 @@ std::string clock_text(const CheckedHistory& checked) {
                      clock.against, text::counted(clock.compared, "SET"));
 }
 
+// Req: NTF-ORDER-OPEN-2
+std::string order_text(const CheckedHistory& checked) {
+  const history::OrderObservation& told = checked.told;
+  if (told.compared == 0) return "";
+  if (told.against == 0) {
+    return fmt::format("  told in order: {}, none after one with a greater version\n",
+                       text::counted(told.compared, "notification"));
+  }
+  return fmt::format("  not told in order: {} of {} came after one with a greater version\n",
+                     told.against, text::counted(told.compared, "notification"));
+}
+
 std::size_t repeated(const CheckedHistory& checked) {
   std::size_t out = 0;
   for (const history::KeyVerdict& key : checked.keys) out += key.verdict.repeated.size();
@@ -164,7 +176,7 @@ void print_checked(const CheckedHistory& checked, const scenario::Catalogue& cat
              text::counted(checked.operations, "operation"),
              text::counted(checked.clients.size(), "client"),
              text::counted(checked.keys.size(), "key"), checked.seconds);
-  fmt::print("{}", clock_text(checked));
+  fmt::print("{}{}", clock_text(checked), order_text(checked));
   if (const std::size_t twice = repeated(checked)) {
     fmt::print("  {} sent again (DUP), and carried out twice\n", text::counted(twice, "request"));
   }
@@ -209,6 +221,8 @@ ordered_json to_json(const CheckedHistory& checked) {
           {"clients", checked.clients.size()},
           {"time_unit", checked.counts_lines ? "lines" : "ns"},
           {"cut", checked.cut},
+          {"notification_order",
+           {{"compared", checked.told.compared}, {"against", checked.told.against}}},
           {"clock", {{"compared", checked.clock.compared}, {"against", checked.clock.against}}},
           {"ok", checked.count(Answer::kOk)},
           {"violations", checked.count(Answer::kViolation)},

@@ -25,6 +25,7 @@ struct CheckedHistory {
   bool cut = false;           // the last line was not complete
   double seconds = 0;         // for judging
   history::ClockObservation clock{};
+  history::OrderObservation told{};
   std::vector<history::KeyVerdict> keys{};
   std::map<history::Index, history::Operation> shown{};  // what witnesses name
 

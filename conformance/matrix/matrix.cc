@@ -248,6 +248,7 @@ class ChargedBy {
   void operator()(const scenario::SilenceStep& step) { ids_.insert(step.cites); }
   void operator()(const scenario::FillQuotaStep& step) { ids_.insert(step.cites); }
   void operator()(const scenario::WriteManyStep& step) { ids_.insert(step.cites); }
+  void operator()(const scenario::FanOutStep& step) { ids_.insert(step.cites); }
   template <typename Other>
   void operator()(const Other& /*step*/) {}
 

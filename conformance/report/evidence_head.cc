@@ -18,11 +18,15 @@ using nlohmann::ordered_json;
 constexpr std::size_t kShortDigest = 16;
 
 ordered_json capabilities_json(const endpoint::Capabilities& offered) {
-  ordered_json out = {
-      {"transport", offered.transport}, {"isolated_broker", offered.has_isolated_broker},
-      {"ephemeral", offered.ephemeral}, {"exact_clock", offered.exact_clock},
-      {"roles", offered.roles},         {"client_ids", offered.client_ids},
-      {"restart", offered.restart},     {"key_prefix", offered.key_prefix}};
+  ordered_json out = {{"transport", offered.transport},
+                      {"isolated_broker", offered.has_isolated_broker},
+                      {"ephemeral", offered.ephemeral},
+                      {"exact_clock", offered.exact_clock},
+                      {"roles", offered.roles},
+                      {"client_ids", offered.client_ids},
+                      {"restart", offered.restart},
+                      {"key_prefix", offered.key_prefix},
+                      {"odd_packets", offered.odd_packets}};
   if (offered.quota) out["quota"] = *offered.quota;
   if (offered.max_packet_size) out["max_packet_size"] = *offered.max_packet_size;
   return out;
@@ -50,6 +54,7 @@ endpoint::Capabilities capabilities_of(const JsonMembers& record) {
   out.roles = record.texts("roles");
   out.client_ids = texts_of(record, "client_ids");
   out.restart = record.flag("restart");
+  out.odd_packets = record.flag_if_there("odd_packets");
   out.key_prefix = record.text("key_prefix");
   if (record.has("quota")) out.quota = record.integer<std::size_t>("quota");
   if (record.has("max_packet_size")) {

@@ -43,6 +43,10 @@ constexpr std::array kTable = {
                [](const Capabilities& of) {
                  return of.has_isolated_broker || (of.quota && *of.quota >= kManyKeys);
                }},
+    Capability{"odd-packets", "its clients can send packets that no client library sends",
+               "only the suite's own client sends such packets; use embedded or mqtt:// with "
+               "--driver builtin",
+               [](const Capabilities& of) { return of.odd_packets; }},
 };
 static_assert(kTable.size() == scenario::fields::kCapabilities.size());
 static_assert(std::equal(kTable.begin(), kTable.end(), scenario::fields::kCapabilities.begin(),

@@ -66,13 +66,14 @@ class CaseClients {
 
   // An MQTT client id that nobody else uses.
   [[nodiscard]] std::string client_id(const std::string& name) const;
+  // What the case says of the client of that name, which it has.
+  [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
 
   // Lets all clients go; returns how long each answered request took. `passed`: what they have left
   // clean goes to RunSettings::pool, else all connections are closed.
   [[nodiscard]] std::vector<endpoint::Duration> close(bool passed);
 
  private:
-  [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
   [[nodiscard]] std::string client_id(const scenario::ClientSpec& spec) const;
   [[nodiscard]] std::optional<endpoint::Will> will_of(const scenario::ClientSpec& spec) const;
   [[nodiscard]] bool may_share(const scenario::ClientSpec& spec) const;

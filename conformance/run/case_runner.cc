@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "conformance/run/case_state.h"
+#include "conformance/run/fan_out.h"
 #include "conformance/run/key_series.h"
 #include "conformance/run/notification_steps.h"
 #include "conformance/run/request_steps.h"
@@ -35,6 +36,8 @@ class StepRunner {
   MaybeProblem operator()(const scenario::WriteManyStep& step) {
     return run_write_many(step, state_);
   }
+
+  MaybeProblem operator()(const scenario::FanOutStep& step) { return run_fan_out(step, state_); }
 
   MaybeProblem operator()(const scenario::WaitStep& step) {
     const SlotYield waiting(state_.settings.slots);

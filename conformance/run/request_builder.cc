@@ -7,11 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "codec/topics.h"
 #include "conformance/scenario/packet_fill.h"
 #include "conformance/scenario/timestamp_expression.h"
 #include "endpoint/packet_size.h"
 #include "hlc/hlc.h"
+#include "wire/odd_publish.h"
 
 namespace fencepost::run {
 namespace {
@@ -127,7 +129,36 @@ Message envelope(const scenario::RequestStep& step, const RequestClient& from, C
   return message;
 }
 
+wire::Property property_of(const std::string& member, const Message& message) {
+  using enum wire::PropertyId;
+  if (member == "response_topic") return {.id = kResponseTopic, .text = *message.response_topic};
+  if (member == "correlation") return {.id = kCorrelationData, .text = *message.correlation_data};
+  if (member == "content_type") return {.id = kContentType, .text = *message.content_type};
+  if (member == "payload_format") return {.id = kPayloadFormat, .number = *message.payload_format};
+  FENCEPOST_CHECK(member == "expiry");  // the loader knows no others
+  return {.id = kMessageExpiry, .number = *message.expiry_seconds};
+}
+
 }  // namespace
+
+std::optional<endpoint::OddPacket> odd_packet(const scenario::RequestStep& step,
+                                              const Message& message) {
+  if (!step.packet) return std::nullopt;
+  const scenario::PacketSpec& packet = *step.packet;
+  endpoint::OddPacket out{.duplicate = packet.duplicate,
+                          .qos_3 = packet.qos_3,
+                          .packet_id = packet.id,
+                          .wrong_length = packet.wrong_length};
+  for (const std::string& member : packet.twice) {
+    out.more_properties += wire::encode(property_of(member, message));
+  }
+  if (packet.topic_alias) {
+    out.more_properties +=
+        wire::encode({.id = wire::PropertyId::kTopicAlias, .number = *packet.topic_alias});
+  }
+  out.more_properties += packet.more_properties;
+  return out;
+}
 
 Result<Message, Problem> build_request(const scenario::RequestStep& step, RequestClient& from,
                                        CaseState& state) {

@@ -22,4 +22,8 @@ inline constexpr std::string_view kTooLargeToSend = "this case sends a packet of
 [[nodiscard]] Result<codec::Message, Problem> build_request(const scenario::RequestStep& step,
                                                             RequestClient& from, CaseState& state);
 
+// What the step says of the packet of this message, which build_request() has made.
+[[nodiscard]] std::optional<endpoint::OddPacket> odd_packet(const scenario::RequestStep& step,
+                                                            const codec::Message& message);
+
 }  // namespace fencepost::run

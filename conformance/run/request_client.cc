@@ -99,13 +99,16 @@ codec::Message RequestClient::request(const std::vector<std::string_view>& argum
   return message;
 }
 
-Result<judge::Exchange*, endpoint::Error> RequestClient::send(codec::Message request) {
+Result<judge::Exchange*, endpoint::Error> RequestClient::send(
+    codec::Message request, const std::optional<endpoint::OddPacket>& odd) {
   const Duration now = clock_.now();
   record(now, Direction::kSent, request);
   // The wall clock is read before the message leaves: the store handles it later than that.
   judge::Exchange& exchange =
       exchanges_.emplace_back(std::move(request), now, static_cast<std::int64_t>(clock_.wall_ms()));
-  if (auto sent = client_->publish(exchange.request); !sent) {
+  const auto sent =
+      odd ? client_->publish_oddly(exchange.request, *odd) : client_->publish(exchange.request);
+  if (!sent) {
     exchanges_.pop_back();
     note("not sent: " + sent.error().text);
     return fail(sent.error());

@@ -85,8 +85,10 @@ class RequestClient {
   // asked for then.
   [[nodiscard]] SpareClient release();
 
-  // Sends. The exchange lives as long as this object; on failure there is none.
-  [[nodiscard]] Result<judge::Exchange*, endpoint::Error> send(codec::Message request);
+  // Sends, in such a packet if there is one. The exchange lives as long as this object; on failure
+  // there is none.
+  [[nodiscard]] Result<judge::Exchange*, endpoint::Error> send(
+      codec::Message request, const std::optional<endpoint::OddPacket>& odd = std::nullopt);
 
   // Waits for the end of an exchange. False when there is none within `timeout`, or the connection
   // has ended.

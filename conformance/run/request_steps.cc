@@ -7,6 +7,7 @@
 
 #include "codec/command.h"
 #include "codec/resp3.h"
+#include "conformance/run/old_client_step.h"
 #include "conformance/run/reply_judge.h"
 #include "conformance/run/reply_rule.h"
 #include "conformance/run/request_builder.h"
@@ -32,7 +33,8 @@ Result<Sent, Problem> send(const scenario::RequestStep& step, CaseState& state) 
   for (const scenario::BytesSpec& key : step.written_keys) state.keys.add(state.bytes_of(key));
   state.keys.note_token(*message, state.store_wall_ms());
   state.largest_payload = std::max(state.largest_payload, message->payload.size());
-  auto exchange = (*from)->send(std::move(*message));
+  const auto odd = odd_packet(step, *message);
+  auto exchange = (*from)->send(std::move(*message), odd);
   if (!exchange) return fail(lost(exchange.error()));
   if (!step.mark.empty()) state.marks[step.mark] = {.sent = (*exchange)->sent};
   return Sent{&step, *from, *exchange};
@@ -101,7 +103,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   if (from.disconnected()) {
     if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
     const auto code = from.disconnected()->reason_code;
-    state.note_habit("ENV-RESPONSE-TOPIC-OPEN-3",
+    state.note_habit(sent.step->packet ? "ENV-PACKET-OPEN-1" : "ENV-RESPONSE-TOPIC-OPEN-3",
                      code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *code)
                           : "connection closed without DISCONNECT");
     from.expect_end();
@@ -169,7 +171,7 @@ std::string rule_without_reply(const scenario::RequestStep& step, const judge::E
   const bool usual = exchange.request.payload.size() < kLarge && !step.topic &&
                      !step.response_topic && !step.no_response_topic && !step.correlation &&
                      !step.no_correlation && step.qos == 1 && !step.retain &&
-                     !step.expiry_seconds && step.user_properties.empty();
+                     !step.expiry_seconds && step.user_properties.empty() && !step.packet;
   const auto command =
       codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
   // Req: ENV-RESPONSE-TOPIC-7
@@ -224,6 +226,7 @@ MaybeProblem finish(const Sent& sent, CaseState& state) {
 }  // namespace
 
 MaybeProblem run_request(const scenario::RequestStep& step, CaseState& state) {
+  if (state.clients.spec_of(step.client).old) return run_old_request(step, state);
   const auto sent = send(step, state);
   if (!sent) return sent.error();
   return finish(*sent, state);

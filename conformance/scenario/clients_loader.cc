@@ -62,6 +62,13 @@ void load_client(YamlReader& reader, const std::string& name, YamlNode node, Cas
     spec.max_packet_size = static_cast<std::uint32_t>(bytes.value_or(100));
   }
   if (const auto will = node.member("will"); will.is_defined()) load_will(reader, will, spec);
+  if (const auto protocol = node.member("protocol"); protocol.is_defined()) {
+    const auto version = reader.text(protocol, "protocol");
+    spec.old = version == "3.1.1";
+    if (version && !spec.old) {
+      reader.complain(protocol, "protocol must be \"3.1.1\"; without it a client speaks MQTT 5");
+    }
+  }
   needs_transport(reader, node, spec, test_case);
   test_case.clients.push_back(std::move(spec));
 }

@@ -32,8 +32,12 @@ class LimitChecker {
       std::visit([this](const auto& what) { look_at(what); }, step.what);
     }
     position_ = case_.position;
+    for (const ClientSpec& client : case_.clients) odd_ = odd_ || client.old;
     if (fills_ && !declares("packet-limit")) {
       complain("this case fills packets: write requires: [transport, packet-limit]");
+    }
+    if (odd_ && !declares("odd-packets")) {
+      complain("this case sends packets that few clients can send: write requires: [odd-packets]");
     }
     if (restarts_ && !declares("restart")) {
       complain("this case restarts the broker: write requires: [transport, restart]");
@@ -45,6 +49,8 @@ class LimitChecker {
 
  private:
   void look_at(const RequestStep& request) {
+    odd_ = odd_ || request.packet.has_value();
+    check_old(request);
     std::size_t fillings = 0;
     for_each_filling(request.payload, [&](const FillBytes& fill) {
       fills_ = true;
@@ -76,6 +82,24 @@ class LimitChecker {
   void look_at(const RestartStep& /*step*/) { restarts_ = true; }
   template <typename Other>
   void look_at(const Other& /*step*/) {}
+
+  // What a client of MQTT 3.1.1 sends can bring no reply.
+  void check_old(const RequestStep& request) {
+    const auto client =
+        std::find_if(case_.clients.begin(), case_.clients.end(),
+                     [&](const ClientSpec& spec) { return spec.name == request.client; });
+    if (client == case_.clients.end() || !client->old) return;
+    const auto& outcomes = request.expect.outcomes;
+    const bool silent = std::all_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+      return std::holds_alternative<NoReply>(outcome.what) ||
+             std::holds_alternative<Disconnection>(outcome.what);
+    });
+    if (outcomes.empty() || !silent || request.packet) {
+      complain("client " + client->name +
+               " speaks MQTT 3.1.1, which has no response topic: its requests can expect none and "
+               "disconnect, and have no packet");
+    }
+  }
 
   // Bytes that are not the payload of a request.
   void look_at_other(const BytesSpec& spec) {
@@ -110,6 +134,7 @@ class LimitChecker {
   std::set<std::int64_t> known_;
   bool fills_ = false;
   bool restarts_ = false;
+  bool odd_ = false;
 };
 
 }  // namespace

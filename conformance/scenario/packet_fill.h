@@ -29,8 +29,8 @@ struct PacketGoal {
     const PacketGoal& goal, const std::function<std::size_t(const std::string&)>& packet_size);
 
 // Complains when a case needs what it does not declare: fillings without `packet-limit`, a restart
-// without `restart` or while other cases run, {filled: N} before {fill_packet: N}, and fillings
-// where nothing is sent.
+// without `restart` or while other cases run, odd packets without `odd-packets`, {filled: N} before
+// {fill_packet: N}, and fillings where nothing is sent.
 void check_limits(const Case& test_case, std::vector<LoadError>& errors);
 
 }  // namespace fencepost::scenario

@@ -193,6 +193,73 @@ void RequestLoader::load_envelope(YamlNode body, RequestStep& request) {
   load_optional_bytes(body.member("correlation"), "correlation", request.correlation,
                       request.no_correlation);
   load_user_properties(body.member("properties"), request);
+  load_packet(body.member("packet"), request);
+}
+
+// Only what the packet has anyhow can be there twice.
+void RequestLoader::load_twice(YamlNode node, const RequestStep& request, PacketSpec& packet) {
+  packet.twice = reader_.texts(node, "twice");
+  const auto has = [&](const std::string& name) {
+    if (name == "response_topic") return !request.no_response_topic;
+    if (name == "correlation") return !request.no_correlation;
+    if (name == "content_type") return request.content_type.has_value();
+    if (name == "payload_format") return request.payload_format.has_value();
+    return request.expiry_seconds.has_value();
+  };
+  for (const std::string& name : packet.twice) {
+    if (std::find(fields::kTwice.begin(), fields::kTwice.end(), name) == fields::kTwice.end()) {
+      reader_.complain(node,
+                       "twice takes response_topic, correlation, content_type, "
+                       "payload_format and expiry, not \"" +
+                           name + "\"");
+    } else if (!has(name)) {
+      reader_.complain(node, "the request has no " + name + ", so none can be there twice");
+    }
+  }
+}
+
+void RequestLoader::load_packet(YamlNode node, RequestStep& request) {
+  if (!node.is_defined()) return;
+  if (!reader_.check_map(node, "packet", fields::kPacket)) return;
+  PacketSpec packet;
+  const auto integer = [&](const char* key, std::int64_t least,
+                           std::int64_t most) -> std::optional<std::int64_t> {
+    const YamlNode member = node.member(key);
+    return member.is_defined() ? reader_.integer(member, key, least, most) : std::nullopt;
+  };
+  constexpr std::int64_t kMostOfTwoBytes = std::numeric_limits<std::uint16_t>::max();
+  constexpr std::int64_t kMostWrong = 1'000'000;
+  if (const YamlNode dup = node.member("dup"); dup.is_defined()) {
+    packet.duplicate = reader_.boolean(dup, "dup").value_or(false);
+  }
+  packet.qos_3 = integer("qos", 3, 3).has_value();
+  if (const auto id = integer("id", 0, kMostOfTwoBytes)) {
+    packet.id = static_cast<std::uint16_t>(*id);
+  }
+  if (const auto alias = integer("topic_alias", 0, kMostOfTwoBytes)) {
+    packet.topic_alias = static_cast<std::uint16_t>(*alias);
+  }
+  if (const YamlNode twice = node.member("twice"); twice.is_defined()) {
+    load_twice(twice, request, packet);
+  }
+  if (const YamlNode more = node.member("more_properties"); more.is_defined()) {
+    const auto bytes = load_bytes(reader_, more, "more_properties");
+    const auto* literal = bytes ? std::get_if<LiteralBytes>(&bytes->what) : nullptr;
+    if (literal != nullptr) {
+      packet.more_properties = literal->bytes;
+    } else if (bytes) {
+      reader_.complain(more, "more_properties takes text, escaped or hex");
+    }
+  }
+  packet.wrong_length =
+      static_cast<std::int32_t>(integer("wrong_length", -kMostWrong, kMostWrong).value_or(0));
+  const bool says_more = node.member("qos").is_defined() || node.member("twice").is_defined() ||
+                         node.member("more_properties").is_defined();
+  if (packet == PacketSpec{} && !says_more) {
+    reader_.complain(node, "this packet is like any other; remove packet");
+    return;
+  }
+  request.packet = std::move(packet);
 }
 
 void RequestLoader::load_user_properties(YamlNode node, RequestStep& request) {

@@ -36,6 +36,8 @@ class RequestLoader {
   void load_optional_bytes(YamlNode node, std::string_view what, std::optional<BytesSpec>& bytes,
                            bool& none);
   void load_envelope(YamlNode body, RequestStep& request);
+  void load_packet(YamlNode node, RequestStep& request);
+  void load_twice(YamlNode node, const RequestStep& request, PacketSpec& packet);
   void load_user_properties(YamlNode node, RequestStep& request);
 
   YamlReader& reader_;

@@ -156,6 +156,18 @@ struct Expectation {
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };
 
+// How the packet of a request differs from what a client library makes of it.
+struct PacketSpec {
+  bool duplicate = false;
+  bool qos_3 = false;  // there is none
+  std::optional<std::uint16_t> id{};
+  std::optional<std::uint16_t> topic_alias{};
+  std::vector<std::string> twice{};  // names of members: the properties that it has once more
+  std::string more_properties{};     // bytes behind all others, which their length counts
+  std::int32_t wrong_length = 0;     // what that length says too much
+  friend bool operator==(const PacketSpec&, const PacketSpec&) = default;
+};
+
 // A PUBLISH to the store, and what must come back. `no_response_topic` and `no_correlation` leave
 // the property out; the member before it is not set then.
 struct RequestStep {
@@ -174,6 +186,7 @@ struct RequestStep {
   std::optional<std::uint8_t> payload_format{};
   std::optional<std::uint32_t> expiry_seconds{};
   std::vector<std::pair<std::string, std::string>> user_properties{};  // before __ts and __ft
+  std::optional<PacketSpec> packet{};
   std::string mark{};
   Expectation expect{};
   std::vector<BytesSpec> written_keys{};  // what the case has to remove in the end
@@ -268,6 +281,15 @@ struct WriteManyStep {
   std::string ending{};  // of what is read and was not written: a wrong expectation of a canary
   friend bool operator==(const WriteManyStep&, const WriteManyStep&) = default;
 };
+// So many clients of their own register for a key; each is told of every change, once.
+struct FanOutStep {
+  std::string client;  // who writes
+  std::string key;     // symbolic name
+  std::size_t observers = 0;
+  std::string cites{};
+  std::string ending{};  // of the value that they are to be told: a wrong expectation of a canary
+  friend bool operator==(const FanOutStep&, const FanOutStep&) = default;
+};
 // Restarts the broker. All clients lose their connections; each connects again at its next step.
 struct RestartStep {
   friend bool operator==(const RestartStep&, const RestartStep&) = default;
@@ -278,7 +300,7 @@ struct Step {
   std::string title{};  // the action, as files call it: "set", "get", ...
   std::variant<RequestStep, PipelineStep, NotificationStep, SilenceStep, WaitStep, ConnectStep,
                DisconnectStep, SubscribeStep, UnsubscribeStep, FillQuotaStep, WriteManyStep,
-               RestartStep>
+               FanOutStep, RestartStep>
       what;
   std::string note{};  // for readers of the file
   // Wherever it stands.
@@ -305,6 +327,7 @@ struct ClientSpec {
   std::optional<Will> will{};
   std::string same_id_as{};  // shares another client's MQTT client id: session takeover
   bool drops = false;        // a step drops its connection
+  bool old = false;          // speaks MQTT 3.1.1
   friend bool operator==(const ClientSpec&, const ClientSpec&) = default;
 };
 

@@ -24,19 +24,20 @@ inline constexpr std::array kAxisValue = {"requirements"sv, "requires"sv, "tags"
                                           "note"sv};
 inline constexpr std::array kClient = {
     "role"sv,       "subscribes"sv,      "observes"sv,        "clean_start"sv, "session_expiry"sv,
-    "same_id_as"sv, "receive_maximum"sv, "max_packet_size"sv, "will"sv};
+    "same_id_as"sv, "receive_maximum"sv, "max_packet_size"sv, "will"sv,        "protocol"sv};
 inline constexpr std::array kWill = {"topic"sv, "payload"sv};
 
 // Steps: one action each, and an expectation when the action is a request.
 inline constexpr std::array kActions = {
-    "set"sv,      "get"sv,          "del"sv,         "vdel"sv,       "keynotify"sv,  "send"sv,
-    "pipeline"sv, "notification"sv, "silence"sv,     "wait"sv,       "connect"sv,    "disconnect"sv,
-    "drop"sv,     "subscribe"sv,    "unsubscribe"sv, "fill_quota"sv, "write_many"sv, "restart"sv};
-inline constexpr std::array kStep = {
     "set"sv,        "get"sv,        "del"sv,          "vdel"sv,      "keynotify"sv,
     "send"sv,       "pipeline"sv,   "notification"sv, "silence"sv,   "wait"sv,
     "connect"sv,    "disconnect"sv, "drop"sv,         "subscribe"sv, "unsubscribe"sv,
-    "fill_quota"sv, "write_many"sv, "restart"sv,      "expect"sv,    "note"sv};
+    "fill_quota"sv, "write_many"sv, "fan_out"sv,      "restart"sv};
+inline constexpr std::array kStep = {
+    "set"sv,      "get"sv,          "del"sv,         "vdel"sv,       "keynotify"sv,  "send"sv,
+    "pipeline"sv, "notification"sv, "silence"sv,     "wait"sv,       "connect"sv,    "disconnect"sv,
+    "drop"sv,     "subscribe"sv,    "unsubscribe"sv, "fill_quota"sv, "write_many"sv, "fan_out"sv,
+    "restart"sv,  "expect"sv,       "note"sv};
 
 // A request: what is sent (the first six; which of them depends on the verb), then how.
 inline constexpr std::array kRequest = {"key"sv,
@@ -57,7 +58,14 @@ inline constexpr std::array kRequest = {"key"sv,
                                         "payload_format"sv,
                                         "expiry"sv,
                                         "properties"sv,
+                                        "packet"sv,
                                         "mark"sv};
+// How its packet differs from what a client library makes.
+inline constexpr std::array kPacket = {
+    "dup"sv, "qos"sv, "id"sv, "topic_alias"sv, "twice"sv, "more_properties"sv, "wrong_length"sv};
+// Values of `twice`.
+inline constexpr std::array kTwice = {"response_topic"sv, "correlation"sv, "content_type"sv,
+                                      "payload_format"sv, "expiry"sv};
 
 inline constexpr std::array kExpect = {
     "reply"sv, "ts"sv, "properties"sv, "content_type"sv, "payload_format"sv, "before"sv, "cites"sv};
@@ -80,10 +88,11 @@ inline constexpr std::array kWait = {"until"sv};
 inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};
 inline constexpr std::array kFillQuota = {"client"sv, "key"sv, "cites"sv};
 inline constexpr std::array kWriteMany = {"client"sv, "key"sv, "keys"sv, "cites"sv};
+inline constexpr std::array kFanOut = {"client"sv, "key"sv, "observers"sv, "cites"sv};
 
 // Names in `requires`.
-inline constexpr std::array kCapabilities = {"transport"sv,    "quota"sv,   "restricted-client"sv,
-                                             "packet-limit"sv, "restart"sv, "exact-clock"sv,
-                                             "many-keys"sv};
+inline constexpr std::array kCapabilities = {
+    "transport"sv, "quota"sv,       "restricted-client"sv, "packet-limit"sv,
+    "restart"sv,   "exact-clock"sv, "many-keys"sv,         "odd-packets"sv};
 
 }  // namespace fencepost::scenario::fields

@@ -145,6 +145,15 @@ inline std::string show_envelope(const RequestStep& step) {
   if (step.payload_format) out += " format=" + std::to_string(int{*step.payload_format});
   if (step.expiry_seconds) out += " expiry=" + std::to_string(*step.expiry_seconds);
   for (const auto& [name, value] : step.user_properties) out += " " + name + "=" + value;
+  if (const auto& packet = step.packet) {
+    if (packet->duplicate) out += " dup";
+    if (packet->qos_3) out += " qos-3";
+    if (packet->id) out += " id=" + std::to_string(*packet->id);
+    if (packet->topic_alias) out += " alias=" + std::to_string(*packet->topic_alias);
+    for (const std::string& name : packet->twice) out += " twice:" + name;
+    if (!packet->more_properties.empty()) out += " more=" + escape(packet->more_properties);
+    if (packet->wrong_length != 0) out += " length" + std::to_string(packet->wrong_length);
+  }
   return out;
 }
 
@@ -206,6 +215,10 @@ struct ShowStep {
     return step.client + " " + step.key + " " + std::to_string(step.keys) +
            (step.cites.empty() ? "" : ", cites " + step.cites);
   }
+  std::string operator()(const FanOutStep& step) const {
+    return step.client + " " + step.key + " to " + std::to_string(step.observers) +
+           (step.cites.empty() ? "" : ", cites " + step.cites);
+  }
   std::string operator()(const RestartStep& /*step*/) const { return "broker"; }
 };
 
@@ -224,6 +237,7 @@ inline std::string show(const ClientSpec& spec) {
   }
   if (spec.receive_maximum != 0) out += " receives=" + std::to_string(spec.receive_maximum);
   if (spec.max_packet_size != 0) out += " packets=" + std::to_string(spec.max_packet_size);
+  if (spec.old) out += " mqtt-3.1.1";
   if (spec.will) out += " will=" + show(spec.will->topic) + " " + show(spec.will->payload);
   if (!spec.same_id_as.empty()) out += " as=" + spec.same_id_as;
   if (spec.drops) out += " drops";

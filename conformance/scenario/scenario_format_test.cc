@@ -77,7 +77,7 @@ TEST(ScenarioManual, HasCasesThatLoad) {
     EXPECT_THAT(loaded.complaints(), IsEmpty());
     cases += loaded.cases.size();
   }
-  EXPECT_EQ(cases, 5U);  // a family of four, and one
+  EXPECT_EQ(cases, 6U);  // a family of four, and one
 }
 
 // --- words for what brokers know
@@ -189,6 +189,7 @@ TEST(ScenarioSchema, HasThePropertiesOfTheLoader) {
       {"/definitions/optional", fields::kOptional},
       {"/definitions/step", fields::kStep},
       {"/definitions/request", fields::kRequest},
+      {"/definitions/packet", fields::kPacket},
       {"/definitions/expectMapping", fields::kExpect},
       {"/definitions/replyMapping", fields::kReply},
       {"/definitions/timestampCheckMapping", fields::kTimestampCheck},
@@ -201,6 +202,7 @@ TEST(ScenarioSchema, HasThePropertiesOfTheLoader) {
       {"/definitions/subscribe", fields::kSubscribe},
       {"/definitions/fillQuota", fields::kFillQuota},
       {"/definitions/writeMany", fields::kWriteMany},
+      {"/definitions/fanOut", fields::kFanOut},
   };
   for (const auto& row : kTable) {
     const nlohmann::json::json_pointer pointer{std::string(row.pointer)};
@@ -218,7 +220,7 @@ TEST(ScenarioSchema, ClosesAsManyMappingsAsTheLoader) {
   for (const auto& definition : schema().at("definitions")) {
     if (definition.contains("additionalProperties")) ++closed;
   }
-  EXPECT_EQ(closed, 20U);
+  EXPECT_EQ(closed, 22U);
 }
 
 TEST(ScenarioSchema, HasWhatAValueOfAnAxisMaySay) {

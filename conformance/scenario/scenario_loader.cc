@@ -293,6 +293,9 @@ std::size_t Case::exchanges() const {
     if (const auto* many = std::get_if<WriteManyStep>(&step.what)) {
       out += 2 * many->keys / kAsOne + 1;
     }
+    if (const auto* fan_out = std::get_if<FanOutStep>(&step.what)) {
+      out += fan_out->observers / kAsOne + 3;
+    }
     // The requests of a pipeline are under way together.
     if (std::holds_alternative<RequestStep>(step.what) ||
         std::holds_alternative<PipelineStep>(step.what) ||
@@ -330,7 +333,8 @@ bool has_positive_check(const Case& test_case) {
     }
     return std::holds_alternative<NotificationStep>(step.what) ||
            std::holds_alternative<FillQuotaStep>(step.what) ||
-           std::holds_alternative<WriteManyStep>(step.what);
+           std::holds_alternative<WriteManyStep>(step.what) ||
+           std::holds_alternative<FanOutStep>(step.what);
   });
 }
 

@@ -228,6 +228,9 @@ const GoodSteps kGoodOtherActions[] = {
     {"- write_many: {key: q, keys: 7}", {"write_many: a q 7"}},
     {"- write_many: {client: a, key: q, keys: 100000, cites: SET-NX-1}",
      {"write_many: a q 100000, cites SET-NX-1"}},
+    {"- fan_out: {key: q, observers: 100}", {"fan_out: a q to 100"}},
+    {"- fan_out: {client: a, key: q, observers: 1, cites: SET-NX-1}",
+     {"fan_out: a q to 1, cites SET-NX-1"}},
 };
 INSTANTIATE_TEST_SUITE_P(OtherActions, GoodStepsTest, testing::ValuesIn(kGoodOtherActions));
 
@@ -578,6 +581,19 @@ const Malformed kOtherActionMistakes[] = {
      "write_many needs the key \"keys\""},
     {"WriteManyNothing", in_steps("- write_many: {key: k, keys: 0}"), 9, 36,
      "keys must be a whole number from 1 to 100000"},
+    {"FanOutToTooMany", in_steps("- fan_out: {key: k, observers: 201}"), 9, 38,
+     "observers must be a whole number from 1 to 200"},
+    {"PacketOdd", in_steps("- get: {key: k, packet: {dup: true}}"), 3, 5,
+     "write requires: [odd-packets]"},
+    {"PacketLikeAnyOther", in_steps("- get: {key: k, packet: {dup: false}}"), 9, 31,
+     "this packet is like any other"},
+    {"PacketTwiceOfNothing", in_steps("- get: {key: k, packet: {twice: [expiry]}}"), 9, 39,
+     "the request has no expiry"},
+    {"PacketTwiceOfUnknown", in_steps("- get: {key: k, packet: {twice: [topic]}}"), 9, 39,
+     "twice takes response_topic"},
+    {"PacketOfKeys", in_steps("- get: {key: k, packet: {more_properties: {key: k}}}"), 9, 49,
+     "more_properties takes text, escaped or hex"},
+    {"PacketOtherQos", in_steps("- get: {key: k, packet: {qos: 2}}"), 9, 37, "from 3 to 3"},
     {"FillQuotaNoKey", in_steps("- fill_quota: {client: a}"), 9, 21,
      "fill_quota needs the key \"key\""},
 };
@@ -595,6 +611,24 @@ TEST(ScenarioLoader, ComplainsOnceAboutAStepThatOthersDependOn) {
                     "- {get: k, expect: {reply: {value: v}, ts: {equals: v1}}}",
                     6));
   EXPECT_THAT(loaded.complaints(), ElementsAre(HasSubstr("set has no key \"vlaue\"")));
+}
+
+// Req: ENV-MQTT5-OPEN-1
+TEST(ScenarioLoader, LetsAClientOfMqtt311ExpectNoReply) {
+  const auto complaints = [](const std::string& client, const std::string& step) {
+    return load(
+               file_with("    requires: [odd-packets]\n    clients: {a: {}, old: " + client + "}\n",
+                         step))
+        .complaints();
+  };
+  const std::string old = "{protocol: \"3.1.1\"}";
+  EXPECT_THAT(complaints(old, "      - {get: {key: k, client: old}, expect: none}\n"), IsEmpty());
+  EXPECT_THAT(complaints(old, "      - {get: {key: k, client: old}, expect: missing}\n"),
+              ElementsAre(HasSubstr("can expect none and disconnect")));
+  EXPECT_THAT(complaints(old, "      - {get: {key: k, client: old}}\n"),
+              ElementsAre(HasSubstr("can expect none and disconnect")));
+  EXPECT_THAT(complaints("{protocol: \"5\"}", ""),
+              ElementsAre(HasSubstr("protocol must be \"3.1.1\"")));
 }
 
 // A store that never answers, or hangs up on everybody, passes none of these.
@@ -617,7 +651,7 @@ TEST(ScenarioLoader, TakesOneDefiniteCheckForProof) {
   for (const std::string steps :
        {"- {get: k, expect: error}", "- notification: {key: k, operation: set}",
         "- fill_quota: {key: k}", "- write_many: {key: k, keys: 1}",
-        "- pipeline: [{get: k}, {get: k, expect: missing}]",
+        "- fan_out: {key: k, observers: 1}", "- pipeline: [{get: k}, {get: k, expect: missing}]",
         "- {get: k, expect: {reply: {open: {a: ok, b: error}}}}"}) {
     const std::string file = headed("one", "t", "[SET-NX-1]");
     const Loaded loaded = load(file.substr(0, file.find("      - ")) + indented(steps, 6));

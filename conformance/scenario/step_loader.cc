@@ -102,6 +102,7 @@ class StepLoader {
     if (action == "subscribe") return load_subscribe(body, step);
     if (action == "fill_quota") return load_fill_quota(body, step);
     if (action == "write_many") return load_write_many(body, step);
+    if (action == "fan_out") return load_fan_out(body, step);
     if (action == "restart") return load_restart(body, step);
     const std::string client = load_client_name(reader_, body, case_);
     if (action == "connect") {
@@ -280,6 +281,23 @@ class StepLoader {
     const auto keys = reader_.integer(body.member("keys"), "keys", 1, kMaxKeys);
     if (!keys) return false;
     out.keys = static_cast<std::size_t>(*keys);
+    if (const auto cites = body.member("cites"); cites.is_defined()) {
+      out.cites = load_citation(reader_, cites, known_);
+    }
+    step.what = std::move(out);
+    return true;
+  }
+
+  bool load_fan_out(YamlNode body, Step& step) {
+    constexpr std::int64_t kMostObservers = 200;
+    if (!reader_.check_map(body, "fan_out", fields::kFanOut, {"key", "observers"})) return false;
+    FanOutStep out;
+    out.client = load_client_name(reader_, body.member("client"), case_);
+    out.key = reader_.text(body.member("key"), "key").value_or("");
+    const auto observers =
+        reader_.integer(body.member("observers"), "observers", 1, kMostObservers);
+    if (!observers) return false;
+    out.observers = static_cast<std::size_t>(*observers);
     if (const auto cites = body.member("cites"); cites.is_defined()) {
       out.cites = load_citation(reader_, cites, known_);
     }

@@ -91,6 +91,26 @@ void add_envelope(FlowMap& out, const RequestStep& request) {
   if (!properties.empty()) out.add("properties", properties.text());
 }
 
+void add_packet(FlowMap& out, const RequestStep& request) {
+  if (!request.packet) return;
+  const PacketSpec& packet = *request.packet;
+  FlowMap members;
+  if (packet.duplicate) members.add("dup", "true");
+  if (packet.qos_3) members.add("qos", "3");
+  if (packet.id) members.add("id", std::to_string(*packet.id));
+  if (packet.topic_alias) members.add("topic_alias", std::to_string(*packet.topic_alias));
+  FlowList twice;
+  for (const std::string& name : packet.twice) twice.add(name);
+  if (!twice.empty()) members.add("twice", twice.text());
+  if (!packet.more_properties.empty()) {
+    members.add("more_properties", bytes_text({LiteralBytes{packet.more_properties}}));
+  }
+  if (packet.wrong_length != 0) {
+    members.add("wrong_length", std::to_string(packet.wrong_length));
+  }
+  out.add("packet", members.text());
+}
+
 bool is_plain_now(const TimestampSpec& timestamp) {
   return timestamp == TimestampSpec{TimestampExpression{.base = "now"}};
 }
@@ -134,6 +154,7 @@ class StepWriter {
       members.add("ft", timestamp_text(request.token));
     }
     add_envelope(members, request);
+    add_packet(members, request);
     if (!request.mark.empty()) members.add("mark", text::yaml_scalar(request.mark));
     // `get: k` is short for `get: {key: k}`.
     const auto key = name == "send" ? std::nullopt : members.only("key");
@@ -244,6 +265,14 @@ class StepWriter {
     add_citation(members, many.cites);
     action(step.title, members.text());
   }
+  void write_action(const Step& step, const FanOutStep& fan_out) {
+    FlowMap members;
+    members.add("key", text::yaml_scalar(fan_out.key));
+    members.add("observers", std::to_string(fan_out.observers));
+    add_client(members, fan_out.client);
+    add_citation(members, fan_out.cites);
+    action(step.title, members.text());
+  }
   void write_action(const Step& step, const RestartStep& /*restart*/) {
     action(step.title, "broker");
   }
@@ -274,6 +303,7 @@ std::string client_text(const ClientSpec& client) {
     will.add("payload", bytes_text(client.will->payload));
     out.add("will", will.text());
   }
+  if (client.old) out.add("protocol", text::yaml_scalar("3.1.1"));
   if (!client.same_id_as.empty()) out.add("same_id_as", text::yaml_scalar(client.same_id_as));
   return out.text();
 }

@@ -115,6 +115,7 @@ class CaseMaker {
     last.expect.outcomes = {{PlainReply{codec::ReplyKind::kMissing}}};
     case_.steps.push_back({.position = {}, .title = "get", .what = std::move(last)});
     if (fills_) case_.requires_.emplace_back("packet-limit");
+    if (odd_) case_.requires_.emplace_back("odd-packets");
     if (chance(3)) {
       make_member();
     } else if (chance(2)) {
@@ -380,6 +381,18 @@ class CaseMaker {
     if (!again) filled_.push_back(excess);
   }
 
+  PacketSpec some_packet(const RequestStep& request) {
+    odd_ = true;
+    PacketSpec out{.duplicate = true, .qos_3 = chance(2)};
+    if (chance(2)) out.id = *rc::gen::arbitrary<std::uint16_t>();
+    if (chance(2)) out.topic_alias = *rc::gen::arbitrary<std::uint16_t>();
+    if (chance(2) && !request.no_correlation) out.twice.emplace_back("correlation");
+    if (chance(2) && request.expiry_seconds) out.twice.emplace_back("expiry");
+    if (chance(2)) out.more_properties = some_text();
+    if (chance(2)) out.wrong_length = between<std::int32_t>(-9, 9);
+    return out;
+  }
+
   void add_envelope(RequestStep& out) {
     if (chance(2)) out.timestamp = some_timestamp();
     if (chance(3)) out.token = some_timestamp();
@@ -395,6 +408,7 @@ class CaseMaker {
     if (chance(6)) out.payload_format = static_cast<std::uint8_t>(up_to(1));
     if (chance(6)) out.expiry_seconds = *rc::gen::arbitrary<std::uint32_t>();
     while (chance(5)) out.user_properties.emplace_back(some_text(), some_text());
+    if (chance(8)) out.packet = some_packet(out);
     if (chance(4)) {
       out.mark = "m" + std::to_string(marks_.size());
       marks_.push_back(out.mark);
@@ -455,6 +469,9 @@ class CaseMaker {
       return WriteManyStep{some_client(), some_text(), up_to<std::size_t>(99'999) + 1,
                            some_citation()};
     }
+    if (action == "fan_out") {
+      return FanOutStep{some_client(), some_text(), up_to<std::size_t>(199) + 1, some_citation()};
+    }
     if (action == "restart") {
       case_.exclusive = true;
       add_capability("restart");
@@ -514,6 +531,7 @@ class CaseMaker {
   std::map<std::string, std::vector<std::string>> outcomes_;  // of these
   std::vector<std::int64_t> filled_;
   bool fills_ = false;
+  bool odd_ = false;
 };
 
 // ---- The property

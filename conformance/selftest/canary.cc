@@ -69,6 +69,9 @@ class Planter {
       plant_notification();
     } else if (std::holds_alternative<scenario::SilenceStep>(step.what)) {
       plant_noise();
+    } else if (std::holds_alternative<scenario::FanOutStep>(step.what)) {
+      add("values",
+          [](scenario::Step& copy) { std::get<scenario::FanOutStep>(copy.what).ending = "!"; });
     } else if (std::holds_alternative<scenario::WriteManyStep>(step.what)) {
       add("values",
           [](scenario::Step& copy) { std::get<scenario::WriteManyStep>(copy.what).ending = "!"; });

@@ -386,6 +386,26 @@ class LostInABurst {
   std::optional<std::chrono::microseconds> last_;
 };
 
+// N34: of many who observe a key only so many are told.
+void tells_the_first_observers(Exchange& exchange) {
+  constexpr std::size_t kMostTold = 64;
+  std::size_t told = 0;
+  std::erase_if(exchange.out, [&](const Delivery& delivery) {
+    return is_notification(delivery) && ++told > kMostTold;
+  });
+}
+
+// N35
+void deletion_is_told_twice(Exchange& exchange) {
+  std::vector<Delivery> all;
+  for (Delivery& delivery : exchange.out) {
+    const bool twice = tells_of(delivery, codec::Operation::kDelete);
+    all.push_back(delivery);
+    if (twice) all.push_back(std::move(delivery));
+  }
+  exchange.out = std::move(all);
+}
+
 void client_ids_in_any_case(Exchange& exchange) {
   if (!exchange.command || exchange.command->verb != codec::Verb::kKeynotify ||
       exchange.command->stop || !exchange.replies(codec::ReplyKind::kOk)) {
@@ -626,6 +646,16 @@ std::vector<Fault> notification_faults() {
        .text = "the expiry of a key is told as a deletion, and then as a SET of nothing",
        .requirements = {"NTF-SET-2", "NTF-SEND-4"},
        .make = with_decorator<ExpiryIsToldTwice>()},
+      {.id = "N34",
+       .name = "tells-64-observers",
+       .text = "of all who observe a key only the first 64 are told of a change",
+       .requirements = {"NTF-SEND-1"},
+       .make = with_exchange(tells_the_first_observers)},
+      {.id = "N35",
+       .name = "deletion-is-told-twice",
+       .text = "who observes a key is told of its deletion twice",
+       .requirements = {"NTF-SEND-2"},
+       .make = with_exchange(deletion_is_told_twice)},
       // The article leaves these open.
       {.id = "N09",
        .name = "registrations-add-up",
