@@ -11,7 +11,6 @@
 #include "cli/run_evidence.h"
 #include "cli/run_journal.h"
 #include "cli/shard_of_job.h"
-#include "cli/ssh_keygen.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/github.h"
@@ -66,34 +65,8 @@ bool write_reports(const CertifyOptions& options, const run::SuiteResult& result
 
 // What --sign signs: the files of the run, when they are written.
 std::vector<std::string> signed_files(const CertifyOptions& options) {
-  std::vector<std::string> out;
   const report::ReportFiles& files = options.reports;
-  for (const std::string* path :
-       {&options.evidence, &files.json, &files.junit, &files.html, &files.sarif, &files.badge}) {
-    if (!path->empty() && *path != "-") out.push_back(*path);
-  }
-  return out;
-}
-
-// Asked before the run, not after it. False after a complaint.
-bool can_sign(const CertifyOptions& options) {
-  if (options.sign.empty()) return true;
-  const auto able = check_signing(options.sign);
-  if (!able) complain(able.error());
-  const bool something = !signed_files(options).empty();
-  if (!something) complain("--sign needs a file to sign: --evidence, --json or another report");
-  return able && something;
-}
-
-bool sign(const CertifyOptions& options) {
-  if (options.sign.empty()) return true;
-  bool done = true;
-  for (const std::string& file : signed_files(options)) {
-    const auto signature = sign_file(options.sign, file);
-    if (!signature) complain(signature.error());
-    done = done && signature;
-  }
-  return done;
+  return {options.evidence, files.json, files.junit, files.html, files.sarif, files.badge};
 }
 
 // The URL as reports may show it: without password.
@@ -165,7 +138,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   if (!basis) return std::nullopt;
   options.profile = name(basis->settings.profile);
   options.wording = name(basis->settings.wording);
-  if (!choose_shard(options) || !can_sign(options)) return std::nullopt;
+  if (!choose_shard(options) || !can_sign(options.sign, signed_files(options))) return std::nullopt;
   if (const auto writable = report::check_writable(options.reports); !writable) {
     complain(writable.error());
     return std::nullopt;
@@ -318,7 +291,12 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
                        RunEvidence& evidence) {
   endpoint::Endpoint& endpoint = evidence.of(direct);
   plan.context.endpoint = endpoint.url();
-  evidence.begin(options, plan.context, plan.library, plan.descriptor, plan.suite.settings);
+  evidence.begin({.run = {.context = plan.context, .call = call_of_certify(options)},
+                  .run_id = plan.suite.settings.run_id,
+                  .capabilities = endpoint.capabilities(),
+                  .expiry_tolerance = plan.descriptor.expiry_tolerance,
+                  .disconnect_settling = plan.descriptor.disconnect_settling},
+                 plan.library);
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
   if (!ready) {
     const NotReady& error = ready.error();
@@ -352,7 +330,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
       });
   plan.suite.keep = {};
   plan.suite.finished.clear();
-  const bool kept = evidence.end(result);
+  const bool kept = evidence.end(report::verdicts_json(result));
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
   if (result.endpoint_lost) {
     plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
@@ -381,7 +359,8 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   journal.end(written);
-  if (!written || !kept || !sign(options)) return run::ExitCode::kInternal;
+  if (!written || !kept || !sign_files(options.sign, signed_files(options)))
+    return run::ExitCode::kInternal;
   return settled(options, result, known.trouble().value_or(exit_code(result)));
 }
 

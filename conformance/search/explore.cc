@@ -246,16 +246,14 @@ class Explorer {
 
   // Nothing when the endpoint is lost. `stop` is asked by any thread.
   std::optional<JudgedRun> judge(const Trace& trace, const std::function<bool()>& stop) {
-    auto session = endpoint_.open_session();
+    const std::string name = run_name(options_.run_id, ++runs_);
+    auto session = endpoint_.open_session_for(name, false);
     if (!session) {
       lose(session.error());
       return std::nullopt;
     }
-    JudgedRunOptions judged = options_.judged;
-    const std::size_t number = ++runs_;
-    judged.key_prefix =
-        fmt::format("{}/{}/x{}/", endpoint_.capabilities().key_prefix, options_.run_id, number);
-    judged.client_id_prefix = fmt::format("fp-{}-x{}-", options_.run_id, number);
+    JudgedRunOptions judged =
+        options_of_run(options_.judged, name, endpoint_.capabilities().key_prefix);
     judged.stop = stop;
     // Of the search, too, where what is seen may never come again.
     judged.keeps_packets =
@@ -263,6 +261,7 @@ class Explorer {
     judged.is_known = [this](const judge::Judgement& judgement) { return ignores(judgement); };
     JudgedRun run = run_judged(**session, trace, judged);
     if (endpoint::waits_have_ended()) return std::nullopt;  // what did not come proves nothing
+    if (options_.keep) options_.keep({name, trace, run, found_rules_});
     {
       const std::lock_guard lock(mutex_);
       result_.progress.requests += run.requests;
@@ -440,6 +439,19 @@ class Explorer {
 };
 
 }  // namespace
+
+std::string run_name(const std::string& run_id, std::size_t number) {
+  return fmt::format("{}/x{}", run_id, number);
+}
+
+JudgedRunOptions options_of_run(JudgedRunOptions options, const std::string& name,
+                                const std::string& key_prefix) {
+  std::string id = name;
+  std::replace(id.begin(), id.end(), '/', '-');
+  options.key_prefix = fmt::format("{}/{}/", key_prefix, name);
+  options.client_id_prefix = fmt::format("fp-{}-", id);
+  return options;
+}
 
 Trace example_of(std::uint64_t seed, std::size_t example, std::size_t max_operations) {
   return shrinkable_of(seed, example, max_operations).value();
