@@ -53,7 +53,9 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
 
 bool write_reports(const CertifyOptions& options, const run::SuiteResult& result,
                    const scenario::Catalogue& catalogue, const report::ReportContext& context) {
-  if (options.document != nullptr) *options.document = to_json(result, catalogue, context);
+  // Of a run that was interrupted nobody reads it.
+  if (options.document != nullptr && !stop_flag())
+    *options.document = to_json(result, catalogue, context);
   const auto written = report::write_reports(options.reports, result, catalogue, context);
   if (!written) complain(written.error());
   const report::Github github = github_of(options);

@@ -151,6 +151,10 @@ Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunS
         });
       });
   line.clear();
+  if (!result && stop_flag()) {
+    complain("interrupted before all clients were connected");
+    return fail(run::ExitCode::kInterrupted);
+  }
   if (!result) {
     complain("cannot connect to " + target->endpoint->url() + ": " + result.error().text);
     return fail(run::ExitCode::kUnreachable);
