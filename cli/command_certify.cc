@@ -11,7 +11,6 @@
 #include "cli/run_evidence.h"
 #include "cli/run_journal.h"
 #include "cli/shard_of_job.h"
-#include "cli/ssh_keygen.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/github.h"
@@ -54,7 +53,9 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
 
 bool write_reports(const CertifyOptions& options, const run::SuiteResult& result,
                    const scenario::Catalogue& catalogue, const report::ReportContext& context) {
-  if (options.document != nullptr) *options.document = to_json(result, catalogue, context);
+  // Of a run that was interrupted nobody reads it.
+  if (options.document != nullptr && !stop_flag())
+    *options.document = to_json(result, catalogue, context);
   const auto written = report::write_reports(options.reports, result, catalogue, context);
   if (!written) complain(written.error());
   const report::Github github = github_of(options);
@@ -66,34 +67,8 @@ bool write_reports(const CertifyOptions& options, const run::SuiteResult& result
 
 // What --sign signs: the files of the run, when they are written.
 std::vector<std::string> signed_files(const CertifyOptions& options) {
-  std::vector<std::string> out;
   const report::ReportFiles& files = options.reports;
-  for (const std::string* path :
-       {&options.evidence, &files.json, &files.junit, &files.html, &files.sarif, &files.badge}) {
-    if (!path->empty() && *path != "-") out.push_back(*path);
-  }
-  return out;
-}
-
-// Asked before the run, not after it. False after a complaint.
-bool can_sign(const CertifyOptions& options) {
-  if (options.sign.empty()) return true;
-  const auto able = check_signing(options.sign);
-  if (!able) complain(able.error());
-  const bool something = !signed_files(options).empty();
-  if (!something) complain("--sign needs a file to sign: --evidence, --json or another report");
-  return able && something;
-}
-
-bool sign(const CertifyOptions& options) {
-  if (options.sign.empty()) return true;
-  bool done = true;
-  for (const std::string& file : signed_files(options)) {
-    const auto signature = sign_file(options.sign, file);
-    if (!signature) complain(signature.error());
-    done = done && signature;
-  }
-  return done;
+  return {options.evidence, files.json, files.junit, files.html, files.sarif, files.badge};
 }
 
 // The URL as reports may show it: without password.
@@ -165,7 +140,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   if (!basis) return std::nullopt;
   options.profile = name(basis->settings.profile);
   options.wording = name(basis->settings.wording);
-  if (!choose_shard(options) || !can_sign(options)) return std::nullopt;
+  if (!choose_shard(options) || !can_sign(options.sign, signed_files(options))) return std::nullopt;
   if (const auto writable = report::check_writable(options.reports); !writable) {
     complain(writable.error());
     return std::nullopt;
@@ -318,7 +293,12 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
                        RunEvidence& evidence) {
   endpoint::Endpoint& endpoint = evidence.of(direct);
   plan.context.endpoint = endpoint.url();
-  evidence.begin(options, plan.context, plan.library, plan.descriptor, plan.suite.settings);
+  evidence.begin({.run = {.context = plan.context, .call = call_of_certify(options)},
+                  .run_id = plan.suite.settings.run_id,
+                  .capabilities = endpoint.capabilities(),
+                  .expiry_tolerance = plan.descriptor.expiry_tolerance,
+                  .disconnect_settling = plan.descriptor.disconnect_settling},
+                 plan.library);
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
   if (!ready) {
     const NotReady& error = ready.error();
@@ -352,7 +332,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
       });
   plan.suite.keep = {};
   plan.suite.finished.clear();
-  const bool kept = evidence.end(result);
+  const bool kept = evidence.end(report::verdicts_json(result));
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
   if (result.endpoint_lost) {
     plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
@@ -381,7 +361,8 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   journal.end(written);
-  if (!written || !kept || !sign(options)) return run::ExitCode::kInternal;
+  if (!written || !kept || !sign_files(options.sign, signed_files(options)))
+    return run::ExitCode::kInternal;
   return settled(options, result, known.trouble().value_or(exit_code(result)));
 }
 

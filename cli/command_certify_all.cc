@@ -231,6 +231,14 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
   }
   stop_on_signals();
   FleetRuns(options, *fleet).run();
+  if (stop_flag()) {
+    // Reading them all again takes longer than somebody waits who has asked for the end.
+    complain(
+        fmt::format("interrupted; the reports of the runs are in {}, compare puts them side by "
+                    "side",
+                    options.out));
+    return run::ExitCode::kInterrupted;
+  }
   CompareOptions compared;
   const std::filesystem::path folder = options.out;
   for (const FleetMember& one : *fleet) {
@@ -247,7 +255,6 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
   compared.html = (folder / "index.html").string();
   const run::ExitCode alike = compare(compared);
   fmt::print("reports, logs and the comparison: {}\n", compared.html);
-  if (stop_flag()) return run::ExitCode::kInterrupted;
   return alike == run::ExitCode::kUsage || alike == run::ExitCode::kInternal ? alike
                                                                              : worst_of(*fleet);
 }

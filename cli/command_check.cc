@@ -6,6 +6,7 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "cli/history_check.h"
 #include "conformance/histories/checked_history.h"
 #include "conformance/histories/history_input.h"
 #include "conformance/histories/timeline.h"
@@ -20,9 +21,28 @@ namespace {
 using histories::CheckedHistory;
 using history::Answer;
 
+Result<void, std::string> write_timeline(const CheckedHistory& checked, const CheckOptions& options,
+                                         const scenario::Catalogue& catalogue) {
+  histories::Timeline timeline(checked.keys, checked.operations);
+  const auto read = histories::read_events(
+      checked.file, [&](const history::Event& event) { timeline.add(event); });
+  if (!read) return fail(read.error());
+  const std::string page = timeline.html(
+      {.source = checked.file,
+       .counts_lines = checked.counts_lines,
+       .facts = {{"clients", std::to_string(checked.clients.size())},
+                 {"notifications", std::to_string(checked.notifications)},
+                 {"Fencepost", std::string(report::suite_version())}},
+       .commands = {{"Judge again", "fencepost check " + text::shell_word(checked.file)}}},
+      catalogue);
+  return report::write_file(options.html, page);
+}
+
+}  // namespace
+
 // Reads the file twice: nobody needs to remember operations that no verdict names.
-Result<CheckedHistory, std::string> check_file(const std::string& path,
-                                               const CheckOptions& options) {
+Result<CheckedHistory, std::string> check_history(const std::string& path,
+                                                  const CheckOptions& options) {
   CheckedHistory out{.file = path};
   history::Checker checker({.search = {.steps = options.max_steps}});
   const auto read = histories::read_events(path, [&](const history::Event& event) {
@@ -52,26 +72,9 @@ Result<CheckedHistory, std::string> check_file(const std::string& path,
   return out;
 }
 
-Result<void, std::string> write_timeline(const CheckedHistory& checked, const CheckOptions& options,
-                                         const scenario::Catalogue& catalogue) {
-  histories::Timeline timeline(checked.keys, checked.operations);
-  const auto read = histories::read_events(
-      checked.file, [&](const history::Event& event) { timeline.add(event); });
-  if (!read) return fail(read.error());
-  const std::string page = timeline.html(
-      {.source = checked.file,
-       .counts_lines = checked.counts_lines,
-       .facts = {{"clients", std::to_string(checked.clients.size())},
-                 {"notifications", std::to_string(checked.notifications)},
-                 {"Fencepost", std::string(report::suite_version())}},
-       .commands = {{"Judge again", "fencepost check " + text::shell_word(checked.file)}}},
-      catalogue);
-  return report::write_file(options.html, page);
-}
-
-Result<void, std::string> write_verdicts(const std::vector<CheckedHistory>& all,
-                                         const CheckOptions& options, run::ExitCode code,
-                                         const scenario::Catalogue& catalogue) {
+Result<void, std::string> write_checked(const std::vector<CheckedHistory>& all,
+                                        const CheckOptions& options, run::ExitCode code,
+                                        const scenario::Catalogue& catalogue) {
   if (!options.json.empty()) {
     nlohmann::ordered_json document{{"suite_version", report::suite_version()},
                                     {"exit_code", static_cast<int>(code)},
@@ -91,7 +94,7 @@ Result<void, std::string> write_verdicts(const std::vector<CheckedHistory>& all,
                               : write_timeline(all.front(), options, catalogue);
 }
 
-run::ExitCode code_of(const std::vector<CheckedHistory>& all) {
+run::ExitCode exit_code(const std::vector<CheckedHistory>& all) {
   std::size_t violations = 0;
   std::size_t unknown = 0;
   std::size_t operations = 0;
@@ -104,8 +107,6 @@ run::ExitCode code_of(const std::vector<CheckedHistory>& all) {
   if (unknown != 0) return run::ExitCode::kInconclusive;
   return operations == 0 ? run::ExitCode::kNothingSelected : run::ExitCode::kConformant;
 }
-
-}  // namespace
 
 run::ExitCode check(const CheckOptions& options) {
   if (!options.html.empty() && options.files.size() != 1) {
@@ -122,7 +123,7 @@ run::ExitCode check(const CheckOptions& options) {
   const scenario::Library library = load_library({}, errors);  // without the cases
   std::vector<CheckedHistory> all;
   for (const std::string& path : options.files) {
-    auto checked = check_file(path, options);
+    auto checked = check_history(path, options);
     if (!checked) {
       complain(checked.error());
       return run::ExitCode::kUsage;
@@ -131,8 +132,8 @@ run::ExitCode check(const CheckOptions& options) {
     if (!quiet) print_checked(*checked, library.catalogue);
     all.push_back(std::move(*checked));
   }
-  const run::ExitCode code = code_of(all);
-  const auto written = write_verdicts(all, options, code, library.catalogue);
+  const run::ExitCode code = exit_code(all);
+  const auto written = write_checked(all, options, code, library.catalogue);
   if (written) return code;
   complain(written.error());
   return run::ExitCode::kInternal;

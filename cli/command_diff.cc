@@ -102,6 +102,7 @@ run::ExitCode run(Side& side, CertifyOptions options, const scenario::Library& l
   std::string document;
   options.document = &document;
   const run::ExitCode code = certify(options);
+  if (stop_flag()) return run::ExitCode::kInterrupted;  // there is nothing to compare
   const bool over = code == run::ExitCode::kUsage || code == run::ExitCode::kInternal ||
                     code == run::ExitCode::kNothingSelected;
   if (over) return code;

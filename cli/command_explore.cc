@@ -12,20 +12,20 @@
 #include <fmt/format.h>
 
 #include "base/durations.h"
-#include "base/glob.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/counterexample_report.h"
+#include "cli/explore_evidence.h"
+#include "cli/run_evidence.h"
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
-#include "conformance/run/time_limits.h"
-#include "conformance/scenario/binding.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/search/explore.h"
 #include "conformance/search/saved_workload.h"
 #include "conformance/target/target.h"
 #include "endpoint/rate_limit.h"
+#include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
@@ -48,26 +48,6 @@ std::string describe(const search::ExploreProgress& progress) {
     out += fmt::format("  {} cut short by a connection that ended", progress.cut_short);
   }
   return progress.doing.empty() ? out : out + "  " + progress.doing;
-}
-
-// How soon a key may expire that live requests rely on, and their way.
-milliseconds short_expiry(endpoint::Duration round_trip) {
-  constexpr milliseconds kShortest{300};
-  constexpr int kRoundTrips = 30;
-  const auto way = std::chrono::ceil<milliseconds>(round_trip * kRoundTrips);
-  return std::max(kShortest, (way + milliseconds{99}) / 100 * 100);
-}
-
-// What a store is judged by must be known before it answers: where nothing is said, it is the
-// deployed service.
-judge::OracleBasis basis_of(const run::RunSettings& settings,
-                            const scenario::Catalogue& catalogue) {
-  const bool is_auto = settings.profile == codec::Profile::kAuto;
-  const codec::Profile profile = is_auto ? codec::Profile::kDeployed : settings.profile;
-  judge::OracleBasis out;
-  out.waived = scenario::unsettled(catalogue, scenario::bases_of(profile, settings.wording));
-  if (!is_auto) out.dialect = codec::dialects_of(profile).front();
-  return out;
 }
 
 // ---- The search
@@ -105,7 +85,8 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
   return run::ExitCode::kConformant;
 }
 
-run::ExitCode search(endpoint::Endpoint& endpoint, ExploreRun& run) {
+// What is found is made a scenario of at `direct`, of which there is no evidence.
+run::ExitCode search(endpoint::Endpoint& endpoint, endpoint::Endpoint& direct, ExploreRun& run) {
   const judge::OracleBasis& basis = run.explore.judged.oracle.basis;
   fmt::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n",
              report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
@@ -122,7 +103,7 @@ run::ExitCode search(endpoint::Endpoint& endpoint, ExploreRun& run) {
         line.show(progress.elapsed, [&] { return describe(progress); });
       });
   line.clear();
-  return report(result, endpoint, run);
+  return report(result, direct, run);
 }
 
 // ---- Saved workloads
@@ -166,6 +147,7 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
   std::size_t not_run = 0;
   run.explore.judged.keeps_packets = true;
   for (const Replayable& each : all) {
+    run.explore.run_id = random_run_id();  // keys and clients of its own
     const auto runs = search::rerun(endpoint, each.saved.trace, kReplays, run.explore, stop_flag());
     if (!runs) {
       complain("the endpoint was lost during the run: " + runs.error().text);
@@ -199,41 +181,68 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
 
 // ---- Everything
 
-run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& descriptor,
-                     const std::vector<Replayable>& saved, ExploreRun& run) {
+report::EvidenceHead head_of_evidence(const ExploreRun& run, const target::Descriptor& descriptor,
+                                      const endpoint::Capabilities& offers) {
+  report::EvidenceHead out{.command = "explore",
+                           .own = explore_evidence_json(run.options),
+                           .run = {.context = run.context, .call = call_of(run.options)},
+                           .run_id = run.suite.settings.run_id,
+                           .capabilities = offers,
+                           .expiry_tolerance = descriptor.expiry_tolerance,
+                           .disconnect_settling = descriptor.disconnect_settling};
+  out.run.context.wording = run.suite.settings.wording;
+  const auto url = endpoint::parse_url(descriptor.url);
+  out.run.context.endpoint = url ? url->display() : "unknown";
+  return out;
+}
+
+// Completes the evidence.
+run::ExitCode ended(run::ExitCode code, const ExploreRun& run, RunEvidence& evidence) {
+  if (!evidence.end(run_end_json({.exit_code = static_cast<int>(code)}))) {
+    return run::ExitCode::kInternal;
+  }
+  return sign_files(run.options.sign, {run.options.evidence}) ? code : run::ExitCode::kInternal;
+}
+
+run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descriptor,
+                     const std::vector<Replayable>& saved, ExploreRun& run, RunEvidence& evidence) {
   run::SuiteOptions& suite = run.suite;
+  endpoint::Endpoint& endpoint = evidence.of(direct);
+  evidence.begin(head_of_evidence(run, descriptor, endpoint.capabilities()),
+                 {.catalogue = run.catalogue, .cases = {}});
   const auto ready = prepare(endpoint, descriptor, run.options.jobs, suite);
   if (!ready) {
     complain(ready.error());
-    return ready.error().code;
+    return ended(ready.error().code, run, evidence);
   }
-  const endpoint::Capabilities& offers = endpoint.capabilities();
-  run.context.endpoint = endpoint.url();
-  search::JudgedRunOptions& judged = run.explore.judged;
-  judged.oracle.clock = suite.settings.clock_bounds;
-  judged.oracle.expiry_slack = suite.settings.expiry_tolerance;
-  judged.oracle.disconnect_settling = suite.settings.disconnect_settling;
-  judged.oracle.basis = basis_of(suite.settings, run.catalogue);
-  judged.oracle.limited = !offers.ephemeral && offers.transport;
-  judged.timeout = run::scaled(run::kReplyTimeout, run.options.timeout_scale);
-  if (offers.transport) judged.short_expiry = short_expiry(ready->round_trip_p50);
-  judged.removes_keys = offers.transport && !offers.ephemeral;
+  run.context.endpoint = direct.url();
+  run.context.preflight = *ready;
+  run.explore.judged = judged_runs({.catalogue = run.catalogue,
+                                    .settings = suite.settings,
+                                    .offers = endpoint.capabilities(),
+                                    .round_trip = ready->round_trip_p50,
+                                    .timeout_scale = run.options.timeout_scale});
   run.explore.jobs = std::min(suite.jobs, kMaxJobs);
   run.explore.running = std::min(suite.running, run.explore.jobs);
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
-    const std::string all = judgement.requirement + ": " + judgement.because;
-    return std::any_of(options.ignore.begin(), options.ignore.end(), [&](const std::string& glob) {
-      return glob_matches(glob, judgement.requirement) || glob_matches(glob, all);
-    });
+    return is_ignored(options.ignore, judgement);
   };
   std::unique_ptr<endpoint::Endpoint> limited;
   if (run.options.rate > 0) {
-    limited = endpoint::limit_rate(endpoint, run.options.rate);
+    limited = endpoint::limit_rate(direct, run.options.rate);
     const auto most = static_cast<std::size_t>(run.options.rate / kRateOfOneWorkload) + 1;
     run.explore.jobs = std::min(run.explore.jobs, most);
   }
-  endpoint::Endpoint& asked = limited ? *limited : endpoint;
-  return run.options.replay.empty() ? search(asked, run) : replay(saved, asked, run);
+  endpoint::Endpoint& asked = limited ? *limited : direct;
+  if (evidence.is_kept()) {
+    run.explore.keep = [&evidence](const search::KeptRun& kept) {
+      evidence.say(kept.name, kept_run_json(kept));
+    };
+  }
+  endpoint::Endpoint& kept = limited ? evidence.of(*limited) : endpoint;
+  const run::ExitCode code =
+      run.options.replay.empty() ? search(kept, asked, run) : replay(saved, kept, run);
+  return ended(code, run, evidence);
 }
 
 }  // namespace
@@ -249,7 +258,7 @@ run::ExitCode explore(const ExploreOptions& options) {
     if (!read_workloads(path, saved)) return run::ExitCode::kUsage;
   }
   const auto basis = prepare_run(options);
-  if (!basis) return run::ExitCode::kUsage;
+  if (!basis || !can_sign(options.sign, {options.evidence})) return run::ExitCode::kUsage;
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   ExploreRun run{.options = options,
@@ -271,7 +280,9 @@ run::ExitCode explore(const ExploreOptions& options) {
   stop_on_signals();
   const auto target = open_judged_by(basis->settings.profile, basis->descriptor);
   if (!target) return exit_code(target.error());
-  return run_on(*target->endpoint, basis->descriptor, saved, run);
+  auto evidence = RunEvidence::open(options.evidence, evidence::kMaxStreamed);
+  if (!evidence) return run::ExitCode::kUsage;
+  return run_on(*target->endpoint, basis->descriptor, saved, run, *evidence);
 }
 
 }  // namespace fencepost::cli

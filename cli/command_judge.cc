@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "cli/judge_kinds.h"
 #include "conformance/report/console.h"
 #include "conformance/report/evidence_head.h"
 #include "conformance/text/printable.h"
@@ -24,21 +26,6 @@ std::string some_of(const std::vector<std::string>& ids) {
     out += (out.empty() ? "" : ", ") + text::printable(ids[i]);
   }
   return out + (ids.size() > kMostNamed ? ", ..." : "");
-}
-
-void print_rules(const report::RulesSince& since, const report::EvidenceHead& head) {
-  const auto line = [](const char* what, const std::vector<std::string>& ids) {
-    if (!ids.empty()) fmt::print("  {}: {} ({})\n", what, ids.size(), some_of(ids));
-  };
-  if (since.changed.empty() && since.gone.empty() && since.added.empty()) {
-    fmt::print("rules: the same as those of the run\n");
-    return;
-  }
-  fmt::print("rules: others than those of the run (fencepost {})\n",
-             text::printable(head.run.version));
-  line("changed", since.changed);
-  line("no longer there", since.gone);
-  line("new, and not in the evidence", since.added);
 }
 
 // Says where this judgement differs from that of the run.
@@ -147,28 +134,104 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   return run::ExitCode::kInternal;
 }
 
+// What only evidence of certify can be judged by, or be reported as; empty: it is not asked for.
+std::string asks_for_more(const JudgeOptions& options, const std::string& command) {
+  const report::ReportFiles& files = options.reports;
+  const bool has_reports = command != "explore";
+  const bool has_page = command == "stress";
+  const std::pair<const char*, bool> asked[] = {{"--profile", options.profile.has_value()},
+                                                {"--wording", options.wording.has_value()},
+                                                {"--strict", options.strict},
+                                                {"--scenarios", !options.scenarios.empty()},
+                                                {"--sarif", !files.sarif.empty()},
+                                                {"--badge", !files.badge.empty()},
+                                                {"--html", !files.html.empty() && !has_page},
+                                                {"--json", !files.json.empty() && !has_reports},
+                                                {"--junit", !files.junit.empty() && !has_reports}};
+  for (const auto& [option, given] : asked) {
+    if (given) return fmt::format("{} is not for evidence of {}", option, command);
+  }
+  return {};
+}
+
+run::ExitCode judge_other(const JudgeOptions& options, const EvidenceFile& file) {
+  const std::string& command = file.head.command;
+  if (const std::string more = asks_for_more(options, command); !more.empty()) {
+    complain(more);
+    return run::ExitCode::kUsage;
+  }
+  if (command == "explore") return judge_explore(options, file);
+  if (command == "replay") return judge_replay(options, file);
+  if (command == "stress") return judge_stress(options, file);
+  complain(fmt::format("{}: evidence of {} is not known to this version", file.name,
+                       text::printable(command)));
+  return run::ExitCode::kUsage;
+}
+
 }  // namespace
+
+void print_rules(const report::RulesSince& since, const report::EvidenceHead& head) {
+  const auto line = [](const char* what, const std::vector<std::string>& ids) {
+    if (!ids.empty()) fmt::print("  {}: {} ({})\n", what, ids.size(), some_of(ids));
+  };
+  if (since.changed.empty() && since.gone.empty() && since.added.empty()) {
+    fmt::print("rules: the same as those of the run\n");
+    return;
+  }
+  fmt::print("rules: others than those of the run (fencepost {})\n",
+             text::printable(head.run.version));
+  line("changed", since.changed);
+  line("no longer there", since.gone);
+  line("new, and not in the evidence", since.added);
+}
+
+void Agreement::compare(const std::string& part, const std::string& then, const std::string& now) {
+  if (then == now) {
+    ++same_;
+  } else {
+    others_.push_back(fmt::format("  {}: was {}, is {}", text::printable(part),
+                                  text::printable(then), text::printable(now)));
+  }
+}
+
+void Agreement::print() const {
+  fmt::print("verdicts: {} the same as those of the run, {} not\n", same_, others_.size());
+  if (missing_ > 0) fmt::print("  {} of the run have no whole evidence\n", missing_);
+  for (const std::string& line : others_) fmt::print("{}\n", line);
+}
+
+std::string describe(const EvidenceFile& file) {
+  const report::ReportContext& context = file.head.run.context;
+  return fmt::format("fencepost judge {}  {}  {} of {}  endpoint {}", report::suite_version(),
+                     file.name, file.head.command, text::printable(context.started),
+                     text::printable(context.endpoint));
+}
 
 run::ExitCode judge(const JudgeOptions& options) {
   if (const auto writable = report::check_writable(options.reports); !writable) {
     complain(writable.error());
     return run::ExitCode::kUsage;
   }
-  const auto library = open_library(options.scenarios);
-  if (!library) return run::ExitCode::kUsage;
   const auto file = scenario::read_file(options.file);
   if (!file) {
     complain(file.error());
     return run::ExitCode::kUsage;
   }
+  const auto first = endpoint::Recorded::read_head(file->content);
+  const auto head = first ? report::read_evidence_head(*first)
+                          : Result<report::EvidenceHead, std::string>(fail(first.error()));
+  if (!first || !head) {
+    complain(options.file + (first ? ": " + head.error() : " " + first.error()));
+    return run::ExitCode::kUsage;
+  }
+  if (head->command != "certify") {
+    return judge_other(options, {.name = options.file, .content = file->content, .head = *head});
+  }
+  const auto library = open_library(options.scenarios);
+  if (!library) return run::ExitCode::kUsage;
   const auto recorded = endpoint::Recorded::read(file->content);
   if (!recorded) {
     complain(options.file + " " + recorded.error());
-    return run::ExitCode::kUsage;
-  }
-  const auto head = report::read_evidence_head(recorded->head());
-  if (!head) {
-    complain(options.file + ": " + head.error());
     return run::ExitCode::kUsage;
   }
   if (!recorded->complaint().empty()) {

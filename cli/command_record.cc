@@ -78,6 +78,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
         "fencepost serve --record FILE");
     return run::ExitCode::kUsage;
   }
+  stop_on_signals();
   const auto target = open_target(*descriptor, codec::DialectId::kDeployed);
   if (!target) {
     complain(target.error().text);
@@ -85,10 +86,13 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
   }
   // As certify says it, in the words of the resolver and the system; Paho has one text for all.
   if (const auto reached = target->endpoint->check_reachable(kReachTimeout); !reached) {
+    if (stop_flag()) {
+      complain("interrupted before there was anything to record");
+      return run::ExitCode::kInterrupted;
+    }
     complain(fmt::format("no broker at {}: {}", target->endpoint->url(), reached.error().text));
     return run::ExitCode::kUnreachable;
   }
-  stop_on_signals();
   FlagWatcher watcher;
   std::chrono::steady_clock::time_point judged;
   const auto result = record::capture_live(
@@ -107,6 +111,10 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
         judged = now;
         watcher.judge_new(capture);
       });
+  if (!result && stop_flag()) {
+    complain("interrupted before there was anything to record");
+    return run::ExitCode::kInterrupted;
+  }
   if (!result) {
     complain(fmt::format("cannot record at {}: {}", target->endpoint->url(), result.error().text));
     return exit_code_of(result.error());

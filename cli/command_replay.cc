@@ -1,6 +1,5 @@
-#include <map>
-#include <set>
-#include <utility>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/replay_report.h"
 #include "cli/replay_session.h"
+#include "cli/run_evidence.h"
 #include "conformance/replay/replay.h"
 #include "conformance/report/console.h"
 #include "conformance/report/report_files.h"
@@ -16,89 +16,6 @@
 
 namespace fencepost::cli {
 namespace {
-
-// Cases of the same id have the same keys: they run in different rounds.
-std::vector<std::vector<const scenario::Case*>> rounds_of(
-    const std::vector<scenario::Case>& cases) {
-  std::vector<std::vector<const scenario::Case*>> out;
-  std::map<std::string, std::size_t> seen;
-  for (const scenario::Case& test_case : cases) {
-    const std::size_t round = seen[test_case.id]++;
-    if (round == out.size()) out.emplace_back();
-    out[round].push_back(&test_case);
-  }
-  return out;
-}
-
-// What the suite says of an endpoint that mixes two forms, it says of any case that saw one. Here a
-// case stands for itself. What breaks a rule that does not bind this store is no failure of it.
-run::CaseResult judged_alone(run::CaseResult result, const scenario::Catalogue& catalogue) {
-  run::SuiteResult alone;
-  alone.cases.push_back(std::move(result));
-  run::summarize(alone, catalogue, /*strict=*/true);
-  run::CaseResult& judged = alone.cases.front();
-  if (judged.waived) judged.verdict = run::Verdict::kPassed;
-  return std::move(judged);
-}
-
-// Collects what the rounds say of each case.
-class Rounds {
- public:
-  Rounds(endpoint::Endpoint& endpoint, ReplaySession& session, report::Console& console)
-      : endpoint_(endpoint),
-        session_(session),
-        console_(console),
-        suite_(session.suite),
-        total_(session.saved.cases.size() * session.options.runs) {}
-
-  void run() {
-    for (std::size_t i = 0; i < session_.options.runs; ++i) {
-      if (i > 0) suite_.settings.run_id = random_run_id();  // fresh keys
-      for (const auto& round : rounds_of(session_.saved.cases)) run_round(round);
-      ++suite_.settings.seed;
-    }
-    session_.run.interrupted = stop_flag();
-    for (const scenario::Case& test_case : session_.saved.cases) {
-      session_.run.cases.push_back(replay::classify(test_case, std::move(results_[&test_case])));
-    }
-    for (const auto& [divergence, seen] : forms_) {
-      if (seen.size() > 1) session_.run.mixed_forms.emplace_back(codec::name(divergence));
-    }
-  }
-
- private:
-  void run_round(const std::vector<const scenario::Case*>& cases) {
-    if (session_.run.endpoint_lost || stop_flag()) {
-      for (const scenario::Case* test_case : cases) {
-        results_[test_case].push_back({.test_case = test_case, .position = test_case->position});
-      }
-      return;
-    }
-    run::SuiteResult ran =
-        run_suite(endpoint_, cases, session_.saved.catalogue, suite_, stop_flag(),
-                  [&](const run::CaseResult& result, std::size_t, std::size_t) {
-                    console_.progress(result, ++done_, total_);
-                  });
-    for (const auto& [divergence, seen] : ran.forms) {
-      forms_[divergence].insert(seen.begin(), seen.end());
-    }
-    session_.run.endpoint_lost = ran.endpoint_lost;
-    session_.run.lost_message = ran.lost_message;
-    for (run::CaseResult& result : ran.cases) {
-      const scenario::Case* of = result.test_case;
-      results_[of].push_back(judged_alone(std::move(result), session_.saved.catalogue));
-    }
-  }
-
-  endpoint::Endpoint& endpoint_;
-  ReplaySession& session_;
-  report::Console& console_;
-  run::SuiteOptions suite_;
-  std::size_t total_;
-  std::size_t done_ = 0;
-  std::map<const scenario::Case*, std::vector<run::CaseResult>> results_;
-  std::map<codec::Divergence, std::set<codec::DialectId>> forms_;
-};
 
 // The command line that runs a case again, but for its file.
 std::string command_line(const ReplayOptions& options, const run::RunSettings& settings) {
@@ -126,12 +43,34 @@ run::ExitCode not_begun(ReplaySession& session, const std::string& reason, run::
   return write_reports(session) ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
-run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& descriptor,
-                     ReplaySession& session) {
+std::vector<std::string> written_files(const ReplayOptions& options) {
+  return {options.evidence, options.json, options.junit};
+}
+
+report::EvidenceHead head_of_evidence(const ReplaySession& session,
+                                      const target::Descriptor& descriptor,
+                                      const endpoint::Capabilities& offers) {
+  report::EvidenceHead out{.command = "replay",
+                           .own = replay_evidence_json(session),
+                           .run = {.context = session.context, .call = call_of(session.options)},
+                           .run_id = session.suite.settings.run_id,
+                           .capabilities = offers,
+                           .expiry_tolerance = descriptor.expiry_tolerance,
+                           .disconnect_settling = descriptor.disconnect_settling};
+  return out;
+}
+
+run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descriptor,
+                     ReplaySession& session, RunEvidence& evidence) {
+  endpoint::Endpoint& endpoint = evidence.of(direct);
+  session.suite.fresh_connections = evidence.is_kept();
+  evidence.begin(head_of_evidence(session, descriptor, endpoint.capabilities()),
+                 {.catalogue = session.saved.catalogue, .cases = session.saved.cases});
   session.context.endpoint = endpoint.url();
   const auto ready = prepare(endpoint, descriptor, session.options.jobs, session.suite);
   if (!ready) {
     complain(ready.error());
+    (void)evidence.end(run_end_json({.exit_code = static_cast<int>(ready.error().code)}));
     return not_begun(session, ready.error().reason, ready.error().code);
   }
   session.context.preflight = *ready;
@@ -141,7 +80,14 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   report::Console console(stdout, style);
   ReplayPrinter printer(session, style, console);
   printer.begin();
-  Rounds(endpoint, session, console).run();
+  run_rounds(session,
+             {.endpoint = [&](const std::string& round) -> endpoint::Endpoint& {
+                return evidence.of(direct, round);
+              },
+              .progress = [&](const run::CaseResult& result, std::size_t done,
+                              std::size_t total) { console.progress(result, done, total); },
+              .judged = [&](const std::string& name,
+                            const std::string& verdict) { evidence.say(name, verdict); }});
   if (session.run.endpoint_lost) {
     session.context.stopped_because =
         "the endpoint was lost during the run: " + session.run.lost_message;
@@ -150,7 +96,14 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   }
   if (session.options.heal) heal_files(session);
   printer.end();
-  return write_reports(session) ? exit_code(session.run) : run::ExitCode::kInternal;
+  const run::ExitCode code = exit_code(session.run);
+  const bool kept = evidence.end(run_end_json({.exit_code = static_cast<int>(code)}));
+  const bool written = write_reports(session) && kept;
+  const ReplayOptions& options = session.options;
+  if (!written || !sign_files(options.sign, written_files(options))) {
+    return run::ExitCode::kInternal;
+  }
+  return code;
 }
 
 bool can_write(const ReplayOptions& options) {
@@ -161,7 +114,7 @@ bool can_write(const ReplayOptions& options) {
       return false;
     }
   }
-  return true;
+  return can_sign(options.sign, written_files(options));
 }
 
 }  // namespace
@@ -192,13 +145,17 @@ run::ExitCode replay(const ReplayOptions& options) {
   }
   session.suite.strict = true;
   session.suite.settings = settings;
+  session.run_ids = {settings.run_id};
+  while (session.run_ids.size() < options.runs) session.run_ids.push_back(random_run_id());
   stop_on_signals();
   const auto target = open_judged_by(settings.profile, basis->descriptor);
   if (!target) {
     const run::ExitCode code = exit_code(target.error());
     return code == run::ExitCode::kUsage ? code : not_begun(session, target.error().text, code);
   }
-  return run_on(*target->endpoint, basis->descriptor, session);
+  auto evidence = RunEvidence::open(options.evidence);
+  if (!evidence) return run::ExitCode::kUsage;
+  return run_on(*target->endpoint, basis->descriptor, session, *evidence);
 }
 
 }  // namespace fencepost::cli

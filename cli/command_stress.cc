@@ -4,13 +4,17 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <random>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "cli/run_evidence.h"
 #include "cli/stress_report.h"
 #include "conformance/histories/history_input.h"
 #include "conformance/report/console.h"
@@ -47,6 +51,7 @@ struct Setup {
   milliseconds duration;
   std::uint64_t seed;
   std::string history;  // where it is written
+  RunEvidence& evidence;
   milliseconds clock_offset{0};
   milliseconds on_the_way{0};
 
@@ -112,6 +117,16 @@ stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size
   return out;
 }
 
+// What the history says is evidence of the run, too, where that is asked for.
+Result<std::unique_ptr<stress::HistoryWriter>, std::string> open_history(
+    const Setup& setup, const history::Bounds& bounds) {
+  stress::HistoryWriter::Copy copy;
+  if (setup.evidence.is_kept()) {
+    copy = [&evidence = setup.evidence](const std::string& line) { evidence.add_history(line); };
+  }
+  return stress::HistoryWriter::open(setup.history, bounds, std::move(copy));
+}
+
 // ---- Over connections
 
 std::optional<stress::Shrunk> shrink_live(const Setup& setup, endpoint::Endpoint& endpoint,
@@ -137,7 +152,7 @@ Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunS
     return fail(exit_code(target.error()));
   }
   stress::LoadOptions options = load_options(setup, size, setup.seed);
-  auto writer = stress::HistoryWriter::open(setup.history, options.bounds);
+  auto writer = open_history(setup, options.bounds);
   if (!writer) {
     complain(writer.error());
     return fail(run::ExitCode::kUsage);
@@ -152,6 +167,10 @@ Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunS
         });
       });
   line.clear();
+  if (!result && stop_flag()) {
+    complain("interrupted before all clients were connected");
+    return fail(run::ExitCode::kInterrupted);
+  }
   if (!result) {
     complain("cannot connect to " + target->endpoint->url() + ": " + result.error().text);
     return fail(run::ExitCode::kUnreachable);
@@ -220,7 +239,7 @@ Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress:
     complain(store.error().text);
     return fail(run::ExitCode::kUsage);
   }
-  auto writer = stress::HistoryWriter::open(setup.history, simulated_bounds(setup));
+  auto writer = open_history(setup, simulated_bounds(setup));
   if (!writer) {
     complain(writer.error());
     return fail(run::ExitCode::kUsage);
@@ -275,6 +294,42 @@ Result<histories::CheckedHistory, std::string> findings_of(const StressRun& run,
   return out;
 }
 
+std::vector<std::string> written_files(const StressOptions& options) {
+  return {options.evidence, options.json, options.junit, options.html};
+}
+
+void begin_evidence(const Setup& setup, const scenario::Library& library) {
+  const StressOptions& options = setup.options;
+  const auto url = endpoint::parse_url(setup.descriptor.url);
+  const nlohmann::json own{{"workload", setup.mix->name},
+                           {"clients", options.clients},
+                           {"duration", options.duration},
+                           {"rate", options.rate}};
+  setup.evidence.begin(
+      {.command = "stress",
+       .own = own.dump(),
+       .run = {.context = {.endpoint = url ? url->display() : "unknown",
+                           .seed = setup.seed,
+                           .command = "fencepost stress",
+                           .started = utc_now()},
+               .call = {.url = options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint),
+                        .descriptor = options.descriptor,
+                        .driver = options.driver,
+                        .timeout_scale = options.timeout_scale}},
+       .run_id = {},
+       .capabilities = setup.descriptor.mqtt.capabilities},
+      library);
+}
+
+// The verdicts of keys that are not ok; of the others there is one each that is.
+bool end_evidence(const Setup& setup, const StressRun& run) {
+  RunEnd end{.exit_code = static_cast<int>(exit_code(run))};
+  for (const history::KeyVerdict& key : run.judged.violations) {
+    end.verdicts[key.key] = stress_verdict_text(key);
+  }
+  return setup.evidence.end(run_end_json(end));
+}
+
 run::ExitCode report_run(const Setup& setup, StressRun& run) {
   const bool kept = !setup.options.history.empty() || !run.judged.violations.empty() ||
                     run.judged.unknown_keys > 0;
@@ -297,8 +352,9 @@ run::ExitCode report_run(const Setup& setup, StressRun& run) {
     std::error_code ignored;
     std::filesystem::remove(setup.history, ignored);
   }
-  if (!written) {
-    complain(written.error());
+  if (!written) complain(written.error());
+  const bool whole = end_evidence(setup, run) && written;
+  if (!whole || !sign_files(options.sign, written_files(options))) {
     return run::ExitCode::kInternal;
   }
   return exit_code(run);
@@ -339,20 +395,28 @@ run::ExitCode stress(const StressOptions& options) {
     complain(can.error());
     return run::ExitCode::kUsage;
   }
+  if (!can_sign(options.sign, written_files(options))) return run::ExitCode::kUsage;
   const stress::Mix* mix = stress::find_mix(options.workload);
   auto descriptor = read_descriptor({.url = options.endpoint, .descriptor = options.descriptor});
   if (!descriptor || mix == nullptr) return run::ExitCode::kUsage;
   if (!options.driver.empty()) descriptor->mqtt.driver = *endpoint::driver_named(options.driver);
   const std::uint64_t seed = options.seed.value_or(std::random_device()());
+  auto evidence = RunEvidence::open(options.evidence, evidence::kMaxStreamed);
+  if (!evidence) return run::ExitCode::kUsage;
   Setup setup{
       .options = options,
       .descriptor = std::move(*descriptor),
       .mix = mix,
       .duration = *time,
       .seed = seed,
-      .history = options.history.empty() ? fmt::format("stress-{}.jsonl", seed) : options.history};
+      .history = options.history.empty() ? fmt::format("stress-{}.jsonl", seed) : options.history,
+      .evidence = *evidence};
   if (!take_times(options, setup)) return run::ExitCode::kUsage;
   stop_on_signals();
+  if (evidence->is_kept()) {
+    std::vector<scenario::LoadError> errors;
+    begin_evidence(setup, scenario::load_library({}, errors));
+  }
   const stress::RunSize size{.mix = mix, .clients = options.clients};
   const auto url = endpoint::parse_url(setup.descriptor.url);
   const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
@@ -368,6 +432,7 @@ run::ExitCode stress(const StressOptions& options) {
       std::error_code ignored;
       std::filesystem::remove(setup.history, ignored);
     }
+    (void)evidence->end(run_end_json({.exit_code = static_cast<int>(run.error())}));
     return run.error();
   }
   run->mix = mix;

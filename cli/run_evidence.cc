@@ -1,37 +1,42 @@
 #include "cli/run_evidence.h"
 
+#include <algorithm>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json_reader.h"
 #include "cli/command_support.h"
+#include "cli/ssh_keygen.h"
 #include "endpoint/recording.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
 
-void add_text(endpoint::Recorder& recorder, evidence::Kind kind, std::string text) {
+void add_text(endpoint::Recorder& recorder, evidence::Kind kind, std::string text,
+              std::string name = {}) {
   auto details = std::make_unique<evidence::Details>();
   details->text = std::move(text);
+  details->name = std::move(name);
   recorder.add({.kind = kind, .details = std::move(details)});
 }
 
+bool is_signed(const std::string& file) { return !file.empty() && file != "-"; }
+
 }  // namespace
 
-report::Call call_of(const CertifyOptions& options) {
-  return {.url = options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint),
-          .descriptor = options.descriptor,
-          .scenarios = options.scenarios,
-          .driver = options.driver,
-          .baseline = options.baseline.file,
-          .shuffled = options.shuffle,
-          .timeout_scale = options.timeout_scale,
-          .files = options.reports};
+report::Call call_of(const RunFlags& flags) {
+  return {.url = flags.endpoint.empty() ? "" : endpoint::redacted(flags.endpoint),
+          .descriptor = flags.descriptor,
+          .driver = flags.driver,
+          .timeout_scale = flags.timeout_scale};
 }
 
-std::optional<RunEvidence> RunEvidence::open(const std::string& file) {
+std::optional<RunEvidence> RunEvidence::open(const std::string& file, std::size_t most_content) {
   RunEvidence out;
   if (file.empty()) return out;
-  auto recorder = endpoint::Recorder::create(file);
+  auto recorder = endpoint::Recorder::create(file, most_content);
   if (!recorder) {
     complain(recorder.error());
     return std::nullopt;
@@ -40,21 +45,13 @@ std::optional<RunEvidence> RunEvidence::open(const std::string& file) {
   return out;
 }
 
-endpoint::Endpoint& RunEvidence::of(endpoint::Endpoint& endpoint) {
+endpoint::Endpoint& RunEvidence::of(endpoint::Endpoint& endpoint, const std::string& prefix) {
   if (!recorder_) return endpoint;
-  recording_ = endpoint::record(endpoint, *recorder_);
-  return *recording_;
+  return *recordings_.emplace_back(endpoint::record(endpoint, *recorder_, prefix));
 }
 
-void RunEvidence::begin(const CertifyOptions& options, const report::ReportContext& context,
-                        const scenario::Library& library, const target::Descriptor& descriptor,
-                        const run::RunSettings& settings) {
+void RunEvidence::begin(const report::EvidenceHead& head, const scenario::Library& library) {
   if (!recorder_) return;
-  const report::EvidenceHead head{.run = {.context = context, .call = call_of(options)},
-                                  .run_id = settings.run_id,
-                                  .capabilities = recording_->capabilities(),
-                                  .expiry_tolerance = descriptor.expiry_tolerance,
-                                  .disconnect_settling = descriptor.disconnect_settling};
   add_text(*recorder_, evidence::Kind::kHead, evidence_head_json(head, library));
   (void)recorder_->flush();  // without it nothing that follows can be judged
 }
@@ -65,12 +62,55 @@ void RunEvidence::keep(const run::CaseResult& result, bool undecided) {
   add_text(*recorder_, evidence::Kind::kCase, report::case_line(result, undecided, false));
 }
 
-bool RunEvidence::end(const run::SuiteResult& result) {
+void RunEvidence::say(const std::string& name, const std::string& json) {
+  if (recorder_) add_text(*recorder_, evidence::Kind::kCase, json, name);
+}
+
+void RunEvidence::add_history(const std::string& lines) {
+  if (recorder_) add_text(*recorder_, evidence::Kind::kHistory, lines);
+}
+
+bool RunEvidence::end(const std::string& json) {
   if (!recorder_) return true;
-  add_text(*recorder_, evidence::Kind::kEnd, report::verdicts_json(result));
+  add_text(*recorder_, evidence::Kind::kEnd, json);
   const auto written = recorder_->flush();
   if (!written) complain(written.error());
   return written.has_value();
+}
+
+std::string run_end_json(const RunEnd& end) {
+  const nlohmann::json out{{"exit_code", end.exit_code}, {"verdicts", end.verdicts}};
+  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::optional<RunEnd> read_run_end(const std::string& text) {
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  if (!document.is_object()) return std::nullopt;
+  JsonComplaint complaint;
+  RunEnd out{.exit_code = JsonMembers(document, "", complaint).integer<int>("exit_code")};
+  if (complaint.any()) return std::nullopt;
+  out.verdicts = report::read_verdicts(text);
+  return out;
+}
+
+bool can_sign(const std::string& key, const std::vector<std::string>& files) {
+  if (key.empty()) return true;
+  const auto able = check_signing(key);
+  if (!able) complain(able.error());
+  const bool something = std::any_of(files.begin(), files.end(), is_signed);
+  if (!something) complain("--sign needs a file to sign: --evidence, --json or another report");
+  return able && something;
+}
+
+bool sign_files(const std::string& key, const std::vector<std::string>& files) {
+  bool done = true;
+  for (const std::string& file : files) {
+    if (key.empty() || !is_signed(file)) continue;
+    const auto signature = sign_file(key, file);
+    if (!signature) complain(signature.error());
+    done = done && signature;
+  }
+  return done;
 }
 
 }  // namespace fencepost::cli

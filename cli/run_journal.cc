@@ -141,6 +141,15 @@ std::optional<Earlier> take_up(CertifyOptions& options) {
   return Earlier{.file = std::move(*file), .head = std::move(*head)};
 }
 
+report::Call call_of_certify(const CertifyOptions& options) {
+  report::Call out = call_of(options);
+  out.scenarios = options.scenarios;
+  out.baseline = options.baseline.file;
+  out.shuffled = options.shuffle;
+  out.files = options.reports;
+  return out;
+}
+
 std::string journal_place(const report::ReportFiles& files) {
   for (const std::string* path :
        {&files.json, &files.junit, &files.html, &files.sarif, &files.badge}) {
@@ -164,7 +173,7 @@ RunJournal::RunJournal(const CertifyOptions& options, const report::ReportContex
     }
     return;
   }
-  begin_anew(place, head_line(context, library, call_of(options)));
+  begin_anew(place, head_line(context, library, call_of_certify(options)));
 }
 
 // What an earlier run has left under this name is put aside first.

@@ -22,6 +22,9 @@ struct Earlier {
 // and returns nothing when it is not such a file, or `options` contradict it.
 [[nodiscard]] std::optional<Earlier> take_up(CertifyOptions& options);
 
+// How certify was called, without passwords.
+[[nodiscard]] report::Call call_of_certify(const CertifyOptions& options);
+
 // Where a run keeps what it has found: beside its first report that is a file; empty when there is
 // none.
 [[nodiscard]] std::string journal_place(const report::ReportFiles& files);

@@ -233,8 +233,12 @@ class PlayedSession final : public Session {
 
 class PlayedEndpoint final : public Endpoint {
  public:
-  PlayedEndpoint(const Recorded& recorded, std::string url, Capabilities capabilities)
-      : recorded_(recorded), url_(std::move(url)), capabilities_(std::move(capabilities)) {}
+  PlayedEndpoint(const Recorded& recorded, std::string url, Capabilities capabilities,
+                 std::string prefix)
+      : recorded_(recorded),
+        url_(std::move(url)),
+        capabilities_(std::move(capabilities)),
+        prefix_(std::move(prefix)) {}
 
   [[nodiscard]] const std::string& url() const override { return url_; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
@@ -246,14 +250,14 @@ class PlayedEndpoint final : public Endpoint {
   }
   Result<std::unique_ptr<Session>, Error> open_session_for(const std::string& caller,
                                                            bool /*isolated*/) override {
-    const Recorded::Stream* stream = recorded_.find(caller);
+    const Recorded::Stream* stream = recorded_.find(prefix_ + caller);
     if (stream == nullptr) return fail(not_asked("a session for " + caller));
     if (stream->failure) return fail(error_of(*stream->failure));
     return std::make_unique<PlayedSession>(stream->records);
   }
   Result<void, Error> check_reachable_for(const std::string& caller,
                                           Duration /*timeout*/) override {
-    const auto* failure = recorded_.reachable(caller);
+    const auto* failure = recorded_.reachable(prefix_ + caller);
     if (failure == nullptr) return fail(not_asked("a look for the endpoint"));
     if (*failure) return fail(error_of(**failure));
     return {};
@@ -263,20 +267,40 @@ class PlayedEndpoint final : public Endpoint {
   const Recorded& recorded_;
   std::string url_;
   Capabilities capabilities_;
+  std::string prefix_;
 };
 
 }  // namespace
 
+Result<std::string, std::string> Recorded::read_head(std::string_view file) {
+  if (!evidence::is_evidence(file)) return fail(std::string("is no file of evidence"));
+  if (const auto frame = evidence::Frames(file).next()) {
+    evidence::Decoder decoder(*frame);
+    const auto record = decoder.next();
+    if (record && record->kind == Kind::kHead) return record->more().text;
+  }
+  return fail(std::string("ends before it has said of which run it is"));
+}
+
 Result<Recorded, std::string> Recorded::read(std::string_view file) {
+  return read_up_to(file, kMaxRecords, {});
+}
+
+Result<Recorded, std::string> Recorded::read_along(std::string_view file, const OnWhole& on_whole) {
+  return read_up_to(file, kMostRead, on_whole);
+}
+
+Result<Recorded, std::string> Recorded::read_up_to(std::string_view file, std::size_t most_records,
+                                                   const OnWhole& on_whole) {
   if (!evidence::is_evidence(file)) return fail(std::string("is no file of evidence"));
   Recorded out;
-  evidence::Frames frames(file);
+  evidence::Frames frames(file, on_whole ? evidence::kMaxStreamed : evidence::kMaxContent);
   std::size_t records = 0;
   while (const auto frame = frames.next()) {
     evidence::Decoder decoder(*frame);
     while (auto record = decoder.next()) {
-      if (++records > kMaxRecords) return fail(std::string("holds more records than it may"));
-      out.add(*std::move(record));
+      if (++records > most_records) return fail(std::string("holds more records than it may"));
+      out.add(*std::move(record), on_whole);
     }
     if (decoder.failed()) return fail(std::string("holds what no version of this suite writes"));
   }
@@ -286,41 +310,55 @@ Result<Recorded, std::string> Recorded::read(std::string_view file) {
   return out;
 }
 
-void Recorded::add(Record record) {
+void Recorded::add(Record record, const OnWhole& on_whole) {
+  const Details& details = record.more();
   switch (record.kind) {
     case Kind::kHead:
-      if (head_.empty()) head_ = record.more().text;
+      if (head_.empty()) head_ = details.text;
       return;
     case Kind::kCase:
-      cases_.push_back(record.more().text);
+      if (details.name.empty()) {
+        cases_.push_back(details.text);
+      } else {
+        said_[details.name] = details.text;
+      }
       return;
     case Kind::kEnd:
-      end_ = record.more().text;
+      end_ = details.text;
       return;
     case Kind::kReachable:
-      reachable_.emplace(record.more().text, record.more().failure);
+      reachable_.emplace(details.text, details.failure);
       return;
     case Kind::kOpened: {
-      auto& stream = streams_[record.more().text];
+      auto& stream = streams_[details.text];
       if (stream) return;  // a caller asks once
       stream = std::make_unique<Stream>();
-      stream->failure = record.more().failure;
-      open_[record.session] = stream.get();
+      stream->failure = details.failure;
+      open_[record.session] = details.text;
       return;
     }
+    case Kind::kClosed:
+      return close(record.session, on_whole);
     default:
       break;
   }
-  const auto stream = open_.find(record.session);
-  if (stream == open_.end()) return;
-  if (record.kind == Kind::kClosed) {
-    stream->second->whole = true;
-    open_.erase(stream);
-    return;
-  }
+  const auto caller = open_.find(record.session);
+  if (caller == open_.end()) return;
   published_ += record.kind == Kind::kPublish ? 1 : 0;
   received_ += record.kind == Kind::kReceived ? 1 : 0;
-  stream->second->records.push_back(std::move(record));
+  streams_[caller->second]->records.push_back(std::move(record));
+}
+
+void Recorded::close(std::uint32_t session, const OnWhole& on_whole) {
+  const auto found = open_.find(session);
+  if (found == open_.end()) return;
+  const std::string caller = std::move(found->second);
+  open_.erase(found);
+  streams_[caller]->whole = true;
+  if (!on_whole || caller.empty()) return;
+  on_whole(*this, caller);
+  streams_.erase(caller);
+  said_.erase(caller);
 }
 
 bool Recorded::has(const std::string& caller) const {
@@ -338,9 +376,10 @@ const std::optional<evidence::Failure>* Recorded::reachable(const std::string& c
   return found == reachable_.end() ? nullptr : &found->second;
 }
 
-std::unique_ptr<Endpoint> play(const Recorded& recorded, std::string url,
-                               Capabilities capabilities) {
-  return std::make_unique<PlayedEndpoint>(recorded, std::move(url), std::move(capabilities));
+std::unique_ptr<Endpoint> play(const Recorded& recorded, std::string url, Capabilities capabilities,
+                               std::string prefix) {
+  return std::make_unique<PlayedEndpoint>(recorded, std::move(url), std::move(capabilities),
+                                          std::move(prefix));
 }
 
 }  // namespace fencepost::endpoint

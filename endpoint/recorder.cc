@@ -24,13 +24,14 @@ std::string why_not(const std::string& path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Recorder>, std::string> Recorder::create(const std::string& path) {
+Result<std::unique_ptr<Recorder>, std::string> Recorder::create(const std::string& path,
+                                                                std::size_t most_content) {
   // A pipe that nobody reads is refused.
   const int descriptor = ::open(
       path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK, kFileMode);
   if (descriptor < 0) return fail(why_not(path));
   ::fcntl(descriptor, F_SETFL, O_APPEND);
-  std::unique_ptr<Recorder> out(new Recorder(path, descriptor));
+  std::unique_ptr<Recorder> out(new Recorder(path, descriptor, most_content));
   {
     const std::lock_guard lock(out->writing_);
     out->write(std::string(evidence::kMagic));
@@ -40,8 +41,8 @@ Result<std::unique_ptr<Recorder>, std::string> Recorder::create(const std::strin
   return out;
 }
 
-Recorder::Recorder(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor) {}
+Recorder::Recorder(std::string path, int descriptor, std::size_t most_content)
+    : path_(std::move(path)), descriptor_(descriptor), most_content_(most_content) {}
 
 Recorder::~Recorder() {
   {
@@ -76,8 +77,15 @@ Result<void, std::string> Recorder::flush() {
     const std::lock_guard adding(adding_);
     records = encoder_.take();
   }
+  content_ += records.size();
+  if (content_ > most_content_ && trouble_.empty()) {
+    constexpr unsigned kMebibyte = 20;
+    trouble_ = "the evidence " + path_ + " is full: it may have " +
+               std::to_string(most_content_ >> kMebibyte) +
+               " MiB before compression; what came after that is not in it";
+  }
   if (!records.empty() && records.size() <= evidence::kMaxFrame) {
-    write(evidence::make_frame(records));
+    if (trouble_.empty()) write(evidence::make_frame(records));
   } else if (!records.empty() && trouble_.empty()) {
     trouble_ = "cannot write the evidence " + path_ + ": a message is too large";
   }

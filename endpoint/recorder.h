@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <thread>
 
 #include "base/result.h"
+#include "evidence/frame.h"
 #include "evidence/record.h"
 
 namespace fencepost::endpoint {
@@ -23,9 +25,10 @@ class Recorder {
  public:
   static constexpr std::chrono::milliseconds kFlushInterval{50};
 
-  // Replaces a file of this name. The error says that it cannot be written.
+  // Replaces a file of this name. The error says that it cannot be written. What is more than
+  // `most_content`, before compression, is not written.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>, std::string> create(
-      const std::string& path);
+      const std::string& path, std::size_t most_content = evidence::kMaxContent);
   // Writes what is left.
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -39,19 +42,21 @@ class Recorder {
   [[nodiscard]] Result<void, std::string> flush();
 
  private:
-  explicit Recorder(std::string path, int descriptor);
+  Recorder(std::string path, int descriptor, std::size_t most_content);
   void write_frames();
   void write(const std::string& bytes);
 
   const std::string path_;
   const int descriptor_;
+  const std::size_t most_content_;
   std::mutex adding_;   // of encoder_, sessions_ and ends_
-  std::mutex writing_;  // of the file and trouble_; taken before adding_
+  std::mutex writing_;  // of the file and what is said of it; taken before adding_
   std::condition_variable wake_;
   evidence::Encoder encoder_;
   std::uint32_t sessions_ = 0;
   bool ends_ = false;
   std::string trouble_;
+  std::size_t content_ = 0;  // before compression
   std::thread writer_;
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "endpoint/endpoint.h"
 #include "endpoint/recorder.h"
@@ -13,7 +14,9 @@
 namespace fencepost::endpoint {
 
 // Both must outlive the result, which is as thread safe as `endpoint`. Nothing that it writes has a
-// password: those are below this seam.
-[[nodiscard]] std::unique_ptr<Endpoint> record(Endpoint& endpoint, Recorder& recorder);
+// password: those are below this seam. `prefix` is put before the names of callers, where one run
+// has several parts in which they are the same.
+[[nodiscard]] std::unique_ptr<Endpoint> record(Endpoint& endpoint, Recorder& recorder,
+                                               std::string prefix = {});
 
 }  // namespace fencepost::endpoint

@@ -56,7 +56,8 @@ std::string make_frame(std::string_view records) {
 
 bool is_evidence(std::string_view file) { return file.starts_with(kMagic); }
 
-Frames::Frames(std::string_view file) : file_(file), at_(kMagic.size()) {
+Frames::Frames(std::string_view file, std::size_t most_content)
+    : file_(file), most_content_(most_content), at_(kMagic.size()) {
   if (!is_evidence(file)) {
     complaint_ = "it is no file of evidence";
     at_ = file.size();
@@ -79,7 +80,7 @@ std::optional<std::string> Frames::next() {
   }
   const std::size_t size = number_at(rest, 4);
   content_ += size;
-  if (size > kMaxFrame || content_ > kMaxContent) {
+  if (size > kMaxFrame || content_ > most_content_) {
     complaint_ = place + " holds more than files of evidence may";
     return std::nullopt;
   }

@@ -21,6 +21,8 @@ inline constexpr std::string_view kMagic = "fencepost evidence 1\n";
 // Bytes of a frame before compression, and of all frames of a file.
 inline constexpr std::size_t kMaxFrame = std::size_t{32} << 20U;
 inline constexpr std::size_t kMaxContent = std::size_t{256} << 20U;
+// The same of a file that is read bit by bit, as nobody has to keep all of it.
+inline constexpr std::size_t kMaxStreamed = std::size_t{512} << 20U;
 
 // `records` are at most kMaxFrame bytes.
 [[nodiscard]] std::string make_frame(std::string_view records);
@@ -31,7 +33,7 @@ inline constexpr std::size_t kMaxContent = std::size_t{256} << 20U;
 class Frames {
  public:
   // The file must outlive it.
-  explicit Frames(std::string_view file);
+  explicit Frames(std::string_view file, std::size_t most_content = kMaxContent);
 
   // The records of the next frame; nothing at the end, and where nothing more can be read.
   [[nodiscard]] std::optional<std::string> next();
@@ -42,6 +44,7 @@ class Frames {
 
  private:
   std::string_view file_;
+  std::size_t most_content_;
   std::size_t at_;
   std::size_t content_ = 0;
   std::string complaint_;

@@ -47,8 +47,9 @@ enum class Kind : std::uint8_t {
   kRestart = 20,  // text: client id; failure
   kCase = 21,     // text: JSON, what was found of a case
   kEnd = 22,      // text: JSON, the verdicts of the whole
+  kHistory = 23,  // text: lines of a history of requests that meet, docs/HISTORY.md
 };
-inline constexpr std::uint8_t kLastKind = 22;
+inline constexpr std::uint8_t kLastKind = 23;
 
 // What a call was answered with instead of success: endpoint::Error.
 struct Failure {

@@ -17,13 +17,13 @@ std::string error_text() { return std::error_code(errno, std::generic_category()
 }  // namespace
 
 Result<std::unique_ptr<HistoryWriter>, std::string> HistoryWriter::open(
-    const std::string& path, const history::Bounds& bounds) {
+    const std::string& path, const history::Bounds& bounds, Copy copy) {
   constexpr int kMode = 0644;
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
   if (descriptor < 0) {
     return fail("cannot write " + path + ": " + error_text());
   }
-  std::unique_ptr<HistoryWriter> out(new HistoryWriter(path, descriptor));
+  std::unique_ptr<HistoryWriter> out(new HistoryWriter(path, descriptor, std::move(copy)));
   out->write(history::header_line());
   out->write(history::bounds_line(bounds));
   if (!out->trouble_.empty()) return fail(out->trouble_);
@@ -43,6 +43,7 @@ void HistoryWriter::write(const std::string& line) {
     }
     left.remove_prefix(static_cast<std::size_t>(written));
   }
+  if (copy_) copy_(line);
 }
 
 void HistoryWriter::called(std::uint64_t id, const history::Operation& operation) {

@@ -2,7 +2,10 @@
 // else is done, so that a run which is killed loses the last one at most.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "history/history_file.h"
@@ -13,9 +16,12 @@ namespace fencepost::stress {
 // Not thread safe.
 class HistoryWriter final : public Journal {
  public:
+  // Gets each line, with its end, when it has been written.
+  using Copy = std::function<void(const std::string& line)>;
+
   // Replaces the file. The error says why it cannot be written.
   [[nodiscard]] static Result<std::unique_ptr<HistoryWriter>, std::string> open(
-      const std::string& path, const history::Bounds& bounds);
+      const std::string& path, const history::Bounds& bounds, Copy copy = {});
   ~HistoryWriter() override;
   HistoryWriter(const HistoryWriter&) = delete;
   HistoryWriter& operator=(const HistoryWriter&) = delete;
@@ -29,12 +35,13 @@ class HistoryWriter final : public Journal {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
-  HistoryWriter(std::string path, int descriptor)
-      : path_(std::move(path)), descriptor_(descriptor) {}
+  HistoryWriter(std::string path, int descriptor, Copy copy)
+      : path_(std::move(path)), descriptor_(descriptor), copy_(std::move(copy)) {}
   void write(const std::string& line);
 
   std::string path_;
   int descriptor_;
+  Copy copy_;
   std::string trouble_{};
 };
 

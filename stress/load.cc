@@ -15,6 +15,7 @@
 #include "base/threads.h"
 #include "codec/command.h"
 #include "codec/topics.h"
+#include "endpoint/end_of_waits.h"
 
 namespace fencepost::stress {
 namespace {
@@ -405,7 +406,8 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   while (now() < patience) {
     {
       const std::lock_guard lock(mutex_);
-      traffic_.give_up(now());
+      // When nobody may wait any more, all of it has no reply.
+      traffic_.give_up(endpoint::waits_have_ended() ? patience : now());
       if (traffic_.under_way() == 0) break;
     }
     std::this_thread::sleep_for(1ms);

@@ -39,6 +39,8 @@ COMMANDS = {
     "explore": (["explore", "--max-examples", "20", "--max-time", "20s"], {0, 1, 3, 4}),
     "record": (["record", "--time", "2s"], {0, 1, 3}),
     "replay": (["replay"], {0, 1, 3, 4, 5}),
+    "stress": (["stress", "-q", "--duration", "2s", "--no-shrink"], {0, 1, 3, 4}),
+    "certify-all": (["certify-all", "--run", "set.*", "--out-dir", "out"], {0, 1, 3, 4, 5}),
 }
 
 
@@ -72,7 +74,13 @@ def run(program, mode, command, limit):
     arguments, _ = COMMANDS[command]
     with tempfile.TemporaryDirectory() as folder, hostile_broker.Hostile(hostile_broker.MODES[mode]) as broker:
         url = f"mqtt://user:{SECRET}@127.0.0.1:{broker.port}"
-        words = [program, *arguments, "--endpoint", url]
+        words = [program, *arguments]
+        if command == "certify-all":
+            fleet = os.path.join(folder, "fleet.txt")
+            pathlib.Path(fleet).write_text(f"one {url}\n", encoding="utf-8")
+            words += [fleet]
+        else:
+            words += ["--endpoint", url]
         if command == "record":
             words += ["--out", os.path.join(folder, "recorded.yaml")]
         if command == "replay":
@@ -85,7 +93,8 @@ def run(program, mode, command, limit):
         memory_kb, stopped = 0, False
         # The most memory that the kernel has counted for wait4() is that of this process, too, before exec.
         while child.poll() is None:
-            memory_kb = max(memory_kb, high_water_mark_kb(child.pid))
+            for each in (child.pid, *children_of(child.pid)):
+                memory_kb = max(memory_kb, high_water_mark_kb(each))
             if time.monotonic() - begin > limit and not stopped:
                 stopped = True
                 child.kill()
@@ -93,8 +102,17 @@ def run(program, mode, command, limit):
         seconds = time.monotonic() - begin
         log.seek(0)
         output = log.read().decode("utf-8", "replace")
+        for written in pathlib.Path(folder).glob("out/*.log"):  # what the runs of certify-all have said
+            output += written.read_text("utf-8", "replace")
         log.close()
         return Run(mode, command, None if stopped else child.returncode, seconds, memory_kb, output)
+
+
+def children_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    except OSError:
+        return []
 
 
 def high_water_mark_kb(pid):

@@ -21,6 +21,8 @@ SELECTION = {
     "explore": ["puback.pubrec", "disconnect.0x98"],
     "record": ["flood.large-messages", "publish.nul"],
     "replay": ["puback.reason-0x87", "flags.publish"],
+    "stress": ["puback.pubrec", "flood.messages", "tcp.cut-after-3", "resp3.escapes"],
+    "certify-all": ["puback.pubrec", "flood.messages"],
 }
 
 

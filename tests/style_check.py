@@ -47,14 +47,14 @@ for room, used in {
                  "history", "stress"],
     # The oracle's options hold a table of the store's rules.
     "search": ["run", "workload", "reference_store"],
-    "histories": ["page", "history"],
+    "histories": ["page", "history", "evidence"],
     "client_report": ["clients", "page", "record", "run", "search", "wire"],
     "client_run": ["clients", "reference_store", "wire"],
     "replay": ["run", "report"],
     "record": ["run", "search", "workload", "reference_store", "history", "stress"],
 }.items():
     LAYERS["conformance/" + room] = FLOOR | {
-        name if name.startswith(("clients", "history", "ref", "stress", "wire", "work")) else "conformance/" + name
+        name if name.startswith(("clients", "evidence", "history", "ref", "stress", "wire", "work")) else "conformance/" + name
         for name in used}
 # The program, what only tests and what only fuzzing needs: nobody includes them.
 LAYERS["cli"] = set(LAYERS) - {"reference_store/broker_plugin"}

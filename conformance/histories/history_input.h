@@ -1,4 +1,4 @@
-// Histories in files, read as a stream.
+// Histories in files, read as a stream: as lines, or in a file of evidence.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ struct ReadHistory {
 };
 
 // Hands each event of a file to `sink`, as soon as it is complete. The error names the file and the
-// line; what came before it has been handed on.
+// line; what came before it has been handed on. The file may be one of evidence (docs/EVIDENCE.md),
+// with the history of a stress run; what follows damage in it is missing, and that is `cut`.
 [[nodiscard]] Result<ReadHistory, std::string> read_events(
     const std::string& path, const history::HistoryReader::Sink& sink);
 

@@ -104,12 +104,14 @@ void compare(const std::map<std::string, std::string>& before,
 }  // namespace
 
 std::string evidence_head_json(const EvidenceHead& head, const scenario::Library& library) {
-  ordered_json more = {{"run_id", head.run_id},
+  ordered_json more = {{"command", head.command},
+                       {"run_id", head.run_id},
                        {"capabilities", capabilities_json(head.capabilities)},
                        {"case_digests", case_digests(library)},
                        {"requirement_digests", requirement_digests(library)}};
   if (head.expiry_tolerance) more["expiry_tolerance_ms"] = head.expiry_tolerance->count();
   if (head.disconnect_settling) more["disconnect_settling_ms"] = head.disconnect_settling->count();
+  if (!head.own.empty()) more["own"] = ordered_json::parse(head.own);
   ordered_json out = ordered_json::parse(head_line(head.run.context, library, head.run.call));
   out["evidence"] = std::move(more);
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -123,6 +125,8 @@ Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
   EvidenceHead out;
   out.run = head_of(root);
   const JsonMembers more = root.object("evidence");
+  if (more.has("command")) out.command = more.text("command");
+  if (more.has("own")) out.own = more.find("own")->dump();
   out.run_id = more.text("run_id");
   out.capabilities = capabilities_of(more.object("capabilities"));
   out.expiry_tolerance = time_of(more, "expiry_tolerance_ms");
@@ -140,14 +144,15 @@ RulesSince rules_since(const EvidenceHead& head, const scenario::Library& librar
   return out;
 }
 
+std::string verdict_text(const run::CaseResult& result) {
+  std::string text(name(result.verdict));
+  const bool blames = result.verdict != run::Verdict::kPassed && !result.requirement.empty();
+  return blames ? text + " " + result.requirement : text;
+}
+
 std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result) {
   std::map<std::string, std::string> out;
-  for (const run::CaseResult& each : result.cases) {
-    std::string text(name(each.verdict));
-    const bool blames = each.verdict != run::Verdict::kPassed && !each.requirement.empty();
-    if (blames) text += " " + each.requirement;
-    out[each.test_case->id] = std::move(text);
-  }
+  for (const run::CaseResult& each : result.cases) out[each.test_case->id] = verdict_text(each);
   return out;
 }
 

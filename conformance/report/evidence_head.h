@@ -16,6 +16,8 @@
 namespace fencepost::report {
 
 struct EvidenceHead {
+  std::string command = "certify";  // explore, replay or stress
+  std::string own{};                // JSON, what only this command has; may be empty
   Head run{};
   std::string run_id{};  // in keys and client ids
   endpoint::Capabilities capabilities{};
@@ -41,7 +43,8 @@ struct RulesSince {
 };
 [[nodiscard]] RulesSince rules_since(const EvidenceHead& head, const scenario::Library& library);
 
-// "passed", "failed SET-NX-1" and so on, of each case: what two judgements are compared by.
+// "passed", "failed SET-NX-1" and so on: what two judgements are compared by; and of each case.
+[[nodiscard]] std::string verdict_text(const run::CaseResult& result);
 [[nodiscard]] std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result);
 
 // The same as JSON, and back; nothing of what is no such text.

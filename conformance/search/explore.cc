@@ -251,28 +251,30 @@ class Explorer {
   // Nothing when the endpoint is lost. `stop` is asked by any thread.
   std::optional<JudgedRun> judge(const Trace& trace, const std::function<bool()>& stop) {
     const run::SlotGuard slot(slots_, run::Admission::kInTurn);
-    auto session = endpoint_.open_session();
+    const std::size_t number = ++runs_;
+    const std::string name = run_name(options_.run_id, number);
+    auto session = endpoint_.open_session_for(name, false);
     if (!session) {
       lose(session.error());
       return std::nullopt;
     }
-    JudgedRunOptions judged = options_.judged;
-    const std::size_t number = ++runs_;
-    judged.key_prefix =
-        fmt::format("{}/{}/x{}/", endpoint_.capabilities().key_prefix, options_.run_id, number);
-    judged.client_id_prefix = fmt::format("fp-{}-x{}-", options_.run_id, number);
-    judged.number = static_cast<std::uint32_t>(number);
+    JudgedRunOptions judged =
+        options_of_run(options_.judged, name, endpoint_.capabilities().key_prefix);
     judged.stop = stop;
     judged.slots = &slots_;
     // What has been found is looked at on connections that have nothing behind them.
     const bool shares = !options_.fresh_connections && !looking_again_;
-    if (shares && endpoint_.sessions_share_clients()) judged.pool = &pool_;
+    if (shares && endpoint_.sessions_share_clients()) {
+      judged.pool = &pool_;
+      judged.number = static_cast<std::uint32_t>(number);
+    }
     // Of the search, too, where what is seen may never come again.
     judged.keeps_packets =
         judged.keeps_packets || looking_again_ || endpoint_.capabilities().transport;
     judged.is_known = [this](const judge::Judgement& judgement) { return ignores(judgement); };
     JudgedRun run = run_judged(**session, trace, judged);
     if (endpoint::waits_have_ended()) return std::nullopt;  // what did not come proves nothing
+    if (options_.keep) options_.keep({name, trace, run, found_rules_});
     {
       const std::lock_guard lock(mutex_);
       result_.progress.requests += run.requests;
@@ -452,6 +454,19 @@ class Explorer {
 };
 
 }  // namespace
+
+std::string run_name(const std::string& run_id, std::size_t number) {
+  return fmt::format("{}/x{}", run_id, number);
+}
+
+JudgedRunOptions options_of_run(JudgedRunOptions options, const std::string& name,
+                                const std::string& key_prefix) {
+  std::string id = name;
+  std::replace(id.begin(), id.end(), '/', '-');
+  options.key_prefix = fmt::format("{}/{}/", key_prefix, name);
+  options.client_id_prefix = fmt::format("fp-{}-", id);
+  return options;
+}
 
 Trace example_of(std::uint64_t seed, std::size_t example, std::size_t max_operations) {
   return shrinkable_of(seed, example, max_operations).value();

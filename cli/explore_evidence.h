@@ -1,0 +1,53 @@
+// What `explore` judges its runs by, and what it writes of each into a file of evidence, so that
+// `judge` does the same from the file.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/commands.h"
+#include "conformance/run/run_settings.h"
+#include "conformance/scenario/requirement.h"
+#include "conformance/search/explore.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::cli {
+
+struct JudgedRunsBasis {
+  const scenario::Catalogue& catalogue;
+  const run::RunSettings& settings;  // after the preflight
+  const endpoint::Capabilities& offers;
+  endpoint::Duration round_trip{0};
+  double timeout_scale = 1.0;
+};
+// But for what is a run's own: prefixes, when it is to stop, what is known.
+[[nodiscard]] search::JudgedRunOptions judged_runs(const JudgedRunsBasis& basis);
+
+// Does one of these globs of "REQUIREMENT" or "REQUIREMENT: because" fit?
+[[nodiscard]] bool is_ignored(const std::vector<std::string>& globs,
+                              const judge::Judgement& judgement);
+
+// "accepted", "rejected SET-NX-2 at operation 3", "cut short", "stopped".
+[[nodiscard]] std::string verdict_text(const search::JudgedRun& run);
+
+// What only explore has, in the head of evidence: what it ignores, and whether it runs saved
+// workloads.
+struct ExploreEvidence {
+  std::vector<std::string> ignore{};
+  bool replays = false;
+};
+[[nodiscard]] std::string explore_evidence_json(const ExploreOptions& options);
+[[nodiscard]] Result<ExploreEvidence, std::string> read_explore_evidence(const std::string& json);
+
+// Of one run.
+struct KeptRunText {
+  workload::Trace trace{};
+  std::set<std::string> known{};
+  std::string verdict{};
+};
+[[nodiscard]] std::string kept_run_json(const search::KeptRun& kept);
+[[nodiscard]] Result<KeptRunText, std::string> read_kept_run(const std::string& json);
+
+}  // namespace fencepost::cli

@@ -1,0 +1,47 @@
+// Evidence of commands other than certify, judged again: see command_judge.cc.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands.h"
+#include "conformance/report/evidence_head.h"
+
+namespace fencepost::cli {
+
+struct EvidenceFile {
+  const std::string& name;
+  std::string_view content;
+  const report::EvidenceHead& head;
+};
+
+// What two judgements say of the same parts of a run.
+class Agreement {
+ public:
+  void compare(const std::string& part, const std::string& then, const std::string& now);
+  // Of this there is no whole evidence.
+  void miss() { ++missing_; }
+  // "verdicts: 17 the same as those of the run, 0 not", and those that are not.
+  void print() const;
+
+ private:
+  std::size_t same_ = 0;
+  std::size_t missing_ = 0;
+  std::vector<std::string> others_{};  // lines
+};
+
+// Says which rules are others than those of the run.
+void print_rules(const report::RulesSince& since, const report::EvidenceHead& head);
+// What the file is, as the first line says it, but for its end.
+[[nodiscard]] std::string describe(const EvidenceFile& file);
+
+// Each returns what the command would have. A file that does not come to its end is judged up to
+// there: kInterrupted, where nothing is wrong until then.
+[[nodiscard]] run::ExitCode judge_explore(const JudgeOptions& options, const EvidenceFile& file);
+[[nodiscard]] run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file);
+[[nodiscard]] run::ExitCode judge_stress(const JudgeOptions& options, const EvidenceFile& file);
+
+}  // namespace fencepost::cli

@@ -1,0 +1,129 @@
+// The evidence of `replay`: the cases that it has, run again, answered by the file.
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/judge_kinds.h"
+#include "cli/replay_report.h"
+#include "cli/replay_session.h"
+#include "cli/run_evidence.h"
+#include "conformance/report/console.h"
+#include "endpoint/recorded.h"
+
+namespace fencepost::cli {
+namespace {
+
+bool is_not_run(const std::string& verdict) {
+  return verdict == name(run::Verdict::kNotRun) || verdict == name(run::Verdict::kLost);
+}
+
+void print_agreement(const std::map<std::string, std::string>& then,
+                     const std::map<std::string, std::string>& now) {
+  Agreement agreement;
+  for (const auto& [part, verdict] : then) {
+    const auto found = now.find(part);
+    if (found == now.end() || (is_not_run(found->second) && !is_not_run(verdict))) {
+      agreement.miss();
+    } else {
+      agreement.compare(part, verdict, found->second);
+    }
+  }
+  agreement.print();
+}
+
+// Runs them again; nothing where what was asked before them has led to nothing.
+std::optional<std::map<std::string, std::string>> play_rounds(const EvidenceFile& file,
+                                                              const endpoint::Recorded& recorded,
+                                                              ReplaySession& session) {
+  const report::EvidenceHead& head = file.head;
+  const std::string& url = head.run.context.endpoint;
+  const auto first = play(recorded, url, head.capabilities);
+  const auto ready = prepare(*first,
+                             {.url = url,
+                              .expiry_tolerance = head.expiry_tolerance,
+                              .disconnect_settling = head.disconnect_settling},
+                             1, session.suite);
+  if (!ready) {
+    if (!recorded.end().empty()) complain(ready.error());
+    return std::nullopt;
+  }
+  session.context.preflight = *ready;
+  std::map<std::string, std::string> out;
+  std::vector<std::unique_ptr<endpoint::Endpoint>> rounds;
+  run_rounds(
+      session,
+      {.endpoint = [&](const std::string& round) -> endpoint::Endpoint& {
+         return *rounds.emplace_back(play(recorded, url, head.capabilities, round));
+       },
+       .progress = [](const run::CaseResult&, std::size_t, std::size_t) {},
+       .judged = [&](const std::string& part, const std::string& verdict) { out[part] = verdict; },
+       .was_attempted = [&](const std::string& caller) { return recorded.has(caller); }});
+  return out;
+}
+
+ReplayOptions as_replay(const JudgeOptions& options, const EvidenceFile& file) {
+  ReplayOptions out;
+  out.json = options.reports.json;
+  out.junit = options.reports.junit;
+  out.trace = options.trace;
+  out.quiet = options.quiet;
+  out.endpoint = file.head.run.call.url;
+  out.descriptor = file.head.run.call.descriptor;
+  return out;
+}
+
+}  // namespace
+
+run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file) {
+  const auto recorded = endpoint::Recorded::read(file.content);
+  if (!recorded) {
+    complain(file.name + " " + recorded.error());
+    return run::ExitCode::kUsage;
+  }
+  if (!recorded->complaint().empty()) {
+    complain(fmt::format("warning: {}: {}; what is before it is judged", file.name,
+                         recorded->complaint()));
+  }
+  const ReplayOptions replay_options = as_replay(options, file);
+  ReplaySession session{.options = replay_options, .saved = {}, .context = file.head.run.context};
+  if (const auto read = read_replay_evidence(file.head.own, session); !read) {
+    complain(file.name + ": " + read.error());
+    return run::ExitCode::kUsage;
+  }
+  for (const std::string& error : session.run.load_errors) complain(error);
+  session.suite.strict = true;
+  session.suite.fresh_connections = true;
+  session.suite.settings = {.profile = session.context.profile,
+                            .wording = session.context.wording,
+                            .run_id = file.head.run_id,
+                            .seed = session.context.seed,
+                            .timeout_scale = file.head.run.call.timeout_scale};
+  if (!options.quiet) {
+    fmt::print("{}  {} requests, {} messages received\n", describe(file), recorded->published(),
+               recorded->received());
+  }
+  const auto end = read_run_end(recorded->end());
+  const auto now = play_rounds(file, *recorded, session);
+  if (!now) return end ? static_cast<run::ExitCode>(end->exit_code) : run::ExitCode::kInterrupted;
+  session.run.interrupted = !end || end->exit_code == static_cast<int>(run::ExitCode::kInterrupted);
+  if (session.run.endpoint_lost) {
+    session.context.stopped_because = "the endpoint was lost during the run";
+  } else if (session.run.interrupted) {
+    session.context.stopped_because = "the run did not come to its end";
+  }
+  report::ConsoleOptions style = report::console_options(stdout);
+  style.quiet = options.quiet;
+  style.trace = options.trace;
+  report::Console console(stdout, style);
+  ReplayPrinter(session, style, console).end();
+  const scenario::Library rules{.catalogue = session.saved.catalogue, .cases = session.saved.cases};
+  print_rules(rules_since(file.head, rules), file.head);
+  print_agreement(recorded->said(), *now);
+  return write_reports(session) ? exit_code(session.run) : run::ExitCode::kInternal;
+}
+
+}  // namespace fencepost::cli
