@@ -80,6 +80,7 @@ bool write_certificates(const client_run::ClientSuiteResult& result,
   };
   if (!options.json.empty()) write(options.json, json_of(result, context));
   if (!options.junit.empty()) write(options.junit, junit_of(result, context));
+  if (!options.html.empty()) write(options.html, html_of(result, context));
   return all;
 }
 
@@ -88,6 +89,18 @@ run::ExitCode code_of(const client_run::ClientSuiteResult& result) {
   if (result.stopped) return run::ExitCode::kInterrupted;
   return result.count(CaseVerdict::kPassed) > 0 ? run::ExitCode::kConformant
                                                 : run::ExitCode::kNothingSelected;
+}
+
+run::ExitCode code_of(client_run::SuiteErrorKind kind) {
+  switch (kind) {
+    case client_run::SuiteErrorKind::kCannotStart:
+      return run::ExitCode::kUsage;
+    case client_run::SuiteErrorKind::kNoGreeting:
+      return run::ExitCode::kUnreachable;
+    case client_run::SuiteErrorKind::kOurOwn:
+      break;
+  }
+  return run::ExitCode::kInternal;
 }
 
 void list_client_cases(const std::vector<const ClientCase*>& cases) {
@@ -103,7 +116,7 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
     complain("--timeout " + options.timeout + ": must be a duration such as 500ms or 5s");
     return run::ExitCode::kUsage;
   }
-  for (const std::string& file : {options.json, options.junit}) {
+  for (const std::string& file : {options.json, options.junit, options.html}) {
     const auto writable = file.empty() ? Result<void, std::string>() : report::check_writable(file);
     if (writable) continue;
     complain(writable.error());
@@ -140,9 +153,8 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
   suite.on_case = [&](const CaseOutcome& outcome) { tell(outcome, context, options); };
   const auto result = client_run::run_client_suite(selected, suite);
   if (!result) {
-    complain(result.error());
-    return result.error().starts_with("cannot start") ? run::ExitCode::kUsage
-                                                      : run::ExitCode::kUnreachable;
+    complain(result.error().text);
+    return code_of(result.error().kind);
   }
   fmt::print("{}", summary_text(*result, context));
   if (!write_certificates(*result, context, options)) return run::ExitCode::kInternal;

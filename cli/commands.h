@@ -77,6 +77,7 @@ struct CertifyClientOptions {
   std::vector<std::string> only{};     // globs of ids; none: all cases
   std::string json{};
   std::string junit{};
+  std::string html{};
   std::string timeout = "5s";    // that the SDK waits for a reply
   std::size_t jobs = 8;          // cases at once, each with an adapter of its own
   std::size_t max_failures = 0;  // end the run after so many; 0: play all cases

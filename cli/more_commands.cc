@@ -303,6 +303,8 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
                       "docs/client-certificate.schema.json)");
   command->add_option("--junit", options.junit,
                       "Write the verdicts as JUnit XML to this file: a test for each case");
+  command->add_option("--html", options.html,
+                      "Write a page of what differs and of all cases, complete in itself");
   command->add_option("--timeout", options.timeout,
                       "How long the SDK may wait for a reply, e.g. 10s (default: 5s)");
   constexpr std::size_t kMostAdapters = 64;

@@ -49,7 +49,7 @@ for room, used in {
     "search": ["run", "workload", "reference_store"],
     "histories": ["page", "history", "evidence"],
     "client_report": ["clients", "page", "record", "run", "search", "wire"],
-    "client_run": ["clients", "reference_store", "wire"],
+    "client_run": ["clients", "page", "reference_store", "wire"],
     "replay": ["run", "report"],
     "record": ["run", "search", "workload", "reference_store", "history", "stress"],
 }.items():

@@ -2,7 +2,7 @@
 """Wrong and unusual clients, for certify_client_test.py: the adapter of adapters/python_paho/ with one thing changed.
 
     wrong_clients.py NAME      the adapter that is wrong, or unusual, in this way
-    wrong_clients.py --list    a line for each as JSON: its kind, its name, the rule that must be named, a case that shows it"""
+    wrong_clients.py --list    a line for each as JSON: kind, name, the rule that must be charged first, a case that shows it"""
 
 import inspect
 import json
@@ -21,18 +21,18 @@ from statestore import Client, Clock, Failure
 CHANGES = {}
 
 
-def wrong(case, rule):
-    """What is wrong breaks this rule, and this case shows it."""
-    return _change("wrong", case, rule)
+def wrong(case, rule, also=()):
+    """What is wrong breaks this rule, and this case shows it. Rules of these areas are broken `also`, in other cases."""
+    return _change("wrong", case, rule, also)
 
 
 def unusual(function):
     return _change("unusual", "*", "")(function)
 
 
-def _change(kind, case, rule):
+def _change(kind, case, rule, also=()):
     def add(function):
-        CHANGES[function.__name__.replace("_", "-")] = (kind, case, rule, function)
+        CHANGES[function.__name__.replace("_", "-")] = (kind, case, rule, also, function)
         return function
     return add
 
@@ -125,12 +125,12 @@ def keys_end_at_nul():
     on_words(lambda verb, key, *rest: (verb, key.partition(b"\x00")[0], *rest))
 
 
-@wrong("set.condition.present.nx", "SET-NOT-APPLIED-1")
+@wrong("set.condition.present.nx", "SET-NX-2")
 def condition_not_sent():
     on_words(lambda *words: tuple(word for word in words if word not in (b"NX", b"NEX")))
 
 
-@wrong("set.condition.present.nex-other", "SET-NOT-APPLIED-1")
+@wrong("set.condition.present.nex-same", "SET-NEX-2")
 def nx_for_nex():
     on_words(lambda *words: tuple(b"NX" if word == b"NEX" else word for word in words))
 
@@ -155,7 +155,7 @@ def expiry_not_sent():
     on_words(lambda *words: words[:words.index(b"PX")] if b"PX" in words else words)
 
 
-@wrong("vdel.count.different", "VDEL-MATCH-1")
+@wrong("vdel.count.different", "VDEL-GRAMMAR-1")
 def vdel_as_del():
     on_words(lambda verb, key, *rest: (b"DEL", key) if verb == b"VDEL" else (verb, key, *rest))
 
@@ -188,7 +188,7 @@ def no_correlation_data():
     on_properties(lambda properties: delattr(properties, "CorrelationData"))
 
 
-@wrong("together.order.reversed.gets", "ENV-CORRELATION-3")
+@wrong("together.order.reversed.gets", "ENV-CORRELATION-3", also=("LIFE",))
 def correlation_data_used_again():
     uuid.uuid4 = lambda: uuid.UUID(int=1)
 
@@ -266,12 +266,12 @@ def missing_taken_for_empty():
     on_result("get", lambda result: {**result, "value": result["value"] or ""})
 
 
-@wrong("get.value.empty", "GET-HIT-3")
+@wrong("get.value.empty", "GET-HIT-4")
 def empty_taken_for_missing():
     on_result("get", lambda result: {**result, "value": result["value"] or None})
 
 
-@wrong("get.value.line-end", "GET-HIT-3")
+@wrong("get.value.line-end", "GET-HIT-3", also=("NTF",))
 def values_end_at_the_line():
     statestore.bulk = adapter.bulk = lambda data: None if data == b"$-1\r\n" else data.split(b"\r\n")[1]
 
@@ -281,7 +281,7 @@ def values_end_at_nul():
     on_reply(lambda payload: payload if b"\x00" not in payload else b"$0\r\n\r\n")
 
 
-@wrong("malformed.get.length-too-short", "GET-HIT-1")
+@wrong("malformed.get.length-too-short", "GET-HIT-1", also=("NTF",))
 def length_not_checked():
     statestore.bulk = adapter.bulk = lambda data: None if data == b"$-1\r\n" else data[data.index(b"\n") + 1:-2]
 
@@ -291,17 +291,17 @@ def error_looked_for_anywhere():
     on_reply(lambda payload: payload[payload.index(b"-ERR"):] if b"-ERR" in payload else payload)
 
 
-@wrong("error.set.quota-exceeded", "RESP-ERROR-FORM-1")
+@wrong("error.set.quota-exceeded", "RESP-ERROR-FORM-1", also=("ERR",))
 def errors_taken_for_success():
     on_reply(lambda payload: b"+OK\r\n" if payload.startswith(b"-ERR") else payload)
 
 
-@wrong("error.get.not-authorized", "RESP-ERROR-FORM-1")
+@wrong("error.get.not-authorized", "RESP-ERROR-FORM-1", also=("ERR",))
 def errors_taken_for_missing():
     on_reply(lambda payload: b"$-1\r\n" if payload.startswith(b"-ERR") else payload)
 
 
-@wrong("error.set.not-authorized", "RESP-ERROR-FORM-1")
+@wrong("error.set.not-authorized", "ERR-TEXT-7")
 def error_text_ignored():
     wrap(Failure, "__init__", lambda init, self, kind, text: init(self, kind, "it failed"))
 
@@ -316,7 +316,7 @@ def anything_is_ok():
     on_reply(lambda payload: payload if payload[:1] in (b"-", b"$", b":") else b"+OK\r\n")
 
 
-@wrong("malformed.get.bytes-alone", "GET-HIT-1")
+@wrong("malformed.get.bytes-alone", "GET-HIT-1", also=("SET",))
 def crashes_on_a_malformed_reply():
     on_reply(lambda payload: os._exit(7) if payload[:1] not in (b"+", b"-", b"$", b":") else payload)
 
@@ -331,12 +331,12 @@ def hangs_on_a_malformed_reply():
     wrap(Client, "ask", ask)
 
 
-@wrong("del.count.absent", "DEL-COUNT-1")
+@wrong("del.count.absent", "DEL-MISS-1")
 def deletes_are_always_one():
     on_result("del", lambda result: {"deleted": 1})
 
 
-@wrong("vdel.count.different", "VDEL-MATCH-1")
+@wrong("vdel.count.different", "VDEL-MISMATCH-2")
 def another_value_taken_for_none():
     on_result("vdel", lambda result: {"deleted": max(0, result["deleted"])})
 
@@ -346,19 +346,19 @@ def version_of_its_own():
     on_result("get", lambda result: {**result, "version": f"{time.time_ns() // 1_000_000}:0:me"})
 
 
-@wrong("reply.of-nobody.unknown", "ENV-CORRELATION-1")
+@wrong("reply.of-nobody.unknown", "ENV-CORRELATION-1", also=("LIFE", "VER"))
 def takes_any_response():
     change_source(Client, "on_message", 'self.waiting.pop(getattr(message.properties, "CorrelationData", None), None)',
                   "self.waiting.popitem()[1] if self.waiting else None")
 
 
-@wrong("together.order.reversed.gets", "ENV-CORRELATION-1")
+@wrong("together.order.reversed.gets", "ENV-CORRELATION-1", also=("LIFE",))
 def matches_by_order():
     change_source(Client, "on_message", 'self.waiting.pop(getattr(message.properties, "CorrelationData", None), None)',
                   "self.waiting.pop(next(iter(self.waiting), None), None)")
 
 
-@wrong("reply.late", "ENV-CORRELATION-1")
+@wrong("reply.late", "ENV-CORRELATION-1", also=("LIFE",))
 def takes_a_late_reply():
     kept = []
 
@@ -372,7 +372,7 @@ def takes_a_late_reply():
     wrap(Client, "on_message", on_message)
 
 
-@wrong("error.set.syntax", "RESP-ERROR-FORM-1")
+@wrong("error.set.syntax", "RESP-ERROR-FORM-1", also=("ERR", "SET", "ENV"))
 def does_not_wait_for_the_reply():
     def ask(original, self, *words, **how):
         try:
@@ -382,7 +382,7 @@ def does_not_wait_for_the_reply():
     wrap(Client, "ask", ask)
 
 
-@wrong("session.many-requests", "ENV-RESPONSE-1")
+@wrong("session.many-requests", "GET-MISS-1", also=("ENV",))
 def remembers_values():
     seen = {}
 
@@ -401,7 +401,7 @@ def tells_of_any_key():
     change_source(Client, "on_notification", "key in self.observed", "True")
 
 
-@wrong("observe.several-keys", "NTF-REGISTER-1")
+@wrong("observe.several-keys", "NTF-TOPIC-1", also=("LIFE",))
 def tells_the_first_key():
     change_source(Client, "on_notification", "key.hex()", "sorted(self.observed)[0].hex()")
 
@@ -416,7 +416,7 @@ def deletions_taken_for_empty_values():
     on_result("notification", lambda note: {**note, "operation": "set", "value": note.get("value") or ""})
 
 
-@wrong("observe.delete", "NTF-SEND-2")
+@wrong("observe.delete", "NTF-KEEP-1")
 def ends_with_a_deletion():
     def perform(original, client, name, *rest):
         result = original(client, name, *rest)
@@ -598,10 +598,10 @@ def one_after_the_other():
 
 def main():
     if sys.argv[1:] == ["--list"]:
-        for name, (kind, case, rule, _) in CHANGES.items():
-            print(json.dumps({"kind": kind, "name": name, "case": case, "rule": rule}))
+        for name, (kind, case, rule, also, _) in CHANGES.items():
+            print(json.dumps({"kind": kind, "name": name, "case": case, "rule": rule, "also": also}))
         return
-    CHANGES[sys.argv[1]][3]()
+    CHANGES[sys.argv[1]][-1]()
     adapter.Adapter().main()
 
 

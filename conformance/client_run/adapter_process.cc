@@ -30,11 +30,20 @@ struct Pipe {
   Socket write;
 };
 
-Result<Pipe, std::string> make_pipe() {
+StartError our_own(int number) {
+  return {StartErrorKind::kOurOwn, std::generic_category().message(number)};
+}
+
+// What execve() says of the program, and not of this machine.
+bool is_of_program(int number) {
+  return number == ENOENT || number == EACCES || number == ENOEXEC || number == ENOTDIR ||
+         number == EISDIR || number == ELOOP || number == ENAMETOOLONG || number == EPERM ||
+         number == ELIBBAD || number == ETXTBSY;
+}
+
+Result<Pipe, StartError> make_pipe() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(std::generic_category().message(errno));
-  }
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(our_own(errno));
   return Pipe{Socket(ends[0]), Socket(ends[1])};
 }
 
@@ -82,7 +91,7 @@ int spawn_adapter(std::vector<std::string> words, const std::array<int, 3>& stre
 
 }  // namespace
 
-Result<std::unique_ptr<AdapterProcess>, std::string> AdapterProcess::start(
+Result<std::unique_ptr<AdapterProcess>, StartError> AdapterProcess::start(
     const std::vector<std::string>& command) {
   // A child that ends while we write to it is told by its end, not by a signal to us.
   std::signal(SIGPIPE, SIG_IGN);
@@ -96,7 +105,11 @@ Result<std::unique_ptr<AdapterProcess>, std::string> AdapterProcess::start(
   const int failed = spawn_adapter(
       command, {input->read.descriptor(), output->write.descriptor(), errors->write.descriptor()},
       child);
-  if (failed != 0) return fail(std::generic_category().message(failed));
+  if (failed != 0) {
+    StartError error = our_own(failed);
+    if (is_of_program(failed)) error.kind = StartErrorKind::kProgram;
+    return fail(std::move(error));
+  }
   for (const Socket* each : {&input->write, &output->read, &errors->read}) never_wait_on(*each);
   return std::unique_ptr<AdapterProcess>(new AdapterProcess(
       child, std::move(input->write), std::move(output->read), std::move(errors->read)));

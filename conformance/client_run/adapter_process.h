@@ -22,11 +22,20 @@
 
 namespace fencepost::client_run {
 
+enum class StartErrorKind {
+  kProgram,  // there is no such program, or it may not be run
+  kOurOwn,   // no pipe, no process to be had
+};
+struct StartError {
+  StartErrorKind kind = StartErrorKind::kOurOwn;
+  std::string text{};
+};
+
 class AdapterProcess {
  public:
   // Starts it, in a process group of its own; from now on this process ignores SIGPIPE. The error
   // says why it cannot be started.
-  [[nodiscard]] static Result<std::unique_ptr<AdapterProcess>, std::string> start(
+  [[nodiscard]] static Result<std::unique_ptr<AdapterProcess>, StartError> start(
       const std::vector<std::string>& command);
 
   // Ends it, and all that it has started.

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "codec/resp3.h"
+#include "conformance/client_run/charge.h"
 #include "conformance/client_run/stage.h"
 #include "hlc/hlc.h"
 
@@ -68,7 +69,7 @@ class CasePlayer {
     const Moment began = std::chrono::steady_clock::now();
     auto stage = Stage::open(broker_options(case_, options_.dialect), adapter_);
     if (!stage) {
-      add_problem("a port for our broker", stage.error());
+      result_.suite_error = "no port for our broker: " + stage.error();
       return std::move(result_);
     }
     stage_ = std::move(*stage);
@@ -77,6 +78,7 @@ class CasePlayer {
     if (!result_.adapter_is_lost) end_connection();
     stage_->close();
     take_findings();
+    if (!stage_->trouble().empty()) result_.suite_error = "our broker " + stage_->trouble();
     result_.wire = stage_->broker().trace();
     result_.time =
         std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - began);
@@ -89,16 +91,28 @@ class CasePlayer {
   }
   ScriptedBroker& broker() { return stage_->broker(); }
 
-  void add_problem(std::string expected, std::string actual) {
-    const std::string fallback = case_.requirements.front();
+  // Of the step that is played. `rule`: empty where none follows from it.
+  void add_problem(std::string_view rule, std::string expected, std::string actual) {
     ClientProblem problem{
-        .requirement = fallback, .expected = std::move(expected), .actual = std::move(actual)};
+        .requirement = std::string(rule.empty() ? case_.requirements.front() : rule),
+        .expected = std::move(expected),
+        .actual = std::move(actual)};
     if (step_ != nullptr) {
-      if (!step_->cites.empty()) problem.requirement = step_->cites;
       problem.step = fmt::format("step {}, {}", index_ + 1, step_title_);
       problem.position = step_->position;
     }
     result_.problems.push_back(std::move(problem));
+  }
+
+  // What the step is for, where it says so.
+  [[nodiscard]] std::string_view cited_or(std::string_view rule) const {
+    return step_ == nullptr || step_->cites.empty() ? rule : step_->cites;
+  }
+  // The rule of a command that has come to nothing: that of its own answer, else of what has
+  // happened to the client before.
+  [[nodiscard]] std::string_view rule_of_silence(const CommandStep& step) const {
+    const std::string_view own = charge::of_reply(step, nullptr);
+    return cited_or(charge::of_answer(step) || provoked_.empty() ? own : provoked_);
   }
 
   void play_steps() {
@@ -117,10 +131,13 @@ class CasePlayer {
         connect();
         connected = true;
       }
+      step_began_ = stage_->now();
       // What follows a step that failed would fail for the same reason.
       if (!result_.problems.empty()) return;
       std::visit([this](const auto& step) { play_step(step); }, step_->what);
+      step_ended_ = stage_->now();
       if (!result_.problems.empty()) return;
+      if (const auto rule = charge::of_event(*step_)) provoked_ = cited_or(*rule);
     }
   }
 
@@ -153,7 +170,16 @@ class CasePlayer {
     }
     for (Underway& each : all) tell(each);
     if (!wait_for(pointers)) return;
-    for (Underway& each : all) judge(each);
+    together_ = &step;
+    // Where one was not sent, the replies of the others may have waited for it.
+    const auto first_lost = std::find_if(all.begin(), all.end(), [this](const Underway& each) {
+      return !broker().awaited(*each.ticket).came;
+    });
+    if (first_lost != all.end()) judge(*first_lost);
+    for (auto each = all.begin(); each != all.end() && result_.problems.empty(); ++each) {
+      if (each != first_lost) judge(*each);
+    }
+    together_ = nullptr;
   }
 
   void play_step(const NotificationStep& step) {
@@ -167,7 +193,9 @@ class CasePlayer {
       Underway under_way = begin(next);
       if (!wait_for({&under_way})) return;
       const auto report = read_report(*under_way.line, CommandKind::kNotification);
-      if (!report) return add_problem("a notification", report.error());
+      if (!report) {
+        return add_problem(cited_or("NTF-FORMAT-1"), "a notification", report.error());
+      }
       // QoS 1: what has come may come again.
       const std::string told = describe(*report);
       if (report->kind == ResultKind::kChanged && told == last_notification_) continue;
@@ -181,10 +209,31 @@ class CasePlayer {
                  observed_.contains(report->key)) {
         continue;  // a client may read what it has missed, and tell that
       } else {
-        add_problem(wanted, report->kind == ResultKind::kMissing ? "none came" : told);
+        add_problem(rule_of_notification(step, *report), wanted,
+                    report->kind == ResultKind::kMissing ? "none came" : told);
       }
       return;
     }
+  }
+
+  [[nodiscard]] std::string_view rule_of_notification(const NotificationStep& wanted,
+                                                      const Report& report) const {
+    const auto is_told = [&report](const Step& step) {
+      const auto* next = std::get_if<NotificationStep>(&step.what);
+      return next != nullptr && next->key == report.key && next->operation == report.operation &&
+             next->value == report.value;
+    };
+    const bool is_of_case = std::any_of(case_.steps.begin(), case_.steps.end(), is_told);
+    const bool observed = observed_.contains(report.key);
+    const std::string_view own =
+        charge::of_notification(wanted, {report, observed, observed && is_of_case});
+    // What a right store never sends is told, or has kept what it sends from being told.
+    const bool is_provoked = provoked_.starts_with("NTF-") || provoked_.starts_with("LIFE-");
+    const bool is_strange = report.kind == ResultKind::kMissing || (observed && !is_of_case);
+    const bool other_key = report.key != wanted.key && report.kind == ResultKind::kChanged;
+    // That the change is told of another key is wrong whatever the step is for.
+    if (own == "NTF-TOPIC-1") return own;
+    return cited_or(is_provoked && is_strange && !other_key ? provoked_ : own);
   }
 
   void play_step(const BrokerStep& step) { broker().set_limits(step); }
@@ -207,14 +256,16 @@ class CasePlayer {
     const bool back = stage_->run_until([this] { return broker().is_connected(); },
                                         after(options_.timeout + options_.grace));
     if (!back && !notice_loss()) {
-      add_problem("a new connection, as the adapter says that its SDK makes one by itself",
+      add_problem(cited_or("LIFE-KEY-1"),
+                  "a new connection, as the adapter says that its SDK makes one by itself",
                   "none came");
     }
     if (!back || step.observed.empty()) return;
     const bool again = stage_->run_until([&] { return broker().is_observed(step.observed); },
                                          after(options_.timeout + options_.grace));
     if (again || notice_loss()) return;
-    add_problem(fmt::format("KEYNOTIFY \"{}\" again", escape(step.observed, kMostOfKey)),
+    add_problem(cited_or("LIFE-RECONNECT-1"),
+                fmt::format("KEYNOTIFY \"{}\" again", escape(step.observed, kMostOfKey)),
                 "it has not come on the new connection");
   }
 
@@ -240,6 +291,7 @@ class CasePlayer {
   Underway begin(const CommandStep& step) {
     step_title_ = title_of(step.command);
     accepted_before_ = broker().accepted();
+    broker().forget_others();
     Underway out{.step = &step, .ticket = expect_request(step)};
     tell(out);
     return out;
@@ -278,25 +330,27 @@ class CasePlayer {
     };
     if (stage_->run_until(done, after(most + options_.grace))) {
       if (!strange_) return true;
-      add_problem("a result of this command, once",
+      add_problem(rule_of_silence(*all.front()->step), "a result of this command, once",
                   "the line \"" + escape(*strange_, kMostOfKey * 4) + '"');
       result_.adapter_is_lost = true;  // whatever it says next may be of this
       return false;
     }
-    if (notice_loss()) return false;
-    lose(fmt::format("no result within {} ms: it hangs", (most + options_.grace).count()));
+    if (notice_loss(rule_of_silence(*all.front()->step))) return false;
+    lose(rule_of_silence(*all.front()->step),
+         fmt::format("no result within {} ms: it hangs", (most + options_.grace).count()));
     return false;
   }
 
-  // Is the adapter gone?
-  bool notice_loss() {
+  // Is the adapter gone? `rule`: of the command that is under way; empty: none is.
+  bool notice_loss(std::string_view rule = {}) {
     if (!adapter_.is_gone()) return false;
-    lose("the adapter " + adapter_.how_it_ended());
+    lose(rule.empty() ? cited_or(provoked_) : rule, "the adapter " + adapter_.how_it_ended());
     return true;
   }
 
-  void lose(std::string actual) {
-    add_problem("a result", std::move(actual));
+  void lose(std::string_view rule, std::string actual) {
+    came_to_nothing_ = true;
+    add_problem(rule, "a result", std::move(actual));
     result_.adapter_is_lost = true;
     result_.last_words = adapter_.last_words();
   }
@@ -307,7 +361,10 @@ class CasePlayer {
     const CommandStep& step = *under_way.step;
     step_title_ = title_of(step.command);
     const auto report = read_report(*under_way.line, step.command.kind);
-    if (!report) return add_problem("a result as docs/adapter.schema.json has it", report.error());
+    if (!report) {
+      return add_problem(rule_of_silence(step), "a result as docs/adapter.schema.json has it",
+                         report.error());
+    }
     judge_wire(under_way, *report);
     // What was not sent cannot have been answered.
     if (!result_.problems.empty()) return;
@@ -322,7 +379,7 @@ class CasePlayer {
     const CommandStep& step = *under_way.step;
     if (step.command.kind == CommandKind::kConnect) {
       if (report.kind == ResultKind::kOk && broker().accepted() == accepted_before_) {
-        add_problem("a connection to our broker", "none was made");
+        add_problem("ENV-MQTT5-1", "a connection to our broker", "none was made");
       }
       return;
     }
@@ -331,15 +388,21 @@ class CasePlayer {
     const bool refused = step.may_be_refused_unsent && report.kind == ResultKind::kError;
     if (!awaited.came) {
       if (refused) return;
+      const auto& others = broker().others();
       const std::string last =
-          broker().others().empty() ? "" : "; another was: " + broker().others().back();
-      return add_problem("the request \"" + escape(codec::encode(*request_of(step.command))) + '"',
+          others.empty() ? "" : "; another was: \"" + escape(others.back(), kMostOfKey * 4) + '"';
+      // Where nothing was sent at all, what happened before has kept the client from it.
+      const bool is_kept = others.empty() && !provoked_.empty();
+      came_to_nothing_ = others.empty();
+      return add_problem(is_kept ? cited_or(provoked_) : charge::of_request(step.command, others),
+                         "the request \"" + escape(codec::encode(*request_of(step.command))) + '"',
                          "it was not sent" + last);
     }
     const auto token = versions_.find(step.command.token);
     if (token == versions_.end()) return;
     if (awaited.token && is_same_version(*awaited.token, token->second)) return;
-    add_problem("__ft " + quoted_or_none(token->second), "__ft " + quoted_or_none(awaited.token));
+    add_problem(charge::of_token(step.command.kind), "__ft " + quoted_or_none(token->second),
+                "__ft " + quoted_or_none(awaited.token));
   }
 
   void judge_report(const Underway& under_way, const Report& report) {
@@ -357,7 +420,9 @@ class CasePlayer {
       for (const Expected& each : step.expected) {
         wanted += (wanted.empty() ? "" : ", or ") + describe(each, options_.dialect);
       }
-      return add_problem(wanted, describe(report));
+      came_to_nothing_ =
+          report.kind == ResultKind::kError && step.expected.front().kind != ResultKind::kError;
+      return add_problem(rule_of_result(step, report), wanted, describe(report));
     }
     const bool has_version =
         report.kind == ResultKind::kApplied || report.kind == ResultKind::kNotApplied ||
@@ -369,8 +434,28 @@ class CasePlayer {
     // What is no timestamp may be reported as none.
     const bool is_none = sent && !hlc::parse(*sent) && !report.version;
     if (is_same || is_none) return;
-    add_problem("the version " + quoted_or_none(sent),
+    add_problem(charge::of_version(report.kind), "the version " + quoted_or_none(sent),
                 "the version " + quoted_or_none(report.version));
+  }
+
+  [[nodiscard]] std::string_view rule_of_result(const CommandStep& step,
+                                                const Report& report) const {
+    const std::string_view own = charge::of_reply(step, &report);
+    if (report.kind == ResultKind::kError && step.expected.front().kind != ResultKind::kError) {
+      return together_ != nullptr ? cited_or("ENV-CORRELATION-1") : rule_of_silence(step);
+    }
+    // The value of another command of those that are under way.
+    const bool is_value = report.kind == ResultKind::kValue || report.kind == ResultKind::kMissing;
+    const auto is_others = [&](const CommandStep& each) {
+      return &each != &step && is_expected(report, each.expected.front(), options_.dialect, false);
+    };
+    if (together_ != nullptr && is_value &&
+        std::any_of(together_->commands.begin(), together_->commands.end(), is_others)) {
+      return cited_or("ENV-CORRELATION-1");
+    }
+    // An error was told, with another text: whatever the step is for, that is all that is wrong.
+    const bool is_text = report.kind == ResultKind::kError && step.expected.front().error;
+    return is_text || together_ != nullptr ? own : cited_or(own);
   }
 
   // --- the end ---
@@ -393,24 +478,48 @@ class CasePlayer {
     if (had_problems) {
       result_.adapter_is_lost = true;
     } else if (!notice_loss()) {
-      lose("no result of disconnect: it hangs");
+      lose(provoked_.empty() ? "ENV-MQTT5-1" : provoked_, "no result of disconnect: it hangs");
     }
+  }
+
+  // What was sent wrongly is why a step failed, where both were at the same time, or where nothing
+  // came of the step any more.
+  [[nodiscard]] bool is_cause(const clients::Finding& finding) const {
+    if (finding.at > step_ended_ || result_.problems.empty()) return false;
+    return came_to_nothing_ || finding.at >= step_began_;
   }
 
   void take_findings() {
     std::set<std::string_view> found;
-    for (clients::Finding& finding : stage_->judge().take_findings()) {
+    std::vector<ClientProblem> before;
+    std::vector<ClientProblem> behind;
+    const clients::Finding* cause = nullptr;
+    const auto findings = stage_->judge().take_findings();
+    for (const clients::Finding& finding : findings) {
       if (finding.rule->level == clients::RuleLevel::kShould) {
-        result_.advice.push_back(std::move(finding));
+        result_.advice.push_back(finding);
         continue;
       }
-      // Of one rule, the first.
-      if (!found.insert(finding.rule->id).second) continue;
-      result_.problems.push_back({.requirement = std::string(finding.rule->id),
-                                  .sentence = std::string(finding.rule->text),
-                                  .expected = std::string(finding.rule->text),
-                                  .actual = finding.because});
+      if (cause == nullptr && is_cause(finding)) cause = &finding;
+      // Of one rule, the first; the cause stands with the step.
+      if (!found.insert(finding.rule->id).second || cause == &finding) continue;
+      const bool is_text = !finding.rule->text.empty();
+      (finding.at < step_began_ ? before : behind)
+          .push_back({.requirement = std::string(finding.rule->id),
+                      .sentence = std::string(finding.rule->text),
+                      .expected = std::string(is_text ? finding.rule->text : "as the rule says"),
+                      .actual = finding.because});
     }
+    auto& problems = result_.problems;
+    if (cause != nullptr) {
+      problems.resize(1);
+      problems.front().requirement = cause->rule->id;
+      problems.front().sentence = cause->rule->text;
+      problems.front().actual = cause->because + "; so " + problems.front().actual;
+      std::erase_if(before, [&](const auto& each) { return each.requirement == cause->rule->id; });
+    }
+    problems.insert(problems.begin(), before.begin(), before.end());
+    problems.insert(problems.end(), behind.begin(), behind.end());
   }
 
   const ClientCase& case_;
@@ -425,6 +534,11 @@ class CasePlayer {
   std::string step_title_{};
   std::int64_t last_id_ = 0;
   std::size_t accepted_before_ = 0;
+  Time step_began_{};
+  Time step_ended_{};
+  bool came_to_nothing_ = false;  // the step that failed: no request, no reply, no adapter
+  const TogetherStep* together_ = nullptr;  // whose results are judged
+  std::string provoked_{};  // the rule by which a client copes with what has happened to it last
   std::map<std::string, std::string> versions_{};  // saved names -> texts
   std::string last_notification_{};
   bool reconnected_ = false;

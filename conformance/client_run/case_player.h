@@ -35,6 +35,7 @@ struct ClientProblem {
 
 struct PlayResult {
   std::vector<ClientProblem> problems{};
+  std::string suite_error{};  // of our own: it could not be played, and says nothing of the client
   std::vector<clients::Finding> advice{};  // broken rules of level should
   std::deque<std::string> wire{};          // packets, a line each: the last ones
   std::vector<std::string> reports{};      // what the adapter has said, a line each

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "conformance/client_run/charge.h"
 #include "conformance/client_run/step_words.h"
 #include "conformance/scenario/axes.h"
 #include "conformance/scenario/yaml_reader.h"
@@ -105,6 +106,9 @@ class ClientStepLoader {
       load_other_action(*action, node, body, out);
     }
     if (reader_.complaints() > before) return std::nullopt;
+    if (!charge::is_charged(out)) {
+      reader_.complain(node, "when this step fails, no rule follows from it: add cites");
+    }
     return out;
   }
 

@@ -8,6 +8,7 @@
 #include <pugixml.hpp>
 
 #include "base/bytes.h"
+#include "conformance/client_run/certificate_words.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 
@@ -15,28 +16,6 @@ namespace fencepost::client_run {
 namespace {
 
 constexpr std::size_t kMostWireLines = 14;
-
-std::string line_text(std::string_view text) { return text::one_line(text::printable(text)); }
-
-std::string sentence_of(const ClientProblem& problem, const scenario::Catalogue& catalogue) {
-  if (!problem.sentence.empty()) return problem.sentence;
-  const scenario::Requirement* found = catalogue.find(problem.requirement);
-  return found == nullptr ? "" : line_text(found->text);
-}
-
-std::string place_of(const ClientProblem& problem) {
-  if (problem.step.empty()) return "on the wire";
-  return fmt::format("{} ({}:{})", line_text(problem.step), problem.position.file,
-                     problem.position.line);
-}
-
-std::string again_command(const CaseOutcome& outcome, const CertificateContext& context) {
-  std::string out = text::shell_word(context.program) + " certify-client";
-  if (context.profile != "deployed") out += " --profile " + context.profile;
-  out += " --only " + text::shell_word(outcome.test_case->id) + " --";
-  for (const std::string& word : context.command) out += ' ' + text::shell_word(word);
-  return line_text(out);
-}
 
 void append_problem(std::string& out, const ClientProblem& problem,
                     const CertificateContext& context) {
@@ -47,14 +26,6 @@ void append_problem(std::string& out, const ClientProblem& problem,
   out += fmt::format("  where:    {}\n", place_of(problem));
   out += fmt::format("  expected: {}\n", text::wrap(line_text(problem.expected), wrapped));
   out += fmt::format("  seen:     {}\n", text::wrap(line_text(problem.actual), wrapped));
-}
-
-std::map<std::string, std::size_t> lacking(const ClientSuiteResult& result) {
-  std::map<std::string, std::size_t> out;
-  for (const CaseOutcome& each : result.outcomes) {
-    for (const std::string& capability : each.lacks) ++out[capability];
-  }
-  return out;
 }
 
 std::string_view verdict_word(const ClientSuiteResult& result) {
@@ -102,7 +73,38 @@ nlohmann::ordered_json case_json(const CaseOutcome& outcome, const CertificateCo
   return out;
 }
 
-// The findings of level should, each rule once.
+}  // namespace
+
+std::string line_text(std::string_view text) { return text::one_line(text::printable(text)); }
+
+std::string sentence_of(const ClientProblem& problem, const scenario::Catalogue& catalogue) {
+  if (!problem.sentence.empty()) return problem.sentence;
+  const scenario::Requirement* found = catalogue.find(problem.requirement);
+  return found == nullptr ? "" : line_text(found->text);
+}
+
+std::string place_of(const ClientProblem& problem) {
+  if (problem.step.empty()) return "on the wire";
+  return fmt::format("{} ({}:{})", line_text(problem.step), problem.position.file,
+                     problem.position.line);
+}
+
+std::string again_command(const CaseOutcome& outcome, const CertificateContext& context) {
+  std::string out = text::shell_word(context.program) + " certify-client";
+  if (context.profile != "deployed") out += " --profile " + context.profile;
+  out += " --only " + text::shell_word(outcome.test_case->id) + " --";
+  for (const std::string& word : context.command) out += ' ' + text::shell_word(word);
+  return line_text(out);
+}
+
+std::map<std::string, std::size_t> lacking(const ClientSuiteResult& result) {
+  std::map<std::string, std::size_t> out;
+  for (const CaseOutcome& each : result.outcomes) {
+    for (const std::string& capability : each.lacks) ++out[capability];
+  }
+  return out;
+}
+
 std::map<std::string, std::string> advice_of(const ClientSuiteResult& result) {
   std::map<std::string, std::string> out;
   for (const CaseOutcome& each : result.outcomes) {
@@ -112,8 +114,6 @@ std::map<std::string, std::string> advice_of(const ClientSuiteResult& result) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string failure_text(const CaseOutcome& outcome, const CertificateContext& context) {
   const ClientCase& test_case = *outcome.test_case;

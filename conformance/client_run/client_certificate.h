@@ -1,4 +1,5 @@
-// What is said of a client that was certified: failures and a summary for the console, JSON, JUnit.
+// What is said of a client that was certified: failures and a summary for the console, JSON, JUnit,
+// a page.
 // Pure; thread safe.
 #pragma once
 
@@ -28,6 +29,10 @@ struct CertificateContext {
 
 // docs/client-certificate.schema.json
 [[nodiscard]] std::string json_of(const ClientSuiteResult& result,
+                                  const CertificateContext& context);
+
+// A page that is complete in itself, also without JavaScript: what differs, and all cases.
+[[nodiscard]] std::string html_of(const ClientSuiteResult& result,
                                   const CertificateContext& context);
 
 // A test for each case.

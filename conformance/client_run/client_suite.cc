@@ -46,12 +46,14 @@ class Player {
  public:
   explicit Player(const ClientSuiteOptions& options) : options_(options) {}
 
-  Result<Greeting, std::string> start() {
+  Result<Greeting, SuiteError> start() {
     adapter_.reset();
     auto started = AdapterProcess::start(options_.command);
     if (!started) {
-      return fail("cannot start " + text::shell_word(options_.command.front()) + ": " +
-                  started.error());
+      const bool is_ours = started.error().kind == StartErrorKind::kOurOwn;
+      return fail(SuiteError{is_ours ? SuiteErrorKind::kOurOwn : SuiteErrorKind::kCannotStart,
+                             "cannot start " + text::shell_word(options_.command.front()) + ": " +
+                                 started.error().text});
     }
     adapter_ = std::move(*started);
     const auto line = wait_for_line(*adapter_, Steady::now() + options_.to_start);
@@ -61,14 +63,16 @@ class Player {
       if (adapter_->is_gone()) {
         what = "the adapter " + adapter_->how_it_ended() + " before it has greeted";
       }
-      return fail(with_last_words(what, *adapter_));
+      return fail(SuiteError{SuiteErrorKind::kNoGreeting, with_last_words(what, *adapter_)});
     }
     auto greeting = read_greeting(*line);
-    if (greeting) greeting_ = *greeting;
-    return greeting;
+    if (!greeting) return fail(SuiteError{SuiteErrorKind::kNoGreeting, greeting.error()});
+    greeting_ = *greeting;
+    return greeting_;
   }
 
-  CaseOutcome play(const ClientCase& test_case, std::size_t number) {
+  // The error is of our own, and ends the run.
+  Result<CaseOutcome, SuiteError> play(const ClientCase& test_case, std::size_t number) {
     CaseOutcome out{.test_case = &test_case};
     for (const std::string& each : test_case.needs) {
       if (!greeting_.capabilities.contains(each)) out.lacks.push_back(each);
@@ -78,15 +82,22 @@ class Player {
       ++restarts_;
       if (const auto greeting = start(); !greeting) {
         adapter_.reset();
+        // It could be started before: that it cannot now is not the client's doing.
+        if (greeting.error().kind != SuiteErrorKind::kNoGreeting) {
+          return fail(SuiteError{SuiteErrorKind::kOurOwn, greeting.error().text});
+        }
         out.verdict = CaseVerdict::kFailed;
-        out.played.problems.push_back({.requirement = test_case.requirements.front(),
+        out.played.problems.push_back({.requirement = "ENV-MQTT5-1",
                                        .expected = "an adapter that starts again",
-                                       .actual = greeting.error()});
+                                       .actual = greeting.error().text});
         return out;
       }
     }
     out.played = play_case(test_case, *adapter_, greeting_, options_.play, number);
     if (out.played.adapter_is_lost) adapter_.reset();
+    if (!out.played.suite_error.empty()) {
+      return fail(SuiteError{SuiteErrorKind::kOurOwn, out.played.suite_error});
+    }
     out.verdict = out.played.problems.empty() ? CaseVerdict::kPassed : CaseVerdict::kFailed;
     return out;
   }
@@ -107,7 +118,7 @@ class ClientSuite {
   ClientSuite(const std::vector<const ClientCase*>& cases, const ClientSuiteOptions& options)
       : cases_(cases), options_(options), outcomes_(cases.size()) {}
 
-  Result<ClientSuiteResult, std::string> run() {
+  Result<ClientSuiteResult, SuiteError> run() {
     const Moment began = Steady::now();
     Player first(options_);
     if (auto greeting = first.start(); !greeting) return fail(std::move(greeting.error()));
@@ -116,6 +127,7 @@ class ClientSuite {
       if (first_is_taken.exchange(true)) return play_with_another();
       play_with(first);
     });
+    if (broken_) return fail(std::move(*broken_));
     out_.greeting = first.greeting();
     for (auto& each : outcomes_) {
       if (each) out_.outcomes.push_back(std::move(*each));
@@ -134,8 +146,13 @@ class ClientSuite {
 
   void play_with(Player& player) {
     while (const auto index = take_case()) {
-      CaseOutcome outcome = player.play(*cases_[*index], *index + 1);
+      auto played = player.play(*cases_[*index], *index + 1);
       const std::lock_guard lock(mutex_);
+      if (!played) {
+        broken_ = std::move(played.error());
+        break;
+      }
+      CaseOutcome outcome = std::move(*played);
       // One that was ended in its midst says nothing.
       if (is_stopped()) break;
       if (outcome.verdict == CaseVerdict::kFailed) ++failures_;
@@ -153,7 +170,7 @@ class ClientSuite {
   std::optional<std::size_t> take_case() {
     const std::lock_guard lock(mutex_);
     const bool enough = options_.most_failures != 0 && failures_ >= options_.most_failures;
-    if (is_stopped() || enough || next_ >= cases_.size()) return std::nullopt;
+    if (is_stopped() || broken_ || enough || next_ >= cases_.size()) return std::nullopt;
     return next_++;
   }
 
@@ -162,6 +179,7 @@ class ClientSuite {
   std::mutex mutex_;
   std::size_t next_ = 0;
   std::size_t failures_ = 0;
+  std::optional<SuiteError> broken_{};
   std::vector<std::optional<CaseOutcome>> outcomes_;
   ClientSuiteResult out_{};
 };
@@ -186,8 +204,8 @@ std::size_t ClientSuiteResult::count(CaseVerdict verdict) const {
                     [verdict](const CaseOutcome& each) { return each.verdict == verdict; }));
 }
 
-Result<ClientSuiteResult, std::string> run_client_suite(const std::vector<const ClientCase*>& cases,
-                                                        const ClientSuiteOptions& options) {
+Result<ClientSuiteResult, SuiteError> run_client_suite(const std::vector<const ClientCase*>& cases,
+                                                       const ClientSuiteOptions& options) {
   return ClientSuite(cases, options).run();
 }
 

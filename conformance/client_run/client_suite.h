@@ -43,9 +43,19 @@ struct ClientSuiteResult {
   [[nodiscard]] std::size_t count(CaseVerdict verdict) const;
 };
 
-// The cases have to live longer than the result. The error says why there is no adapter that
-// greets.
-[[nodiscard]] Result<ClientSuiteResult, std::string> run_client_suite(
+// Why there is no result, or no complete one.
+enum class SuiteErrorKind {
+  kCannotStart,  // the adapter: there is no such program, or it may not be run
+  kNoGreeting,   // it does not greet, or not as it should
+  kOurOwn,       // no port, no pipe, no process to be had: it says nothing of the client
+};
+struct SuiteError {
+  SuiteErrorKind kind = SuiteErrorKind::kOurOwn;
+  std::string text{};
+};
+
+// The cases have to live longer than the result.
+[[nodiscard]] Result<ClientSuiteResult, SuiteError> run_client_suite(
     const std::vector<const ClientCase*>& cases, const ClientSuiteOptions& options);
 
 }  // namespace fencepost::client_run

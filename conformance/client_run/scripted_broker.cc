@@ -314,7 +314,7 @@ Awaited* ScriptedBroker::find_awaited(const wire::Publish& publish) {
     last = &each;
   }
   if (last != nullptr) last->again = true;
-  add_noted(others_, '"' + escape(publish.payload, kMostOfPacket) + '"');
+  add_noted(others_, publish.payload);
   return nullptr;
 }
 

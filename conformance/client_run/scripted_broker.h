@@ -84,8 +84,9 @@ class ScriptedBroker {
   [[nodiscard]] bool is_connected() const;
   // Has the client that is connected asked for notifications of the key on this connection?
   [[nodiscard]] bool is_observed(std::string_view key) const;
-  // Requests that nobody has expected, as text; the last ones.
+  // Payloads of the requests that nobody has expected; the last ones.
   [[nodiscard]] const std::deque<std::string>& others() const { return others_; }
+  void forget_others() { others_.clear(); }
   // All packets, a line each, in the order in which they came and went: the last ones.
   [[nodiscard]] const std::deque<std::string>& trace() const { return trace_; }
 

@@ -28,6 +28,7 @@ struct Listener {
 
 Result<Listener, std::string> listen_on_loopback() {
   Listener out{Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  if (out.socket.descriptor() < 0) return fail(std::generic_category().message(errno));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -76,7 +77,7 @@ Time Stage::now() {
 bool Stage::run_until(const std::function<bool()>& done, Moment deadline) {
   while (!done()) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
-    if (stop_ != nullptr && stop_->load()) return false;
+    if (!trouble_.empty() || (stop_ != nullptr && stop_->load())) return false;
     wait(deadline);
     serve();
     if (adapter_.is_gone() && !done()) return false;
@@ -117,7 +118,13 @@ void Stage::serve() {
 void Stage::accept_all() {
   while (true) {
     Socket client(accept4(listener_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (client.descriptor() < 0) return;
+    if (client.descriptor() < 0) {
+      // Of our own: out of descriptors or memory. A client that has gone again is none of that.
+      const bool is_ours =
+          errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      if (is_ours) trouble_ = "cannot accept: " + std::generic_category().message(errno);
+      return;
+    }
     const int on = 1;
     setsockopt(client.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     ++last_;

@@ -45,8 +45,12 @@ class Stage {
   // From now on run_until() ends when this is set.
   void stop_with(const std::atomic<bool>* stop) { stop_ = stop; }
 
-  // Moves bytes until `done` says so: true. False: the deadline has come, the adapter is gone, or
-  // it was told to stop.
+  // What keeps our side from going on, such as descriptors that are used up; empty: nothing. What
+  // has happened since says nothing of the client.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+  // Moves bytes until `done` says so: true. False: the deadline has come, the adapter is gone, it
+  // was told to stop, or there is trouble.
   bool run_until(const std::function<bool()>& done, Moment deadline);
   // Moves bytes until no client is connected any more, for at most that time.
   void run_until_nobody_is_connected(Milliseconds most);
@@ -80,6 +84,7 @@ class Stage {
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, Link> links_{};
   std::vector<pollfd> entries_{};
+  std::string trouble_{};
   Time began_;
   Moment began_steady_;
 };
