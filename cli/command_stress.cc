@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/run_evidence.h"
@@ -233,6 +234,43 @@ std::optional<stress::Shrunk> shrink_simulated(const Setup& setup, const stress:
   return shrink(first, key, attempt, {.tries = kShrinkTries, .enough = enough});
 }
 
+// The requests that are enough, of a run of that size. Simulated runs of one seed are alike, so
+// that single ones can be left out.
+std::optional<stress::ShrunkPlan> shrink_requests(const Setup& setup,
+                                                  const stress::Shrunk& smallest) {
+  constexpr std::size_t kMostTries = 5'000;
+  const auto end = std::chrono::steady_clock::now() + kShrinkTime;
+  const auto enough = [&] { return std::chrono::steady_clock::now() > end || stop_flag(); };
+  const auto run_with = [&](std::uint64_t seed, const stress::Plan* plan) {
+    stress::SimulationOptions options = simulation_options(setup, smallest.size, seed);
+    options.stop_at_violation = true;
+    options.keep_operations = plan == nullptr;
+    options.plan = plan;
+    options.duration = std::min(setup.duration, kShrinkRun);
+    const auto store = target::open_store(setup.descriptor, setup.dialect());
+    FENCEPOST_CHECK(store.has_value());
+    return simulate(**store, options, nullptr,
+                    [&](const stress::SimulatedRun&) { return enough(); });
+  };
+  for (std::uint64_t seed = setup.seed; seed <= setup.seed + kShrinkTries && !enough(); ++seed) {
+    const stress::SimulatedRun run = run_with(seed, nullptr);
+    if (run.judged.violations.empty()) continue;
+    stress::Plan plan;
+    for (const history::Operation& each : run.operations) {
+      if (each.key != run.judged.violations.front().key) continue;
+      plan.push_back(each);
+      plan.back().timestamp.reset();  // each run has its own
+    }
+    std::stable_sort(plan.begin(), plan.end(),
+                     [](const auto& a, const auto& b) { return a.called < b.called; });
+    const auto fails = [&](const stress::Plan& fewer) {
+      return !run_with(seed, &fewer).judged.violations.empty();
+    };
+    if (fails(plan)) return stress::shrink_plan(std::move(plan), fails, kMostTries, enough);
+  }
+  return std::nullopt;
+}
+
 Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress::RunSize& size) {
   const auto store = target::open_store(setup.descriptor, setup.dialect());
   if (!store) {
@@ -268,6 +306,7 @@ Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress:
                 .interrupted = stop_flag()};
   const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink && !stop_flag();
   if (shrinks) out.shrunk = shrink_simulated(setup, size, out.judged.violations.front().key);
+  if (out.shrunk && out.shrunk->failed > 0) out.enough = shrink_requests(setup, *out.shrunk);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "conformance/histories/history_input.h"
 #include "conformance/histories/timeline.h"
 #include "conformance/report/report.h"
@@ -102,6 +103,16 @@ ordered_json json_of(const StressRun& run, const CheckedHistory& findings) {
                      {"failed", run.shrunk->failed},
                      {"operations", run.shrunk->operations}};
   }
+  if (run.enough) {
+    ordered_json requests = ordered_json::array();
+    for (const history::Operation& each : run.enough->plan) {
+      requests.push_back({{"client", each.client},
+                          {"key", escape(each.key, each.key.size())},
+                          {"request", histories::request_text(each)}});
+    }
+    out["enough"] = {
+        {"of", run.enough->asked}, {"runs", run.enough->tries}, {"requests", std::move(requests)}};
+  }
   return out;
 }
 
@@ -164,6 +175,18 @@ void print_stress(const StressRun& run, const CheckedHistory& findings,
   } else if (run.shrunk) {
     fmt::print("\n  seen once: none of {} more did it again\n",
                text::counted(run.shrunk->runs, "run"));
+  }
+  if (run.enough) {
+    constexpr std::size_t kMostShown = 12;
+    const stress::Plan& plan = run.enough->plan;
+    fmt::print("\n  enough    {} of {} requests for one key, found in {} runs:\n", plan.size(),
+               run.enough->asked, run.enough->tries);
+    for (std::size_t i = 0; i < std::min(plan.size(), kMostShown); ++i) {
+      fmt::print("            client {:<4} {}\n", plan[i].client, histories::request_text(plan[i]));
+    }
+    if (plan.size() > kMostShown) {
+      fmt::print("            and {} more; --json has them all\n", plan.size() - kMostShown);
+    }
   }
   if (!findings.keys.empty() && !run.history.empty()) {
     fmt::print("\n  history   {}\n  judge     {}\n", run.history, judge_again(run));

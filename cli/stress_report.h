@@ -32,6 +32,7 @@ struct StressRun {
   std::string trouble{};  // why the history could not be written
   bool interrupted = false;
   std::optional<stress::Shrunk> shrunk{};
+  std::optional<stress::ShrunkPlan> enough{};  // of simulated runs
 };
 
 [[nodiscard]] run::ExitCode exit_code(const StressRun& run);

@@ -58,4 +58,30 @@ Shrunk shrink(const RunSize& first, std::string_view key, const Attempt& attempt
   return shrinking.best;
 }
 
+ShrunkPlan shrink_plan(Plan plan, const std::function<bool(const Plan&)>& fails,
+                       std::size_t most_tries, const std::function<bool()>& enough) {
+  ShrunkPlan out{.asked = plan.size()};
+  const auto may_try = [&] { return out.tries < most_tries && !(enough && enough()); };
+  std::size_t part = std::max<std::size_t>(plan.size() / 2, 1);
+  while (may_try() && plan.size() > 1) {
+    bool left_out = false;
+    // From behind, so that what is asked first stays when either would do.
+    for (std::size_t end = plan.size(); end > 0 && may_try();) {
+      const std::size_t begin = end > part ? end - part : 0;
+      Plan fewer(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(begin));
+      fewer.insert(fewer.end(), plan.begin() + static_cast<std::ptrdiff_t>(end), plan.end());
+      ++out.tries;
+      if (!fewer.empty() && fails(fewer)) {
+        plan = std::move(fewer);
+        left_out = true;
+      }
+      end = begin;
+    }
+    if (part == 1 && !left_out) break;
+    part = std::max<std::size_t>(part / 2, 1);
+  }
+  out.plan = std::move(plan);
+  return out;
+}
+
 }  // namespace fencepost::stress

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "stress/script.h"
+#include "stress/traffic.h"
 
 namespace fencepost::stress {
 
@@ -42,5 +43,18 @@ struct Shrunk {
 // `key`: on which something was found, which says what kind of request it takes.
 [[nodiscard]] Shrunk shrink(const RunSize& first, std::string_view key, const Attempt& attempt,
                             const ShrinkOptions& options);
+
+struct ShrunkPlan {
+  Plan plan{};            // none of it can be left out, unless it was given up
+  std::size_t asked = 0;  // requests of the run that it comes from
+  std::size_t tries = 0;  // runs that it took
+};
+
+// Leaves out requests for as long as a run of the others still breaks a rule: halves first, then
+// single ones. `fails` must always say the same of the same plan, as simulated runs do. At most
+// `most_tries` runs; `enough` is asked before each one.
+[[nodiscard]] ShrunkPlan shrink_plan(Plan plan, const std::function<bool(const Plan&)>& fails,
+                                     std::size_t most_tries,
+                                     const std::function<bool()>& enough = {});
 
 }  // namespace fencepost::stress

@@ -1,5 +1,10 @@
 #include "stress/shrink.h"
 
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace fencepost::stress {
@@ -51,6 +56,50 @@ TEST(MixOfKey, IsThatOfTheRowInItsName) {
   EXPECT_EQ(mix_of_key(everything, "g12/6-1"), find_mix("observers"));
   EXPECT_EQ(mix_of_key(everything, "g12/66"), nullptr);
   EXPECT_EQ(mix_of_key(everything, "other"), nullptr);
+}
+
+Plan plan_of(std::size_t requests) {
+  Plan out;
+  for (std::size_t i = 0; i < requests; ++i) {
+    out.push_back({.client = static_cast<std::uint32_t>(i % 4), .key = std::to_string(i)});
+  }
+  return out;
+}
+
+// A run fails when it has these requests, in their order.
+std::function<bool(const Plan&)> needs(std::vector<std::string> keys) {
+  return [keys = std::move(keys)](const Plan& plan) {
+    std::size_t found = 0;
+    for (const history::Operation& operation : plan) {
+      if (found < keys.size() && operation.key == keys[found]) ++found;
+    }
+    return found == keys.size();
+  };
+}
+
+std::vector<std::string> keys_of(const Plan& plan) {
+  std::vector<std::string> out;
+  for (const history::Operation& operation : plan) out.push_back(operation.key);
+  return out;
+}
+
+TEST(ShrinkPlan, LeavesOutWhateverIsNotNeeded) {
+  for (const std::vector<std::string>& needed :
+       {std::vector<std::string>{"0"}, {"999"}, {"3", "500", "501", "998"}}) {
+    const ShrunkPlan smallest = shrink_plan(plan_of(1'000), needs(needed), 1'000);
+    EXPECT_EQ(keys_of(smallest.plan), needed);
+    EXPECT_EQ(smallest.asked, 1'000U);
+    EXPECT_LT(smallest.tries, 300U);
+  }
+  EXPECT_EQ(shrink_plan(plan_of(20), needs({"never"}), 1'000).plan.size(), 20U);
+}
+
+TEST(ShrinkPlan, EndsInTime) {
+  const ShrunkPlan given_up = shrink_plan(plan_of(1'000), needs({"3", "500"}), 3);
+  EXPECT_EQ(given_up.tries, 3U);
+  EXPECT_TRUE(needs({"3", "500"})(given_up.plan));
+  const auto at_once = [] { return true; };
+  EXPECT_EQ(shrink_plan(plan_of(9), needs({"3"}), 100, at_once).tries, 0U);
 }
 
 }  // namespace

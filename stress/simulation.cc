@@ -52,7 +52,8 @@ class Simulation final : private Journal {
                              .prefix = "stress/"},
                   .client_prefix = "stress-",
                   .patience = kPatience,
-                  .rate = options.rate},
+                  .rate = options.rate,
+                  .plan = options.plan},
                  *this),
         lines_(options.clients) {
     for (std::uint32_t client = 0; client < options_.clients; ++client) {

@@ -31,6 +31,7 @@ struct SimulationOptions {
   // their client's connection.
   std::size_t lost_in_10000 = 1;
   std::size_t broken_in_10000 = 1;
+  const Plan* plan = nullptr;  // what is asked instead of the mix; must outlive the run
   bool stop_at_violation = true;
   bool keep_operations = true;
   history::CheckLimits limits{};

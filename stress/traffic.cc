@@ -153,6 +153,22 @@ bool Traffic::may_ask(const ClientState& state, Time now) {
   return static_cast<double>(counts_.requests) < due;
 }
 
+std::optional<Operation> Traffic::next_operation(std::uint32_t client) {
+  if (options_.plan == nullptr) return script_.next(client);
+  const std::vector<Operation>& plan = *options_.plan;
+  std::size_t& at = states_[client].planned;
+  while (at < plan.size() && plan[at].client != client) ++at;
+  if (at == plan.size()) return std::nullopt;
+  const Operation& planned = plan[at++];
+  return Operation{.client = client,
+                   .action = planned.action,
+                   .key = planned.key,
+                   .value = planned.value,
+                   .condition = planned.condition,
+                   .expires_after = planned.expires_after,
+                   .token = planned.token};
+}
+
 std::optional<codec::Message> Traffic::next(std::uint32_t client, Time now, std::uint64_t wall_ms) {
   ClientState& state = states_[client];
   if (!may_ask(state, now)) return std::nullopt;
@@ -161,7 +177,9 @@ std::optional<codec::Message> Traffic::next(std::uint32_t client, Time now, std:
     if (counts_.requests > 0) script_.renew();
     renewed_ = now;
   }
-  UnderWay request{.id = next_id_++, .operation = script_.next(client)};
+  auto asked = next_operation(client);
+  if (!asked) return std::nullopt;
+  UnderWay request{.id = next_id_++, .operation = *std::move(asked)};
   request.generation = script_.generation();
   Operation& operation = request.operation;
   operation.called = now;

@@ -40,11 +40,17 @@ class Journal {
   virtual void linked(const history::Connection& connection) = 0;
 };
 
+// Requests in the order in which they were sent, each with its client.
+using Plan = std::vector<history::Operation>;
+
 struct TrafficOptions {
   ScriptOptions script{};
   std::string client_prefix{};              // of client ids
   Time patience = std::chrono::seconds{5};  // then a request has no reply
   double rate = 0;  // requests a second of all clients; 0: each asks when it was answered
+  // What is asked, instead of what the script says: each client asks for its own in this order, and
+  // then for nothing. Must outlive the traffic.
+  const Plan* plan = nullptr;
 };
 
 struct TrafficCounts {
@@ -112,12 +118,14 @@ class Traffic {
     std::map<std::string, UnderWay, std::less<>> under_way{};  // by correlation data
     std::uint64_t last_wall_ms = 0;
     std::uint64_t counter = 0;
+    std::size_t planned = 0;  // of the plan, so many are behind this client
   };
   struct Generation {
     std::size_t under_way = 0;
     std::set<std::string> keys{};
   };
 
+  [[nodiscard]] std::optional<history::Operation> next_operation(std::uint32_t client);
   [[nodiscard]] bool may_ask(const ClientState& state, Time now);
   [[nodiscard]] codec::Message message_of(ClientState& state, const UnderWay& request,
                                           const std::string& correlation) const;

@@ -13,7 +13,6 @@ namespace fencepost::run {
 namespace {
 
 using namespace test;  // made for this test
-using codec::Message;
 using testing::HasSubstr;
 using testing::StartsWith;
 
