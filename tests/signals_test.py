@@ -144,8 +144,9 @@ class Signals(FolderTest):
                         self.assertLess(seconds, SOON)
 
     def test_while_it_writes_reports(self):
-        process = self.start(FENCEPOST, "certify", "-q", "--endpoint", "inproc:", "--transcripts", "all", "--json", "report.json",
-                             "--junit", "report.xml", "--html", "report.html", cwd=self.folder, stdout=-3, stderr=-3)
+        process = self.start(FENCEPOST, "certify", "-q", "--endpoint", "inproc:", "--transcripts", "all", "--json",
+                             "report.json", "--junit", "report.xml", "--html", "report.html", cwd=self.folder, stdout=-3,
+                             stderr=-3)
         wait_until(lambda: (self.folder / "report.json").exists() and (self.folder / "report.json").stat().st_size > 0)
         code, seconds = self.ending(process, "certify, reports", signal.SIGTERM)
         self.assertIn(code, (0, 130))
