@@ -70,6 +70,40 @@ void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
   command.add_flag("-q,--quiet", flags.quiet, help.quiet);
 }
 
+// Which cases run, in what order, and when the run ends.
+void add_course(CLI::App& command, CertifyOptions& options) {
+  command
+      .add_option("--max-failures", options.max_failures,
+                  "End the run after so many failures; the rest is not run")
+      ->check(whole_number(1));
+  command.add_flag(
+      "-x", [&](std::int64_t) { options.max_failures = 1; }, "The same as --max-failures 1");
+  command.add_flag("--dry-run", options.dry_run, "Print the cases that would run, send nothing");
+  command.add_option("--last-failed", options.last_failed,
+                     "Only the cases that failed or were inconclusive in this JSON report");
+  add_evidence(command, options.evidence, options.sign);
+  command.add_option("--resume", options.resume,
+                     "Go on with a run that was killed: the file REPORT.unfinished that it has "
+                     "left (docs/EVIDENCE.md). What is not given is as it was there");
+  command.add_flag("--fail-on-skip", options.fail_on_skip,
+                   "Exit code 1 where a case is skipped; reports stay as they are");
+  command.add_flag("--strict", options.strict, "A failed \"should\" fails the run");
+  command.add_flag("--fresh-connections", options.fresh_connections,
+                   "Connect the clients of each case anew, instead of letting cases go on with "
+                   "connections that others have left clean");
+  command.add_flag("--shuffle", options.shuffle,
+                   "Run the cases in a random order, which follows from --seed");
+  add_selection(command, options.selection);
+  command.add_option("--shard", options.shard,
+                     "K/N: the K-th of N parts of the cases; auto: as GitLab, CircleCI, Buildkite, "
+                     "Kubernetes or FENCEPOST_SHARD say (docs/SHARDING.md)");
+  command.add_option(
+      "--stress", options.stress,
+      "When the cases are through, let 16 clients ask at once, and judge what they are told "
+      "(docs/STRESS.md): none, short (2 s; the default of a run of all built-in cases) or a "
+      "duration, e.g. 30s. Of shards the first alone does it");
+}
+
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("certify", "Run the conformance cases against an endpoint");
@@ -101,37 +135,7 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember({"passed", "failed", "warning", "skipped", "inconclusive",
                              "expected-failure", "not-run"}));
-  command
-      ->add_option("--max-failures", options.max_failures,
-                   "End the run after so many failures; the rest is not run")
-      ->check(whole_number(1));
-  command->add_flag(
-      "-x", [&](std::int64_t) { options.max_failures = 1; }, "The same as --max-failures 1");
-  command->add_flag("--dry-run", options.dry_run, "Print the cases that would run, send nothing");
-  command->add_option("--last-failed", options.last_failed,
-                      "Only the cases that failed or were inconclusive in this JSON report");
-  add_evidence(*command, options.evidence, options.sign);
-  command->add_option("--resume", options.resume,
-                      "Go on with a run that was killed: the file REPORT.unfinished that it has "
-                      "left (docs/EVIDENCE.md). What is not given is as it was there");
-  command->add_flag("--fail-on-skip", options.fail_on_skip,
-                    "Exit code 1 where a case is skipped; reports stay as they are");
-  command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
-  command->add_flag("--fresh-connections", options.fresh_connections,
-                    "Connect the clients of each case anew, instead of letting cases go on with "
-                    "connections that others have left clean");
-  command->add_flag("--shuffle", options.shuffle,
-                    "Run the cases in a random order, which follows from --seed");
-  add_selection(*command, options.selection);
-  command->add_option(
-      "--shard", options.shard,
-      "K/N: the K-th of N parts of the cases; auto: as GitLab, CircleCI, Buildkite, "
-      "Kubernetes or FENCEPOST_SHARD say (docs/SHARDING.md)");
-  command->add_option(
-      "--stress", options.stress,
-      "When the cases are through, let 16 clients ask at once, and judge what they are told "
-      "(docs/STRESS.md): none, short (2 s; the default of a run of all built-in cases) or a "
-      "duration, e.g. 30s. Of shards the first alone does it");
+  add_course(*command, options);
   add_reports(*command, options.reports);
   command
       ->add_option_function<std::string>(
@@ -233,6 +237,39 @@ void add_listener(CLI::App& command, ServeOptions& options) {
       ->needs(user);
 }
 
+void add_judged_clients(CLI::App& command, ServeOptions& options) {
+  command.add_flag("--judge-clients", options.judge_clients,
+                   "Judge the packets of clients by the rules that bind them, a line for each "
+                   "that is broken; exit code 1 (docs/CLIENTS.md)");
+  command.add_option("--json", options.json, "With --judge-clients: write what was found as JSON");
+  command.add_option("--junit", options.junit,
+                     "With --judge-clients: write a JUnit report, a test for each rule");
+  command.add_option("--html", options.html,
+                     "With --judge-clients: write a page of what was found, complete in itself");
+  command
+      .add_option("--receive-maximum", options.receive_maximum,
+                  "How many PUBLISHes of a client may wait for their PUBACK, as the CONNACK "
+                  "says it (default 65535)")
+      ->check(whole_number(1, UINT16_MAX));
+  command
+      .add_option("--maximum-packet-size", options.maximum_packet_size,
+                  "The largest packet that a client may send, in bytes, as the CONNACK says it "
+                  "(default 4194304)")
+      ->check(whole_number(kLeastPacketBytes, kMostPacketBytes));
+  command.add_option("--hold-puback", options.hold_puback,
+                     "With --judge-clients: each PUBACK of the broker comes so much later, e.g. "
+                     "200ms");
+  command
+      .add_option("--drop-at-puback", options.drop_at_puback,
+                  "With --judge-clients: each N-th PUBACK of the broker is not sent, and its "
+                  "connection ends")
+      ->check(whole_number(2));
+  command.add_option("command", options.command,
+                     "With --judge-clients, behind --: a command whose clients are judged; the "
+                     "broker ends with it. FENCEPOST_HOST, FENCEPOST_PORT and FENCEPOST_URL tell "
+                     "it where the broker is");
+}
+
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("serve",
@@ -280,36 +317,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   command->add_flag("--control", options.control,
                     "Let clients change --fault and the delays while it runs, by messages to "
                     "fencepost/control (docs/CLIENTS.md)");
-  command->add_flag("--judge-clients", options.judge_clients,
-                    "Judge the packets of clients by the rules that bind them, a line for each "
-                    "that is broken; exit code 1 (docs/CLIENTS.md)");
-  command->add_option("--json", options.json, "With --judge-clients: write what was found as JSON");
-  command->add_option("--junit", options.junit,
-                      "With --judge-clients: write a JUnit report, a test for each rule");
-  command->add_option("--html", options.html,
-                      "With --judge-clients: write a page of what was found, complete in itself");
-  command
-      ->add_option("--receive-maximum", options.receive_maximum,
-                   "How many PUBLISHes of a client may wait for their PUBACK, as the CONNACK "
-                   "says it (default 65535)")
-      ->check(whole_number(1, UINT16_MAX));
-  command
-      ->add_option("--maximum-packet-size", options.maximum_packet_size,
-                   "The largest packet that a client may send, in bytes, as the CONNACK says it "
-                   "(default 4194304)")
-      ->check(whole_number(kLeastPacketBytes, kMostPacketBytes));
-  command->add_option("--hold-puback", options.hold_puback,
-                      "With --judge-clients: each PUBACK of the broker comes so much later, e.g. "
-                      "200ms");
-  command
-      ->add_option("--drop-at-puback", options.drop_at_puback,
-                   "With --judge-clients: each N-th PUBACK of the broker is not sent, and its "
-                   "connection ends")
-      ->check(whole_number(2));
-  command->add_option("command", options.command,
-                      "With --judge-clients, behind --: a command whose clients are judged; the "
-                      "broker ends with it. FENCEPOST_HOST, FENCEPOST_PORT and FENCEPOST_URL tell "
-                      "it where the broker is");
+  add_judged_clients(*command, options);
   command->add_flag("--open-routing", options.open_routing,
                     "Every subscriber sees requests and notifications, so that `record` can; "
                     "observers then have to subscribe to their notifications");
@@ -541,65 +549,74 @@ void add_manual(CLI::App& app, std::string& shell, Action& action) {
   });
 }
 
+// Of each command, and the arguments of some.
+struct AllOptions {
+  CertifyOptions certify;
+  MergeOptions merge;
+  JudgeOptions judge;
+  JudgeClientsOptions judge_clients;
+  VerifyOptions verify;
+  CheckOptions check;
+  StressOptions stress;
+  DiffOptions diff;
+  CompareOptions compare;
+  CertifyAllOptions certify_all;
+  CertifyClientOptions certify_client;
+  VectorsOptions vectors;
+  ProbeOptions probe;
+  ExploreOptions explore;
+  ReplayOptions replay;
+  ServeOptions serve;
+  RecordOptions record;
+  ListOptions list;
+  SelftestOptions selftest;
+  MatrixOptions matrix;
+  std::string id{};
+  std::vector<std::string> paths{};
+  std::string shell{};
+};
+
+void add_commands(CLI::App& app, AllOptions& options, const char* program, Action& action) {
+  options.certify.program = program;
+  options.certify.libraries = FENCEPOST_LIBRARIES;
+  options.diff.program = program;
+  options.certify_all.program = program;
+  options.certify_client.program = program;
+  options.explore.program = program;
+  options.replay.program = program;
+  options.stress.program = program;
+  add_certify(app, options.certify, action);
+  add_merge(app, options.merge, action);
+  add_judge(app, options.judge, action);
+  add_judge_clients(app, options.judge_clients, action);
+  add_verify(app, options.verify, action);
+  add_check(app, options.check, action);
+  add_stress(app, options.stress, action);
+  add_diff(app, options.diff, action);
+  add_compare(app, options.compare, action);
+  add_certify_all(app, options.certify_all, action);
+  add_certify_client(app, options.certify_client, action);
+  add_vectors(app, options.vectors, action);
+  add_probe(app, options.probe, action);
+  add_serve(app, options.serve, action);
+  add_record(app, options.record, action);
+  add_selftest(app, options.selftest, action);
+  add_explore(app, options.explore, action);
+  add_replay(app, options.replay, action);
+  add_readers(app, options.list, options.id, options.paths, action);
+  add_matrix(app, options.matrix, action);
+  add_manual(app, options.shell, action);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Fencepost: conformance suite of the state store protocol over MQTT 5"};
   app.name("fencepost");
   app.footer("fencepost help COMMAND explains a command. " + std::string(kExitCodes));
   app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
-  CertifyOptions certify_options;
-  MergeOptions merge_options;
-  JudgeOptions judge_options;
-  JudgeClientsOptions judge_clients_options;
-  VerifyOptions verify_options;
-  CheckOptions check_options;
-  StressOptions stress_options;
-  DiffOptions diff_options;
-  CompareOptions compare_options;
-  CertifyAllOptions certify_all_options;
-  CertifyClientOptions certify_client_options;
-  VectorsOptions vectors_options;
-  ProbeOptions probe_options;
-  ExploreOptions explore_options;
-  ReplayOptions replay_options;
-  ServeOptions serve_options;
-  RecordOptions record_options;
-  ListOptions list_options;
-  SelftestOptions selftest_options;
-  MatrixOptions matrix_options;
-  std::string id;
-  std::vector<std::string> paths;
+  AllOptions options;
   Action action;
-  certify_options.program = argv[0];
-  certify_options.libraries = FENCEPOST_LIBRARIES;
-  diff_options.program = argv[0];
-  certify_all_options.program = argv[0];
-  certify_client_options.program = argv[0];
-  explore_options.program = argv[0];
-  replay_options.program = argv[0];
-  stress_options.program = argv[0];
-  add_certify(app, certify_options, action);
-  add_merge(app, merge_options, action);
-  add_judge(app, judge_options, action);
-  add_judge_clients(app, judge_clients_options, action);
-  add_verify(app, verify_options, action);
-  add_check(app, check_options, action);
-  add_stress(app, stress_options, action);
-  add_diff(app, diff_options, action);
-  add_compare(app, compare_options, action);
-  add_certify_all(app, certify_all_options, action);
-  add_certify_client(app, certify_client_options, action);
-  add_vectors(app, vectors_options, action);
-  add_probe(app, probe_options, action);
-  add_serve(app, serve_options, action);
-  add_record(app, record_options, action);
-  add_selftest(app, selftest_options, action);
-  add_explore(app, explore_options, action);
-  add_replay(app, replay_options, action);
-  add_readers(app, list_options, id, paths, action);
-  add_matrix(app, matrix_options, action);
-  std::string shell;
-  add_manual(app, shell, action);
+  add_commands(app, options, argv[0], action);
   explain_on_terminal(app);
   const std::vector<std::string> arguments = with_help_command(app, {argv + 1, argv + argc});
   try {

@@ -21,15 +21,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MEGABYTE = 1_000_000
-SCENARIO = """area: hostile
-cases:
-  - id: hostile.set
-    title: A key is set
-    requirements: [SET-OK-1]
-    steps:
-      - set: {key: k, value: v}
-        expect: ok
-"""
+SCENARIO = (pathlib.Path(__file__).parent / "one_case.yaml").read_text(encoding="utf-8")
 BASELINE = """version: 1
 fail:
   - case: set.*

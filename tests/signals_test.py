@@ -23,15 +23,7 @@ FIGURES = "--figures" in sys.argv and not sys.argv.remove("--figures")
 CONNECTING = ("certify", "probe", "explore", "replay", "diff", "certify-all", "stress", "record")
 # So many requests are answered before nothing is: more than what is asked before a run.
 ANSWERS = 250
-SCENARIO = """area: hostile
-cases:
-  - id: hostile.set
-    title: A key is set
-    requirements: [SET-OK-1]
-    steps:
-      - set: {key: k, value: v}
-        expect: ok
-"""
+SCENARIO = (pathlib.Path(__file__).parent / "one_case.yaml").read_text(encoding="utf-8")
 
 
 class Ending:
