@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <strings.h>
 
+#include "cli/client_cases.h"
 #include "cli/commands.h"
 #include "cli/source_excerpt.h"
 #include "conformance/client_run/client_case_loader.h"
@@ -164,21 +167,32 @@ void explain_fault(const store::Fault& fault) {
       fault.name, fault.name);
 }
 
+// How clients are judged by it: see MatrixRow.
+std::string how_of_clients(const scenario::Requirement& requirement,
+                           const std::map<std::string, std::size_t>& cases) {
+  matrix::MatrixRow row{.requirement = &requirement};
+  const auto found = cases.find(requirement.id);
+  if (found != cases.end()) row.client_cases = found->second;
+  const std::string how = row.how_of_clients();
+  return how.empty() ? "" : " (clients: " + how + ')';
+}
+
 run::ExitCode list_requirements(const scenario::Catalogue& catalogue, const ListOptions& options) {
   const auto profile = codec::profile_named(options.profile);
   const auto bases =
       bases_of(profile.value_or(codec::Profile::kAuto),
                scenario::wording_named(options.wording).value_or(scenario::Wording::kAuto));
   ordered_json out = ordered_json::array();
+  const auto client_cases = client_cases_by_rule(catalogue);
   for (const scenario::Requirement& requirement : catalogue.all()) {
     const std::string_view demanded = profile ? demand(requirement, bases) : "";
     if (options.json) {
       out.push_back(matrix::requirement_json(requirement));
       if (profile) out.back()["demand"] = demanded;
     } else {
-      fmt::print("{:<24} {:<7} {:<7} {}{}\n", requirement.id, name(requirement.level),
+      fmt::print("{:<24} {:<7} {:<7} {}{}{}\n", requirement.id, name(requirement.level),
                  requirement.binds, profile ? fmt::format("{:<8} ", demanded) : "",
-                 requirement.text);
+                 requirement.text, how_of_clients(requirement, client_cases));
     }
   }
   if (options.json) fmt::print("{}\n", out.dump(1));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/client_cases.h"
 #include "cli/commands.h"
 #include "conformance/matrix/matrix.h"
 #include "conformance/matrix/matrix_formats.h"
@@ -44,6 +45,7 @@ run::ExitCode matrix(const MatrixOptions& options) {
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   matrix::Matrix matrix = matrix::make_matrix(*library);
+  add_client_cases(matrix, client_cases_by_rule(library->catalogue));
   if (!read_report(options.report, matrix)) return run::ExitCode::kUsage;
 
   struct Output {

@@ -5,6 +5,7 @@ usage: make_seeds.py --vectors PROGRAM [--check]      PROGRAM: print_vectors, as
 
 import argparse
 import functools
+import json
 import math
 import pathlib
 import re
@@ -26,6 +27,8 @@ class Sources:
         self.requests, self.replies = read_vectors(vectors_program)
         self.timestamps = read_timestamps(ROOT / "hlc" / "hlc_test.cc")
         paths = sorted(path for path in (ROOT / "scenarios").rglob("*.yaml") if path.parent.name != "clients")
+        self.client_cases = {path: path.read_text(encoding="utf-8")
+                             for path in sorted((ROOT / "scenarios" / "clients").glob("*.yaml"))}
         self.scenarios = {path: path.read_text(encoding="utf-8") for path in paths if path.name != "requirements.yaml"}
 
     def cases(self):
@@ -356,6 +359,36 @@ def scenario_loader(seeds, sources):
     seeds.add("key-twice", b"area: a\narea: b\ncases: []\n")
 
 
+def client_language(seeds, sources):
+    """Lines of adapters, and of each family of cases for clients one that has words which none before it has."""
+    line = lambda name, value: seeds.add(name, json.dumps(value).encode())
+    line("greeting", {"fencepost_adapter": 1, "name": "mine", "capabilities": ["set", "get"]})
+    line("greeting-of-another-version", {"fencepost_adapter": 2, "name": "mine", "capabilities": []})
+    for name, ok in (("applied", {"applied": True, "version": "1:0:n"}), ("value", {"value": "6f6e65", "version": None}),
+                     ("missing", {"value": None}), ("deleted", {"deleted": -1}), ("done", {}), ("none", {"none": True}),
+                     ("change", {"key": "6b", "operation": "set", "value": "", "version": "1:0:n"}),
+                     ("deletion", {"key": "6b", "operation": "delete"}), ("odd-digits", {"value": "6f6"})):
+        line(f"result-{name}", {"id": 3, "ok": ok})
+    line("result-error", {"id": 3, "error": {"kind": "service", "text": "not authorized"}})
+    line("result-both", {"id": 3, "error": {}, "ok": {}})
+    seeds.add("line-nested", b"{" + b'"a":{' * 300)
+    seeds.add("line-cut", b'{"id": 1, "ok": {"value": "6f')
+    known = set()
+    for content in sources.client_cases.values():
+        lines = content.splitlines(keepends=True)
+        starts = [i for i, each in enumerate(lines) if each.startswith("  - id: ")] + [len(lines)]
+        for begin, end in zip(starts, starts[1:]):
+            body = "".join(lines[begin:end])
+            words = set(re.findall(r"[a-z_]+(?=:)|(?<=[:\[] )[a-z-]+", body))
+            case = re.sub(r"\b[A-Z]{2,}(-[A-Z0-9]+)*-\d+\b", "R-1", "".join(lines[:starts[0]]) + body).rstrip() + "\n"
+            if words <= known or len(case) > seeds.max_len or members(yaml.safe_load(case)["cases"][0]) > 9:
+                continue
+            known |= words
+            seeds.add("case-" + re.search(r"- id: (\S+)", body).group(1), case.encode())
+    seeds.add("case-without-a-rule", b"certifies: clients\narea: a\ncases:\n  - id: a\n    title: t\n    requirements: [R-1]\n"
+              b"    steps:\n      - get: k\n        expect: error\n")
+
+
 def members(case):
     """Of a family: each is loaded, which takes its time."""
     return math.prod(len(values) for values in case.get("axes", {}).values())
@@ -533,6 +566,7 @@ def history_file(seeds, _sources):
 
 # Target -> what makes its seeds.
 GENERATORS = {
+    "client_language": client_language,
     "command_decoder": command_decoder,
     "descriptor_loader": descriptor_loader,
     "evidence": evidence,

@@ -176,7 +176,7 @@ def no_response_topic():
     on_properties(lambda properties: delattr(properties, "ResponseTopic"))
 
 
-@wrong("get.missing", "ENV-RESPONSE-TOPIC-3")
+@wrong("get.missing", "ENV-RESPONSE-TOPIC-3", also=("MQTT",))
 def response_topic_of_the_store():
     def change(properties):
         properties.ResponseTopic = statestore.NOTIFICATIONS + "/response"
@@ -480,6 +480,50 @@ def ignores_the_packet_size():
     change_source(Client, "on_connect", 'getattr(properties, "MaximumPacketSize", None)', "None")
 
 
+def session_of_an_hour():
+    change_source(Client, "__init__", "self.mqtt.connect(host, port)",
+                  "self.mqtt.connect(host, port, properties=session())")
+    statestore.session = lambda: properties
+
+    properties = statestore.mqtt.Properties(statestore.PacketTypes.CONNECT)
+    properties.SessionExpiryInterval = 3600
+
+
+@wrong("cut.observed", "LIFE-RECONNECT-1")
+def takes_its_session_for_its_registrations():
+    session_of_an_hour()
+    change_source(Client, "on_connect", "qos = ", "if _flags['session present']: return self.ready.set()\n    qos = ")
+
+
+@wrong("session.forgotten", "LIFE-RECONNECT-1", also=("ENV", "GET"))
+def takes_its_session_for_granted():
+    session_of_an_hour()
+    change_source(Client, "on_connect", "qos = ",
+                  "if hasattr(self, 'was'): return self.on_subscribe()\n    self.was = True\n    qos = ")
+
+
+@wrong("session.reply-after-a-reconnect.set.before", "ENV-CORRELATION-1", also=("LIFE",))
+def takes_a_reply_of_the_connection_before():
+    def on_message(original, self, client, userdata, message):
+        known = getattr(message.properties, "CorrelationData", None) in self.waiting
+        if not known and not message.topic.startswith(self.told_at) and self.reconnected:
+            message.properties.CorrelationData = next(iter(self.waiting), b"")
+        original(self, client, userdata, message)
+
+    def on_disconnect(original, self, *rest):
+        self.reconnected = True
+        original(self, *rest)
+    Client.reconnected = False
+    wrap(Client, "on_message", on_message)
+    wrap(Client, "on_disconnect", on_disconnect)
+
+
+@wrong("session.lost-notification.set.as-asked", "LIFE-RECONNECT-1")
+def tells_nothing_after_a_reconnect():
+    change_source(Client, "on_disconnect", "self.ready.clear()",
+                  "self.ready.clear()\n    self.on_notification = lambda *_: None")
+
+
 # --- adapters that do nothing ---
 
 def only_says(report):
@@ -569,6 +613,18 @@ def subscribes_one_by_one():
 @unusual
 def responses_at_qos_0():
     change_source(Client, "on_connect", "(self.topic, qos)", "(self.topic, mqtt.SubscribeOptions(qos=0))")
+
+
+@unusual
+def keeps_its_session():
+    session_of_an_hour()
+
+
+@unusual
+def keeps_its_session_and_subscriptions():
+    session_of_an_hour()
+    change_source(Client, "on_connect", "qos = ",
+                  "if _flags['session present']: return self.on_subscribe()\n    qos = ")
 
 
 @unusual

@@ -318,4 +318,22 @@ bool is_charged(const Step& step) {
   return command == nullptr || !of_reply(*command, nullptr).empty();
 }
 
+std::set<std::string, std::less<>> rules_of(const ClientCase& test_case) {
+  std::set<std::string, std::less<>> out(test_case.requirements.begin(),
+                                         test_case.requirements.end());
+  const auto add = [&out](std::string_view rule) {
+    if (!rule.empty()) out.emplace(rule);
+  };
+  for (const Step& step : test_case.steps) {
+    add(step.cites);
+    add(of_event(step).value_or(""));
+    if (const auto* command = std::get_if<CommandStep>(&step.what))
+      add(of_reply(*command, nullptr));
+    if (const auto* together = std::get_if<TogetherStep>(&step.what)) {
+      for (const CommandStep& each : together->commands) add(of_reply(each, nullptr));
+    }
+  }
+  return out;
+}
+
 }  // namespace fencepost::client_run::charge

@@ -11,6 +11,7 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -55,5 +56,9 @@ struct ToldNotification {
 
 // A rule for whatever can fail about the step: does one follow from it, or is one cited?
 [[nodiscard]] bool is_charged(const Step& step);
+
+// The rules that a failure of the case can be charged to: those that it names, that its steps cite,
+// and that follow from its steps.
+[[nodiscard]] std::set<std::string, std::less<>> rules_of(const ClientCase& test_case);
 
 }  // namespace fencepost::client_run::charge

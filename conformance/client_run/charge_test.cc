@@ -124,5 +124,13 @@ TEST(Charge, AStepFromWhichNoRuleFollowsHasToCiteOne) {
   EXPECT_TRUE(is_charged(step));
 }
 
+TEST(Charge, TheRulesOfACaseAreThoseThatItNamesAndThatFollow) {
+  ClientCase test_case{.requirements = {"GET-MISS-1"}};
+  test_case.steps.push_back({.what = get_step({.kind = ResultKind::kValue, .value = "v"})});
+  test_case.steps.push_back({.cites = "NTF-KEEP-1", .what = CutStep{}});
+  EXPECT_EQ(rules_of(test_case), (std::set<std::string, std::less<>>{"GET-HIT-3", "GET-MISS-1",
+                                                                     "LIFE-KEY-1", "NTF-KEEP-1"}));
+}
+
 }  // namespace
 }  // namespace fencepost::client_run::charge

@@ -80,7 +80,7 @@ struct CutAct {};
 using Act = std::variant<PubackAct, ReplyAct, WaitAct, CutAct>;
 
 // What happens when a request has come, in this order. It is carried out unless neither a PUBACK
-// nor a reply is among it.
+// nor a reply is among it. A reply behind a cut goes to whichever connection there is then.
 using Answer = std::vector<Act>;
 [[nodiscard]] Answer right_answer();
 
@@ -120,6 +120,7 @@ struct BrokerStep {
   std::optional<std::uint16_t> receive_maximum{};
   std::optional<std::uint32_t> largest_packet{};
   std::optional<std::uint16_t> keep_alive_s{};
+  bool forgets_session = false;  // it has none, whatever the client asks for
 };
 struct ClockStep {
   Milliseconds ahead{};  // of this machine's

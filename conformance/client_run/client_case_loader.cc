@@ -30,7 +30,8 @@ constexpr std::array kBesideActions = {"answer"sv, "expect"sv, "cites"sv, "note"
 constexpr std::array kCommandFields = {"key"sv,   "value"sv,   "condition"sv, "px"sv,
                                        "token"sv, "timeout"sv, "save"sv,      "refused_unsent"sv};
 constexpr std::array kNotificationFields = {"key"sv, "operation"sv, "value"sv};
-constexpr std::array kBrokerFields = {"receive_maximum"sv, "maximum_packet_size"sv, "keep_alive"sv};
+constexpr std::array kBrokerFields = {"receive_maximum"sv, "maximum_packet_size"sv, "keep_alive"sv,
+                                      "forgets_session"sv};
 constexpr std::array kClockFields = {"ahead"sv, "behind"sv};
 constexpr std::array kOtherFields = {"set"sv, "del"sv, "value"sv};
 constexpr std::array kNotifyFields = {"key"sv,     "operation"sv, "value"sv,
@@ -268,6 +269,9 @@ class ClientStepLoader {
     if (const auto time = body.member("keep_alive"); time.is_defined()) {
       const auto number = reader_.integer(time, "keep_alive", 1, kMost16);
       if (number) step.keep_alive_s = static_cast<std::uint16_t>(*number);
+    }
+    if (const auto forgets = body.member("forgets_session"); forgets.is_defined()) {
+      step.forgets_session = reader_.boolean(forgets, "forgets_session").value_or(false);
     }
     out.what = step;
   }

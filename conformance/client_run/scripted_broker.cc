@@ -161,6 +161,11 @@ void ScriptedBroker::closed(std::uint64_t number) {
 }
 
 std::vector<Outgoing> ScriptedBroker::take_due(Time now) {
+  while (!late_.empty() && late_.begin()->first <= now) {
+    const codec::Message message = std::move(late_.begin()->second);
+    late_.erase(late_.begin());
+    deliver_to_sessions(message, now);
+  }
   std::vector<Outgoing> out;
   while (!due_.empty() && due_.begin()->first <= now) {
     Outgoing next = std::move(due_.begin()->second);
@@ -180,8 +185,10 @@ std::vector<Outgoing> ScriptedBroker::take_due(Time now) {
 }
 
 std::optional<Time> ScriptedBroker::next_due() const {
-  if (due_.empty()) return std::nullopt;
-  return due_.begin()->first;
+  if (due_.empty() && late_.empty()) return std::nullopt;
+  if (due_.empty()) return late_.begin()->first;
+  if (late_.empty()) return due_.begin()->first;
+  return std::min(due_.begin()->first, late_.begin()->first);
 }
 
 void ScriptedBroker::queue(std::uint64_t number, const wire::Packet& packet, Time at) {
@@ -241,7 +248,7 @@ void ScriptedBroker::on_connect(std::uint64_t number, const wire::Connect& conne
   connection.accepted = true;
   connection.largest_packet = connect.properties.number(PropertyId::kMaximumPacketSize).value_or(0);
   service_.disconnect(client_id);
-  if (connect.clean_start) sessions_.erase(client_id);
+  if (connect.clean_start || limits_.forgets_session) sessions_.erase(client_id);
   const bool present = sessions_.contains(client_id);
   Session& session = sessions_[client_id];
   session.persists = connect.properties.number(PropertyId::kSessionExpiry).value_or(0) > 0;
@@ -265,6 +272,9 @@ void ScriptedBroker::on_connect(std::uint64_t number, const wire::Connect& conne
     wire::Publish copy = again;
     copy.duplicate = true;
     queue(number, copy, now);
+  }
+  for (const codec::Message& message : std::exchange(session.queued, {})) {
+    publish(number, message, now);
   }
 }
 
@@ -313,8 +323,11 @@ Awaited* ScriptedBroker::find_awaited(const wire::Publish& publish) {
     if (!each.came) return &each;
     last = &each;
   }
-  if (last != nullptr) last->again = true;
-  add_noted(others_, publish.payload);
+  if (last != nullptr) {
+    last->again = true;
+  } else {
+    add_noted(others_, publish.payload);
+  }
   return nullptr;
 }
 
@@ -367,6 +380,7 @@ void ScriptedBroker::answer(const Arrival& arrival, Awaited* awaited) {
   std::optional<codec::Message> right;
   if (is_done) right = carry_out(arrival, wire::message_of(arrival.publish));
   Time at = arrival.now;
+  bool is_cut = false;
   for (const Act& act : acts) {
     if (const auto* wait = std::get_if<WaitAct>(&act)) {
       at += wait->time;
@@ -375,6 +389,11 @@ void ScriptedBroker::answer(const Arrival& arrival, Awaited* awaited) {
       if (arrival.publish.qos == 1) queue(arrival.connection, ack, at);
     } else if (std::holds_alternative<CutAct>(act)) {
       due_.emplace(at, Outgoing{.connection = arrival.connection, .close = true});
+      is_cut = true;
+    } else if (right && is_cut) {
+      codec::Message message = *right;
+      change_reply(message, std::get<ReplyAct>(act).script, arrival.publish);
+      late_.emplace(at, std::move(message));
     } else if (right) {
       const ReplyScript& script = std::get<ReplyAct>(act).script;
       codec::Message message = *right;
@@ -447,18 +466,24 @@ void ScriptedBroker::deliver(const store::Delivery& delivery, Time at) {
     if (number) publish(*number, delivery.message, at);
     return;
   }
-  for (const auto& [number, connection] : connections_) {
-    if (!connection.accepted || connection.ended) continue;
-    const Session& session = sessions_[connection.client_id];
+  deliver_to_sessions(delivery.message, at);
+}
+
+void ScriptedBroker::deliver_to_sessions(const codec::Message& original, Time at) {
+  for (auto& [client_id, session] : sessions_) {
     std::optional<std::uint8_t> granted;
     for (const auto& [filter, qos] : session.subscriptions) {
-      if (!codec::filter_matches(filter, delivery.message.topic)) continue;
+      if (!codec::filter_matches(filter, original.topic)) continue;
       granted = std::max(granted.value_or(0), qos);
     }
     if (!granted) continue;
-    codec::Message message = delivery.message;
+    codec::Message message = original;
     message.qos = std::min(message.qos, static_cast<int>(*granted));
-    publish(number, message, at);
+    if (const auto number = connection_of(client_id)) {
+      publish(*number, message, at);
+    } else if (message.qos > 0) {
+      session.queued.push_back(std::move(message));
+    }
   }
 }
 

@@ -104,6 +104,7 @@ class ScriptedBroker {
   struct Session {
     std::map<std::string, std::uint8_t> subscriptions{};  // filter -> QoS
     std::map<std::uint16_t, wire::Publish> unacknowledged{};
+    std::vector<codec::Message> queued{};  // while nobody was connected
     std::uint16_t last_id = 0;
     bool persists = false;  // after its connection
   };
@@ -128,6 +129,8 @@ class ScriptedBroker {
   void on_publish(const Arrival& arrival);
   void on_request(const Arrival& arrival);
   void answer(const Arrival& arrival, Awaited* awaited);
+  // To its own connection, or to the session of a client that is away.
+  void deliver_to_sessions(const codec::Message& message, Time at);
   // `awaited`: whose reply it is; null: nobody's.
   void reply(codec::Message message, Awaited* awaited, Time at);
   // The right reply; nothing where a right store answers nothing.
@@ -154,8 +157,9 @@ class ScriptedBroker {
   std::vector<std::size_t> held_tickets_{};
   std::map<std::size_t, codec::Message> held_{};  // ticket -> reply
   std::multimap<Time, Outgoing> due_{};
-  std::string response_topic_{};  // of the last request
-  std::uint64_t changes_ = 0;     // by others
+  std::multimap<Time, codec::Message> late_{};  // for whoever is subscribed then
+  std::string response_topic_{};                // of the last request
+  std::uint64_t changes_ = 0;                   // by others
   std::size_t accepted_ = 0;
   std::deque<std::string> others_{};
   std::deque<std::string> trace_{};

@@ -137,6 +137,21 @@ Result<RunFindings, std::string> read_findings(std::string_view report) {
   return out;
 }
 
+std::string MatrixRow::how_of_clients() const {
+  const std::string actively = client_cases == 0 ? ""
+                                                 : "actively (" + std::to_string(client_cases) +
+                                                       (client_cases == 1 ? " case)" : " cases)");
+  if (!judged_of_clients()) return actively;
+  return actively.empty() ? "passively" : "passively and " + actively;
+}
+
+void add_client_cases(Matrix& matrix, const std::map<std::string, std::size_t>& cases) {
+  for (MatrixRow& row : matrix.rows) {
+    const auto found = cases.find(row.requirement->id);
+    if (found != cases.end()) row.client_cases = found->second;
+  }
+}
+
 void MatrixTotals::add(const MatrixRow& row) {
   ++requirements;
   if (row.requirement->open) ++open;

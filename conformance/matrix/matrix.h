@@ -65,6 +65,10 @@ struct MatrixRow {
   [[nodiscard]] bool covered() const { return testable() && !cases.empty(); }
   // Judged of clients, `serve --judge-clients`, be there cases of it or not.
   [[nodiscard]] bool judged_of_clients() const { return !requirement->of_clients.empty(); }
+  std::size_t client_cases = 0;  // cases of `certify-client` that can be charged with it
+  // "passively", "actively (3 cases)", "passively and actively (3 cases)"; empty: clients are not
+  // judged by it.
+  [[nodiscard]] std::string how_of_clients() const;
 };
 
 struct MatrixTotals {
@@ -99,6 +103,9 @@ struct Matrix {
 
 // Adds what a run found to each row.
 void add_findings(Matrix& matrix, RunFindings findings);
+
+// Adds how many cases for clients can be charged with each rule.
+void add_client_cases(Matrix& matrix, const std::map<std::string, std::size_t>& cases);
 
 // The section of a row, and its rows: sections in the order of the article, as far as the catalogue
 // lists them, then the others.

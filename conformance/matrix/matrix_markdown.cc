@@ -138,6 +138,27 @@ void append_rule(std::string& out, const MatrixRow& row) {
                      cell(requirement.text), checked);
 }
 
+// Derived from the cases for clients and from the marks of the catalogue.
+void append_clients(std::string& out, const Matrix& matrix) {
+  out +=
+      "## Clients\n\n"
+      "How clients are judged by each rule: *passively* by what they send (`fencepost serve "
+      "--judge-clients`), *actively* by cases of\n`fencepost certify-client` that a failure can be "
+      "charged with. Rules that bind clients and that neither judges say why. A rule of the\nstore "
+      "is judged of a client by what it makes of what the store does.\n\n"
+      "| rule | binds | clients are judged |\n|---|---|---|\n";
+  for (const MatrixRow& row : matrix.rows) {
+    const scenario::Requirement& requirement = *row.requirement;
+    std::string how = row.how_of_clients();
+    if (how.empty() && requirement.binds != "client") continue;
+    if (how.empty()) {
+      how = row.testable() ? "**not**" : "untestable: " + cell(requirement.untestable);
+    }
+    out += fmt::format("| {} | {} | {} |\n", requirement.id, requirement.binds, how);
+  }
+  out += "\n";
+}
+
 void append_section(std::string& out, const MatrixSection& section) {
   if (section.rows.empty()) return;
   out += fmt::format("### {}\n\n", section.title);
@@ -177,6 +198,7 @@ std::string matrix_markdown(const Matrix& matrix) {
   for (const Generation& generation : generations()) append_generation(out, sections, generation);
   out += "## Rules\n\n";
   for (const MatrixSection& section : sections) append_section(out, section);
+  append_clients(out, matrix);
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
 }

@@ -108,6 +108,7 @@ class Writer {
       item("    untestable: ", requirement.untestable);
     }
     if (row.judged_of_clients()) item("    of clients: ", requirement.of_clients);
+    if (row.client_cases > 0) item("    clients: ", row.how_of_clients());
     if (row.finding) item("    the run: ", finding_text(*row.finding));
     if (history::is_judged_by_histories(requirement.id)) {
       line(paint_(kDim, "    clients at once (fencepost stress)"));

@@ -1,0 +1,16 @@
+// The built-in cases for clients, as other commands than certify-client want them.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "conformance/scenario/requirement.h"
+
+namespace fencepost::cli {
+
+// How many of them a failure of each rule can be charged in.
+[[nodiscard]] std::map<std::string, std::size_t> client_cases_by_rule(
+    const scenario::Catalogue& catalogue);
+
+}  // namespace fencepost::cli
