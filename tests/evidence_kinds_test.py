@@ -164,10 +164,10 @@ class Kinds(harness.FolderTest):
 
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 
-        for command in (["explore", "--endpoint", "inproc:", "--max-time", "2s"],
-                        ["replay", "own.yaml", "--endpoint", "inproc:", "--runs", "300"]):
+        for command in (["explore", "--endpoint", "inproc:", "--max-time", "5s"],
+                        ["replay", "own.yaml", "--endpoint", "inproc:", "--runs", "3000"]):
             with self.subTest(command[0]):
                 done = self.evidence_of(*command, preexec_fn=limit)
                 self.assertEqual(70, done.returncode, done.stdout[-2000:] + done.stderr)

@@ -101,6 +101,8 @@ GIVEN = {
     "workload/random.h": "std::uint64_t seed; std::vector<int> trace;",
     "workload/trace_bytes.h": "std::string_view bytes;",
     "workload/trace_mutator.h": "std::uint64_t seed; Trace trace;",
+    "wire/messages.h": "codec::Message message; std::uint16_t next_id();",
+    "wire/mqtt_3_1_1.h": "std::string out;",
 }
 
 

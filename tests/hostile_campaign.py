@@ -21,7 +21,17 @@ import hostile_broker  # noqa: E402
 
 SECRET = "sesame-4711"
 MOST_MEMORY_KB = 256 * 1024
-SCENARIO = (pathlib.Path(__file__).parent / "one_case.yaml").read_text(encoding="utf-8")
+SCENARIO = """area: hostile
+cases:
+  - id: hostile.set
+    title: A key is set and read
+    requirements: [SET-OK-1]
+    steps:
+      - set: {key: k, value: v}
+        expect: ok
+      - get: k
+        expect: {reply: {value: v}}
+"""
 # Command -> its arguments, and the exit codes that it documents for an endpoint.
 COMMANDS = {
     "certify": (["certify", "-q", "--run", "set.*", "--run", "notify.register.*", "--run", "envelope.*"], {0, 1, 3, 4, 5}),

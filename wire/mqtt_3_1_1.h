@@ -2,8 +2,8 @@
 // answers. Its packets have no properties. Pure. Sections are those of the OASIS standard, MQTT
 // Version 3.1.1.
 //
-//   out += wire::v3::encode(wire::v3::Connect{.client_id = "c"});
-//   out += wire::v3::encode(wire::v3::Publish{.packet_id = 1, .topic = "t", .payload = "p"});
+//   out += *wire::v3::encode(wire::v3::Connect{.client_id = "c"});
+//   out += *wire::v3::encode(wire::v3::Publish{.packet_id = 1, .topic = "t", .payload = "p"});
 #pragma once
 
 #include <cstddef>
