@@ -170,6 +170,19 @@ run::ExitCode judge_other(const JudgeOptions& options, const EvidenceFile& file)
 
 }  // namespace
 
+bool can_be_judged(const std::string& file,
+                   const Result<endpoint::Recorded, std::string>& recorded) {
+  if (!recorded) {
+    complain(file + " " + recorded.error());
+    return false;
+  }
+  if (!recorded->complaint().empty()) {
+    complain(
+        fmt::format("warning: {}: {}; what is before it is judged", file, recorded->complaint()));
+  }
+  return true;
+}
+
 void print_rules(const report::RulesSince& since, const report::EvidenceHead& head) {
   const auto line = [](const char* what, const std::vector<std::string>& ids) {
     if (!ids.empty()) fmt::print("  {}: {} ({})\n", what, ids.size(), some_of(ids));
@@ -230,14 +243,7 @@ run::ExitCode judge(const JudgeOptions& options) {
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   const auto recorded = endpoint::Recorded::read(file->content);
-  if (!recorded) {
-    complain(options.file + " " + recorded.error());
-    return run::ExitCode::kUsage;
-  }
-  if (!recorded->complaint().empty()) {
-    complain(fmt::format("warning: {}: {}; what is before it is judged", options.file,
-                         recorded->complaint()));
-  }
+  if (!can_be_judged(options.file, recorded)) return run::ExitCode::kUsage;
   if (!options.quiet) {
     fmt::print(
         "fencepost judge {}  {}  endpoint {}  run of {}  {} requests, {} messages received\n",

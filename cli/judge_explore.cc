@@ -154,14 +154,7 @@ run::ExitCode judge_explore(const JudgeOptions& options, const EvidenceFile& fil
       file.content, [&](const endpoint::Recorded& so_far, const std::string& caller) {
         again.judge(so_far, caller);
       });
-  if (!recorded) {
-    complain(file.name + " " + recorded.error());
-    return run::ExitCode::kUsage;
-  }
-  if (!recorded->complaint().empty()) {
-    complain(fmt::format("warning: {}: {}; what is before it is judged", file.name,
-                         recorded->complaint()));
-  }
+  if (!can_be_judged(file.name, recorded)) return run::ExitCode::kUsage;
   const auto end = read_run_end(recorded->end());
   if (!again.begin(*recorded) && end) complain(*again.not_ready());
   if (!options.quiet) {

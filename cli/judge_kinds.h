@@ -7,8 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "cli/commands.h"
 #include "conformance/report/evidence_head.h"
+#include "endpoint/recorded.h"
 
 namespace fencepost::cli {
 
@@ -33,6 +35,9 @@ class Agreement {
   std::vector<std::string> others_{};  // lines
 };
 
+// False after a complaint where it cannot be read; warns where it does not come to its end.
+[[nodiscard]] bool can_be_judged(const std::string& file,
+                                 const Result<endpoint::Recorded, std::string>& recorded);
 // Says which rules are others than those of the run.
 void print_rules(const report::RulesSince& since, const report::EvidenceHead& head);
 // What the file is, as the first line says it, but for its end.

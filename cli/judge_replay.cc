@@ -80,14 +80,7 @@ ReplayOptions as_replay(const JudgeOptions& options, const EvidenceFile& file) {
 
 run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file) {
   const auto recorded = endpoint::Recorded::read(file.content);
-  if (!recorded) {
-    complain(file.name + " " + recorded.error());
-    return run::ExitCode::kUsage;
-  }
-  if (!recorded->complaint().empty()) {
-    complain(fmt::format("warning: {}: {}; what is before it is judged", file.name,
-                         recorded->complaint()));
-  }
+  if (!can_be_judged(file.name, recorded)) return run::ExitCode::kUsage;
   const ReplayOptions replay_options = as_replay(options, file);
   ReplaySession session{.options = replay_options, .saved = {}, .context = file.head.run.context};
   if (const auto read = read_replay_evidence(file.head.own, session); !read) {

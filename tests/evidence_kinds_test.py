@@ -12,15 +12,7 @@ import harness
 from harness import SLOW, run
 
 SAME = r"verdicts: (\d+) the same as those of the run, 0 not"
-CASES = """\
-area: own
-cases:
-  - id: own.missing
-    title: A key that nobody has written is missing
-    requirements: [GET-MISS-1]
-    steps:
-      - get: k
-        expect: missing
+CASES = harness.OWN_CASES + """\
   - id: own.nx
     title: NX keeps a key that exists
     requirements: [SET-NX-2]

@@ -160,16 +160,7 @@ class Evidence(harness.FolderTest):
         self.assertEqual((2, "fencepost: run.fpe is no file of evidence\n"), (self.judge().returncode, self.judge().stderr))
 
     def test_rules_that_have_changed_are_named_and_judged_by(self):
-        cases = """\
-area: own
-cases:
-  - id: own.missing
-    title: A key that nobody has written is missing
-    requirements: [GET-MISS-1]
-    steps:
-      - get: k
-        expect: missing
-"""
+        cases = harness.OWN_CASES
         self.write("own.yaml", cases)
         done = self.certify("--endpoint", "inproc:", "--scenarios", "own.yaml")
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)

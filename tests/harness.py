@@ -53,6 +53,17 @@ FOR_WANT_OF_TIME = re.compile(
     r"|^whether a timestamp -?\d+ ms ahead of our clock may be (refused|accepted) depends on the store's clock")
 # No broker listens there: the port is only root's, and nobody's.
 NOBODY = "mqtt://127.0.0.1:1"
+# A file of cases that each right store passes.
+OWN_CASES = """\
+area: own
+cases:
+  - id: own.missing
+    title: A key that nobody has written is missing
+    requirements: [GET-MISS-1]
+    steps:
+      - get: k
+        expect: missing
+"""
 
 
 def main():

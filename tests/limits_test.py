@@ -12,16 +12,6 @@ import harness
 from harness import run
 
 MEBIBYTE = 1 << 20
-CASES = """\
-area: own
-cases:
-  - id: own.missing
-    title: A key that nobody has written is missing
-    requirements: [GET-MISS-1]
-    steps:
-      - get: k
-        expect: missing
-"""
 # What a command may end with that has come to its end: there was enough.
 FINE = {0, 1, 4, 5}
 # What it may end with that has not, with a word on why.
@@ -37,7 +27,7 @@ def limited(what, most):
 class Limits(harness.FolderTest):
     def setUp(self):
         super().setUp()
-        self.write("own.yaml", CASES)
+        self.write("own.yaml", harness.OWN_CASES)
         run("stress", "--endpoint", "inproc:", "--duration", "100ms", "--evidence", "run.fpe", "--history", "h.jsonl",
             cwd=self.folder)
         self.write("fleet.txt", "one inproc:\n")

@@ -18,16 +18,6 @@ DIFF = harness.load_schema("diff")
 SHARDS = 4
 NOBODY = "mqtt://me:xyzzy-42@127.0.0.1:1"  # no broker listens there
 
-OWN_CASES = """
-area: own
-cases:
-  - id: own.case
-    title: A key that nobody has written is missing
-    requirements: [GET-MISS-1]
-    steps:
-      - get: k
-        expect: missing
-"""
 
 
 class MergeDiffTest(harness.FolderTest):
@@ -195,13 +185,13 @@ class Merge(MergeDiffTest):
         self.assertIn("--strict is off in the first and on", self.merge(self.path("s1.json"), other).stderr)
 
     def test_cases_of_ones_own_need_their_files(self):
-        scenarios = self.write("own.yaml", OWN_CASES)
+        scenarios = self.write("own.yaml", harness.OWN_CASES)
         self.certify("own.json", "--endpoint", "inproc:", "--scenarios", scenarios)
         result = self.merge(self.path("own.json"))
         self.assertEqual(2, result.returncode)
         self.assertIn("--scenarios", result.stderr)
         self.assertEqual(0, self.merge(self.path("own.json"), "--scenarios", scenarios).returncode)
-        self.write("own.yaml", "# one line more\n" + OWN_CASES)
+        self.write("own.yaml", "# one line more\n" + harness.OWN_CASES)
         result = self.merge(self.path("own.json"), "--scenarios", scenarios)
         self.assertEqual(2, result.returncode)
         self.assertIn("/cases/0/line", result.stderr)

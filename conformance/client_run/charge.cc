@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/resp3.h"
+#include "conformance/judge/mismatch.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::client_run::charge {
@@ -110,36 +111,6 @@ std::size_t likeness(const Words& right, const Words& sent) {
   return out;
 }
 
-std::string_view of_error_text(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kTimestampTooFarAhead:
-      return "ERR-TEXT-1";
-    case ErrorCode::kTokenRequired:
-      return "ERR-TEXT-2";
-    case ErrorCode::kTokenTooFarAhead:
-      return "ERR-TEXT-3";
-    case ErrorCode::kTokenLower:
-      return "ERR-TEXT-4";
-    case ErrorCode::kQuotaExceeded:
-      return "ERR-TEXT-5";
-    case ErrorCode::kSyntax:
-      return "ERR-TEXT-6";
-    case ErrorCode::kNotAuthorized:
-      return "ERR-TEXT-7";
-    case ErrorCode::kUnknownCommand:
-      return "ERR-TEXT-8";
-    case ErrorCode::kWrongArgumentCount:
-      return "ERR-TEXT-9";
-    case ErrorCode::kMissingTimestamp:
-      return "ERR-TEXT-10";
-    case ErrorCode::kMalformedTimestamp:
-      return "ERR-TEXT-11";
-    case ErrorCode::kEmptyKey:
-      break;
-  }
-  return "ERR-TEXT-12";
-}
-
 // What a reply to this is, when it is one.
 std::string_view form_of_reply(CommandKind kind) {
   switch (kind) {
@@ -194,7 +165,7 @@ std::string_view of_plain_reply(const Command& command, const Expected& expected
       if (command.kind == CommandKind::kDel) return expected.count > 0 ? "DEL-OK-1" : "DEL-MISS-1";
       return expected.count > 0 ? "VDEL-MATCH-1" : "VDEL-MISS-1";
     case ResultKind::kError:
-      if (expected.error) return of_error_text(*expected.error);
+      if (expected.error) return judge::rule_of_text(*expected.error);
       return request_of(command) && command.key.empty() ? "KEY-EMPTY-1" : "";
     default:
       return command.kind == CommandKind::kUnobserve ? "NTF-STOP-1" : form_of_reply(command.kind);
@@ -264,7 +235,7 @@ std::string_view of_reply(const CommandStep& step, const Report* report) {
   const Expected& expected = step.expected.front();
   const bool is_error = report != nullptr && report->kind == ResultKind::kError;
   // An error was told, but with another text.
-  if (is_error && expected.error) return of_error_text(*expected.error);
+  if (is_error && expected.error) return judge::rule_of_text(*expected.error);
   if (report != nullptr && expected.error) return "RESP-ERROR-FORM-1";
   return of_answer(step).value_or(of_plain_reply(step.command, expected));
 }

@@ -143,6 +143,35 @@ std::string_view rule_of_refused_key(std::string_view key) {
   return plain ? "" : "KEY-BINARY-1";
 }
 
+// Does `$n` say another number of bytes than follow?
+bool has_wrong_length(std::string_view payload) {
+  const std::size_t line = payload.find("\r\n");
+  if (!payload.starts_with('$') || line == std::string_view::npos) return false;
+  std::size_t length = 0;
+  const std::string_view digits = payload.substr(1, line - 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
+  const std::string_view rest = payload.substr(line + 2);
+  return error == std::errc{} && end == digits.data() + digits.size() && rest.ends_with("\r\n") &&
+         rest.size() != length + 2;
+}
+
+// What was to happen has happened, and is told in another form.
+std::string_view rule_of_form(const MismatchFacts& facts) {
+  if (facts.malformed) {
+    if (facts.malformed->starts_with('-')) return "RESP-ERROR-FORM-1";
+    return has_wrong_length(*facts.malformed) ? "GET-HIT-2" : "";
+  }
+  if (facts.odd_error) return "RESP-ERROR-FORM-1";
+  if (facts.wanted == ReplyKind::kError && facts.reply == ReplyKind::kError) {
+    return facts.wanted_error ? rule_of_text(*facts.wanted_error) : "";
+  }
+  const bool refused = facts.reply == ReplyKind::kMissing || facts.reply == ReplyKind::kCount;
+  if (facts.wanted != ReplyKind::kNotApplied || !refused || facts.removed) return "";
+  return facts.verb == Verb::kVdel ? "VDEL-MISMATCH-2" : "SET-NOT-APPLIED-1";
+}
+
+}  // namespace
+
 std::string_view rule_of_text(codec::ErrorCode code) {
   using codec::ErrorCode;
   switch (code) {
@@ -173,35 +202,6 @@ std::string_view rule_of_text(codec::ErrorCode code) {
   }
   return {};
 }
-
-// Does `$n` say another number of bytes than follow?
-bool has_wrong_length(std::string_view payload) {
-  const std::size_t line = payload.find("\r\n");
-  if (!payload.starts_with('$') || line == std::string_view::npos) return false;
-  std::size_t length = 0;
-  const std::string_view digits = payload.substr(1, line - 1);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
-  const std::string_view rest = payload.substr(line + 2);
-  return error == std::errc{} && end == digits.data() + digits.size() && rest.ends_with("\r\n") &&
-         rest.size() != length + 2;
-}
-
-// What was to happen has happened, and is told in another form.
-std::string_view rule_of_form(const MismatchFacts& facts) {
-  if (facts.malformed) {
-    if (facts.malformed->starts_with('-')) return "RESP-ERROR-FORM-1";
-    return has_wrong_length(*facts.malformed) ? "GET-HIT-2" : "";
-  }
-  if (facts.odd_error) return "RESP-ERROR-FORM-1";
-  if (facts.wanted == ReplyKind::kError && facts.reply == ReplyKind::kError) {
-    return facts.wanted_error ? rule_of_text(*facts.wanted_error) : "";
-  }
-  const bool refused = facts.reply == ReplyKind::kMissing || facts.reply == ReplyKind::kCount;
-  if (facts.wanted != ReplyKind::kNotApplied || !refused || facts.removed) return "";
-  return facts.verb == Verb::kVdel ? "VDEL-MISMATCH-2" : "SET-NOT-APPLIED-1";
-}
-
-}  // namespace
 
 std::string_view rule_of(const MismatchFacts& facts) {
   if (facts.kind == Mismatch::kReply) {

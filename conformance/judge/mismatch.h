@@ -69,6 +69,9 @@ struct MismatchFacts {
 // The same of differences that the case may know better: for steps that cite nothing.
 [[nodiscard]] std::string_view usual_rule_of(const MismatchFacts& facts);
 
+// The rule that has the text of this error.
+[[nodiscard]] std::string_view rule_of_text(codec::ErrorCode code);
+
 // Is this a rule that one of the two names, of a part of a reply or of its dialect?
 [[nodiscard]] bool names_rule(std::string_view id);
 
