@@ -123,10 +123,25 @@ class Selftest {
     for (const SubjectResult& fault : result.faults) {
       charged.insert(fault.charged.begin(), fault.charged.end());
     }
+    // Rules about packets cannot be broken where there are none: all their cases are skipped.
+    std::set<std::string> named;
+    for (const scenario::Case* each : pointers_) {
+      named.insert(each->requirements.begin(), each->requirements.end());
+    }
     for (const scenario::Requirement& rule : catalogue_.all()) {
       if (!scenario::can_be_broken(rule) || rule.binds != "store") continue;
+      if (named.contains(rule.id) && !asked_of_.contains(rule.id)) continue;
       ++result.rules;
       if (!charged.contains(rule.id)) result.never_charged.push_back(rule.id);
+    }
+  }
+
+  void note_asked(const run::SuiteResult& suite) {
+    const std::lock_guard lock(mutex_);
+    for (const run::CaseResult& result : suite.cases) {
+      if (result.verdict == run::Verdict::kSkipped) continue;
+      asked_of_.insert(result.test_case->requirements.begin(),
+                       result.test_case->requirements.end());
     }
   }
 
@@ -186,6 +201,7 @@ class Selftest {
           out.first_killer = result.test_case;
         });
     for (const run::CaseResult& result : suite.cases) record(result, out);
+    if (work.fault == nullptr) note_asked(suite);
     if (listening) keep_passed(suite, reference);
     if (work.fault != nullptr) {
       out.diagnosis = diagnosis_of(suite, *work.fault);
@@ -356,6 +372,7 @@ class Selftest {
   const SelftestProgress& progress_;
   std::vector<Work> work_;
   std::map<codec::DialectId, Reference> references_;
+  std::set<std::string> asked_of_;  // the rules of cases that the right store was not spared
   std::mutex mutex_;
   std::size_t done_ = 0;
 };

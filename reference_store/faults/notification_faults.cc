@@ -654,7 +654,7 @@ std::vector<Fault> notification_faults() {
       {.id = "N35",
        .name = "deletion-is-told-twice",
        .text = "who observes a key is told of its deletion twice",
-       .requirements = {"NTF-SEND-2"},
+       .requirements = {"NTF-SEND-2", "NTF-SEND-4"},
        .make = with_exchange(deletion_is_told_twice)},
       // The article leaves these open.
       {.id = "N09",
