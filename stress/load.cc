@@ -62,21 +62,25 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
     std::atomic<bool> queued{false};
   };
 
+  // Of a call nothing is judged before it has returned.
   void called(std::uint64_t id, const history::Operation& operation) override {
-    if (options_.history != nullptr) options_.history->called(id, operation);
+    if (writes_history()) options_.history->called(id, operation);
   }
   void returned(std::uint64_t id, const history::Operation& operation) override {
-    if (options_.history != nullptr) options_.history->returned(id, operation);
+    if (writes_history()) options_.history->returned(id, operation);
     events_.emplace_back(operation);
   }
   void told(const history::Notification& notification) override {
-    if (options_.history != nullptr) options_.history->told(notification);
+    if (writes_history()) options_.history->told(notification);
     events_.emplace_back(notification);
   }
   void linked(const history::Connection& connection) override {
-    if (options_.history != nullptr) options_.history->linked(connection);
+    if (writes_history()) options_.history->linked(connection);
     events_.emplace_back(connection);
   }
+  // What is judged and no more: observers are still told of what clean_up() deletes, and nobody
+  // else knows of these deletions.
+  [[nodiscard]] bool writes_history() const { return options_.history != nullptr && !judged_all_; }
 
   [[nodiscard]] Time now() const { return steady() - start_; }
   [[nodiscard]] std::uint64_t wall_ms() {
@@ -115,6 +119,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   std::size_t connected_ = 0;
   std::size_t reconnected_ = 0;
   std::string lost_{};
+  bool judged_all_ = false;  // the history has ended
 
   std::vector<Slot> slots_;
   // Of client libraries that do not let their threads be used.
@@ -306,6 +311,7 @@ void Load::judge(bool all) {
     // of it that ended meanwhile is judged without the others. (Req: GET-HIT-3)
     const std::lock_guard lock(mutex_);
     events.swap(events_);
+    judged_all_ = judged_all_ || all;
     for (const std::size_t generation : traffic_.closed(all)) {
       over.push_back(traffic_.prefix_of(generation));
       left_keys_.merge(traffic_.take_keys(generation));

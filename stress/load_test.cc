@@ -131,6 +131,39 @@ TEST(Load, WritesTheHistoryThatItJudges) {
   EXPECT_EQ(std::remove(path.c_str()), 0);
 }
 
+// All keys are deleted in the end, and observers are told of it. The history has no such deletion:
+// to whoever judges it, these would be deletions that nobody asked for.
+TEST(Load, WritesNothingOfItsCleaningUp) {
+  Broker broker;
+  const std::string path = testing::TempDir() + "load_clean_" + std::to_string(getpid()) + ".jsonl";
+  LoadOptions options = options_of("observers", 8);
+  Plan plan;
+  for (std::uint32_t client = 1; client < 8; ++client) {
+    plan.push_back({.client = client, .action = history::Action::kObserve, .key = "clean/k"});
+  }
+  plan.push_back({.client = 0, .action = history::Action::kSet, .key = "clean/k", .value = "v"});
+  options.traffic.script.prefix = "clean/";
+  options.traffic.plan = &plan;
+  auto writer = HistoryWriter::open(path, options.bounds);
+  ASSERT_TRUE(writer);
+  options.history = writer->get();
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  std::size_t sets = 0;
+  history::HistoryReader reader([&](const history::Event& event) {
+    if (const auto* operation = std::get_if<history::Operation>(&event)) {
+      sets += operation->action == history::Action::kSet ? 1U : 0U;
+    } else if (const auto* told = std::get_if<history::Notification>(&event)) {
+      EXPECT_EQ(told->operation, codec::Operation::kSet) << "of client " << told->client;
+    }
+  });
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) ASSERT_TRUE(reader.line(line)) << line;
+  reader.finish();
+  EXPECT_EQ(sets, 1U);
+  EXPECT_EQ(std::remove(path.c_str()), 0);
+}
+
 TEST(Load, ABrokerThatDiesEndsTheRunAndIsNoViolation) {
   auto broker = std::make_unique<Broker>();
   LoadOptions options = options_of("everything");
