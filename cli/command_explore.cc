@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/counterexample_report.h"
 #include "cli/explore_evidence.h"
+#include "cli/observed_profile.h"
 #include "cli/run_evidence.h"
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
@@ -92,10 +93,14 @@ run::ExitCode search(endpoint::Endpoint& endpoint, endpoint::Endpoint& direct, E
              report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
              run.options.max_time);
   const bool by_article = basis.dialect == codec::DialectId::kDocumented;
-  fmt::print(
-      "judged by {}{}\n", by_article ? "the article alone" : "the article and the deployed service",
-      basis.waived.empty() ? ""
-                           : fmt::format("; {} rules do not bind the store", basis.waived.size()));
+  fmt::print("judged by {}{}\n",
+             !by_article ? "the article and the deployed service"
+             : run.context.profile == codec::Profile::kAuto
+                 ? "the article alone, as its spellings are those of the article"
+                 : "the article alone",
+             basis.waived.empty()
+                 ? ""
+                 : fmt::format("; {} rules do not bind the store", basis.waived.size()));
   std::fflush(stdout);
   report::ProgressLine line(report::console_options(stdout).live, run.options.quiet);
   const search::ExploreResult result =
@@ -158,7 +163,7 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
     const auto shown = std::find_if(runs->begin(), runs->end(),
                                     [](const search::JudgedRun& one) { return one.rejection; });
     if (shown != runs->end()) {
-      print_rejection(*shown, each.saved.trace, run.options.trace, run.catalogue);
+      print_rejection(*shown, each.saved.trace, run.options.trace, run.library.catalogue);
       ++failing;
     } else if (runs->empty()) {
       ++not_run;
@@ -209,7 +214,7 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
   run::SuiteOptions& suite = run.suite;
   endpoint::Endpoint& endpoint = evidence.of(direct);
   evidence.begin(head_of_evidence(run, descriptor, endpoint.capabilities()),
-                 {.catalogue = run.catalogue, .cases = {}});
+                 {.catalogue = run.library.catalogue, .cases = {}});
   const auto ready = prepare(endpoint, descriptor, run.options.jobs, suite);
   if (!ready) {
     complain(ready.error());
@@ -217,7 +222,11 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
   }
   run.context.endpoint = direct.url();
   run.context.preflight = *ready;
-  run.explore.judged = judged_runs({.catalogue = run.catalogue,
+  if (suite.settings.profile == codec::Profile::kAuto) {
+    suite.settings.profile = observed_profile(direct, run.library, suite, stop_flag());
+    evidence.say(kObservedProfile, observed_profile_json(suite.settings.profile));
+  }
+  run.explore.judged = judged_runs({.catalogue = run.library.catalogue,
                                     .settings = suite.settings,
                                     .offers = endpoint.capabilities(),
                                     .round_trip = ready->round_trip_p50,
@@ -262,7 +271,7 @@ run::ExitCode explore(const ExploreOptions& options) {
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   ExploreRun run{.options = options,
-                 .catalogue = library->catalogue,
+                 .library = *library,
                  .context = {.endpoint = {},
                              .profile = basis->settings.profile,
                              .seed = basis->settings.seed,

@@ -75,8 +75,8 @@ std::string heading(const judge::Judgement& judgement, const scenario::Catalogue
 }
 
 codec::DialectId dialect_of(const ExploreRun& run) {
-  return run.context.profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
-                                                            : codec::DialectId::kDeployed;
+  return run.suite.settings.profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
+                                                                   : codec::DialectId::kDeployed;
 }
 
 // A command of this program with the options that decide which store is asked, and how it is
@@ -145,7 +145,7 @@ bool save_workload(const search::Counterexample& found, const ExploreRun& run) {
   const judge::Judgement& judgement = found.rejection().judgement;
   search::SavedWorkload saved{
       .requirement = judgement.requirement,
-      .comments = {heading(judgement, run.catalogue), "because " + judgement.because,
+      .comments = {heading(judgement, run.library.catalogue), "because " + judgement.because,
                    fmt::format("found by fencepost explore {} at {}, {}; seed {}, workload {}",
                                report::suite_version(), run.context.endpoint, run.context.started,
                                run.explore.seed, found.example),
@@ -178,7 +178,8 @@ bool passes_on_the_reference_store(const scenario::Case& test_case, const Explor
   run::SuiteOptions suite = run.suite;
   suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
   suite.offered.reset();
-  return run_once(*endpoint, test_case, run.catalogue, suite).verdict == run::Verdict::kPassed;
+  return run_once(*endpoint, test_case, run.library.catalogue, suite).verdict ==
+         run::Verdict::kPassed;
 }
 
 // How the case fails; nothing unless it does each time.
@@ -187,7 +188,7 @@ std::optional<run::CaseResult> certain_failure(endpoint::Endpoint& endpoint,
                                                const ExploreRun& run) {
   std::optional<run::CaseResult> failure;
   for (std::size_t i = 0; i < kScenarioRuns; ++i) {
-    failure = run_once(endpoint, test_case, run.catalogue, run.suite);
+    failure = run_once(endpoint, test_case, run.library.catalogue, run.suite);
     if (failure->verdict != run::Verdict::kFailed || failure->waived) return std::nullopt;
   }
   return failure;
@@ -225,7 +226,7 @@ std::vector<scenario::Case> cases_of(const search::Counterexample& found, bool k
   if (!made) return {};
   std::vector<scenario::LoadError> errors;
   std::vector<scenario::Case> cases =
-      scenario::load_scenario({"workload", made->text()}, run.catalogue.ids(), errors);
+      scenario::load_scenario({"workload", made->text()}, run.library.catalogue.ids(), errors);
   return errors.empty() ? cases : std::vector<scenario::Case>{};
 }
 
@@ -247,7 +248,7 @@ bool save_scenario(const Failing& failing, const search::Counterexample& found,
   scenario::Case test_case = failing.test_case;
   test_case.id = id;
   test_case.area = kFoundBy;
-  test_case.title = text::one_line(text::printable(heading(judgement, run.catalogue)));
+  test_case.title = text::one_line(text::printable(heading(judgement, run.library.catalogue)));
   test_case.recorded = failing.recorded;
   scenario::FileComments comments{
       .file = {fmt::format("The workload, {} of seed {}:", found.example, run.explore.seed)}};
@@ -284,7 +285,7 @@ void print_rejection(const search::JudgedRun& run, const workload::Trace& trace,
 }
 
 void print(const search::Counterexample& found, const ExploreRun& run) {
-  print_rejection(found.run, found.trace, run.options.trace, run.catalogue);
+  print_rejection(found.run, found.trace, run.options.trace, run.library.catalogue);
   fmt::print(
       "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk from {} with {} "
       "runs{}\n",

@@ -17,7 +17,7 @@ namespace fencepost::cli {
 // Everything that a run of `explore` needs to know.
 struct ExploreRun {
   const ExploreOptions& options;
-  const scenario::Catalogue& catalogue;
+  const scenario::Library& library;
   report::ReportContext context;
   search::ExploreOptions explore;
   run::SuiteOptions suite;  // how the scenario of a counter-example is run

@@ -27,8 +27,8 @@ milliseconds short_expiry(endpoint::Duration round_trip) {
   return std::max(kShortest, (way + milliseconds{99}) / 100 * 100);
 }
 
-// What a store is judged by must be known before it answers: where nothing is said, it is the
-// deployed service.
+// What a store is judged by must be known before it answers: where nothing is said, and nothing has
+// shown (observed_profile.h), it is the deployed service.
 judge::OracleBasis oracle_basis_of(const run::RunSettings& settings,
                                    const scenario::Catalogue& catalogue) {
   const bool is_auto = settings.profile == codec::Profile::kAuto;

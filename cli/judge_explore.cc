@@ -12,6 +12,7 @@
 #include "cli/counterexample_report.h"
 #include "cli/explore_evidence.h"
 #include "cli/judge_kinds.h"
+#include "cli/observed_profile.h"
 #include "cli/run_evidence.h"
 #include "conformance/text/printable.h"
 #include "endpoint/recorded.h"
@@ -69,6 +70,11 @@ class RunsAgain {
                                          .run_id = file_.head.run_id,
                                          .seed = context.seed,
                                          .timeout_scale = file_.head.run.call.timeout_scale}};
+    const auto observed = so_far.said().find(kObservedProfile);
+    if (observed != so_far.said().end()) {
+      const auto profile = read_observed_profile(observed->second);
+      if (profile) suite.settings.profile = *profile;
+    }
     const auto ready = prepare(*endpoint,
                                {.url = context.endpoint,
                                 .expiry_tolerance = file_.head.expiry_tolerance,

@@ -369,15 +369,16 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
       "counter-example is shrunk and saved so that it fails again (docs/EXPLORE.md)\n"
       "Exit codes: 0 no rule is broken, 1 one is, 2 usage, 3 endpoint unreachable or lost, 4 a "
       "rejection was seen once\nand never again, 130 interrupted");
-  add_run_flags(*command, options,
-                {.profile = "As of certify, but auto is deployed: nothing shows beforehand what "
-                            "the store is",
-                 .wording = "As of certify, but auto is ga; in --profile documented both are right",
-                 .jobs = "Workloads to run in parallel (default: as certify)",
-                 .seed = "Seed for all random choices (default: a new one, printed): the same seed "
-                         "makes the same workloads",
-                 .trace = "Print all packets of the counter-example",
-                 .quiet = "Print the counter-example and the summary only"});
+  add_run_flags(
+      *command, options,
+      {.profile = "As of certify; auto asks the store first which spellings it has",
+       .wording = "As of certify, but auto is ga; where the article alone counts both are "
+                  "right",
+       .jobs = "Workloads to run in parallel (default: as certify)",
+       .seed = "Seed for all random choices (default: a new one, printed): the same seed "
+               "makes the same workloads",
+       .trace = "Print all packets of the counter-example",
+       .quiet = "Print the counter-example and the summary only"});
   command->add_option("--max-time", options.max_time,
                       "How long it looks, and makes what it finds smaller, e.g. 5m (default: 60s)");
   command

@@ -55,7 +55,7 @@ class Kinds(harness.FolderTest):
     # --- explore
 
     def test_explore_of_right_stores(self):
-        for endpoint in ("inproc:", "embedded"):
+        for endpoint in ("inproc:", "embedded", "embedded?dialect=documented&fault=U14"):
             with self.subTest(endpoint):
                 runs, judged = self.check_alike(
                     self.evidence_of("explore", "--endpoint", endpoint, "--max-time", "2s"), 0)

@@ -65,7 +65,10 @@ class Explore(harness.FolderTest):
         for store, basis, code, rule in (
                 ("what-the-article-prints", ("--profile", "documented"), 0, ""),
                 ("what-the-article-prints", ("--profile", "deployed"), 1, "REJECTED  ENV-STATUS-1"),
-                ("what-the-article-prints", (), 1, "REJECTED  ENV-STATUS-1"),
+                ("what-the-article-prints", (), 0, ""),
+                ("what-the-preview-prints", (), 0, ""),
+                ("notifications-overtake-each-other", (), 0, ""),
+                ("notifications-overtake-each-other", ("--profile", "deployed"), 1, "REJECTED  NTF-"),
                 ("what-the-preview-prints", ("--profile", "documented", "--wording", "preview"), 0, ""),
                 ("what-the-preview-prints", ("--profile", "documented", "--wording", "ga"), 1, "REJECTED  NTF-VERSION-")):
             with self.subTest(store=store, basis=basis):

@@ -95,11 +95,15 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
   const auto found = std::find_if(expected.begin(), expected.end(), same);
   if (found == expected.end()) return std::nullopt;
   // A change of the same key that was to be notified before this one, and was not, will not be any
-  // more. Of other keys nothing is concluded here: missing() does, when a reply has come.
-  const auto skipped =
-      std::find_if(expected.begin(), found, [&](const PendingNotification& change) {
-        return change.certain && change.key == received.key;
-      });
+  // more; by the article alone it may (Req: NTF-ORDER-OPEN-2). Of these, and of other keys, nothing
+  // is concluded here: missing() does, when a reply has come.
+  const bool in_order = basis_.binds("NTF-ORDER-1");
+  const auto passed_over = [&](const PendingNotification& change) {
+    return in_order && change.key == received.key;
+  };
+  const auto skipped = std::find_if(
+      expected.begin(), found,
+      [&](const PendingNotification& change) { return change.certain && passed_over(change); });
   Judgement out;
   if (skipped != found) {
     out = rejected(skipped->rule, "the notification of an earlier change has not come");
@@ -113,10 +117,7 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
         [&](const PendingNotification& change) { return change.certain && same(change); });
     if (later != expected.end()) later->certain = false;
   }
-  expected.erase(
-      std::remove_if(expected.begin(), found,
-                     [&](const PendingNotification& change) { return change.key == received.key; }),
-      std::next(found));
+  expected.erase(std::remove_if(expected.begin(), found, passed_over), std::next(found));
   if (was_certain) return out;
   // Or it is the expiry of the value that is there now; then the queued one may still come.
   if (!received.set && allow_expiry(key, received.at)) {

@@ -87,6 +87,10 @@ std::string CaseState::bytes_of(const scenario::BytesSpec& spec) const {
   return judge::resolve(spec, key_prefix, fillings);
 }
 
+bool CaseState::may_not_bind(std::string_view requirement) const {
+  return settings.unsettled != nullptr && settings.unsettled->contains(std::string(requirement));
+}
+
 MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
                                judge::MismatchFacts facts, const std::string& usual) {
   // A step cites the rule of its reply; what else is wrong with the message may break another one.
@@ -99,9 +103,7 @@ MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
   if (problem.cites.empty()) problem.cites = certain;
   if (problem.cites.empty()) problem.cites = shows(problem.kind, facts, cites) ? cites : usual;
   if (!failed) return problem;
-  const bool may_not_bind =
-      settings.unsettled != nullptr && settings.unsettled->contains(problem.cites);
-  if (!may_not_bind || !judge::leaves_case_sound(problem.kind)) return problem;
+  if (!may_not_bind(problem.cites) || !judge::leaves_case_sound(problem.kind)) return problem;
   result.deviations.push_back({.requirement = std::move(problem.cites),
                                .direct = std::move(problem.direct),
                                .suspects = std::move(problem.suspects),

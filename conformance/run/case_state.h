@@ -54,6 +54,8 @@ struct CaseState {
   // An estimate, never negative.
   [[nodiscard]] std::uint64_t store_wall_ms() const;
   [[nodiscard]] std::string bytes_of(const scenario::BytesSpec& spec) const;
+  // May this rule turn out not to bind the store?
+  [[nodiscard]] bool may_not_bind(std::string_view requirement) const;
   // Charges a difference to the rule that it breaks: what the facts show, else `cites`. Nothing
   // when that rule may not bind this store and the case can go on: then it is kept as a deviation.
   // `usual` is what such a difference breaks where the facts alone do not decide: for reports.
@@ -81,6 +83,8 @@ struct CaseState {
   KeyLog keys;
   KeyStates key_states;
   ChangeLog changes;  // where anybody observes
+  // What might be told or not, and had not been told when the case went on.
+  std::vector<ChangeLog::Notification> belated;
   judge::StoreClock store_clock;
   std::mt19937_64 random;
   SavedTimestamps saved;

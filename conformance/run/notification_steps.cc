@@ -142,6 +142,62 @@ bool tells_of_another(const Awaited& awaited, const Notified& notified, CaseStat
   return state.changes.has(wanted, state.clock.now());
 }
 
+// By the article alone notifications may overtake each other. (Req: NTF-ORDER-OPEN-2)
+bool may_overtake(const CaseState& state) { return state.may_not_bind("NTF-ORDER-1"); }
+
+// Is it what the step awaits, as far as this shows without its version?
+bool is_awaited(const Awaited& awaited, const Notified& notified, const CaseState& state) {
+  const scenario::NotificationStep& step = awaited.step;
+  const bool set = step.operation == codec::Operation::kSet;
+  if (set && lacks_value(notified.message)) return notified.key == state.bytes_of(step.key);
+  const auto decoded = codec::decode_notification(notified.message.payload);
+  return decoded && notified.key == state.bytes_of(step.key) &&
+         decoded->operation == step.operation &&
+         (!step.value || decoded->value == state.bytes_of(*step.value));
+}
+
+// Leaves out what might have come or not, earlier, and comes only now.
+void leave_out_belated(RequestClient& observer, CaseState& state) {
+  std::erase_if(observer.notifications(), [&](const Notified& notified) {
+    const auto decoded = codec::decode_notification(notified.message.payload);
+    const auto found = std::find_if(
+        state.belated.begin(), state.belated.end(), [&](const ChangeLog::Notification& each) {
+          return decoded && each.observer == observer.client_id() && each.key == notified.key &&
+                 each.operation == decoded->operation &&
+                 (!each.value || *each.value == decoded->value);
+        });
+    if (found == state.belated.end()) return false;
+    state.belated.erase(found);
+    return true;
+  });
+}
+
+// Where notifications may overtake each other, the awaited one is taken from behind those that tell
+// of other changes, which later steps find. What tells of no change is wrong whatever comes next.
+MaybeProblem bring_forward(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
+  std::deque<Notified>& queue = awaited.queue();
+  const auto awaited_one = [&] {
+    return std::find_if(queue.begin(), queue.end(),
+                        [&](const Notified& each) { return is_awaited(awaited, each, state); });
+  };
+  const auto known = [&] {
+    if (awaited_one() != queue.end()) return true;
+    leave_out_belated(awaited.observer, state);
+    return std::any_of(queue.begin(), queue.end(), [&](const Notified& each) {
+      return !tells_of_another(awaited, each, state);
+    });
+  };
+  awaited.observer.pump_until(known, within);
+  const auto found = awaited_one();
+  if (found == queue.end() || found == queue.begin()) return std::nullopt;
+  std::rotate(queue.begin(), found, found + 1);
+  return awaited.charge(Problem{.message = "the notification of a later change came before",
+                                .expected = awaited.expected,
+                                .actual = shown(queue[1]),
+                                .kind = judge::Mismatch::kNotificationLate},
+                        state);
+}
+
 MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
   const std::string actual = awaited.queue().empty()
                                  ? fmt::format("nothing within {} ms", within.count() / 1000)
@@ -222,6 +278,13 @@ MaybeProblem judge_optional(const Awaited& awaited, const std::string& fence, Ca
   const scenario::Optional& choice = *awaited.step.optional;
   const std::deque<Notified>& queue = awaited.queue();
   const bool came = !queue.empty() && queue.front().key != fence;
+  if (!came && may_overtake(state)) {
+    ChangeLog::Notification late{.observer = awaited.observer.client_id(),
+                                 .key = state.bytes_of(awaited.step.key),
+                                 .operation = awaited.step.operation};
+    if (awaited.step.value) late.value = state.bytes_of(*awaited.step.value);
+    state.belated.push_back(std::move(late));
+  }
   state.note_choice(choice.point, came ? choice.came : choice.missing);
   return came ? judge_first(awaited, state) : std::nullopt;
 }
@@ -251,6 +314,7 @@ MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& obs
                           "a notification for the fence key and nothing before it", state);
   }
   if (auto problem = state.clients.check_surprises()) return problem;
+  leave_out_belated(observer, state);
   if (optional != nullptr) {
     if (auto problem = judge_optional(*optional, fence, state)) return problem;
   }
@@ -350,6 +414,10 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
                                           .kind = judge::Mismatch::kNotificationLate},
                                   state);
     if (problem) return problem;
+  }
+  if (may_overtake(state)) {
+    if (auto problem = bring_forward(awaited, within, state)) return problem;
+    if (queue.empty()) return missing(awaited, within, state);  // all that came was belated
   }
   return judge_first(awaited, state);
 }

@@ -212,15 +212,6 @@ Fault unusual_by_article(std::string_view id, std::string_view name, std::string
   return out;
 }
 
-// The cases wait for the notifications of one key in the order of its changes, whatever binds the
-// store: this one is for histories. (Req: NTF-ORDER-OPEN-2)
-Fault unusual_of_histories(std::string_view id, std::string_view name, std::string_view text,
-                           MakeHandler make) {
-  Fault out = unusual_by_article(id, name, text, std::move(make));
-  out.needs = FaultNeeds::kHistory;
-  return out;
-}
-
 // Over a broker it would be two messages: only a broker itself can say that one comes again.
 Fault unusual_broker(std::string_view id, std::string_view name, std::string_view text,
                      MakeHandler make) {
@@ -241,9 +232,9 @@ std::vector<Fault> meeting_variants() {
       unusual_by_article("U03", "notifications-take-their-time",
                          "notifications come up to 20 ms after the reply to the change",
                          that_holds_back(kNotifications, milliseconds{20})),
-      unusual_of_histories("U14", "notifications-overtake-each-other",
-                           "notifications come up to 20 ms after the reply, in any order",
-                           that_holds_back(kNotifications, milliseconds{20}, true)),
+      unusual_by_article("U14", "notifications-overtake-each-other",
+                         "notifications come up to 20 ms after the reply, in any order",
+                         that_holds_back(kNotifications, milliseconds{20}, true)),
       unusual("U04", "reads-are-slow", "replies to GET take up to 8 ms, others none",
               that_holds_back(kReads, milliseconds{8}, true)),
       unusual("U05", "writes-are-slow", "all replies but those to GET take up to 8 ms",
