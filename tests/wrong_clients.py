@@ -628,6 +628,12 @@ def keeps_its_session_and_subscriptions():
 
 
 @unusual
+def waits_on_through_a_reconnect():
+    session_of_an_hour()
+    setattr(Client, "on_disconnect", lambda self, *_: self.ready.clear())
+
+
+@unusual
 def slow():
     wrap(Client, "ask", lambda ask, self, *words, **how: time.sleep(0.03) or ask(self, *words, **how))
 

@@ -390,26 +390,31 @@ void ScriptedBroker::answer(const Arrival& arrival, Awaited* awaited) {
     } else if (std::holds_alternative<CutAct>(act)) {
       due_.emplace(at, Outgoing{.connection = arrival.connection, .close = true});
       is_cut = true;
-    } else if (right && is_cut) {
-      codec::Message message = *right;
-      change_reply(message, std::get<ReplyAct>(act).script, arrival.publish);
-      late_.emplace(at, std::move(message));
     } else if (right) {
       const ReplyScript& script = std::get<ReplyAct>(act).script;
       codec::Message message = *right;
       change_reply(message, script, arrival.publish);
       const bool is_its_own = !script.correlation && !script.without_correlation;
-      reply(std::move(message), is_its_own ? awaited : nullptr, at);
+      Awaited* answered = is_its_own ? awaited : nullptr;
+      if (is_cut) {
+        note_answer(message, answered);
+        late_.emplace(at, std::move(message));
+      } else {
+        reply(std::move(message), answered, at);
+      }
     }
   }
 }
 
+void ScriptedBroker::note_answer(const codec::Message& message, Awaited* awaited) {
+  if (awaited == nullptr || awaited->answered) return;
+  const std::string* version = message.property(codec::kTimestampProperty);
+  if (version != nullptr) awaited->version_sent = *version;
+  awaited->answered = true;
+}
+
 void ScriptedBroker::reply(codec::Message message, Awaited* awaited, Time at) {
-  if (awaited != nullptr && !awaited->answered) {
-    const std::string* version = message.property(codec::kTimestampProperty);
-    if (version != nullptr) awaited->version_sent = *version;
-    awaited->answered = true;
-  }
+  note_answer(message, awaited);
   const auto is_held = [&](std::size_t ticket) { return &awaited_.at(ticket) == awaited; };
   const auto held = std::find_if(held_tickets_.begin(), held_tickets_.end(), is_held);
   if (held == held_tickets_.end()) {

@@ -131,7 +131,9 @@ class ScriptedBroker {
   void answer(const Arrival& arrival, Awaited* awaited);
   // To its own connection, or to the session of a client that is away.
   void deliver_to_sessions(const codec::Message& message, Time at);
-  // `awaited`: whose reply it is; null: nobody's.
+  // What is on its way to whom. `awaited`: whose reply it is; null: nobody's.
+  static void note_answer(const codec::Message& message, Awaited* awaited);
+  // The same, and sends it.
   void reply(codec::Message message, Awaited* awaited, Time at);
   // The right reply; nothing where a right store answers nothing.
   std::optional<codec::Message> carry_out(const Arrival& arrival, const codec::Message& request);
