@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <tuple>
 #include <utility>
 
 #include "base/bytes.h"
@@ -183,6 +184,7 @@ std::optional<codec::Message> Traffic::next(std::uint32_t client, Time now, std:
   request.generation = script_.generation();
   Operation& operation = request.operation;
   operation.called = now;
+  state.wall_ms = wall_ms;
   if (operation.action == Action::kSet) {
     // Clients' clocks do not run alike, and none goes back.
     const std::uint64_t own = wall_ms + std::uint64_t{2} * (client % 4);
@@ -249,13 +251,29 @@ void Traffic::received(std::uint32_t client, const codec::Message& message, Time
   }
   Operation operation = found->second.operation;
   operation.returned = at;
-  if (!read_reply(message, operation)) {
+  const bool is_reply = read_reply(message, operation);
+  if (operation.version) take_into_clock(state, *operation.version);
+  if (!is_reply) {
     ++counts_.meaningless;
   } else {
     ++counts_.replies;
     if (operation.outcome == Outcome::kRefused) ++counts_.refused;
   }
   end(state, std::string(found->first), operation);
+}
+
+// Req: HLC-CLIENT-2. But for what is so far ahead that the store would refuse it from a client, and
+// without counters that it need not be able to read. (Req: HLC-SKEW-1, HLC-PARSE-OPEN-2)
+void Traffic::take_into_clock(ClientState& state, const hlc::Timestamp& version) {
+  constexpr std::uint64_t kMostAheadMs = 60'000;
+  constexpr std::uint64_t kMostCounted = 1'000'000'000;
+  if (version.wall_ms > state.wall_ms + kMostAheadMs) return;
+  const bool greater =
+      std::tie(version.wall_ms, version.counter) > std::tie(state.last_wall_ms, state.counter);
+  if (!greater) return;
+  const bool counts = version.counter < kMostCounted;
+  state.last_wall_ms = version.wall_ms + (counts ? 0 : 1);
+  state.counter = counts ? version.counter : 0;
 }
 
 void Traffic::notified(std::uint32_t client, const codec::Message& message, Time at) {
@@ -268,12 +286,14 @@ void Traffic::notified(std::uint32_t client, const codec::Message& message, Time
     return;
   }
   ++counts_.notifications;
+  const auto version = version_of(message);
+  if (version) take_into_clock(states_[client], *version);
   journal_.told({.client = client,
                  .key = target->key,
                  .operation = valueless ? codec::Operation::kSet : decoded->operation,
                  .value = valueless ? std::string() : std::string(decoded->value),
                  .valueless = valueless,
-                 .version = version_of(message),
+                 .version = version,
                  .arrived = at,
                  .duplicate = message.duplicate});
 }

@@ -116,6 +116,7 @@ class Traffic {
     std::string id{};
     std::string response_topic{};
     std::map<std::string, UnderWay, std::less<>> under_way{};  // by correlation data
+    std::uint64_t wall_ms = 0;                                 // of its clock, at its last request
     std::uint64_t last_wall_ms = 0;
     std::uint64_t counter = 0;
     std::size_t planned = 0;  // of the plan, so many are behind this client
@@ -131,6 +132,7 @@ class Traffic {
                                           const std::string& correlation) const;
   void end(ClientState& state, const std::string& correlation, history::Operation& operation);
   void without_reply(ClientState& state, const std::string& correlation, std::string_view reason);
+  static void take_into_clock(ClientState& state, const hlc::Timestamp& version);
   void notified(std::uint32_t client, const codec::Message& message, Time at);
 
   TrafficOptions options_;

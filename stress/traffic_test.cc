@@ -146,6 +146,31 @@ TEST(Traffic, NotificationsAreInTheJournal) {
                                .duplicate = true}));
 }
 
+// Req: HLC-CLIENT-2
+TEST(Traffic, VersionsThatComeAreTakenIntoTheClock) {
+  Notes notes;
+  TrafficOptions options = options_of("register", 1);
+  const Plan plan(5, Operation{.client = 0, .action = Action::kSet, .key = "p/k", .value = "v"});
+  options.plan = &plan;
+  Traffic traffic(options, notes);
+  traffic.connected(0, 1us);
+  const auto stamp_before = [&](std::string_view version) {
+    const auto request = traffic.next(0, 2us, 1'000);
+    if (!request) return std::string();
+    codec::Message reply = reply_to(*request, "+OK\r\n");
+    reply.user_properties.emplace_back("__ts", version);
+    traffic.received(0, reply, 3us);
+    return *request->property("__ts");
+  };
+  EXPECT_EQ(stamp_before("5000:7:store"), "000000000001000:00000:c-0");
+  EXPECT_EQ(stamp_before("4000:9:store"), "000000000005000:00008:c-0");
+  // What is lower changes nothing, and what is a minute ahead would be refused.
+  EXPECT_EQ(stamp_before("99999:0:store"), "000000000005000:00009:c-0");
+  // A counter that not every store can read.
+  EXPECT_EQ(stamp_before("5001:4294967296:store"), "000000000005000:00010:c-0");
+  EXPECT_EQ(stamp_before("1:0:store"), "000000000005002:00001:c-0");
+}
+
 TEST(Traffic, ANotificationMayLeaveOutTheValue) {
   Notes notes;
   Traffic traffic(options_of("observers"), notes);

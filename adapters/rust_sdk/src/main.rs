@@ -2,14 +2,16 @@
 //!
 //! Commands come as JSON Lines on standard input, results go to standard output: docs/CLIENTS.md.
 //! What the SDK leaves to its caller is done here as its documentation says: an observation that has
-//! ended with the connection is made again.
+//! ended with the connection is made again, and so is a session that has ended because the broker had
+//! forgotten it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use azure_iot_operations_mqtt::aio::connection_settings::MqttConnectionSettingsBuilder;
-use azure_iot_operations_mqtt::session::{Session, SessionExitHandle, SessionOptionsBuilder};
+use azure_iot_operations_mqtt::session::{Session, SessionExitHandle, SessionMonitor, SessionOptionsBuilder};
 use azure_iot_operations_protocol::application::ApplicationContextBuilder;
 use azure_iot_operations_protocol::common::hybrid_logical_clock::HybridLogicalClock;
 use azure_iot_operations_services::state_store::{
@@ -26,6 +28,7 @@ const CAPABILITIES: [&str; 13] = [
     "error-text", "binary",
 ];
 const RETRY: Duration = Duration::from_millis(200);
+const SOON: Duration = Duration::from_millis(5);
 
 struct Failure {
     kind: &'static str,
@@ -48,64 +51,107 @@ impl From<Error> for Failure {
     }
 }
 
-struct Sdk {
-    client: Client,
+struct Link {
+    client: Arc<Client>,
     exit: SessionExitHandle,
     session: JoinHandle<()>,
+}
+
+struct Sdk {
+    link: Mutex<Link>,
+    leaves: AtomicBool,
     observed: Mutex<HashMap<Vec<u8>, AbortHandle>>, // who passes on the notifications of a key
     notes: AsyncMutex<mpsc::UnboundedReceiver<Value>>,
     tell: mpsc::UnboundedSender<Value>,
 }
 
+fn open(command: &Value) -> Result<(Link, SessionMonitor), Failure> {
+    let text = |name: &str| command[name].as_str().unwrap_or_default().to_string();
+    let settings = MqttConnectionSettingsBuilder::default()
+        .client_id(text("client_id"))
+        .hostname(text("host"))
+        .tcp_port(u16::try_from(command["port"].as_u64().unwrap_or_default()).unwrap_or_default())
+        .use_tls(false)
+        .build()
+        .map_err(|error| failure("argument", error))?;
+    let options = SessionOptionsBuilder::default()
+        .connection_settings(settings)
+        .build()
+        .map_err(|error| failure("argument", error))?;
+    let session = Session::new(options).map_err(|error| failure("connection", error))?;
+    let context = ApplicationContextBuilder::default().build().map_err(|error| failure("argument", error))?;
+    let options = ClientOptionsBuilder::default().build().map_err(|error| failure("argument", error))?;
+    let client = Client::new(context, session.create_managed_client(), session.create_session_monitor(), options)?;
+    let (monitor, exit) = (session.create_session_monitor(), session.create_exit_handle());
+    let session = tokio::spawn(async move {
+        let _ = session.run().await;
+    });
+    Ok((Link { client: Arc::new(client), exit, session }, monitor))
+}
+
+// As long as anybody is interested.
+async fn begin_again(sdk: Weak<Sdk>, command: Value) {
+    while let Some(sdk) = sdk.upgrade() {
+        if sdk.leaves.load(Ordering::Relaxed) {
+            return;
+        }
+        sdk.renew(&command);
+        drop(sdk);
+        tokio::time::sleep(SOON).await;
+    }
+}
+
 impl Sdk {
     async fn connect(command: &Value, within: Duration) -> Result<Arc<Self>, Failure> {
-        let text = |name: &str| command[name].as_str().unwrap_or_default().to_string();
-        let settings = MqttConnectionSettingsBuilder::default()
-            .client_id(text("client_id"))
-            .hostname(text("host"))
-            .tcp_port(u16::try_from(command["port"].as_u64().unwrap_or_default()).unwrap_or_default())
-            .use_tls(false)
-            .build()
-            .map_err(|error| failure("argument", error))?;
-        let options = SessionOptionsBuilder::default()
-            .connection_settings(settings)
-            .build()
-            .map_err(|error| failure("argument", error))?;
-        let session = Session::new(options).map_err(|error| failure("connection", error))?;
-        let context = ApplicationContextBuilder::default().build().map_err(|error| failure("argument", error))?;
-        let options = ClientOptionsBuilder::default().build().map_err(|error| failure("argument", error))?;
-        let client =
-            Client::new(context, session.create_managed_client(), session.create_session_monitor(), options)?;
-        let (monitor, exit) = (session.create_session_monitor(), session.create_exit_handle());
-        let session = tokio::spawn(async move {
-            let _ = session.run().await;
-        });
+        let (link, monitor) = open(command)?;
         let (tell, notes) = mpsc::unbounded_channel();
-        let observed = Mutex::new(HashMap::new());
-        let sdk = Arc::new(Sdk { client, exit, session, observed, notes: AsyncMutex::new(notes), tell });
+        let (link, observed) = (Mutex::new(link), Mutex::new(HashMap::new()));
+        let sdk = Arc::new(Sdk { link, leaves: AtomicBool::new(false), observed, notes: AsyncMutex::new(notes), tell });
         timeout(within, monitor.connected()).await.map_err(|_| failure("connection", "no connection"))?;
+        tokio::spawn(begin_again(Arc::downgrade(&sdk), command.clone()));
         Ok(sdk)
+    }
+
+    fn renew(&self, command: &Value) {
+        let mut link = self.link.lock().unwrap();
+        if link.session.is_finished() && !self.leaves.load(Ordering::Relaxed) {
+            if let Ok((another, _)) = open(command) {
+                *link = another;
+            }
+        }
+    }
+
+    fn client(&self) -> Arc<Client> {
+        self.link.lock().unwrap().client.clone()
+    }
+
+    fn is_over(&self) -> bool {
+        self.link.lock().unwrap().session.is_finished()
     }
 
     async fn disconnect(&self) {
         for (_, task) in self.observed.lock().unwrap().drain() {
             task.abort();
         }
-        if self.exit.try_exit().is_err() {
-            self.exit.force_exit();
+        {
+            let link = self.link.lock().unwrap();
+            self.leaves.store(true, Ordering::Relaxed);
+            if link.exit.try_exit().is_err() {
+                link.exit.force_exit();
+            }
         }
         let ended = async {
-            while !self.session.is_finished() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+            while !self.is_over() {
+                tokio::time::sleep(SOON).await;
             }
         };
         if timeout(Duration::from_secs(1), ended).await.is_err() {
-            self.session.abort();
+            self.link.lock().unwrap().session.abort();
         }
     }
 
     async fn observe(self: &Arc<Self>, key: Vec<u8>, within: Duration) -> Result<Value, Failure> {
-        let observation = self.client.observe(key.clone(), within).await?.response;
+        let observation = self.client().observe(key.clone(), within).await?.response;
         let task = tokio::spawn(pass_on(self.clone(), key.clone(), observation)).abort_handle();
         if let Some(old) = self.observed.lock().unwrap().insert(key, task) {
             old.abort();
@@ -114,7 +160,7 @@ impl Sdk {
     }
 
     async fn unobserve(&self, key: Vec<u8>, within: Duration) -> Result<Value, Failure> {
-        self.client.unobserve(key.clone(), within).await?;
+        self.client().unobserve(key.clone(), within).await?;
         if let Some(task) = self.observed.lock().unwrap().remove(&key) {
             task.abort();
         }
@@ -140,15 +186,15 @@ impl Sdk {
                     expires: command["px_ms"].as_u64().map(Duration::from_millis),
                     ..SetOptions::default()
                 };
-                let reply = self.client.set(key, value, within, token, options).await?;
+                let reply = self.client().set(key, value, within, token, options).await?;
                 Ok(json!({"applied": reply.response, "version": version(reply.version)}))
             }
             "get" => {
-                let reply = self.client.get(key, within).await?;
+                let reply = self.client().get(key, within).await?;
                 Ok(json!({"value": reply.response.map(hex::encode), "version": version(reply.version)}))
             }
-            "del" => Ok(json!({"deleted": self.client.del(key, token, within).await?.response})),
-            "vdel" => Ok(json!({"deleted": self.client.vdel(key, value, token, within).await?.response})),
+            "del" => Ok(json!({"deleted": self.client().del(key, token, within).await?.response})),
+            "vdel" => Ok(json!({"deleted": self.client().vdel(key, value, token, within).await?.response})),
             "observe" => self.observe(key, within).await,
             "unobserve" => self.unobserve(key, within).await,
             _ => {
@@ -172,7 +218,7 @@ async fn pass_on(sdk: Arc<Sdk>, key: Vec<u8>, mut observation: KeyObservation) {
         }
         // It ends with the connection.
         observation = loop {
-            match sdk.client.observe(key.clone(), Duration::from_secs(5)).await {
+            match sdk.client().observe(key.clone(), Duration::from_secs(5)).await {
                 Ok(again) => break again.response,
                 Err(_) => tokio::time::sleep(RETRY).await,
             }
