@@ -1,5 +1,6 @@
 #include "conformance/run/suspects.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
@@ -165,6 +166,13 @@ void suspect_reply(Suspicion& found, const codec::Command& command, const judge:
   }
 }
 
+bool has_unknown_property(const codec::Message& request) {
+  return std::any_of(
+      request.user_properties.begin(), request.user_properties.end(), [](const auto& each) {
+        return each.first != codec::kTimestampProperty && each.first != codec::kTokenProperty;
+      });
+}
+
 std::vector<std::string> in_order(const Rules& rules) { return {rules.begin(), rules.end()}; }
 
 }  // namespace
@@ -195,6 +203,10 @@ std::vector<std::string> suspects_of(const Problem& problem, const scenario::Req
       for (const std::string_view rule : state.key_states.removals()) found.add(rule);
     }
     if (state.key_states.has_similar(command->key)) found.add("KEY-BINARY-1");
+    // It may be refused for a property that the store does not know.
+    if (exchange.reply->is(ReplyKind::kError) && has_unknown_property(exchange.request)) {
+      found.add("ENV-PROPERTY-1");
+    }
     // What a request that was refused has left behind may spoil the next one.
     const bool spoiled = exchange.reply->error() == ErrorCode::kSyntax && step.expect.by.empty();
     if (spoiled && state.key_states.was_refused()) {
