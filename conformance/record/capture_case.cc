@@ -16,6 +16,7 @@
 #include "conformance/record/capture_reply.h"
 #include "conformance/record/capture_request.h"
 #include "conformance/record/capture_rules.h"
+#include "conformance/record/capture_title.h"
 #include "conformance/record/capture_version_checks.h"
 #include "conformance/record/capture_versions.h"
 #include "conformance/scenario/writer.h"
@@ -116,7 +117,7 @@ class CaseBuilder {
     scenario::Case out;
     out.id = std::string(kRecordArea) + ".case";
     out.area = kRecordArea;
-    out.title = options_.title;
+    out.title = "What happens";
     out.requirements = requirements_;
     out.divergences = divergences_;
     if (needs_transport_) out.requires_ = {"transport"};
@@ -124,8 +125,10 @@ class CaseBuilder {
     out.steps = std::move(steps_);
     out.note = fmt::format("{}", fmt::join(flagged_, ", "));
     // The same for what does the same, so that it can be found again in another recording.
-    out.id = fmt::format("{}.{:08x}-{}", kRecordArea,
+    const CaptureTitle made = title_of(items_);
+    out.id = fmt::format("{}.{}.{:08x}-{}", kRecordArea, made.slug,
                          stable_hash(scenario::to_yaml({&out, 1})) & 0xffffffffU, settings_.number);
+    out.title = options_.title.empty() ? made.text : options_.title;
     return out;
   }
 

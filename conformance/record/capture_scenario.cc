@@ -152,6 +152,7 @@ CaptureScenario capture_scenario(const Capture& capture, const CaptureOptions& o
     if (!steps.contains(group)) order.push_back(group);
     steps[group].push_back({.item = &item, .flagged = broken(judgements[i])});
   }
+  std::map<std::string, std::size_t> titles;  // how many have it
   CaseSettings settings{.offset_ms = clock_offset_ms(capture, timeline), .number = 0};
   for (const std::size_t group : order) {
     if (is_empty(steps[group])) continue;
@@ -159,6 +160,8 @@ CaptureScenario capture_scenario(const Capture& capture, const CaptureOptions& o
     CapturedCase made = captured_case(capture, steps[group], options, settings);
     out.notes.insert(out.notes.end(), made.notes.begin(), made.notes.end());
     if (!made.test_case) continue;
+    const std::size_t times = ++titles[made.test_case->title];
+    if (times > 1) made.test_case->title += fmt::format(" ({})", times);
     out.comments.cases[made.test_case->id] = std::move(made.comments);
     out.cases.push_back(*std::move(made.test_case));
   }

@@ -25,7 +25,7 @@ namespace fencepost::record {
 inline constexpr std::string_view kRecordArea = "record";
 
 struct CaptureOptions {
-  std::string title = "What was recorded happens again";  // of each case, in one line
+  std::string title{};  // of each case, in one line; empty: what happens in it
   // How long after its time a key may still be there. (Req: SET-PX-OPEN-8)
   std::chrono::milliseconds expiry_slack{250};
   // The case waits between requests as long as the clients did.

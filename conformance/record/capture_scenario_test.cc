@@ -123,6 +123,25 @@ class Traffic {
   int number_ = 0;
 };
 
+TEST(CaptureScenario, TitlesAndIdsSayWhatHappens) {
+  Traffic traffic;
+  traffic.set("a", {"SET", "lock", "a", "NX", "PX", "5000"});
+  traffic.request("b", {"SET", "lock", "b", "NX", "PX", "5000"});
+  traffic.reply("b", ":-1\r\n");
+  traffic.get("a", "lock", "$1\r\na\r\n");
+  for (const std::string client : {"c", "d"}) {
+    traffic.get(client, "\xff " + client, "$-1\r\n");
+    traffic.set(client, {"SET", "\xff " + client, "v"});
+  }
+  const CaptureScenario made = traffic.made();
+  ASSERT_THAT(made.cases, SizeIs(3));
+  EXPECT_EQ(made.cases[0].title, "SET NX PX, SET NX PX (not applied) and GET: one key, 2 clients");
+  EXPECT_THAT(made.cases[0].id, testing::StartsWith("record.set-nx-px.get."));
+  const std::string of_c = "GET (no such key) and SET: a key of other than plain text, one client";
+  EXPECT_EQ(made.cases[1].title, of_c);
+  EXPECT_EQ(made.cases[2].title, of_c + " (2)");
+}
+
 TEST(CaptureScenario, WritesVersionsRelativeToEachOther) {
   Traffic traffic;
   traffic.set("c", {"SET", "k", "v"});
