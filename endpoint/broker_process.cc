@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -322,6 +323,12 @@ std::string last_lines(const std::string& log) {
   return log.size() > kMaxBytes ? "..." + log.substr(log.size() - kMaxBytes) : log;
 }
 
+// What the machine does not have any more: processes, memory, descriptors.
+StartError cannot_start() {
+  return {StartErrorKind::kFailed,
+          "cannot start mosquitto: " + std::error_code(errno, std::generic_category()).message()};
+}
+
 }  // namespace
 
 std::string address_to_reach(const std::string& bind) {
@@ -359,13 +366,13 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     }
     const MemoryFile config("fencepost-mosquitto", configuration(options, ports, store));
     const MemoryFile log("fencepost-log", "");
-    if (!config.ok() || !authorization.ok() || !log.ok()) break;
+    if (!config.ok() || !authorization.ok() || !log.ok()) return fail(cannot_start());
     const pid_t pid = spawn(program->string(), config.path(),
                             {.config = config.descriptor(),
                              .authorization = authorization.descriptor(),
                              .log = options.forward_log ? -1 : log.descriptor(),
                              .ends_with_thread = options.ends_with_thread});
-    if (pid < 0) break;
+    if (pid < 0) return fail(cannot_start());
     const auto ended = wait_until_listening(pid, host, port);
     if (!ended) {
       std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, pid, port, ports.tls));

@@ -3,6 +3,7 @@
 usage: limits_test.py BUILD_BIN_DIR [unittest arguments]
 """
 
+import os
 import re
 import resource
 import signal
@@ -20,8 +21,21 @@ WORDS = re.compile(r"not enough memory|no thread for connections|Too many open f
                    r"Resource temporarily unavailable|does not answer|ended the connection|has no report; see|cannot ")
 
 
+NOBODY = 65_534
+
+
 def limited(what, most):
     return lambda: resource.setrlimit(what, (most, most))
+
+
+def few_processes(most):
+    """Of a user who has no others: the limit does not hold for root, and counts all that a user runs."""
+    def limit():
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+    return limit
 
 
 class Limits(harness.FolderTest):
@@ -68,6 +82,23 @@ class Limits(harness.FolderTest):
         for most in (16,):
             with self.subTest(f"{most} files"):
                 self.check_all(limited(resource.RLIMIT_NOFILE, most))
+
+    def test_few_processes_and_threads(self):
+        """A thread counts as a process."""
+        if os.geteuid() != 0:
+            print("NOT CHECKED: few processes, as this is not root")
+            return
+        self.folder.chmod(0o777)
+        for file in self.folder.iterdir():
+            file.chmod(0o666)
+        try:
+            run("--version", preexec_fn=few_processes(1), cwd=self.folder)
+        except PermissionError:
+            print("NOT CHECKED: few processes, as another user cannot run this program here")
+            return
+        for most in (1, 4):
+            with self.subTest(f"{most} processes"):
+                self.check_all(few_processes(most))
 
     def test_serve(self):
         for limit in (limited(resource.RLIMIT_AS, 40 * MEBIBYTE), limited(resource.RLIMIT_AS, 120 * MEBIBYTE),
