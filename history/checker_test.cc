@@ -403,5 +403,27 @@ TEST(Checker, JudgesEachKeyAndKeepsNumbers) {
   EXPECT_EQ(checker.added(), 0);
 }
 
+// That nothing was left of an older token is what the deletion shows: without it, the SET that is
+// refused might have met the token of the first one.
+TEST(Checker, WhatIsSaidOfATokenHasTheDeletionThatEndedAnOlderOne) {
+  const auto of_node = [](Operation out, std::string node) {
+    out.token = hlc::Timestamp{3, 0, std::move(node)};
+    return out;
+  };
+  Operation refused = operation({2, 8, 16}, Action::kSet, Outcome::kTokenLower);
+  refused.value = "c";
+  Checker checker;
+  for (const Operation& each :
+       {of_node(set({2, 0, 1}, "a", 1), "n"), of_node(del({0, 1, 2}, 1), "n"),
+        of_node(set({0, 5, 6}, "b", 2), "m"), get({1, 6, 7}, "b", 2), of_node(refused, "m")}) {
+    checker.add(each);
+  }
+  const Verdict verdict = checker.finish().front().verdict;
+  EXPECT_EQ(verdict.requirement, "FT-ACCEPT-1");
+  std::vector<Index> shown = verdict.operations;
+  shown.insert(shown.end(), verdict.others.begin(), verdict.others.end());
+  EXPECT_THAT(shown, testing::Contains(Index{1}));
+}
+
 }  // namespace
 }  // namespace fencepost::history

@@ -354,12 +354,15 @@ class Decider {
     }
   }
 
+  [[nodiscard]] static bool is_fenced(const Entry& entry_here) {
+    return entry_here.outcome == Outcome::kTokenRequired ||
+           entry_here.outcome == Outcome::kTokenLower;
+  }
+
   // Req: FT-OPEN-2
   [[nodiscard]] static bool refused_without_need(const Entry& entry_here, Index held) {
-    const bool fenced =
-        entry_here.outcome == Outcome::kTokenRequired || entry_here.outcome == Outcome::kTokenLower;
-    return fenced && entry_here.action != Action::kSet && entry_here.token != kNone &&
-           held == kNone;
+    return is_fenced(entry_here) && entry_here.action != Action::kSet &&
+           entry_here.token != kNone && held == kNone;
   }
 
   [[nodiscard]] bool by_call(Index a, Index b) const {
@@ -431,6 +434,7 @@ class Decider {
       if (writer != before && writer != after) shown.push_back(writer);
     }
     result_.flaw.others = reasons_of(x, before, at);
+    if (is_fenced(entries[x])) add_past_of_token(before);
     const Index refused = refused_deletion(x, before);
     if (refused != kNone) {
       shown.push_back(refused);
@@ -446,6 +450,18 @@ class Decider {
       text += ", after a SET of the same client (read your writes)";
     }
     return object(flexible_requirement(entries[x]), std::move(text), std::move(shown));
+  }
+
+  // Why the key did not hold an older token: what was written since it was there, back to the
+  // deletion before.
+  void add_past_of_token(Index before) {
+    if (before == kNone || class_[before] == 0) return;
+    for (Index rank = rank_of(class_[before]); rank > 0; --rank) {
+      const Version& older = versions_[rank - 1];
+      const bool begins = older.deleter != kNone;
+      result_.flaw.others.push_back(begins ? older.deleter : older.writer);
+      if (begins) return;
+    }
   }
 
   // A deletion that was refused, between the write before `x` and `x`, which did not find the key;
