@@ -15,9 +15,10 @@ import targets  # noqa: E402
 from campaign import print_table  # noqa: E402
 
 # The folders whose coverage counts, and what in them is not part of the product that is fuzzed.
-MODULES = ("codec", "hlc", "reference_store", "workload", "loaders")
+MODULES = ("codec", "hlc", "reference_store", "workload", "history", "loaders")
 LOADER_FOLDERS = ("conformance", "endpoint")
-NOT_COUNTED = re.compile(r"codec/naive_decoder|reference_store/(faults|broker_plugin)/")
+NOT_COUNTED = re.compile(
+    r"codec/naive_decoder|history/(naive_search|random_history)|reference_store/(faults|broker_plugin)/")
 
 
 def parse_arguments(arguments):
