@@ -146,9 +146,9 @@ TEST(OracleProp, AcceptsWhatTheStoreDoes) { expect_accepted(nullptr, kTraces); }
 
 TEST(OracleProp, AcceptsWhatIsUnusualAndRight) {
   for (const store::Fault& variant : store::faults()) {
-    const bool is_for_others =
-        variant.needs == store::FaultNeeds::kDirect || variant.needs == store::FaultNeeds::kHistory;
-    if (variant.kind != store::FaultKind::kBenign || is_for_others) continue;
+    if (variant.kind != store::FaultKind::kBenign || variant.needs == store::FaultNeeds::kDirect) {
+      continue;
+    }
     const bool by_all = variant.right_by == store::RightBy::kAll;
     expect_accepted(&variant, by_all ? kTraces / 40 : kTraces / 4);
     if (HasFailure()) return;

@@ -117,7 +117,6 @@ class CaseBuilder {
     scenario::Case out;
     out.id = std::string(kRecordArea) + ".case";
     out.area = kRecordArea;
-    out.title = "What happens";
     out.requirements = requirements_;
     out.divergences = divergences_;
     if (needs_transport_) out.requires_ = {"transport"};

@@ -133,13 +133,17 @@ TEST(CaptureScenario, TitlesAndIdsSayWhatHappens) {
     traffic.get(client, "\xff " + client, "$-1\r\n");
     traffic.set(client, {"SET", "\xff " + client, "v"});
   }
+  traffic.request("e", {"KEYNOTIFY", "e", "STOP"});
+  traffic.reply("e", ":0\r\n");
+  traffic.set("e", {"SET", "e", "v"});
   const CaptureScenario made = traffic.made();
-  ASSERT_THAT(made.cases, SizeIs(3));
+  ASSERT_THAT(made.cases, SizeIs(4));
   EXPECT_EQ(made.cases[0].title, "SET NX PX, SET NX PX (not applied) and GET: one key, 2 clients");
   EXPECT_THAT(made.cases[0].id, testing::StartsWith("record.set-nx-px.get."));
   const std::string of_c = "GET (no such key) and SET: a key of other than plain text, one client";
   EXPECT_EQ(made.cases[1].title, of_c);
   EXPECT_EQ(made.cases[2].title, of_c + " (2)");
+  EXPECT_EQ(made.cases[3].title, "KEYNOTIFY STOP (was not observed) and SET: one key, one client");
 }
 
 TEST(CaptureScenario, WritesVersionsRelativeToEachOther) {

@@ -50,7 +50,8 @@ std::string_view outcome_of(const TimelineItem& item, const ReadExchange& exchan
     case ReplyKind::kMissing:
       return " (no such key)";
     case ReplyKind::kCount:
-      return exchange.reply->count == 0 ? " (no such key)" : "";
+      if (exchange.reply->count != 0) return "";
+      return exchange.verb() == codec::Verb::kKeynotify ? " (was not observed)" : " (no such key)";
     case ReplyKind::kOk:
     case ReplyKind::kValue:
       break;
