@@ -24,7 +24,8 @@ using namespace fencepost::client_run;
 constexpr std::array kAllCommands = {
     CommandKind::kConnect, CommandKind::kDisconnect, CommandKind::kSet,
     CommandKind::kGet,     CommandKind::kDel,        CommandKind::kVdel,
-    CommandKind::kObserve, CommandKind::kUnobserve,  CommandKind::kNotification};
+    CommandKind::kObserve, CommandKind::kUnobserve,  CommandKind::kLock,
+    CommandKind::kUnlock,  CommandKind::kHolder,     CommandKind::kNotification};
 
 void check_line(const std::string& line) {
   const auto greeting = read_greeting(line);

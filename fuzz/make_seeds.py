@@ -460,6 +460,83 @@ def mqtt_packet(seeds, _sources):
     seeds.add("length-without-end", b"\x30\xff\xff\xff\xff\1")
 
 
+def client_wire(seeds, _sources):
+    """Records of client_wire_fuzzer.cc: sessions of clients, right and wrong."""
+    request_topic = b"statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
+    response_topic = b"clients/c/services/statestore/_any_/command/invoke/response"
+    told_at = b"clients/statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/63/command/notify/"
+
+    def string(content):
+        return len(content).to_bytes(2, "big") + content
+
+    def number_of(length):
+        return bytes([length]) if length < 128 else bytes([length % 128 | 128, length // 128])
+
+    def packet(first, content):
+        return bytes([first]) + number_of(len(content)) + content
+
+    def sent(content, connection=0):
+        """In pieces that a record can hold."""
+        pieces = [content[i:i + 255] for i in range(0, len(content), 255)]
+        return b"".join(bytes([connection << 4, len(piece)]) + piece for piece in pieces)
+
+    def property_pairs(*pairs):
+        return b"".join(b"\x26" + string(name) + string(value) for name, value in pairs)
+
+    def words(*all_words):
+        return b"*%d\r\n" % len(all_words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in all_words)
+
+    def ask(number, *all_words, first=0x32, more=b"", stamp=b"1700000000000:0:c", topic=request_topic):
+        properties = b"\x08" + string(response_topic) + b"\x09" + string(b"%04d" % number) + more
+        properties += property_pairs((b"__ts", stamp)) if stamp else b""
+        name = b"" if first & 6 == 0 else number.to_bytes(2, "big")
+        return packet(first, string(topic) + name + number_of(len(properties)) + properties + words(*all_words))
+
+    def connect(flags=2, expiry=b"", client=b"c"):
+        head = string(b"MQTT") + b"\x05" + bytes([flags]) + b"\0\x3c"
+        return packet(0x10, head + number_of(len(expiry)) + expiry + string(client))
+
+    keeps = b"\x11\0\0\x0e\x10"
+    subscribe = packet(0x82, b"\0\1\0" + string(response_topic) + b"\1" + string(told_at + b"+") + b"\1")
+    begin = connect() + subscribe
+    write, read = ask(2, b"SET", b"k", b"v"), ask(3, b"GET", b"k", stamp=b"")
+    acks = packet(0x40, b"\0\1") + packet(0x40, b"\0\2")
+    end, cut, later = packet(0xe0, b""), b"\x0e", b"\x0f\x14"
+    fence = property_pairs((b"__ft", b"1700000000000:1:StateStore"))
+    sessions = {
+        "right": sent(begin + write + read + acks + end),
+        "one-by-one": b"".join(sent(bytes([byte])) for byte in begin + write),
+        "not-subscribed": sent(connect() + write),
+        "at-qos-0": sent(begin + ask(0, b"SET", b"k", b"v", first=0x30)),
+        "at-qos-2": sent(begin + ask(2, b"SET", b"k", b"v", first=0x34)),
+        "again-with-dup": sent(begin + write) + cut + sent(connect(0, keeps) + ask(2, b"SET", b"k", b"v", first=0x3a)),
+        "dup-without-a-reconnect": sent(begin + write + ask(2, b"SET", b"k", b"v", first=0x3a)),
+        "same-identifier": sent(begin + write + ask(2, b"SET", b"k", b"w")),
+        "same-correlation": sent(begin + write + ask(2, b"GET", b"k")),
+        "two-response-topics": sent(begin + ask(2, b"GET", b"k", more=b"\x08" + string(b"r"))),
+        "two-timestamps": sent(begin + ask(2, b"SET", b"k", b"v", more=property_pairs((b"__ts", b"1:0:x")))),
+        "token": sent(begin + write + ask(4, b"SET", b"l", b"w", more=fence)),
+        "clock-goes-back": sent(begin + write) + later + sent(ask(5, b"SET", b"k", b"v", stamp=b"1600000000000:0:c")),
+        "observed": sent(begin + ask(2, b"KEYNOTIFY", b"k") + ask(3, b"SET", b"k", b"v") + acks),
+        "observed-by-another": sent(begin + ask(2, b"KEYNOTIFY", b"k")) + sent(connect(client=b"d") + write, 1),
+        "stopped": sent(begin + ask(2, b"KEYNOTIFY", b"k") + ask(3, b"KEYNOTIFY", b"k", b"STOP")),
+        "session-kept": sent(connect(2, keeps) + subscribe + write) + cut + later + sent(connect(0, keeps) + acks),
+        "taken-over": sent(begin) + sent(connect(), 1) + sent(write),
+        "reserved-topic": sent(begin + ask(2, b"GET", b"k", topic=b"statestore/v1/other")),
+        "lower-case": sent(begin + ask(2, b"set", b"k", b"v", b"nx")),
+        "not-resp": sent(begin + packet(0x32, string(request_topic) + b"\0\2\0hello")),
+        "older-version": sent(packet(0x10, string(b"MQTT") + b"\x04\2\0\x3c" + string(b"c"))),
+        "before-connect": sent(write),
+        "connect-twice": sent(connect() + connect()),
+        "ping": sent(begin + packet(0xc0, b"")),
+        "unsubscribe": sent(begin + packet(0xa2, b"\0\2\0" + string(response_topic)) + write),
+        "puback-of-nothing": sent(begin + packet(0x40, b"\0\x63")),
+        "malformed": sent(begin + b"\x36\xff\xff\xff\xff"),
+    }
+    for name, content in sessions.items():
+        seeds.add(name, content)
+
+
 def evidence(seeds, _sources):
     """Records as docs/EVIDENCE.md describes them, and a file of them."""
     def number(value):
@@ -576,6 +653,7 @@ GENERATORS = {
     "hlc_clock": hlc_clock,
     "hlc_timestamp": hlc_timestamp,
     "mqtt_packet": mqtt_packet,
+    "client_wire": client_wire,
     "names": names,
     "reply_decoder": reply_decoder,
     "round_trip": round_trip,

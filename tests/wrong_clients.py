@@ -16,7 +16,7 @@ import uuid
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "adapters" / "python_paho"))
 import adapter
 import statestore
-from statestore import Client, Clock, Failure
+from statestore import Client, Clock, Failure, Lock
 
 CHANGES = {}
 
@@ -526,6 +526,88 @@ def tells_nothing_after_a_reconnect():
 
 # --- adapters that do nothing ---
 
+# --- locks ---
+
+@wrong("lock-helper.taken", "LOCK-ACQUIRE-3")
+def locks_without_an_end():
+    change_source(Lock, "attempt", 'b"NEX", b"PX", b"%d" % lease_ms', 'b"NEX"')
+
+
+@wrong("lock-helper.taken", "LOCK-ACQUIRE-1")
+def locks_without_a_condition():
+    change_source(Lock, "attempt", 'b"NEX", ', "")
+
+
+@wrong("lock-helper.held-by-another.other", "LOCK-ACQUIRE-2")
+def refusal_taken_for_the_lock():
+    change_source(Lock, "attempt", "return None", "return version")
+
+
+@wrong("lock-helper.held-by-another.other", "LOCK-ACQUIRE-2")
+def refusal_taken_for_an_error():
+    change_source(Lock, "attempt", "return None", "raise Failure('service', 'held')")
+
+
+@wrong("lock-helper.error.quota-exceeded", "RESP-ERROR-FORM-1")
+def errors_taken_for_a_refusal():
+    def attempt(original, self, *arguments):
+        try:
+            return original(self, *arguments)
+        except Failure:
+            return None
+    wrap(Lock, "attempt", attempt)
+
+
+@wrong("lock-helper.renewed", "LOCK-TOKEN-1")
+def token_of_the_first_time():
+    def attempt(original, self, *arguments):
+        token = original(self, *arguments)
+        self.first = getattr(self, "first", None) or token
+        return token and self.first
+    wrap(Lock, "attempt", attempt)
+
+
+@wrong("lock-helper.no-version", "LOCK-TOKEN-1")
+def makes_up_a_token():
+    change_source(Lock, "attempt", "version is None", "not (version := version or self.client.clock.now())")
+
+
+@wrong("lock-helper.taken", "LOCK-RELEASE-1")
+def gives_back_with_del():
+    change_source(Lock, "release", 'b"VDEL", self.name, self.holder', 'b"DEL", self.name')
+
+
+@wrong("lock-helper.release-of-a-lost-lock", "LOCK-RELEASE-1")
+def gives_back_what_others_hold():
+    change_source(Lock, "release", "self.name, self.holder", "self.name, self.owner(timeout) or self.holder")
+
+
+@wrong("lock-helper.taken", "LOCK-RELEASE-1")
+def keeps_its_locks():
+    Lock.release = lambda self, timeout: self.stop()
+
+
+@wrong("lock-helper.held-by-another.other", "LOCK-HOLDER-1")
+def takes_itself_for_the_holder():
+    change_source(adapter, "perform_lock", "owner.hex()", 'b"me".hex()')
+
+
+@wrong("lock-helper.waits-for-the-last", "LOCK-ACQUIRE-1")
+def gives_up_with_the_first_change():
+    change_source(Lock, "wait_for_it", "changed.wait(max(0.0, end - time.monotonic()))",
+                  "changed.wait(max(0.0, end - time.monotonic()))\n            return None")
+
+
+@wrong("lock-helper.renews", "LOCK-RENEW-1")
+def never_renews():
+    Lock.renew = lambda *_: None
+
+
+@wrong("lock-helper.renews", "LOCK-RELEASE-1")
+def renews_what_was_given_back():
+    Lock.stop = lambda self: None
+
+
 def only_says(report):
     def main():
         client = adapter.Adapter()
@@ -651,6 +733,17 @@ def of_few_capabilities():
 @unusual
 def connects_again_when_told():
     adapter.CAPABILITIES.remove("reconnects")
+
+
+@unusual
+def takes_locks_with_nx():
+    adapter.CAPABILITIES.remove("lock-renewal")
+    change_source(Lock, "attempt", 'b"NEX"', 'b"NX"')
+
+
+@unusual
+def asks_for_locks_again_and_again():
+    change_source(Lock, "wait_for_it", "changed.wait(max(0.0, end - time.monotonic()))", "changed.wait(0.05)")
 
 
 @unusual

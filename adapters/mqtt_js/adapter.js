@@ -8,7 +8,8 @@ const readline = require("node:readline");
 const { Client, Failure, bulk } = require("./statestore.js");
 
 const CAPABILITIES = ["set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions", "concurrent",
-  "reconnects", "error-text", "binary"];
+  "reconnects", "error-text", "binary", "locks", "lock-waits", "lock-renewal"];
+const LOOK_AGAIN_MS = 100;
 
 function say(line) {
   process.stdout.write(JSON.stringify(line) + "\n");
@@ -52,6 +53,33 @@ class Notes {
 let client = null;
 let notes = new Notes();
 
+// Takes the lock: its token, or null where another client holds it.
+async function attempt(key, holder, leaseMs, how) {
+  const { payload, version } = await client.ask(["SET", key, holder, "NEX", "PX", String(leaseMs)], how);
+  if (!choose(payload, { "+OK\r\n": true, ":-1\r\n": false, "-1\r\n": false })) return null;
+  if (version === null) throw new Failure("reply", "the lock has no token");
+  return version;
+}
+
+// Locks that are taken again and again; by their name and holder.
+const renewals = new Map();
+
+function renew(id, period, again) {
+  const renewal = { last: null };
+  renewal.timer = setInterval(() => {
+    renewal.last = again().then((token) => token === null && clearInterval(renewal.timer), () => {});
+  }, period);
+  renewals.set(id, renewal);
+}
+
+// No renewal comes behind it.
+async function stopRenewal(id) {
+  const renewal = renewals.get(id);
+  renewals.delete(id);
+  clearInterval(renewal?.timer);
+  await renewal?.last;
+}
+
 const COMMANDS = {
   async connect({ host, port, client_id: name, timeout_ms: timeoutMs }) {
     await COMMANDS.disconnect();
@@ -64,6 +92,8 @@ const COMMANDS = {
   async disconnect() {
     const old = client;
     client = null;
+    for (const { timer } of renewals.values()) clearInterval(timer);
+    renewals.clear();
     if (old) await old.close();
     return {};
   },
@@ -87,6 +117,27 @@ const COMMANDS = {
   async vdel(_command, key, value, how) {
     const counts = { ":0\r\n": 0, ":1\r\n": 1, ":-1\r\n": -1, "-1\r\n": -1 };
     return { deleted: choose((await client.ask(["VDEL", key, value], how)).payload, counts) };
+  },
+  async lock(command, key, _value, how) {
+    const id = `${command.key} ${command.holder}`;
+    await stopRenewal(id);
+    const [holder, end] = [Buffer.from(command.holder, "hex"), Date.now() + command.timeout_ms];
+    let token = await attempt(key, holder, command.lease_ms, how);
+    while (token === null && command.wait && Date.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+      token = await attempt(key, holder, command.lease_ms, how);
+    }
+    if (token !== null && command.renew_ms) renew(id, command.renew_ms, () => attempt(key, holder, command.lease_ms, how));
+    return { held: token !== null, token };
+  },
+  async unlock(command, key, _value, how) {
+    await stopRenewal(`${command.key} ${command.holder}`);
+    const counts = { ":0\r\n": 0, ":1\r\n": 1, ":-1\r\n": -1, "-1\r\n": -1 };
+    choose((await client.ask(["VDEL", key, Buffer.from(command.holder, "hex")], how)).payload, counts);
+    return {};
+  },
+  async holder(_command, key, _value, how) {
+    return { holder: (await COMMANDS.get(null, key, null, how)).value };
   },
   async observe(_command, key, _value, how) {
     client.observed.add(key.toString("hex"));

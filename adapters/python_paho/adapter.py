@@ -8,16 +8,33 @@ import queue
 import sys
 import threading
 
-from statestore import Client, Failure, bulk
+from statestore import Client, Failure, Lock, bulk
 
 CAPABILITIES = ["set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions", "concurrent",
-                "reconnects", "error-text", "binary"]
+                "reconnects", "error-text", "binary", "locks", "lock-waits", "lock-renewal"]
 
 
 def choose(payload, results):
     if payload not in results:
         raise Failure("reply", f"not a reply to this: {payload[:100]!r}")
     return results[payload]
+
+
+def lock_of(client, name, holder):
+    """Always the same one, which knows whether it is renewed."""
+    return client.locks.setdefault((name, holder), Lock(client, name, holder))
+
+
+def perform_lock(client, key, command):
+    lock, timeout = lock_of(client, key, bytes.fromhex(command.get("holder", ""))), command["timeout_ms"] / 1000
+    if command["command"] == "lock":
+        token = lock.acquire(command["lease_ms"], timeout, command["wait"], command.get("renew_ms"))
+        return {"held": token is not None, "token": token}
+    if command["command"] == "unlock":
+        lock.release(timeout)
+        return {}
+    owner = lock.owner(timeout)
+    return {"holder": None if owner is None else owner.hex()}
 
 
 def perform(client, name, key, value, command):
@@ -40,6 +57,8 @@ def perform(client, name, key, value, command):
     if name == "vdel":
         counts = {b":0\r\n": 0, b":1\r\n": 1, b":-1\r\n": -1, b"-1\r\n": -1}
         return {"deleted": choose(client.ask(b"VDEL", key, value, **how)[0], counts)}
+    if name in ("lock", "unlock", "holder"):
+        return perform_lock(client, key, command)
     if name == "observe":
         client.observed.add(key)
         choose(client.ask(b"KEYNOTIFY", key, **how)[0], {b"+OK\r\n": True})
@@ -70,6 +89,7 @@ class Adapter:
         self.client = None
         if command["command"] == "connect":
             self.client = self.make_client(command["host"], command["port"], command["client_id"])
+            self.client.locks = {}
             if not self.client.ready.wait(command["timeout_ms"] / 1000):
                 raise Failure("connection", "no connection")
         return {}

@@ -1,7 +1,8 @@
 """A small client of the state store, with Paho (Debian: python3-paho-mqtt).
 
     client = Client("127.0.0.1", 1883, "me")
-    client.ask(b"SET", b"key", b"value", timeout=5)"""
+    client.ask(b"SET", b"key", b"value", timeout=5)
+    token = Lock(client, b"lock", b"me").acquire(lease_ms=10_000, timeout=5)"""
 
 import queue
 import threading
@@ -70,6 +71,7 @@ class Client:
     def __init__(self, host, port, name):
         self.clock, self.lock, self.ready = Clock(name), threading.Lock(), threading.Event()
         self.waiting, self.observed, self.notes, self.largest_packet = {}, set(), queue.Queue(), None
+        self.watched, self.closed = {}, threading.Event()  # key -> what is set when it may be another
         self.topic = f"clients/{name}/services/statestore/_any_/command/invoke/response"
         self.told_at = f"{NOTIFICATIONS}/{name.encode().hex().upper()}/command/notify/"
         self.mqtt = mqtt.Client(name, protocol=mqtt.MQTTv5)
@@ -80,6 +82,7 @@ class Client:
         self.mqtt.loop_start()
 
     def close(self):
+        self.closed.set()
         self.mqtt.disconnect()
         self.mqtt.loop_stop()
 
@@ -90,8 +93,10 @@ class Client:
         self.mqtt.subscribe([(self.topic, qos), (self.told_at + "+", qos)])
 
     def on_subscribe(self, *_):
-        for key in list(self.observed):  # the store forgets registrations with the connection
+        for key in self.observed | set(self.watched):  # the store forgets registrations with the connection
             self.publish(array(b"KEYNOTIFY", key), uuid.uuid4().bytes)
+        for changed in list(self.watched.values()):
+            changed.set()
         self.ready.set()
 
     def on_disconnect(self, *_):
@@ -115,6 +120,8 @@ class Client:
             self.clock.merge(version or "")
         except (ValueError, Failure):
             return  # of no use to anybody
+        if key in self.watched:
+            self.watched[key].set()
         prefix = b"*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n"
         value = bulk(message.payload[len(prefix):]) if message.payload.startswith(prefix) else None
         is_deletion = message.payload in (array(b"NOTIFY", b"DELETE"), array(b"NOTIFY", b"DEL"))
@@ -161,3 +168,78 @@ class Client:
             if payload.startswith(start) and payload.endswith(b"\r\n") and b"\r" not in text and b"\n" not in text:
                 raise Failure("service", text.decode(errors="replace").removeprefix(": "))
         return payload, version
+
+
+class Lock:
+    """A lock that this holder takes, renews and gives back."""
+
+    def __init__(self, client, name, holder):
+        self.client, self.name, self.holder, self.renewal = client, name, holder, None
+
+    def attempt(self, lease_ms, timeout):
+        """The token; None where another client holds it."""
+        payload, version = self.client.ask(b"SET", self.name, self.holder, b"NEX", b"PX", b"%d" % lease_ms, timeout=timeout)
+        if payload in (b":-1\r\n", b"-1\r\n"):
+            return None
+        if payload != b"+OK\r\n" or version is None:
+            raise Failure("reply", f"neither a token nor a refusal: {payload[:100]!r}")
+        return version
+
+    def acquire(self, lease_ms, timeout, wait=False, renew_ms=None):
+        """The same; with `wait`, once it is free, or when the time is over."""
+        self.stop()
+        token = self.attempt(lease_ms, timeout)
+        if token is None and wait:
+            token = self.wait_for_it(lease_ms, timeout)
+        if token is not None and renew_ms:
+            stopped = threading.Event()
+            act = threading.Thread(target=self.renew, args=(stopped, lease_ms, renew_ms / 1000), daemon=True)
+            self.renewal = (stopped, act)
+            act.start()
+        return token
+
+    def wait_for_it(self, lease_ms, timeout):
+        end, changed = time.monotonic() + timeout, threading.Event()
+        self.client.watched[self.name] = changed
+        try:
+            self.client.ask(b"KEYNOTIFY", self.name, timeout=timeout)
+            while time.monotonic() < end:
+                changed.clear()  # first, so that no change is missed
+                token = self.attempt(lease_ms, timeout)
+                if token is not None:
+                    return token
+                changed.wait(max(0.0, end - time.monotonic()))
+            return None
+        finally:
+            del self.client.watched[self.name]
+            if self.name not in self.client.observed:
+                self.client.ask(b"KEYNOTIFY", self.name, b"STOP", timeout=timeout)
+
+    def renew(self, stopped, lease_ms, period):
+        while not stopped.wait(period) and not self.client.closed.is_set():
+            try:
+                if self.attempt(lease_ms, lease_ms / 1000) is None:
+                    return  # it is another client's
+            except Failure:
+                pass  # until the next time
+
+    def stop(self):
+        """No renewal comes behind it."""
+        if self.renewal:
+            self.renewal[0].set()
+            self.renewal[1].join()
+        self.renewal = None
+
+    def release(self, timeout):
+        self.stop()
+        payload, _ = self.client.ask(b"VDEL", self.name, self.holder, timeout=timeout)
+        if payload not in (b":1\r\n", b":0\r\n", b":-1\r\n", b"-1\r\n"):
+            raise Failure("reply", f"not a reply to VDEL: {payload[:100]!r}")
+
+    def owner(self, timeout):
+        """The name of who holds it; None: nobody."""
+        payload, _ = self.client.ask(b"GET", self.name, timeout=timeout)
+        name = bulk(payload)
+        if name is None and payload != b"$-1\r\n":
+            raise Failure("reply", f"not a reply to GET: {payload[:100]!r}")
+        return name

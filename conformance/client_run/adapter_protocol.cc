@@ -88,6 +88,16 @@ void read_success(const json& object, CommandKind command, JsonComplaint& compla
       out.kind = ResultKind::kDeleted;
       out.count = members.integer<std::int64_t>("deleted", -1);
       return;
+    case CommandKind::kLock:
+      out.kind = members.flag("held") ? ResultKind::kHeld : ResultKind::kNotHeld;
+      out.version = text_or_null(members, object, "token");
+      return;
+    case CommandKind::kHolder:
+      out.kind = ResultKind::kMissing;
+      if (object.contains("holder") && object["holder"].is_null()) return;
+      out.kind = ResultKind::kValue;
+      out.value = bytes_member(members, "holder");
+      return;
     case CommandKind::kNotification:
       return read_change(members, object, out);
     default:
@@ -133,9 +143,19 @@ std::string command_line(const Command& command, const CommandContext& context) 
   if (command.kind == CommandKind::kSet || command.kind == CommandKind::kVdel) {
     out["value"] = lower_hex(command.value);
   }
+  if (command.kind == CommandKind::kLock || command.kind == CommandKind::kUnlock) {
+    out["holder"] = lower_hex(command.value);
+  }
+  if (command.kind == CommandKind::kLock) {
+    out["lease_ms"] = command.expires_after.value_or(Milliseconds{}).count();
+    out["wait"] = command.waits;
+    if (command.renewed_each) out["renew_ms"] = command.renewed_each->count();
+  }
   if (command.condition == codec::Condition::kIfAbsent) out["condition"] = "nx";
   if (command.condition == codec::Condition::kIfAbsentOrEqual) out["condition"] = "nex";
-  if (command.expires_after) out["px_ms"] = command.expires_after->count();
+  if (command.expires_after && command.kind == CommandKind::kSet) {
+    out["px_ms"] = command.expires_after->count();
+  }
   if (!context.token.empty()) out["token"] = text::printable(context.token);
   out["timeout_ms"] = context.timeout.count();
   return out.dump() + "\n";
@@ -190,6 +210,11 @@ std::string describe(const Report& report) {
     case ResultKind::kDeleted:
       if (report.count == -1) return "that the value is another one";
       return std::to_string(report.count) + " deleted";
+    case ResultKind::kHeld:
+      return "that the lock is held" +
+             (report.version ? ", with the token " + in_quotes(*report.version) : "");
+    case ResultKind::kNotHeld:
+      return "that the lock is not held";
     case ResultKind::kChanged:
       if (report.operation == codec::Operation::kDelete) {
         return "the deletion of " + in_quotes(report.key) + version;

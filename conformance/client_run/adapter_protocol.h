@@ -42,9 +42,10 @@ struct CommandContext {
 // What an adapter has reported of one command.
 struct Report {
   ResultKind kind = ResultKind::kOk;
-  std::string value{};                                  // kValue, and kChanged
-  std::int64_t count = 0;                               // kDeleted
-  std::optional<std::string> version{};                 // kApplied, kNotApplied, kValue, kChanged
+  std::string value{};     // kValue (of a lock: holder), kChanged
+  std::int64_t count = 0;  // kDeleted
+  // kApplied, kNotApplied, kValue, kChanged; kHeld: the token
+  std::optional<std::string> version{};
   std::string key{};                                    // kChanged
   codec::Operation operation = codec::Operation::kSet;  // kChanged; kMissing there: none came
   std::string error_kind{};                             // kError

@@ -85,9 +85,33 @@ INSTANTIATE_TEST_SUITE_P(
                       BadLine{R"({"id":1,"ok":{"value":"zz"}})", CommandKind::kGet, "hexadecimal"},
                       BadLine{R"({"id":1,"ok":{"applied":1}})", CommandKind::kSet, "/ok/applied"},
                       BadLine{R"({"id":1,"ok":{"deleted":"1"}})", CommandKind::kDel, "/ok/deleted"},
+                      BadLine{R"({"id":1,"ok":{"token":"1:0:s"}})", CommandKind::kLock, "\"held\""},
+                      BadLine{R"({"id":1,"ok":{}})", CommandKind::kHolder, "\"holder\""},
                       BadLine{R"({"id":1,"ok":{"key":"","operation":"x","value":""}})",
                               CommandKind::kNotification, "set or delete"},
                       BadLine{R"({"id":1,"error":{"kind":"k"}})", CommandKind::kSet, "\"text\""}));
+
+TEST(AdapterProtocol, LocksAreToldWithTheirHolderAndLease) {
+  const Command lock{.kind = CommandKind::kLock,
+                     .key = "l",
+                     .value = "me",
+                     .expires_after = Milliseconds(3'000),
+                     .renewed_each = Milliseconds(500)};
+  EXPECT_EQ(command_line(lock, {.id = 7, .timeout = Milliseconds(1'000)}),
+            R"({"id":7,"command":"lock","key":"6c","holder":"6d65","lease_ms":3000,"wait":false,)"
+            R"("renew_ms":500,"timeout_ms":1000})"
+            "\n");
+  const auto held = read_report(R"({"id":7,"ok":{"held":true,"token":"1:0:s"}})", lock.kind);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->kind, ResultKind::kHeld);
+  EXPECT_EQ(held->version, "1:0:s");
+  EXPECT_EQ(read_report(R"({"id":7,"ok":{"held":false}})", lock.kind)->kind, ResultKind::kNotHeld);
+  const auto owner = read_report(R"({"id":8,"ok":{"holder":"6d65"}})", CommandKind::kHolder);
+  ASSERT_TRUE(owner);
+  EXPECT_EQ(owner->value, "me");
+  EXPECT_EQ(read_report(R"({"id":8,"ok":{"holder":null}})", CommandKind::kHolder)->kind,
+            ResultKind::kMissing);
+}
 
 TEST(AdapterProtocol, GreetingsAreChecked) {
   const auto good =

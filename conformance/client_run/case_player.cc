@@ -34,6 +34,23 @@ bool is_same_version(const std::string& one, const std::string& other) {
   return left && right ? *left == *right : one == other;
 }
 
+bool is_same_version(const std::optional<std::string>& one,
+                     const std::optional<std::string>& other) {
+  return one && other ? is_same_version(*one, *other) : one.has_value() == other.has_value();
+}
+
+// Is it the version of a reply that gave the lock? An SDK may ask for it many times.
+bool is_token_of(const Awaited& lock, const std::optional<std::string>& token) {
+  const auto gives = [](const std::string& payload) { return payload == "+OK\r\n"; };
+  if (gives(lock.payload_sent) && is_same_version(lock.version_sent, token)) return true;
+  return std::any_of(lock.replies_again.begin(), lock.replies_again.end(),
+                     [&](const codec::Message& reply) {
+                       const std::string* version = reply.property(codec::kTimestampProperty);
+                       return gives(reply.payload) && version != nullptr && token &&
+                              is_same_version(*version, *token);
+                     });
+}
+
 std::string quoted_or_none(const std::optional<std::string>& text) {
   constexpr std::size_t kMost = 200;
   return text ? '"' + escape(*text, kMost) + '"' : "none";
@@ -414,7 +431,8 @@ class CasePlayer {
         });
     // A right client may ask again: then a right reply has come.
     const bool again = under_way.ticket && broker().awaited(*under_way.ticket).again;
-    if (again && report.kind != ResultKind::kError) return;
+    const bool is_lock = step.command.kind == CommandKind::kLock;
+    if (again && !is_lock && report.kind != ResultKind::kError) return;
     if (!is_right) {
       std::string wanted;
       for (const Expected& each : step.expected) {
@@ -424,13 +442,20 @@ class CasePlayer {
           report.kind == ResultKind::kError && step.expected.front().kind != ResultKind::kError;
       return add_problem(rule_of_result(step, report), wanted, describe(report));
     }
+    if (report.kind == ResultKind::kHeld && under_way.ticket) {
+      const Awaited& lock = broker().awaited(*under_way.ticket);
+      if (is_token_of(lock, report.version)) return;
+      return add_problem(charge::of_version(report.kind),
+                         "the version with which the lock was given, as its token",
+                         describe(report));
+    }
     const bool has_version =
-        report.kind == ResultKind::kApplied || report.kind == ResultKind::kNotApplied ||
-        report.kind == ResultKind::kValue || report.kind == ResultKind::kMissing;
+        step.command.kind != CommandKind::kHolder &&
+        (report.kind == ResultKind::kApplied || report.kind == ResultKind::kNotApplied ||
+         report.kind == ResultKind::kValue || report.kind == ResultKind::kMissing);
     if (!can("versions") || !has_version || !under_way.ticket) return;
     const auto& sent = broker().awaited(*under_way.ticket).version_sent;
-    const bool is_same = sent && report.version ? is_same_version(*sent, *report.version)
-                                                : sent.has_value() == report.version.has_value();
+    const bool is_same = is_same_version(sent, report.version);
     // What is no timestamp may be reported as none.
     const bool is_none = sent && !hlc::parse(*sent) && !report.version;
     if (is_same || is_none) return;

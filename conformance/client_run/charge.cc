@@ -46,6 +46,12 @@ std::string_view grammar_of(CommandKind kind) {
       return "NTF-REQUEST-2";
     case CommandKind::kUnobserve:
       return "NTF-STOP-1";
+    case CommandKind::kLock:
+      return "LOCK-ACQUIRE-1";
+    case CommandKind::kUnlock:
+      return "LOCK-RELEASE-1";
+    case CommandKind::kHolder:
+      return "LOCK-HOLDER-1";
     default:
       return "ENV-MQTT5-1";
   }
@@ -95,6 +101,7 @@ std::string_view of_difference(const Command& wanted, const Words& right, const 
     const bool is_stop = sent.size() > 2 && right.size() > 2 && upper(sent[2]) == right[2];
     return is_stop ? "CASE-OPTION-1" : grammar_of(wanted.kind);
   }
+  if (wanted.kind == CommandKind::kLock && !has(sent, "PX")) return "LOCK-ACQUIRE-3";
   const bool has_value = wanted.kind == CommandKind::kSet || wanted.kind == CommandKind::kVdel;
   if (has_value && sent.size() < 3) return grammar_of(wanted.kind);
   if (has_value && sent[2] != right[2]) return of_bytes(wanted);
@@ -126,12 +133,17 @@ std::string_view form_of_reply(CommandKind kind) {
       return "NTF-RESPONSE-2";
     case CommandKind::kUnobserve:
       return "NTF-STOP-3";
+    case CommandKind::kLock:
+    case CommandKind::kUnlock:
+    case CommandKind::kHolder:
+      return grammar_of(kind);
     default:
       return "ENV-MQTT5-1";
   }
 }
 
 std::string_view of_version_of(CommandKind kind) {
+  if (kind == CommandKind::kLock) return "LOCK-TOKEN-1";
   return kind == CommandKind::kGet ? "VER-GET-1" : "VER-SET-1";
 }
 
@@ -151,7 +163,13 @@ std::optional<std::string_view> of_script(CommandKind kind, const ReplyScript& s
 }
 
 std::string_view of_plain_reply(const Command& command, const Expected& expected) {
+  const bool is_error = expected.kind == ResultKind::kError;
+  if (command.kind == CommandKind::kHolder && !is_error) return "LOCK-HOLDER-1";
   switch (expected.kind) {
+    case ResultKind::kHeld:
+      return "LOCK-ACQUIRE-1";
+    case ResultKind::kNotHeld:
+      return "LOCK-ACQUIRE-2";
     case ResultKind::kApplied:
       return "SET-OK-1";
     case ResultKind::kNotApplied:
@@ -242,6 +260,8 @@ std::string_view of_reply(const CommandStep& step, const Report* report) {
 
 std::string_view of_version(ResultKind reported) {
   switch (reported) {
+    case ResultKind::kHeld:
+      return "LOCK-TOKEN-1";
     case ResultKind::kNotApplied:
       return "SET-NOT-APPLIED-3";
     case ResultKind::kValue:

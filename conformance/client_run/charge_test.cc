@@ -35,8 +35,16 @@ TEST(Charge, ARequestIsChargedToWhatItsBytesGotWrong) {
   const Command get{.kind = CommandKind::kGet, .key = "k"};
   const Command vdel{.kind = CommandKind::kVdel, .key = "k", .value = "v"};
   const Command stop{.kind = CommandKind::kUnobserve, .key = "k"};
+  const Command lock{
+      .kind = CommandKind::kLock, .key = "l", .value = "me", .expires_after = milliseconds(1'000)};
+  const Command unlock{.kind = CommandKind::kUnlock, .key = "l", .value = "me"};
   const Row rows[] = {
       {get, {"get", "k"}, "CASE-VERB-1"},
+      {lock, {"SET", "l", "me", "NEX"}, "LOCK-ACQUIRE-3"},
+      {lock, {"SET", "l", "me", "PX", "1000"}, "LOCK-ACQUIRE-1"},
+      {lock, {"SET", "l", "me", "NEX", "PX", "1"}, "LOCK-ACQUIRE-1"},
+      {unlock, {"DEL", "l"}, "LOCK-RELEASE-1"},
+      {unlock, {"VDEL", "l", "you"}, "LOCK-RELEASE-1"},
       {get, {"GET", "K"}, "KEY-BINARY-1"},
       {get, {"GET", "k", "x"}, "GET-GRAMMAR-1"},
       {vdel, {"DEL", "k"}, "VDEL-GRAMMAR-1"},

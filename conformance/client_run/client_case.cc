@@ -20,6 +20,12 @@ std::string_view name(CommandKind kind) {
       return "observe";
     case CommandKind::kUnobserve:
       return "unobserve";
+    case CommandKind::kLock:
+      return "lock";
+    case CommandKind::kUnlock:
+      return "unlock";
+    case CommandKind::kHolder:
+      return "holder";
     case CommandKind::kNotification:
       break;
   }
@@ -35,13 +41,21 @@ std::optional<codec::Command> request_of(const Command& command) {
       out.condition = command.condition;
       out.expires_after = command.expires_after;
       return out;
+    case CommandKind::kLock:
+      out.verb = codec::Verb::kSet;
+      out.value = command.value;
+      out.condition = codec::Condition::kIfAbsentOrEqual;
+      out.expires_after = command.expires_after;
+      return out;
     case CommandKind::kGet:
+    case CommandKind::kHolder:
       out.verb = codec::Verb::kGet;
       return out;
     case CommandKind::kDel:
       out.verb = codec::Verb::kDel;
       return out;
     case CommandKind::kVdel:
+    case CommandKind::kUnlock:
       out.verb = codec::Verb::kVdel;
       out.value = command.value;
       return out;

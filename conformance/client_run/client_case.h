@@ -35,6 +35,9 @@ enum class CommandKind {
   kVdel,
   kObserve,
   kUnobserve,
+  kLock,          // SET with NEX (or NX) and PX
+  kUnlock,        // VDEL
+  kHolder,        // GET
   kNotification,  // the next one
 };
 // "connect", "set", ...: as cases and adapters write it.
@@ -43,13 +46,16 @@ enum class CommandKind {
 struct Command {
   CommandKind kind = CommandKind::kGet;
   std::string key{};
-  std::string value{};
+  std::string value{};  // of a lock: its holder
   codec::Condition condition = codec::Condition::kAlways;
-  std::optional<Milliseconds> expires_after{};
-  std::string token{};                    // the name of a version that was saved; empty: none
-  std::optional<Milliseconds> timeout{};  // that the SDK waits for a reply; none: the run's
+  std::optional<Milliseconds> expires_after{};  // of a lock: its lease
+  std::optional<Milliseconds> renewed_each{};   // of a lock: by the SDK, until it is given back
+  bool waits = false;                           // for a lock that another client holds
+  std::string token{};                          // the name of a version that was saved; empty: none
+  std::optional<Milliseconds> timeout{};        // that the SDK waits for a reply; none: the run's
 };
-// The request that it is on the wire; nothing for those that are none.
+// The request that it is on the wire; nothing for those that are none. Of a lock, the one that asks
+// for it.
 [[nodiscard]] std::optional<codec::Command> request_of(const Command& command);
 
 // --- what our broker does ---
@@ -86,7 +92,18 @@ using Answer = std::vector<Act>;
 
 // --- what has to be reported ---
 
-enum class ResultKind { kOk, kApplied, kNotApplied, kValue, kMissing, kDeleted, kChanged, kError };
+enum class ResultKind {
+  kOk,
+  kApplied,
+  kNotApplied,
+  kValue,
+  kMissing,
+  kDeleted,
+  kHeld,
+  kNotHeld,
+  kChanged,
+  kError
+};
 
 struct Expected {
   ResultKind kind = ResultKind::kOk;
@@ -130,6 +147,7 @@ struct OtherStep {
   codec::Verb verb = codec::Verb::kSet;
   std::string key{};
   std::string value{};
+  Milliseconds after{0};  // so much later, while the case goes on
 };
 // A message to the notification topic of a key.
 struct NotifyStep {

@@ -22,26 +22,28 @@ constexpr std::array kCaseFields = {"id"sv,    "title"sv, "requirements"sv, "req
                                     "steps"sv, "note"sv,  "axes"sv,         "parts"sv,
                                     "only"sv,  "except"sv};
 constexpr std::array kStepFields = {
-    "connect"sv, "disconnect"sv,   "set"sv,      "get"sv,    "del"sv,       "vdel"sv,
-    "observe"sv, "unobserve"sv,    "together"sv, "broker"sv, "clock"sv,     "other"sv,
-    "notify"sv,  "notification"sv, "stray"sv,    "cut"sv,    "reconnect"sv, "wait"sv,
-    "answer"sv,  "expect"sv,       "cites"sv,    "note"sv,   "order"sv};
+    "connect"sv, "disconnect"sv, "set"sv,   "get"sv,    "del"sv,          "vdel"sv,
+    "observe"sv, "unobserve"sv,  "lock"sv,  "unlock"sv, "holder"sv,       "together"sv,
+    "broker"sv,  "clock"sv,      "other"sv, "notify"sv, "notification"sv, "stray"sv,
+    "cut"sv,     "reconnect"sv,  "wait"sv,  "answer"sv, "expect"sv,       "cites"sv,
+    "note"sv,    "order"sv};
 constexpr std::array kBesideActions = {"answer"sv, "expect"sv, "cites"sv, "note"sv, "order"sv};
 constexpr std::array kCommandFields = {"key"sv,   "value"sv,   "condition"sv, "px"sv,
-                                       "token"sv, "timeout"sv, "save"sv,      "refused_unsent"sv};
+                                       "token"sv, "timeout"sv, "save"sv,      "refused_unsent"sv,
+                                       "lease"sv, "renew"sv,   "wait"sv,      "holder"sv};
 constexpr std::array kNotificationFields = {"key"sv, "operation"sv, "value"sv};
 constexpr std::array kBrokerFields = {"receive_maximum"sv, "maximum_packet_size"sv, "keep_alive"sv,
                                       "forgets_session"sv};
 constexpr std::array kClockFields = {"ahead"sv, "behind"sv};
-constexpr std::array kOtherFields = {"set"sv, "del"sv, "value"sv};
+constexpr std::array kOtherFields = {"set"sv, "del"sv, "value"sv, "after"sv};
 constexpr std::array kNotifyFields = {"key"sv,     "operation"sv, "value"sv,
                                       "payload"sv, "version"sv,   "times"sv};
 constexpr std::array kReconnectFields = {"observed"sv};
 constexpr std::array kStrayFields = {"payload"sv, "correlation"sv};
-constexpr std::array kCommands = {CommandKind::kConnect, CommandKind::kDisconnect,
-                                  CommandKind::kSet,     CommandKind::kGet,
-                                  CommandKind::kDel,     CommandKind::kVdel,
-                                  CommandKind::kObserve, CommandKind::kUnobserve};
+constexpr std::array kCommands = {
+    CommandKind::kConnect, CommandKind::kDisconnect, CommandKind::kSet,     CommandKind::kGet,
+    CommandKind::kDel,     CommandKind::kVdel,       CommandKind::kObserve, CommandKind::kUnobserve,
+    CommandKind::kLock,    CommandKind::kUnlock,     CommandKind::kHolder};
 
 template <std::size_t kSize>
 bool is_one_of(const std::array<std::string_view, kSize>& names, std::string_view word) {
@@ -124,8 +126,11 @@ class ClientStepLoader {
 
   CommandStep load_command(CommandKind kind, YamlNode step, YamlNode body) {
     CommandStep out{.command = {.kind = kind}};
-    const bool of_key = kind != CommandKind::kConnect && kind != CommandKind::kDisconnect;
-    if (of_key && !body.is_map()) {
+    constexpr std::array kOfKeyAlone = {CommandKind::kGet, CommandKind::kDel, CommandKind::kObserve,
+                                        CommandKind::kUnobserve, CommandKind::kHolder};
+    const bool of_key_alone =
+        std::find(kOfKeyAlone.begin(), kOfKeyAlone.end(), kind) != kOfKeyAlone.end();
+    if (of_key_alone && !body.is_map()) {
       out.command.key = read_bytes(reader_, body, "key").value_or("");
     } else if (reader_.check_map(body, step_name(kind), kCommandFields)) {
       load_command_fields(body, out);
@@ -153,6 +158,7 @@ class ClientStepLoader {
     if (given("value")) {
       command.value = read_bytes(reader_, body.member("value"), "value").value_or("");
     }
+    load_lock_fields(body, command);
     if (!is_set && (given("condition") || given("px"))) {
       reader_.complain(body, "only set has a condition or px");
     }
@@ -171,6 +177,29 @@ class ClientStepLoader {
     if (given("refused_unsent")) {
       out.may_be_refused_unsent =
           reader_.boolean(body.member("refused_unsent"), "refused_unsent").value_or(false);
+    }
+  }
+
+  void load_lock_fields(YamlNode body, Command& command) {
+    const auto given = [&body](std::string_view name) { return body.member(name).is_defined(); };
+    const bool is_lock = command.kind == CommandKind::kLock;
+    const bool with_holder = is_lock || command.kind == CommandKind::kUnlock;
+    if (with_holder != given("holder")) {
+      reader_.complain(body, with_holder ? "it needs a holder" : "only locks have a holder");
+    }
+    if (is_lock != given("lease")) {
+      reader_.complain(body, is_lock ? "it needs a lease" : "only lock has a lease");
+    }
+    if (!is_lock && (given("renew") || given("wait"))) {
+      reader_.complain(body, "only lock has renew or wait");
+    }
+    if (given("holder")) {
+      command.value = read_bytes(reader_, body.member("holder"), "holder").value_or("");
+    }
+    if (given("lease")) command.expires_after = reader_.duration(body.member("lease"), "lease");
+    if (given("renew")) command.renewed_each = reader_.duration(body.member("renew"), "renew");
+    if (given("wait")) {
+      command.waits = reader_.boolean(body.member("wait"), "wait").value_or(false);
     }
   }
 
@@ -294,6 +323,9 @@ class ClientStepLoader {
     step.verb = is_set ? codec::Verb::kSet : codec::Verb::kDel;
     step.key = read_bytes(reader_, body.member(is_set ? "set" : "del"), "key").value_or("");
     if (is_set) step.value = read_bytes(reader_, body.member("value"), "value").value_or("");
+    if (const auto after = body.member("after"); after.is_defined()) {
+      step.after = reader_.duration(after, "after").value_or(Milliseconds{});
+    }
     out.what = std::move(step);
   }
 
@@ -349,11 +381,21 @@ void add_needs_of_bytes(const std::string& bytes, std::set<std::string>& out) {
   if (!text::is_utf8(bytes)) out.emplace("binary");
 }
 
+bool is_of_locks(CommandKind kind) {
+  return kind == CommandKind::kLock || kind == CommandKind::kUnlock || kind == CommandKind::kHolder;
+}
+
 // What a command takes, beside a connection.
 void add_needs(const CommandStep& step, std::set<std::string>& out) {
   const Command& command = step.command;
   add_needs_of_bytes(command.key, out);
   add_needs_of_bytes(command.value, out);
+  if (is_of_locks(command.kind)) {
+    out.emplace("locks");
+    if (command.waits) out.emplace("lock-waits");
+    if (command.renewed_each) out.emplace("lock-renewal");
+    return;
+  }
   if (request_of(command)) {
     out.emplace(command.kind == CommandKind::kUnobserve ? "observe" : name(command.kind));
   }
@@ -490,8 +532,9 @@ class ClientFileLoader {
 
 const std::vector<std::string_view>& known_capabilities() {
   static const std::vector<std::string_view> known = {
-      "set",    "get",      "del",        "vdel",       "observe",    "expiry", "conditions",
-      "tokens", "versions", "concurrent", "reconnects", "error-text", "binary"};
+      "set",        "get",    "del",        "vdel",        "observe",    "expiry",
+      "conditions", "tokens", "versions",   "concurrent",  "reconnects", "error-text",
+      "binary",     "locks",  "lock-waits", "lock-renewal"};
   return known;
 }
 

@@ -74,6 +74,22 @@ TEST(ClientCaseLoader, WithoutExpectACommandSucceeds) {
   EXPECT_EQ(command_of(loaded.cases[0], 2).expected[0].kind, ResultKind::kOk);
 }
 
+TEST(ClientCaseLoader, LocksNeedAHelperAndNothingElseOfTheSdk) {
+  const Loaded loaded = load_steps(
+      "      - lock: {key: l, holder: me, lease: 3s, renew: 1s, wait: true, save: token}\n"
+      "      - unlock: {key: l, holder: me}\n      - holder: l\n        expect: missing\n");
+  ASSERT_THAT(loaded.errors, IsEmpty());
+  const CommandStep& lock = command_of(loaded.cases[0], 0);
+  EXPECT_EQ(lock.command.value, "me");
+  EXPECT_EQ(lock.command.expires_after, Milliseconds(3'000));
+  EXPECT_EQ(lock.command.renewed_each, Milliseconds(1'000));
+  EXPECT_TRUE(lock.command.waits);
+  EXPECT_EQ(lock.expected[0].kind, ResultKind::kHeld);
+  EXPECT_EQ(codec::encode(*request_of(lock.command)),
+            "*6\r\n$3\r\nSET\r\n$1\r\nl\r\n$2\r\nme\r\n$3\r\nNEX\r\n$2\r\nPX\r\n$4\r\n3000\r\n");
+  EXPECT_THAT(loaded.cases[0].needs, UnorderedElementsAre("locks", "lock-waits", "lock-renewal"));
+}
+
 TEST(ClientCaseLoader, AFamilyIsACaseForEachCombination) {
   const Loaded loaded = load(
       "certifies: clients\narea: a\ncases:\n  - id: c\n    title: t\n    requirements: "
@@ -112,7 +128,18 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadSteps{"      - get: k\n", "get needs an expect"},
         BadSteps{"      - get: k\n        expect: applied\n", "cannot be expected to report"},
-        BadSteps{"      - del: k\n        expect: {value: v}\n", "only get reports a value"},
+        BadSteps{"      - del: k\n        expect: {value: v}\n",
+                 "only get and holder report a value"},
+        BadSteps{"      - lock: {key: l, lease: 1s}\n", "it needs a holder"},
+        BadSteps{"      - lock: {key: l, holder: me}\n", "it needs a lease"},
+        BadSteps{"      - lock: l\n", "lock"}, BadSteps{"      - set: k\n", "set"},
+        BadSteps{"      - unlock: {key: l, holder: me, wait: true}\n",
+                 "only lock has renew or wait"},
+        BadSteps{"      - get: {key: k, holder: me}\n        expect: missing\n",
+                 "only locks have a holder"},
+        BadSteps{"      - lock: {key: l, holder: me, lease: 1s, px: 5}\n",
+                 "only set has a condition or px"},
+        BadSteps{"      - holder: l\n", "holder needs an expect"},
         BadSteps{"      - set: {key: k}\n", "it needs a value"},
         BadSteps{"      - get: {key: k, value: v}\n        expect: missing\n",
                  "only set and vdel have a value"},

@@ -32,9 +32,14 @@ void add_noted(std::deque<std::string>& notes, std::string line) {
 }
 
 bool equals(const Command& command, const codec::Command& seen) {
-  const auto wanted = request_of(command);
-  return wanted && *wanted == seen;
+  auto wanted = request_of(command);
+  if (wanted && *wanted == seen) return true;
+  if (!wanted || command.kind != CommandKind::kLock) return false;
+  wanted->condition = codec::Condition::kIfAbsent;  // takes a lock, too. Req: LOCK-NX-1
+  return *wanted == seen;
 }
+
+bool is_lock_request(const Awaited& awaited) { return awaited.command.kind == CommandKind::kLock; }
 
 }  // namespace
 
@@ -56,6 +61,11 @@ std::size_t ScriptedBroker::expect(Awaited request) {
 }
 
 void ScriptedBroker::change(const OtherStep& change, Time now) {
+  if (change.after == Milliseconds{0}) return carry_out_change(change, now);
+  later_.emplace(now + change.after, change);
+}
+
+void ScriptedBroker::carry_out_change(const OtherStep& change, Time now) {
   codec::Command command{.verb = change.verb, .key = change.key};
   if (change.verb == codec::Verb::kSet) command.value = change.value;
   const store::Instant when = instant(now);
@@ -161,6 +171,11 @@ void ScriptedBroker::closed(std::uint64_t number) {
 }
 
 std::vector<Outgoing> ScriptedBroker::take_due(Time now) {
+  while (!later_.empty() && later_.begin()->first <= now) {
+    const OtherStep change = std::move(later_.begin()->second);
+    later_.erase(later_.begin());
+    carry_out_change(change, now);
+  }
   while (!late_.empty() && late_.begin()->first <= now) {
     const codec::Message message = std::move(late_.begin()->second);
     late_.erase(late_.begin());
@@ -185,10 +200,15 @@ std::vector<Outgoing> ScriptedBroker::take_due(Time now) {
 }
 
 std::optional<Time> ScriptedBroker::next_due() const {
-  if (due_.empty() && late_.empty()) return std::nullopt;
-  if (due_.empty()) return late_.begin()->first;
-  if (late_.empty()) return due_.begin()->first;
-  return std::min(due_.begin()->first, late_.begin()->first);
+  std::optional<Time> out;
+  const auto take = [&out](const auto& waiting) {
+    if (waiting.empty()) return;
+    out = std::min(out.value_or(Time::max()), waiting.begin()->first);
+  };
+  take(due_);
+  take(late_);
+  take(later_);
+  return out;
 }
 
 void ScriptedBroker::queue(std::uint64_t number, const wire::Packet& packet, Time at) {
@@ -315,20 +335,20 @@ void ScriptedBroker::on_publish(const Arrival& arrival) {
         arrival.now);
 }
 
-Awaited* ScriptedBroker::find_awaited(const wire::Publish& publish) {
+ScriptedBroker::Match ScriptedBroker::find_awaited(const wire::Publish& publish) {
   const auto command = codec::parse_command(publish.payload, codec::dialect(dialect_));
   Awaited* last = nullptr;
   for (Awaited& each : awaited_) {
     if (!command || !equals(each.command, *command)) continue;
-    if (!each.came) return &each;
+    if (!each.came) return {&each};
     last = &each;
   }
   if (last != nullptr) {
     last->again = true;
-  } else {
-    add_noted(others_, publish.payload);
+    return {last, true};
   }
-  return nullptr;
+  add_noted(others_, publish.payload);
+  return {};
 }
 
 void ScriptedBroker::note_observation(Connection& connection, const wire::Publish& publish) {
@@ -346,13 +366,18 @@ void ScriptedBroker::on_request(const Arrival& arrival) {
   if (const auto* topic = arrival.publish.properties.find(PropertyId::kResponseTopic)) {
     response_topic_ = topic->text;
   }
-  Awaited* awaited = find_awaited(arrival.publish);
-  if (awaited != nullptr) {
-    awaited->came = true;
-    const codec::Message request = wire::message_of(arrival.publish);
-    if (const std::string* token = request.property(codec::kTokenProperty)) awaited->token = *token;
+  const Match match = find_awaited(arrival.publish);
+  if (match.again || match.awaited == nullptr) {
+    auto reply = answer(arrival, nullptr);
+    const bool is_lock = match.awaited != nullptr && is_lock_request(*match.awaited);
+    if (reply && is_lock) match.awaited->replies_again.push_back(std::move(*reply));
+    return;
   }
-  answer(arrival, awaited);
+  Awaited& awaited = *match.awaited;
+  awaited.came = true;
+  const codec::Message request = wire::message_of(arrival.publish);
+  if (const std::string* token = request.property(codec::kTokenProperty)) awaited.token = *token;
+  (void)answer(arrival, &awaited);
 }
 
 std::optional<codec::Message> ScriptedBroker::carry_out(const Arrival& arrival,
@@ -370,7 +395,7 @@ std::optional<codec::Message> ScriptedBroker::carry_out(const Arrival& arrival,
   return reply;
 }
 
-void ScriptedBroker::answer(const Arrival& arrival, Awaited* awaited) {
+std::optional<codec::Message> ScriptedBroker::answer(const Arrival& arrival, Awaited* awaited) {
   const Answer acts = awaited != nullptr ? awaited->answer : right_answer();
   const bool is_done = std::any_of(acts.begin(), acts.end(), [](const Act& act) {
     const auto* puback = std::get_if<PubackAct>(&act);
@@ -404,12 +429,14 @@ void ScriptedBroker::answer(const Arrival& arrival, Awaited* awaited) {
       }
     }
   }
+  return right;
 }
 
 void ScriptedBroker::note_answer(const codec::Message& message, Awaited* awaited) {
   if (awaited == nullptr || awaited->answered) return;
   const std::string* version = message.property(codec::kTimestampProperty);
   if (version != nullptr) awaited->version_sent = *version;
+  awaited->payload_sent = message.payload;
   awaited->answered = true;
 }
 

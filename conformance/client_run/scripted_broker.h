@@ -48,7 +48,10 @@ struct Awaited {
   bool answered = false;  // a reply is on its way, or sent
   bool again = false;     // it has come once more, and was answered as a right store does
   std::optional<std::string> token{};         // that it had
-  std::optional<std::string> version_sent{};  // `__ts` of the first reply
+  std::string payload_sent{};                 // of the first reply
+  std::optional<std::string> version_sent{};  // its `__ts`
+  // Of a lock that was asked for again: the replies of the right store.
+  std::vector<codec::Message> replies_again{};
 };
 
 struct BrokerOptions {
@@ -68,7 +71,7 @@ class ScriptedBroker {
   std::size_t expect(Awaited request);
   // The replies of these wait until all have come, and go out in this order.
   void hold(std::vector<std::size_t> tickets) { held_tickets_ = std::move(tickets); }
-  // Another client changes a key.
+  // Another client changes a key, now or later.
   void change(const OtherStep& change, Time now);
   void notify(const NotifyStep& message, Time now);
   // To the response topic of the last request.
@@ -128,7 +131,9 @@ class ScriptedBroker {
   void on_unsubscribe(std::uint64_t number, const wire::Unsubscribe& unsubscribe, Time now);
   void on_publish(const Arrival& arrival);
   void on_request(const Arrival& arrival);
-  void answer(const Arrival& arrival, Awaited* awaited);
+  // What a right store answers to it, if anything; what is sent may differ.
+  std::optional<codec::Message> answer(const Arrival& arrival, Awaited* awaited);
+  void carry_out_change(const OtherStep& change, Time now);
   // To its own connection, or to the session of a client that is away.
   void deliver_to_sessions(const codec::Message& message, Time at);
   // What is on its way to whom. `awaited`: whose reply it is; null: nobody's.
@@ -137,7 +142,11 @@ class ScriptedBroker {
   void reply(codec::Message message, Awaited* awaited, Time at);
   // The right reply; nothing where a right store answers nothing.
   std::optional<codec::Message> carry_out(const Arrival& arrival, const codec::Message& request);
-  [[nodiscard]] Awaited* find_awaited(const wire::Publish& publish);
+  struct Match {
+    Awaited* awaited = nullptr;  // null: nobody has expected it
+    bool again = false;          // it has come before
+  };
+  [[nodiscard]] Match find_awaited(const wire::Publish& publish);
   void note_observation(Connection& connection, const wire::Publish& publish);
   void change_reply(codec::Message& reply, const ReplyScript& script, const wire::Publish& request);
   void deliver(const store::Delivery& delivery, Time at);
@@ -160,6 +169,7 @@ class ScriptedBroker {
   std::map<std::size_t, codec::Message> held_{};  // ticket -> reply
   std::multimap<Time, Outgoing> due_{};
   std::multimap<Time, codec::Message> late_{};  // for whoever is subscribed then
+  std::multimap<Time, OtherStep> later_{};      // changes by others
   std::string response_topic_{};                // of the last request
   std::uint64_t changes_ = 0;                   // by others
   std::size_t accepted_ = 0;

@@ -69,6 +69,45 @@ class ClientOfBroker {
 Command get(const std::string& key) { return {.kind = CommandKind::kGet, .key = key}; }
 codec::Command get_request(std::string_view key) { return {.verb = codec::Verb::kGet, .key = key}; }
 
+Command lock_of(const std::string& holder) {
+  return {.kind = CommandKind::kLock,
+          .key = "l",
+          .value = holder,
+          .expires_after = Milliseconds(60'000)};
+}
+codec::Command lock_request(codec::Condition condition) {
+  return {.verb = codec::Verb::kSet,
+          .key = "l",
+          .value = "me",
+          .condition = condition,
+          .expires_after = milliseconds(60'000)};
+}
+
+TEST(ScriptedBroker, ALockIsTakenWithNexOrNxAndAskedForAgain) {
+  using enum codec::Condition;
+  for (const codec::Condition condition : {kIfAbsentOrEqual, kIfAbsent}) {
+    ClientOfBroker client;
+    client.begin();
+    (void)client.got();
+    client.broker.change({.key = "l", .value = "somebody"}, client.now);
+    client.broker.change({.verb = codec::Verb::kDel, .key = "l", .after = Milliseconds(500)},
+                         client.now);
+    const std::size_t ticket =
+        client.broker.expect({.command = lock_of("me"), .answer = right_answer()});
+    client.ask(lock_request(condition), "1");
+    EXPECT_THAT(client.got(), ElementsAre("PUBACK", ":-1\r\n/1"));
+    const Awaited& lock = client.broker.awaited(ticket);
+    EXPECT_TRUE(lock.came);
+    EXPECT_THAT(lock.replies_again, IsEmpty());
+    EXPECT_EQ(client.broker.next_due(), client.now + milliseconds(500));
+    EXPECT_THAT(client.got(milliseconds(500)), IsEmpty());
+    client.ask(lock_request(condition), "2");
+    EXPECT_THAT(client.got(), ElementsAre("PUBACK", "+OK\r\n/2"));
+    ASSERT_EQ(lock.replies_again.size(), 1U);
+    EXPECT_EQ(lock.replies_again[0].payload, "+OK\r\n");
+  }
+}
+
 TEST(ScriptedBroker, AnswersAsARightStore) {
   ClientOfBroker client;
   client.begin();

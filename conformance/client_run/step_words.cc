@@ -125,7 +125,10 @@ std::optional<ResultKind> success_of(CommandKind command) {
     case CommandKind::kDel:
     case CommandKind::kVdel:
       return ResultKind::kDeleted;
+    case CommandKind::kLock:
+      return ResultKind::kHeld;
     case CommandKind::kGet:
+    case CommandKind::kHolder:
       return std::nullopt;
     default:
       return ResultKind::kOk;
@@ -139,7 +142,10 @@ std::optional<Expected> read_expected_word(YamlReader& reader, YamlNode node, Co
   if (word == "error") return Expected{.kind = kError};
   if (command == CommandKind::kSet && word == "applied") return Expected{.kind = kApplied};
   if (command == CommandKind::kSet && word == "not-applied") return Expected{.kind = kNotApplied};
-  if (command == CommandKind::kGet && word == "missing") return Expected{.kind = kMissing};
+  if (command == CommandKind::kLock && word == "held") return Expected{.kind = kHeld};
+  if (command == CommandKind::kLock && word == "not-held") return Expected{.kind = kNotHeld};
+  const bool reads = command == CommandKind::kGet || command == CommandKind::kHolder;
+  if (reads && word == "missing") return Expected{.kind = kMissing};
   if (command == CommandKind::kVdel && word == "different") {
     return Expected{.kind = kDeleted, .count = -1};
   }
@@ -154,7 +160,9 @@ std::optional<Expected> read_one_expected(YamlReader& reader, YamlNode node, Com
   if (!reader.check_map(node, "expect", kExpectFields)) return std::nullopt;
   if (const auto value = node.member("value"); value.is_defined()) {
     auto bytes = read_bytes(reader, value, "value");
-    if (command != CommandKind::kGet) reader.complain(node, "only get reports a value");
+    if (command != CommandKind::kGet && command != CommandKind::kHolder) {
+      reader.complain(node, "only get and holder report a value");
+    }
     if (!bytes) return std::nullopt;
     return Expected{.kind = ResultKind::kValue, .value = std::move(*bytes)};
   }
@@ -208,7 +216,7 @@ std::vector<Expected> read_expected(YamlReader& reader, YamlNode step, CommandKi
   if (!node.is_defined()) {
     const auto success = success_of(command);
     if (success) return {Expected{.kind = *success, .count = 1}};
-    reader.complain(step, "get needs an expect: {value: ...} or missing");
+    reader.complain(step, std::string(name(command)) + " needs an expect: {value: ...} or missing");
     return {};
   }
   const YamlNode several = node.member("any_of");

@@ -14,6 +14,7 @@ use azure_iot_operations_mqtt::aio::connection_settings::MqttConnectionSettingsB
 use azure_iot_operations_mqtt::session::{Session, SessionExitHandle, SessionMonitor, SessionOptionsBuilder};
 use azure_iot_operations_protocol::application::ApplicationContextBuilder;
 use azure_iot_operations_protocol::common::hybrid_logical_clock::HybridLogicalClock;
+use azure_iot_operations_services::leased_lock::{self, lease, lock};
 use azure_iot_operations_services::state_store::{
     Client, ClientOptionsBuilder, Error, ErrorKind, KeyObservation, Operation, SetCondition, SetOptions,
 };
@@ -23,9 +24,9 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::timeout;
 
-const CAPABILITIES: [&str; 13] = [
+const CAPABILITIES: [&str; 16] = [
     "set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions", "concurrent", "reconnects",
-    "error-text", "binary",
+    "error-text", "binary", "locks", "lock-waits", "lock-renewal",
 ];
 const RETRY: Duration = Duration::from_millis(200);
 const SOON: Duration = Duration::from_millis(5);
@@ -51,8 +52,28 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<leased_lock::Error> for Failure {
+    fn from(error: leased_lock::Error) -> Self {
+        let kind = match error.kind() {
+            leased_lock::ErrorKind::ServiceError(_) => "service",
+            leased_lock::ErrorKind::InvalidArgument(_) => "argument",
+            leased_lock::ErrorKind::AIOProtocolError(_) => "protocol",
+            _ => "reply",
+        };
+        failure(kind, error)
+    }
+}
+
+// The helpers of the SDK for one lock and one holder: one makes a single attempt, the other waits.
+struct Helpers {
+    lease: lease::Client,
+    lock: lock::Client,
+    has_waited: AtomicBool, // it is the other one that holds the lock
+}
+
 struct Link {
     client: Arc<Client>,
+    locks: HashMap<(Vec<u8>, Vec<u8>), Arc<Helpers>>,
     exit: SessionExitHandle,
     session: JoinHandle<()>,
 }
@@ -86,7 +107,7 @@ fn open(command: &Value) -> Result<(Link, SessionMonitor), Failure> {
     let session = tokio::spawn(async move {
         let _ = session.run().await;
     });
-    Ok((Link { client: Arc::new(client), exit, session }, monitor))
+    Ok((Link { client: Arc::new(client), locks: HashMap::new(), exit, session }, monitor))
 }
 
 // As long as anybody is interested.
@@ -167,9 +188,41 @@ impl Sdk {
         Ok(json!({}))
     }
 
+    fn helpers(&self, name: Vec<u8>, holder: Vec<u8>) -> Result<Arc<Helpers>, Failure> {
+        let mut link = self.link.lock().unwrap();
+        if let Some(found) = link.locks.get(&(name.clone(), holder.clone())) {
+            return Ok(found.clone());
+        }
+        let lease = lease::Client::new(link.client.clone(), name.clone(), holder.clone())?;
+        let lock = lock::Client::new(link.client.clone(), name.clone(), holder.clone())?;
+        let made = Arc::new(Helpers { lease, lock, has_waited: AtomicBool::new(false) });
+        link.locks.insert((name, holder), made.clone());
+        Ok(made)
+    }
+
+    async fn take(&self, helpers: &Helpers, command: &Value, within: Duration) -> Result<Value, Failure> {
+        let lease = Duration::from_millis(command["lease_ms"].as_u64().unwrap_or_default());
+        let renewal = command["renew_ms"].as_u64().map(Duration::from_millis);
+        let waits = command["wait"].as_bool().unwrap_or_default();
+        helpers.has_waited.store(waits, Ordering::Relaxed);
+        let taken = if waits {
+            match timeout(within, helpers.lock.lock(lease, within, renewal)).await {
+                Ok(taken) => taken,
+                Err(_) => return Ok(json!({"held": false})),
+            }
+        } else {
+            helpers.lease.acquire(lease, within, renewal).await
+        };
+        match taken {
+            Ok(token) => Ok(json!({"held": true, "token": token.to_string()})),
+            Err(error) if matches!(error.kind(), leased_lock::ErrorKind::LeaseAlreadyHeld) => Ok(json!({"held": false})),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     async fn perform(self: &Arc<Self>, name: &str, command: &Value, within: Duration) -> Result<Value, Failure> {
         let bytes = |part: &str| hex::decode(command[part].as_str().unwrap_or_default()).unwrap_or_default();
-        let (key, value) = (bytes("key"), bytes("value"));
+        let (key, value, holder) = (bytes("key"), bytes("value"), bytes("holder"));
         let token = match command["token"].as_str() {
             Some(text) => Some(text.parse::<HybridLogicalClock>().map_err(|error| failure("argument", error))?),
             None => None,
@@ -197,6 +250,19 @@ impl Sdk {
             "vdel" => Ok(json!({"deleted": self.client().vdel(key, value, token, within).await?.response})),
             "observe" => self.observe(key, within).await,
             "unobserve" => self.unobserve(key, within).await,
+            "lock" => self.take(&*self.helpers(key, holder)?, command, within).await,
+            "unlock" => {
+                let helpers = self.helpers(key, holder)?;
+                match helpers.has_waited.load(Ordering::Relaxed) {
+                    true => helpers.lock.unlock(within).await?,
+                    false => helpers.lease.release(within).await?,
+                }
+                Ok(json!({}))
+            }
+            "holder" => {
+                let owner = self.helpers(key, b"adapter".to_vec())?.lease.get_holder(within).await?;
+                Ok(json!({"holder": owner.map(hex::encode)}))
+            }
             _ => {
                 let next = timeout(within, async { self.notes.lock().await.recv().await }).await;
                 Ok(next.ok().flatten().unwrap_or_else(|| json!({"none": true})))
