@@ -86,7 +86,12 @@ void Judge::Work::sent(std::uint64_t number, std::string_view bytes, Time at) {
   ConnectionState& connection = found->second;
   if (connection.ignored) return;
   connection.from_client.add(bytes);
-  while (auto packet = connection.from_client.next()) on_sent(connection, *packet, at);
+  // Where it ends may be in the midst of these bytes.
+  while (!connection.ignored) {
+    const auto packet = connection.from_client.next();
+    if (!packet) break;
+    on_sent(connection, *packet, at);
+  }
   if (connection.from_client.gave_up()) ignore(connection);
 }
 

@@ -401,6 +401,13 @@ TEST(Judge, TellsTheFirstTenOfThoseWhoNeverConnect) {
   EXPECT_EQ(play.judge().tally().not_judged, 25U);
 }
 
+TEST(Judge, SaysNothingOfWhatFollowsThePacketWithWhichItEnds) {
+  Play play;
+  const std::string ping = *wire::encode(wire::Pingreq{});
+  play.open().sent_bytes(ping + std::string("\0\0", 2));
+  EXPECT_THAT(play.broken(), ElementsAre("MQTT-3.1.0-1"));
+}
+
 TEST(Judge, ReadsPacketsThatAreCutAnywhere) {
   Play play;
   play.begin();

@@ -18,12 +18,8 @@ std::optional<ReadPacket> PacketReader::next() {
   if (ended_) return std::nullopt;
   const std::string_view rest = std::string_view(held_).substr(at_);
   const std::size_t size = wire::size_of_first(rest);
-  if (size > most_bytes_) {
-    gave_up_ = true;
-    end();
-    return std::nullopt;
-  }
   if (older_version_) {
+    if (size > most_bytes_) return give_up();
     if (size == 0 || rest.size() < size) return std::nullopt;
     at_ += size;
     return ReadPacket{std::string(rest.substr(0, size)),
@@ -38,9 +34,17 @@ std::optional<ReadPacket> PacketReader::next() {
     if (!older_version_) end();
     return out;
   }
+  // Behind what is wrong with it: its first byte alone may have come before.
+  if (size > most_bytes_) return give_up();
   if (!*decoded) return std::nullopt;
   at_ += (*decoded)->size;
   return ReadPacket{std::string(rest.substr(0, (*decoded)->size)), std::move((*decoded)->packet)};
+}
+
+std::optional<ReadPacket> PacketReader::give_up() {
+  gave_up_ = true;
+  end();
+  return std::nullopt;
 }
 
 void PacketReader::end() {

@@ -41,6 +41,7 @@ class PacketReader {
 
  private:
   void end();
+  std::optional<ReadPacket> give_up();
 
   std::size_t most_bytes_;
   std::string held_{};

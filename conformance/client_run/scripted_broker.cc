@@ -25,6 +25,7 @@ constexpr std::uint8_t kNotAuthorized = 0x87;
 constexpr std::uint8_t kProtocolError = 0x82;
 constexpr std::uint8_t kQosNotSupported = 0x9b;
 constexpr std::uint8_t kNoSubscription = 0x11;
+constexpr std::uint8_t kTooLarge = 0x95;
 
 void add_noted(std::deque<std::string>& notes, std::string line) {
   if (notes.size() >= kMostNoted) notes.pop_front();
@@ -151,11 +152,11 @@ void ScriptedBroker::received(std::uint64_t number, std::string_view bytes, Time
     if (!packet->packet) {
       return refuse(number, packet->packet.error().reason, now);
     }
-    constexpr std::uint8_t kTooLarge = 0x95;
     if (is_too_large) return refuse(number, kTooLarge, now);
     handle(number, *packet->packet, now);
     if (found->second.ended) return;
   }
+  if (found->second.reader.gave_up()) refuse(number, kTooLarge, now);
 }
 
 void ScriptedBroker::closed(std::uint64_t number) {

@@ -108,6 +108,14 @@ TEST(ScriptedBroker, ALockIsTakenWithNexOrNxAndAskedForAgain) {
   }
 }
 
+TEST(ScriptedBroker, SaysThatAPacketIsTooLargeBeforeItHasCome) {
+  ClientOfBroker client;
+  client.begin();
+  (void)client.got();
+  client.broker.received(1, "\x30\xff\xff\xff\x7f", client.now);
+  EXPECT_THAT(client.got(), ElementsAre("DISCONNECT", "cut"));
+}
+
 TEST(ScriptedBroker, AnswersAsARightStore) {
   ClientOfBroker client;
   client.begin();
