@@ -79,7 +79,7 @@ struct CertifyClientOptions {
   std::string junit{};
   std::string html{};
   std::string timeout = "5s";    // that the SDK waits for a reply
-  std::size_t jobs = 8;          // cases at once, each with an adapter of its own
+  std::size_t jobs = 0;          // cases at once; 0: a sensible number
   std::size_t max_failures = 0;  // end the run after so many; 0: play all cases
   bool list = false;             // print the cases, and play none
   bool quiet = false;            // no progress

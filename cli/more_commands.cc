@@ -310,7 +310,8 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
   constexpr std::size_t kMostAdapters = 64;
   command
       ->add_option("-j,--jobs", options.jobs,
-                   "Cases to play at once, each with an adapter of its own (default: 8)")
+                   "Cases to play at once, each with an adapter of its own (default: 8 to 32, as "
+                   "many as have 512 MiB together)")
       ->check(whole_number(1, kMostAdapters));
   command->add_option("--max-failures", options.max_failures, "End the run after so many failures")
       ->check(whole_number(1));

@@ -43,7 +43,9 @@ def certify(adapter, *options):
     """(result, JSON report) of a run."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "certificate.json"
-        result = run("certify-client", "--json", file, *options, "--", *adapter)
+        # Several runs at once are not to have more adapters than the machine can keep in time.
+        jobs = () if "-j" in options else ("-j", "8")
+        result = run("certify-client", "--json", file, *jobs, *options, "--", *adapter)
         return result, json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
 

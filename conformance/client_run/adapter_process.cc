@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -120,6 +121,21 @@ AdapterProcess::AdapterProcess(pid_t child, Socket input, Socket output, Socket 
       input_(std::move(input)),
       output_(std::move(output)),
       errors_(std::move(errors)) {}
+
+std::size_t AdapterProcess::resident_bytes() const {
+  std::size_t pages = 0;
+  std::vector<pid_t> family = {child_};
+  constexpr std::size_t kMost = 1'000;  // of its processes
+  for (std::size_t i = 0; i < family.size() && i < kMost; ++i) {
+    const std::string folder = "/proc/" + std::to_string(family[i]);
+    std::size_t whole = 0;
+    std::size_t resident = 0;
+    if (std::ifstream(folder + "/statm") >> whole >> resident) pages += resident;
+    std::ifstream children(folder + "/task/" + std::to_string(family[i]) + "/children");
+    for (pid_t child = 0; children >> child;) family.push_back(child);
+  }
+  return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
 
 AdapterProcess::~AdapterProcess() { (void)how_it_ended(); }
 

@@ -61,6 +61,9 @@ class AdapterProcess {
   // Its standard error has ended, too: nothing more can be read.
   [[nodiscard]] bool is_mute() const { return errors_ended_; }
 
+  // The memory that it and the processes that it has started have now; 0: not known.
+  [[nodiscard]] std::size_t resident_bytes() const;
+
   // Ends it where it still runs, and waits for that: "ended with exit code 1", "was ended by signal
   // 11".
   [[nodiscard]] std::string how_it_ended();

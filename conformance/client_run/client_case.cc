@@ -1,5 +1,7 @@
 #include "conformance/client_run/client_case.h"
 
+#include <algorithm>
+
 namespace fencepost::client_run {
 
 std::string_view name(CommandKind kind) {
@@ -68,6 +70,33 @@ std::optional<codec::Command> request_of(const Command& command) {
     default:
       return std::nullopt;
   }
+}
+
+namespace {
+
+Milliseconds least_time(const CommandStep& step) {
+  Milliseconds out{0};
+  bool answers = !step.answer;
+  for (const Act& act : step.answer.value_or(Answer{})) {
+    if (const auto* wait = std::get_if<WaitAct>(&act)) out += wait->time;
+    answers = answers || std::holds_alternative<ReplyAct>(act);
+  }
+  return answers ? out : std::max(out, step.command.timeout.value_or(out));
+}
+
+Milliseconds least_time(const Step& step) {
+  if (const auto* pause = std::get_if<PauseStep>(&step.what)) return pause->time;
+  if (const auto* other = std::get_if<OtherStep>(&step.what)) return other->after;
+  const auto* command = std::get_if<CommandStep>(&step.what);
+  return command == nullptr ? Milliseconds{0} : least_time(*command);
+}
+
+}  // namespace
+
+Milliseconds least_time(const ClientCase& test_case) {
+  Milliseconds out{0};
+  for (const Step& step : test_case.steps) out += least_time(step);
+  return out;
 }
 
 Answer right_answer() { return {PubackAct{}, ReplyAct{}}; }

@@ -191,4 +191,7 @@ struct ClientCase {
   scenario::Position position{};
 };
 
+// What its steps wait for in any case.
+[[nodiscard]] Milliseconds least_time(const ClientCase& test_case);
+
 }  // namespace fencepost::client_run

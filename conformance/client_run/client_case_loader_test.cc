@@ -90,6 +90,16 @@ TEST(ClientCaseLoader, LocksNeedAHelperAndNothingElseOfTheSdk) {
   EXPECT_THAT(loaded.cases[0].needs, UnorderedElementsAre("locks", "lock-waits", "lock-renewal"));
 }
 
+TEST(ClientCaseLoader, TheTimeThatACaseWaitsIsKnown) {
+  const Loaded loaded = load_steps(
+      "      - wait: 300ms\n      - other: {del: k, after: 50ms}\n"
+      "      - del: k\n        answer: [{wait: 7ms}, puback, {wait: 200ms}, reply]\n"
+      "      - del: {key: k, timeout: 2s}\n        answer: [puback]\n        expect: error\n"
+      "        cites: GET-HIT-1\n");
+  ASSERT_THAT(loaded.errors, IsEmpty());
+  EXPECT_EQ(least_time(loaded.cases[0]), Milliseconds(2'557));
+}
+
 TEST(ClientCaseLoader, AFamilyIsACaseForEachCombination) {
   const Loaded loaded = load(
       "certifies: clients\narea: a\ncases:\n  - id: c\n    title: t\n    requirements: "

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -103,6 +104,9 @@ class Player {
   }
 
   [[nodiscard]] const Greeting& greeting() const { return greeting_; }
+  [[nodiscard]] std::size_t resident_bytes() const {
+    return adapter_ == nullptr ? 0 : adapter_->resident_bytes();
+  }
   [[nodiscard]] std::size_t restarts() const { return restarts_; }
 
  private:
@@ -116,14 +120,22 @@ class Player {
 class ClientSuite {
  public:
   ClientSuite(const std::vector<const ClientCase*>& cases, const ClientSuiteOptions& options)
-      : cases_(cases), options_(options), outcomes_(cases.size()) {}
+      : cases_(cases), options_(options), order_(cases.size()), outcomes_(cases.size()) {
+    // What waits longest comes first: at the end nobody would have anything else to do meanwhile.
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    const auto time = [this](std::size_t index) { return least_time(*cases_[index]); };
+    std::stable_sort(order_.begin(), order_.end(), [&time](std::size_t one, std::size_t other) {
+      return time(one) > time(other);
+    });
+  }
 
   Result<ClientSuiteResult, SuiteError> run() {
     const Moment began = Steady::now();
     Player first(options_);
     if (auto greeting = first.start(); !greeting) return fail(std::move(greeting.error()));
     std::atomic<bool> first_is_taken = false;
-    run_in_threads(std::min(std::max<std::size_t>(options_.jobs, 1), cases_.size()), [&] {
+    const std::size_t jobs = options_.jobs == 0 ? jobs_for(first.resident_bytes()) : options_.jobs;
+    run_in_threads(std::min(jobs, cases_.size()), [&] {
       if (first_is_taken.exchange(true)) return play_with_another();
       play_with(first);
     });
@@ -171,13 +183,14 @@ class ClientSuite {
     const std::lock_guard lock(mutex_);
     const bool enough = options_.most_failures != 0 && failures_ >= options_.most_failures;
     if (is_stopped() || broken_ || enough || next_ >= cases_.size()) return std::nullopt;
-    return next_++;
+    return order_[next_++];
   }
 
   const std::vector<const ClientCase*>& cases_;
   const ClientSuiteOptions& options_;
   std::mutex mutex_;
-  std::size_t next_ = 0;
+  std::vector<std::size_t> order_;  // in which they are played
+  std::size_t next_ = 0;            // in that order
   std::size_t failures_ = 0;
   std::optional<SuiteError> broken_{};
   std::vector<std::optional<CaseOutcome>> outcomes_;
@@ -185,6 +198,14 @@ class ClientSuite {
 };
 
 }  // namespace
+
+std::size_t jobs_for(std::size_t adapter_bytes) {
+  constexpr std::size_t kFew = 8;
+  constexpr std::size_t kMany = 32;
+  constexpr std::size_t kTogether = 512U << 20U;
+  if (adapter_bytes == 0) return kFew;
+  return std::clamp(kTogether / adapter_bytes, kFew, kMany);
+}
 
 std::string_view name(CaseVerdict verdict) {
   switch (verdict) {

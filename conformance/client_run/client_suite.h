@@ -27,7 +27,8 @@ struct ClientSuiteOptions {
   std::vector<std::string> command{};  // the adapter, with its arguments
   PlayOptions play{};
   Milliseconds to_start{20'000};  // until it greets
-  std::size_t jobs = 1;           // cases at once, each with an adapter of its own
+  // Cases at once, each with an adapter of its own; 0: jobs_for() what the first one takes.
+  std::size_t jobs = 1;
   std::size_t most_failures = 0;  // ends the run; 0: none does
   // From any thread, one at a time.
   std::function<void(const CaseOutcome&)> on_case{};
@@ -42,6 +43,10 @@ struct ClientSuiteResult {
 
   [[nodiscard]] std::size_t count(CaseVerdict verdict) const;
 };
+
+// Cases wait more than they compute, so there may be more of them at once than processors: as many
+// adapters of this size as have half a GiB together, from 8 to 32. 8 where the size is not known.
+[[nodiscard]] std::size_t jobs_for(std::size_t adapter_bytes);
 
 // Why there is no result, or no complete one.
 enum class SuiteErrorKind {
