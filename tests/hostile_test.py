@@ -19,7 +19,7 @@ SELECTION = {
                 "resp3.escapes", "flood.messages"],
     "probe": ["first.publish", "envelope.no-correlation"],
     "explore": ["puback.pubrec", "disconnect.0x98"],
-    "record": ["flood.large-messages", "publish.nul"],
+    "record": ["flood.large-messages", "flood.properties", "publish.nul"],
     "replay": ["puback.reason-0x87", "flags.publish"],
     "stress": ["puback.pubrec", "flood.messages", "tcp.cut-after-3", "resp3.escapes"],
     "certify-all": ["puback.pubrec", "flood.messages"],

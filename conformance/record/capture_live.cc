@@ -25,6 +25,16 @@ microseconds wall_now() {
       std::chrono::system_clock::now().time_since_epoch());
 }
 
+// What it takes to keep one, roughly: short properties take more than their bytes.
+std::size_t kept_bytes(const codec::Message& message) {
+  std::size_t out = sizeof(CapturedMessage) + message.topic.size() + message.payload.size();
+  out += message.response_topic.value_or("").size() + message.correlation_data.value_or("").size();
+  for (const auto& [name, value] : message.user_properties) {
+    out += sizeof(std::pair<std::string, std::string>) + name.size() + value.size();
+  }
+  return out;
+}
+
 class Recorder {
  public:
   Recorder(endpoint::Client& client, endpoint::Clock& clock)
@@ -56,7 +66,7 @@ class Recorder {
     if (received == nullptr) return true;
     const codec::Message& message = received->message;
     const bool request = message.topic == codec::kRequestTopic;
-    bytes_ += sizeof(CapturedMessage) + message.payload.size();
+    bytes_ += kept_bytes(message);
     // A retained message is of the past.
     if (request && message.retain) return true;
     // Where subscriptions overlap, some brokers send a message for each.
