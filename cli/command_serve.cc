@@ -214,7 +214,7 @@ run::ExitCode serve(const ServeOptions& options) {
   }
   auto broker_options = broker_options_of(options, *faults);
   if (!broker_options) return run::ExitCode::kUsage;
-  const auto judge = ServeJudge::prepare(options);
+  const std::unique_ptr<ServeJudge> judge = ServeJudge::prepare(options);
   const auto access = judge ? ServeAccess::prepare(options) : std::nullopt;
   if (!access) return run::ExitCode::kUsage;
   access->add_to(*broker_options);

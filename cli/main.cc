@@ -219,6 +219,7 @@ void add_listener(CLI::App& command, ServeOptions& options) {
       .add_option("--tls-host", options.tls_hosts,
                   "Another host name or IP address that the throw-away certificate is for "
                   "(repeatable)")
+      ->allow_extra_args(false)  // else it takes the -- of a command for its end
       ->needs(tls);
   CLI::Option* key = command.add_option("--key", options.key, "Private key of --certificate, PEM");
   CLI::Option* certificate =
@@ -229,11 +230,14 @@ void add_listener(CLI::App& command, ServeOptions& options) {
   command.add_option("--client-ca", options.client_ca,
                      "With TLS: clients must have a certificate that this CA, PEM, has signed");
   CLI::Option* user =
-      command.add_option("--user", options.users,
-                         "Only this user may connect (repeatable, each with a --password-file)");
+      command
+          .add_option("--user", options.users,
+                      "Only this user may connect (repeatable, each with a --password-file)")
+          ->allow_extra_args(false);
   command
       .add_option("--password-file", options.password_files,
                   "The first line of this file is the password of --user")
+      ->allow_extra_args(false)
       ->needs(user);
 }
 

@@ -1,12 +1,15 @@
 #include "cli/serve_judge.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,9 +49,6 @@ std::string trouble_with(const ServeOptions& options) {
     }
     return {};
   }
-  if (!options.tls.empty() || !options.certificate.empty()) {
-    return "--judge-clients and TLS: packets are judged that are not encrypted";
-  }
   const auto hold = scenario::parse_duration(options.hold_puback);
   if (!hold || *hold > kLongestHold) {
     return "--hold-puback must be a duration such as 200ms, at most 1m, not \"" +
@@ -58,18 +58,17 @@ std::string trouble_with(const ServeOptions& options) {
   return {};
 }
 
-std::vector<std::string> environment_with(const std::string& host, std::uint16_t port,
-                                          const std::string& url) {
+std::vector<std::string> environment_with(const std::vector<std::string>& ours) {
   std::vector<std::string> out;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view text = *each;
-    const bool ours = text.starts_with("FENCEPOST_HOST=") || text.starts_with("FENCEPOST_PORT=") ||
-                      text.starts_with("FENCEPOST_URL=");
-    if (!ours) out.emplace_back(text);
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    const bool is_ours = std::any_of(ours.begin(), ours.end(), [name](const std::string& other) {
+      return std::string_view(other).starts_with(name);
+    });
+    if (!is_ours) out.emplace_back(text);
   }
-  out.push_back("FENCEPOST_HOST=" + host);
-  out.push_back("FENCEPOST_PORT=" + std::to_string(port));
-  out.push_back("FENCEPOST_URL=" + url);
+  out.insert(out.end(), ours.begin(), ours.end());
   return out;
 }
 
@@ -111,10 +110,11 @@ std::unique_ptr<ServeJudge> ServeJudge::prepare(const ServeOptions& options) {
 ServeJudge::ServeJudge(const ServeOptions& options)
     : options_(options), judge_(judge_options(options)) {}
 
-void ServeJudge::add_to(endpoint::BrokerOptions& broker) const {
+void ServeJudge::add_to(endpoint::BrokerOptions& broker) {
   if (!options_.judge_clients) return;
   broker.port = 0;
   broker.bind = "127.0.0.1";
+  tls_ = std::exchange(broker.tls, std::nullopt);
 }
 
 std::optional<std::uint16_t> ServeJudge::begin(const endpoint::BrokerProcess& broker) {
@@ -122,12 +122,18 @@ std::optional<std::uint16_t> ServeJudge::begin(const endpoint::BrokerProcess& br
     return broker.tls_port() != 0 ? broker.tls_port() : broker.port();
   }
   constexpr std::uint16_t kUsualPort = 1883;
-  const std::uint16_t wanted =
-      options_.port.value_or(options_.command.empty() ? kUsualPort : std::uint16_t{0});
+  constexpr std::uint16_t kUsualTlsPort = 8883;
+  const endpoint::TlsListener tls = tls_.value_or(endpoint::TlsListener{});
+  const std::uint16_t wanted = options_.port.value_or(!options_.command.empty() ? std::uint16_t{0}
+                                                      : tls_                    ? kUsualTlsPort
+                                                                                : kUsualPort);
   auto tap =
       endpoint::Tap::start({.address = options_.bind,
                             .port = wanted,
                             .to_port = broker.port(),
+                            .certificate = tls.certificate,
+                            .key = tls.key,
+                            .client_ca = tls.ca,
                             .pubacks = {.hold = *scenario::parse_duration(options_.hold_puback),
                                         .drop_every = options_.drop_at_puback}},
                            *this);
@@ -143,9 +149,13 @@ std::optional<std::uint16_t> ServeJudge::begin(const endpoint::BrokerProcess& br
 bool ServeJudge::start_command(const std::string& url) {
   if (options_.command.empty()) return true;
   judged_.commands.push_back({.command = options_.command});
-  const int failed = spawn_command(
-      options_.command,
-      environment_with(endpoint::address_to_reach(options_.bind), tap_->port(), url), child_);
+  std::vector<std::string> variables = {
+      "FENCEPOST_HOST=" + endpoint::address_to_reach(options_.bind),
+      "FENCEPOST_PORT=" + std::to_string(tap_->port()), "FENCEPOST_URL=" + url};
+  if (!options_.tls.empty()) {
+    variables.push_back("FENCEPOST_CA_FILE=" + std::filesystem::absolute(options_.tls).string());
+  }
+  const int failed = spawn_command(options_.command, environment_with(variables), child_);
   if (failed == 0) return true;
   child_ = -1;
   complain(fmt::format("cannot start {}: {}", text::shell_word(options_.command.front()),
@@ -235,6 +245,14 @@ void ServeJudge::on_sent(std::uint64_t connection, std::string_view bytes) {
 void ServeJudge::on_delivered(std::uint64_t connection, std::string_view bytes) {
   const std::lock_guard lock(mutex_);
   judge_.delivered(connection, bytes, now());
+}
+
+void ServeJudge::on_no_handshake(std::uint64_t /*connection*/, std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  constexpr std::size_t kMostTold = 10;
+  if (told_.size() >= kMostTold || !told_.emplace(why).second) return;
+  fmt::print("fencepost: a connection has ended in its TLS handshake: {}\n", why);
+  std::fflush(stdout);
 }
 
 void ServeJudge::on_closed(std::uint64_t connection) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,8 @@ class ServeJudge final : public endpoint::TapWatcher {
   // Nothing after a complaint, also when the options are none that can be judged.
   [[nodiscard]] static std::unique_ptr<ServeJudge> prepare(const ServeOptions& options);
 
-  // The broker goes to a port of its own; clients reach the tap.
-  void add_to(endpoint::BrokerOptions& broker) const;
+  // The broker goes to a port of its own, without TLS; clients reach the tap, which has its TLS.
+  void add_to(endpoint::BrokerOptions& broker);
   // Nothing after a complaint: the port that clients reach.
   [[nodiscard]] std::optional<std::uint16_t> begin(const endpoint::BrokerProcess& broker);
 
@@ -42,6 +43,7 @@ class ServeJudge final : public endpoint::TapWatcher {
   void on_sent(std::uint64_t connection, std::string_view bytes) override;
   void on_delivered(std::uint64_t connection, std::string_view bytes) override;
   void on_closed(std::uint64_t connection) override;
+  void on_no_handshake(std::uint64_t connection, std::string_view why) override;
 
  private:
   explicit ServeJudge(const ServeOptions& options);
@@ -55,6 +57,8 @@ class ServeJudge final : public endpoint::TapWatcher {
   clients::Judge judge_;
   clients::Time last_{};
   client_report::JudgedClients judged_{};
+  std::optional<endpoint::TlsListener> tls_{};
+  std::set<std::string> told_{};  // why handshakes failed
   pid_t child_ = -1;
   std::unique_ptr<endpoint::Tap> tap_{};  // last: its thread uses the others
 };

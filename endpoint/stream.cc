@@ -118,7 +118,7 @@ bool wait_for_descriptor(int descriptor, bool to_read, bool to_write, Duration d
   }
 }
 
-Stream::Stream(Socket socket, const MqttOptions& broker, SSL_CTX* context)
+Stream::Stream(Socket socket, const MqttOptions* broker, SSL_CTX* context)
     : broker_(broker),
       socket_(std::move(socket)),
       descriptor_(socket_.descriptor()),
@@ -137,7 +137,7 @@ Result<std::unique_ptr<Stream>, std::string> Stream::connect(const MqttOptions& 
   auto socket = connect_tcp(broker.host, broker.port,
                             std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
   if (!socket) return fail(begin + socket.error());
-  std::unique_ptr<Stream> out(new Stream(std::move(*socket), broker, context));
+  std::unique_ptr<Stream> out(new Stream(std::move(*socket), &broker, context));
   if (out->tls_ == nullptr) return out;
   if (std::string trouble = out->handshake(deadline); !trouble.empty()) {
     return fail(begin + "TLS: " + trouble);
@@ -145,19 +145,40 @@ Result<std::unique_ptr<Stream>, std::string> Stream::connect(const MqttOptions& 
   return out;
 }
 
-std::string Stream::handshake(Duration deadline) {
+std::unique_ptr<Stream> Stream::accepted(Socket socket, SSL_CTX* context) {
+  std::unique_ptr<Stream> out(new Stream(std::move(socket), nullptr, context));
+  if (out->tls_ != nullptr) {
+    out->use_socket();
+    SSL_set_accept_state(out->tls_.get());
+  }
+  return out;
+}
+
+bool Stream::is_in_handshake() const {
+  return tls_ != nullptr && SSL_is_init_finished(tls_.get()) == 0;
+}
+
+std::string Stream::failure() {
+  return broker_ == nullptr ? last_tls_reason() : tls_failure(tls_.get(), *broker_);
+}
+
+void Stream::use_socket() {
   BIO* bio = BIO_new(bio_method());
   BIO_set_data(bio, &descriptor_);
   BIO_set_init(bio, 1);
   SSL_set_bio(tls_.get(), bio, bio);
-  expect_host(tls_.get(), broker_.host);
+}
+
+std::string Stream::handshake(Duration deadline) {
+  use_socket();
+  expect_host(tls_.get(), broker_->host);
   while (true) {
     ERR_clear_error();
     const int result = SSL_connect(tls_.get());
     if (result == 1) return {};
     const int error = SSL_get_error(tls_.get(), result);
     if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) {
-      return tls_failure(tls_.get(), broker_);
+      return failure();
     }
     const bool to_write = error == SSL_ERROR_WANT_WRITE;
     if (!wait_for_descriptor(descriptor(), !to_write, to_write, deadline)) {
@@ -189,7 +210,7 @@ Moved Stream::moved_by_tls(int result, std::size_t bytes) {
     ERR_clear_error();
     return {.ended = true};
   }
-  return {.ended = true, .trouble = "TLS: " + tls_failure(tls_.get(), broker_)};
+  return {.ended = true, .trouble = "TLS: " + failure()};
 }
 
 Moved Stream::read(char* into, std::size_t size) {

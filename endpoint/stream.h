@@ -1,4 +1,5 @@
-// Bytes to and from a broker, plain or through TLS, that never wait. Private to endpoint/.
+// Bytes to and from a broker, or from a client, plain or through TLS, that never wait. Private to
+// endpoint/.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,10 @@ class Stream {
   [[nodiscard]] static Result<std::unique_ptr<Stream>, std::string> connect(
       const MqttOptions& broker, SSL_CTX* context, Duration timeout);
 
+  // A connection that stands. With a context it is the server's side of TLS, whose handshake is
+  // part of the first reads.
+  [[nodiscard]] static std::unique_ptr<Stream> accepted(Socket socket, SSL_CTX* context);
+
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -38,6 +43,9 @@ class Stream {
   // After a read or a write that moved nothing: has the socket to be writable for it to go on?
   [[nodiscard]] bool waits_to_write() const { return waits_to_write_; }
 
+  // Its handshake is not over.
+  [[nodiscard]] bool is_in_handshake() const;
+
   [[nodiscard]] bool is_plain() const { return tls_ == nullptr; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
   // The peer reads the end; what it sends can still be read.
@@ -46,11 +54,14 @@ class Stream {
   void cut();
 
  private:
-  Stream(Socket socket, const MqttOptions& broker, SSL_CTX* context);
+  // `broker`: null: it is a client that is at the other end.
+  Stream(Socket socket, const MqttOptions* broker, SSL_CTX* context);
+  void use_socket();
+  [[nodiscard]] std::string failure();
   [[nodiscard]] std::string handshake(Duration deadline);
   [[nodiscard]] Moved moved_by_tls(int result, std::size_t bytes);
 
-  const MqttOptions& broker_;
+  const MqttOptions* broker_;
   Socket socket_;
   int descriptor_;     // for OpenSSL, which is given its address
   TlsConnection tls_;  // null: plain

@@ -18,6 +18,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "endpoint/stream.h"
+#include "endpoint/tls.h"
+
 namespace fencepost::endpoint {
 namespace {
 
@@ -26,11 +29,6 @@ constexpr std::chrono::milliseconds kTapConnectTimeout{2'000};
 constexpr int kTapBacklog = 128;
 
 std::string tap_error(int code) { return std::generic_category().message(code); }
-
-void without_delay(const Socket& socket) {
-  const int on = 1;
-  setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-}
 
 Result<Socket, std::string> listen_at(const TapOptions& options) {
   addrinfo hints{};
@@ -70,51 +68,47 @@ struct Way {
 
 struct TappedPair {
   std::uint64_t number;
-  Socket client;
-  Socket broker;
+  std::unique_ptr<Stream> client;  // neither is null
+  std::unique_ptr<Stream> broker;
   Way up{};    // from the client
   Way down{};  // from the broker
   std::optional<LatePubacks> pubacks{};
   bool broken = false;
 };
 
-short wanted_of(const Way& from_here, const Way& to_here) {
-  int out = 0;
+short wanted_of(const Stream& here, const Way& from_here, const Way& to_here) {
+  int out = here.waits_to_write() ? POLLOUT : 0;
   if (!from_here.source_ended && from_here.waits.empty()) out |= POLLIN;
   if (!to_here.waits.empty()) out |= POLLOUT;
   return static_cast<short>(out);
 }
 
-bool tap_would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
-void write_waiting(TappedPair& pair, Way& way, const Socket& sink) {
+void write_waiting(TappedPair& pair, Way& way, Stream& sink) {
   while (!way.waits.empty()) {
-    const ssize_t sent = send(sink.descriptor(), way.waits.data(), way.waits.size(), MSG_NOSIGNAL);
-    if (sent < 0) {
-      pair.broken = pair.broken || !tap_would_wait();
-      return;
-    }
-    way.waits.erase(0, static_cast<std::size_t>(sent));
+    const Moved moved = sink.write(way.waits);
+    if (moved.ended) pair.broken = true;
+    if (moved.bytes == 0) return;
+    way.waits.erase(0, moved.bytes);
   }
   if (!way.source_ended || way.ended) return;
   way.ended = true;
-  shutdown(sink.descriptor(), SHUT_WR);
+  sink.end_writing();
 }
 
 // What has come, which then waits to be written.
-std::string_view read_some(TappedPair& pair, Way& way, const Socket& source) {
+Moved read_some(TappedPair& pair, Way& way, Stream& source) {
   std::array<char, kTapChunk> buffer;  // NOLINT: 64 KiB are not cleared for nothing
-  const ssize_t got = recv(source.descriptor(), buffer.data(), buffer.size(), 0);
-  if (got == 0) way.source_ended = true;
-  if (got < 0) pair.broken = pair.broken || !tap_would_wait();
-  if (got > 0) way.waits.assign(buffer.data(), static_cast<std::size_t>(got));
-  return way.waits;
+  Moved moved = source.read(buffer.data(), buffer.size());
+  way.source_ended = moved.ended;
+  if (!moved.trouble.empty()) pair.broken = true;
+  way.waits.assign(buffer.data(), moved.bytes);
+  return moved;
 }
 
 class TapLoop {
  public:
-  TapLoop(const TapOptions& options, TapWatcher& watcher, int listener, int wake)
-      : options_(options), watcher_(watcher), listener_(listener), wake_(wake) {}
+  TapLoop(const TapOptions& options, TapWatcher& watcher, SSL_CTX* tls, int listener, int wake)
+      : options_(options), watcher_(watcher), tls_(tls), listener_(listener), wake_(wake) {}
 
   void run() {
     while (wait()) {
@@ -138,8 +132,10 @@ class TapLoop {
     // Without a descriptor left, new clients wait until another one goes.
     entries_.push_back({full_ ? -1 : listener_, POLLIN, 0});
     for (const TappedPair& pair : pairs_) {
-      entries_.push_back({pair.client.descriptor(), wanted_of(pair.up, pair.down), 0});
-      entries_.push_back({pair.broker.descriptor(), wanted_of(pair.down, pair.up), 0});
+      const short of_client = wanted_of(*pair.client, pair.up, pair.down);
+      entries_.push_back({pair.client->descriptor(), of_client, 0});
+      entries_.push_back(
+          {pair.broker->descriptor(), wanted_of(*pair.broker, pair.down, pair.up), 0});
     }
     while (poll(entries_.data(), entries_.size(), patience()) < 0) {
       if (errno != EINTR) return false;
@@ -162,16 +158,22 @@ class TapLoop {
   }
 
   void serve(TappedPair& pair, short client, short broker) {
-    if ((client & (POLLIN | POLLHUP | POLLERR)) != 0 && !pair.up.source_ended &&
-        pair.up.waits.empty()) {
-      const std::string_view bytes = read_some(pair, pair.up, pair.client);
-      if (!bytes.empty()) watcher_.on_sent(pair.number, bytes);
+    // A handshake reads when it can write, too.
+    const int of_client =
+        POLLIN | POLLHUP | POLLERR | (pair.client->waits_to_write() ? POLLOUT : 0);
+    if ((client & of_client) != 0 && !pair.up.source_ended && pair.up.waits.empty()) {
+      const Moved moved = read_some(pair, pair.up, *pair.client);
+      if (!pair.up.waits.empty()) watcher_.on_sent(pair.number, pair.up.waits);
+      if (!moved.trouble.empty() && pair.client->is_in_handshake()) {
+        watcher_.on_no_handshake(pair.number, moved.trouble);
+      }
     }
     if ((broker & (POLLIN | POLLHUP | POLLERR)) != 0 && !pair.down.source_ended &&
         pair.down.waits.empty()) {
-      const std::string_view bytes = read_some(pair, pair.down, pair.broker);
-      if (pair.pubacks)
-        pair.down.waits = pair.pubacks->add(bytes, std::chrono::steady_clock::now());
+      (void)read_some(pair, pair.down, *pair.broker);
+      if (pair.pubacks) {
+        pair.down.waits = pair.pubacks->add(pair.down.waits, std::chrono::steady_clock::now());
+      }
       if (!pair.down.waits.empty()) watcher_.on_delivered(pair.number, pair.down.waits);
     }
     if (pair.pubacks && pair.down.waits.empty()) {
@@ -180,8 +182,8 @@ class TapLoop {
     }
     // Nobody reads what still waits.
     if ((client & POLLERR) != 0 || (broker & POLLERR) != 0) pair.broken = true;
-    write_waiting(pair, pair.up, pair.broker);
-    write_waiting(pair, pair.down, pair.client);
+    write_waiting(pair, pair.up, *pair.broker);
+    write_waiting(pair, pair.down, *pair.client);
     if (pair.pubacks && pair.pubacks->dropped()) pair.broken = true;
   }
 
@@ -207,15 +209,15 @@ class TapLoop {
     }
     auto broker = connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout);
     if (!broker) return;
-    without_delay(client);
-    without_delay(*broker);
-    pairs_.push_back({++last_, std::move(client), std::move(*broker)});
+    pairs_.push_back({++last_, Stream::accepted(std::move(client), tls_),
+                      Stream::accepted(std::move(*broker), nullptr)});
     if (options_.pubacks.any()) pairs_.back().pubacks.emplace(options_.pubacks, pubacks_);
     watcher_.on_opened(last_);
   }
 
   const TapOptions& options_;
   TapWatcher& watcher_;
+  SSL_CTX* tls_;  // null: none
   int listener_;
   int wake_;
   bool full_ = false;
@@ -227,12 +229,21 @@ class TapLoop {
 
 }  // namespace
 
+struct Tap::Tls {
+  TlsContext context;
+};
+
 Result<std::unique_ptr<Tap>, std::string> Tap::start(const TapOptions& options,
                                                      TapWatcher& watcher) {
   auto listener = listen_at(options);
   if (!listener) return fail(listener.error());
   const std::uint16_t port = port_of(*listener);
   std::unique_ptr<Tap> out(new Tap(options, watcher, std::move(*listener), port));
+  if (!options.certificate.empty()) {
+    auto tls = make_server_context(options.certificate, options.key, options.client_ca);
+    if (!tls) return fail(tls.error());
+    out->tls_ = std::unique_ptr<Tls>(new Tls{std::move(*tls)});
+  }
   try {
     out->thread_ = std::thread([tap = out.get()] { tap->run(); });
   } catch (const std::system_error& no_thread) {
@@ -248,7 +259,10 @@ Tap::Tap(TapOptions options, TapWatcher& watcher, Socket listener, std::uint16_t
       wake_(eventfd(0, EFD_CLOEXEC)),
       port_(port) {}
 
-void Tap::run() { TapLoop(options_, watcher_, listener_.descriptor(), wake_.descriptor()).run(); }
+void Tap::run() {
+  SSL_CTX* tls = tls_ == nullptr ? nullptr : tls_->context.get();
+  TapLoop(options_, watcher_, tls, listener_.descriptor(), wake_.descriptor()).run();
+}
 
 Tap::~Tap() {
   if (!thread_.joinable()) return;

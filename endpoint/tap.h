@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ class TapWatcher {
   // Before the client has them.
   virtual void on_delivered(std::uint64_t connection, std::string_view bytes) = 0;
   virtual void on_closed(std::uint64_t connection) = 0;
+  // It ends in its TLS handshake, and why: "tlsv1 alert unknown ca".
+  virtual void on_no_handshake(std::uint64_t connection, std::string_view why) = 0;
 };
 
 struct TapOptions {
@@ -34,13 +37,17 @@ struct TapOptions {
   std::uint16_t port = 0;             // 0: one that is free
   std::string to_address = "127.0.0.1";
   std::uint16_t to_port = 0;
-  PubackTrouble pubacks{};  // what happens to those of the broker
+  // Of TLS between clients and the tap: behind it nothing is encrypted. Empty: there is none.
+  std::filesystem::path certificate{};
+  std::filesystem::path key{};
+  std::filesystem::path client_ca{};  // clients need a certificate of these; empty: they need none
+  PubackTrouble pubacks{};            // what happens to those of the broker
 };
 
 class Tap {
  public:
   // Clients can connect when it returns. The watcher has to live longer. The error says why the
-  // port cannot be listened at.
+  // port cannot be listened at, or the certificate not be used.
   [[nodiscard]] static Result<std::unique_ptr<Tap>, std::string> start(const TapOptions& options,
                                                                        TapWatcher& watcher);
 
@@ -52,13 +59,15 @@ class Tap {
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
+  struct Tls;
   Tap(TapOptions options, TapWatcher& watcher, Socket listener, std::uint16_t port);
   void run();
 
   TapOptions options_;
   TapWatcher& watcher_;
   Socket listener_;
-  Socket wake_;  // an eventfd
+  Socket wake_;               // an eventfd
+  std::unique_ptr<Tls> tls_;  // null: there is none
   std::uint16_t port_;
   std::thread thread_;
 };

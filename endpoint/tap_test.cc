@@ -11,7 +11,11 @@
 
 #include <gtest/gtest.h>
 
+#include "endpoint/connector.h"
+#include "endpoint/memory_file.h"
+#include "endpoint/stream.h"
 #include "endpoint/test_listener.h"
+#include "endpoint/throw_away_certificate.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -40,9 +44,15 @@ class Watched final : public TapWatcher {
     changed_.notify_all();
   }
 
+  void on_no_handshake(std::uint64_t connection, std::string_view why) override {
+    const std::lock_guard lock(mutex_);
+    all_[connection].no_handshake = why;
+  }
+
   struct Connection {
     std::string sent{};
     std::string delivered{};
+    std::string no_handshake{};
     bool closed = false;
   };
   [[nodiscard]] Connection once_closed(std::uint64_t connection) {
@@ -112,6 +122,96 @@ TEST(Tap, PassesAllBytesAndShowsThem) {
   EXPECT_TRUE(seen.closed);
   EXPECT_EQ(seen.sent, bytes + "more");
   EXPECT_EQ(seen.delivered, bytes + "more");
+}
+
+// A tap with TLS, and clients of it.
+struct TlsTap {
+  explicit TlsTap(const EchoBroker& broker, TapWatcher& watcher)
+      : tap(Tap::start(
+            {.to_port = broker.port(), .certificate = certificate.path(), .key = key.path()},
+            watcher)) {}
+
+  // Trusts the authorities of that file.
+  Result<std::unique_ptr<Stream>, std::string> connect(const MemoryFile& trusted) {
+    peer = {.host = "127.0.0.1", .port = (*tap)->port(), .tls = true, .ca = trusted.path()};
+    const auto context = make_tls_context(peer, {});
+    if (!context) return fail(context.error());
+    return Stream::connect(peer, context->get(), kPatience);
+  }
+
+  ThrowAwayCertificate made = *throw_away_certificate({"127.0.0.1"});
+  MemoryFile ca{"ca", made.authority};
+  MemoryFile certificate{"certificate", made.certificate};
+  MemoryFile key{"key", made.key};
+  MqttOptions peer{};
+  Result<std::unique_ptr<Tap>, std::string> tap;
+};
+
+std::string read_all(Stream& stream, std::size_t size) {
+  const Duration deadline = steady_now() + kPatience;
+  std::string out;
+  std::string buffer(4096, '\0');
+  while (out.size() < size && wait_for_descriptor(stream.descriptor(), true, false, deadline)) {
+    const Moved moved = stream.read(buffer.data(), buffer.size());
+    out.append(buffer, 0, moved.bytes);
+    if (moved.ended) break;
+  }
+  return out;
+}
+
+TEST(Tap, EndsTlsAndShowsWhatWasEncrypted) {
+  const EchoBroker broker;
+  Watched watched;
+  TlsTap tls(broker, watched);
+  ASSERT_TRUE(tls.tap) << tls.tap.error();
+  const std::string bytes = some_bytes(50'000);
+  {
+    const auto client = tls.connect(tls.ca);
+    ASSERT_TRUE(client) << client.error();
+    std::size_t written = 0;
+    while (written < bytes.size()) {
+      const Moved moved = (*client)->write(std::string_view(bytes).substr(written));
+      ASSERT_FALSE(moved.ended) << moved.trouble;
+      written += moved.bytes;
+    }
+    EXPECT_EQ(read_all(**client, bytes.size()), bytes);
+    (*client)->end_writing();
+    EXPECT_EQ(read_all(**client, 1), "");
+  }
+  const Watched::Connection seen = watched.once_closed(1);
+  EXPECT_TRUE(seen.closed);
+  EXPECT_EQ(seen.sent, bytes);
+  EXPECT_EQ(seen.delivered, bytes);
+  EXPECT_EQ(seen.no_handshake, "");
+}
+
+TEST(Tap, SaysWhyAHandshakeHasFailed) {
+  const EchoBroker broker;
+  Watched watched;
+  TlsTap tls(broker, watched);
+  ASSERT_TRUE(tls.tap) << tls.tap.error();
+  const ThrowAwayCertificate other = *throw_away_certificate({"127.0.0.1"});
+  const MemoryFile wrong("wrong", other.authority);
+  EXPECT_FALSE(tls.connect(wrong));
+  EXPECT_NE(watched.once_closed(1).no_handshake.find("alert"), std::string::npos);
+  {
+    const auto plain = connect_tcp("127.0.0.1", (*tls.tap)->port(), kPatience);
+    ASSERT_TRUE(plain);
+    (void)exchange(*plain, "not a handshake", 1, kPatience);
+  }
+  const Watched::Connection seen = watched.once_closed(2);
+  EXPECT_NE(seen.no_handshake, "");
+  EXPECT_EQ(seen.sent, "");
+}
+
+TEST(Tap, RefusesACertificateThatIsNone) {
+  const EchoBroker broker;
+  Watched watched;
+  const MemoryFile none("none", "hello");
+  const auto tap = Tap::start(
+      {.to_port = broker.port(), .certificate = none.path(), .key = none.path()}, watched);
+  ASSERT_FALSE(tap);
+  EXPECT_NE(tap.error().find("cannot use the certificate"), std::string::npos);
 }
 
 TEST(Tap, PassesWhatComesBehindTheEndOfTheOtherSide) {

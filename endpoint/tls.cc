@@ -58,6 +58,26 @@ Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
   return context;
 }
 
+Result<TlsContext, std::string> make_server_context(const std::filesystem::path& certificate,
+                                                    const std::filesystem::path& key,
+                                                    const std::filesystem::path& client_ca) {
+  ERR_clear_error();
+  TlsContext context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
+  if (context == nullptr) return fail(last_tls_reason());
+  const bool own = SSL_CTX_use_certificate_chain_file(context.get(), certificate.c_str()) == 1 &&
+                   SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1;
+  if (!own) return fail("cannot use the certificate and its key: " + last_tls_reason());
+  // What could not be written waits, and its bytes may have moved meanwhile.
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  if (client_ca.empty()) return context;
+  if (SSL_CTX_load_verify_locations(context.get(), client_ca.c_str(), nullptr) != 1) {
+    return fail("cannot use the authorities in " + client_ca.string() + ": " + last_tls_reason());
+  }
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  return context;
+}
+
 void expect_host(SSL* connection, const std::string& host) {
   X509_VERIFY_PARAM* expected = SSL_get0_param(connection);
   if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return;

@@ -2,6 +2,7 @@
 // endpoint/.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,12 @@ using TlsConnection = std::unique_ptr<SSL, decltype(&SSL_free)>;
 // The error names the first file that cannot be used, and why.
 [[nodiscard]] Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
                                                                const Credentials& credentials);
+
+// What our side brings to a handshake of its clients: its certificate and key, and the authorities
+// of their certificates, without which none is asked for.
+[[nodiscard]] Result<TlsContext, std::string> make_server_context(
+    const std::filesystem::path& certificate, const std::filesystem::path& key,
+    const std::filesystem::path& client_ca);
 
 // The certificate must be for this name or address.
 void expect_host(SSL* connection, const std::string& host);

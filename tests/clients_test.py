@@ -104,12 +104,31 @@ class JudgedCommand(FolderTest):
         self.assertEqual([], self.raw("again", *drop)[1])
         self.assertEqual(["MQTT-3.3.1-1"], self.raw("again-without-dup", *drop)[1])
 
+    def test_what_was_encrypted_is_judged(self):
+        ca, password = self.folder / "ca.pem", self.write("password", "a secret\n")
+        ask = ('mosquitto_rr -W 3 -V 5 -h "$FENCEPOST_HOST" -p "$FENCEPOST_PORT" --cafile "$FENCEPOST_CA_FILE" -u me '
+               f'-P "a secret" -i me -q 1 -t {REQUESTS} -D publish correlation-data 1 -m "$GET" -e ')
+        get = "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"
+        options = ["--tls", ca, "--user", "me", "--password-file", password]
+        topic = "clients/me/services/statestore/_any_/command/invoke/response"
+        script = f"export GET='{get}'; case $FENCEPOST_URL in mqtts:*) {ask}{topic};; esac"
+        result, report, _ = self.judge("sh", "-c", script, options=options)
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+        self.assertEqual((1, []), (report["requests"], report["findings"]))
+        result, report, _ = self.judge("sh", "-c", script.replace("-q 1", "-q 0"), options=options)
+        self.assertEqual((1, ["ENV-QOS-2"]), (result.returncode, [finding["rule"] for finding in report["findings"]]))
+        # Who does not trust the certificate is told of.
+        stranger = run("serve", "--port", 0, "--judge-clients", "--tls", self.folder / "other.pem", "--", "sh", "-c",
+                       "mosquitto_pub -V 5 -h $FENCEPOST_HOST -p $FENCEPOST_PORT --cafile /etc/ssl/certs/ca-certificates.crt "
+                       "-t any -m any")
+        self.assertEqual(1, stranger.returncode, stranger.stdout + stranger.stderr)
+        self.assertRegex(stranger.stdout, "a connection has ended in its TLS handshake: TLS: .*unknown ca")
+
     def test_the_schema_leaves_nothing_open(self):
         self.assertEqual([], left_open(SCHEMA))
 
     def test_options_that_do_not_go_together(self):
-        for options, complaint in ((["--judge-clients", "--tls", self.folder / "ca"], "that are not encrypted"),
-                                   (["--judge-clients", "--control"], "the clock of the store may change"),
+        for options, complaint in ((["--judge-clients", "--control"], "the clock of the store may change"),
                                    (["--json", self.folder / "j"], "are for --judge-clients"),
                                    (["--html", self.folder / "h"], "are for --judge-clients"),
                                    (["--hold-puback", "1s"], "are for --judge-clients"),
