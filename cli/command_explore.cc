@@ -222,8 +222,15 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
   }
   run.context.endpoint = direct.url();
   run.context.preflight = *ready;
+  std::unique_ptr<endpoint::Endpoint> limited;
+  if (run.options.rate > 0) {
+    limited = endpoint::limit_rate(direct, run.options.rate);
+    const auto most = static_cast<std::size_t>(run.options.rate / kRateOfOneWorkload) + 1;
+    suite.jobs = std::min(suite.jobs, most);
+  }
+  endpoint::Endpoint& asked = limited ? *limited : direct;
   if (suite.settings.profile == codec::Profile::kAuto) {
-    suite.settings.profile = observed_profile(direct, run.library, suite, stop_flag());
+    suite.settings.profile = observed_profile(asked, run.library, suite, stop_flag());
     evidence.say(kObservedProfile, observed_profile_json(suite.settings.profile));
   }
   run.explore.judged = judged_runs({.catalogue = run.library.catalogue,
@@ -236,13 +243,6 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     return is_ignored(options.ignore, judgement);
   };
-  std::unique_ptr<endpoint::Endpoint> limited;
-  if (run.options.rate > 0) {
-    limited = endpoint::limit_rate(direct, run.options.rate);
-    const auto most = static_cast<std::size_t>(run.options.rate / kRateOfOneWorkload) + 1;
-    run.explore.jobs = std::min(run.explore.jobs, most);
-  }
-  endpoint::Endpoint& asked = limited ? *limited : direct;
   if (evidence.is_kept()) {
     run.explore.keep = [&evidence](const search::KeptRun& kept) {
       evidence.say(kept.name, kept_run_json(kept));

@@ -218,7 +218,12 @@ Result<Url, std::string> parse_url(std::string_view text) {
                 "\") are not supported yet. Use mqtt:// or "
                 "mqtts://");
   }
-  return fail("\"" + shown + "\" is not an endpoint; " + std::string(kExpected));
+  std::string hint;
+  for (const std::string_view own : {"embedded", "inproc:"}) {
+    if (main.starts_with(own))
+      hint = ", whose options are written " + std::string(own) + "?fault=S01";
+  }
+  return fail("\"" + shown + "\" is not an endpoint; " + std::string(kExpected) + hint);
 }
 
 std::string redacted(std::string_view text) {

@@ -104,6 +104,8 @@ std::vector<BadUrl> bad_urls() {
       {"Embedded", unknown},
       {"embedded:x", unknown},
       {"inproc://", unknown},
+      {"inproc:fault=S01", "are written inproc:?fault=S01"},
+      {"embedded:fault=S01", "are written embedded?fault=S01"},
       {"mqtt:", unknown},
       {"mqtt:/h", unknown},
       {"MQTT://h", unknown},
