@@ -742,6 +742,12 @@ def takes_locks_with_nx():
 
 
 @unusual
+def names_itself_in_locks():
+    adapter.CAPABILITIES.remove("lock-holder")
+    wrap(adapter, "lock_of", lambda lock_of, client, name, _holder: lock_of(client, name, client.clock.node.encode()))
+
+
+@unusual
 def asks_for_locks_again_and_again():
     change_source(Lock, "wait_for_it", "changed.wait(max(0.0, end - time.monotonic()))", "changed.wait(0.05)")
 

@@ -8,7 +8,7 @@ const readline = require("node:readline");
 const { Client, Failure, bulk } = require("./statestore.js");
 
 const CAPABILITIES = ["set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions", "concurrent",
-  "reconnects", "error-text", "binary", "locks", "lock-waits", "lock-renewal"];
+  "reconnects", "error-text", "binary", "locks", "lock-waits", "lock-renewal", "lock-holder"];
 const LOOK_AGAIN_MS = 100;
 
 function say(line) {

@@ -11,7 +11,7 @@ import threading
 from statestore import Client, Failure, Lock, bulk
 
 CAPABILITIES = ["set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions", "concurrent",
-                "reconnects", "error-text", "binary", "locks", "lock-waits", "lock-renewal"]
+                "reconnects", "error-text", "binary", "locks", "lock-waits", "lock-renewal", "lock-holder"]
 
 
 def choose(payload, results):

@@ -51,6 +51,7 @@ struct Command {
   std::optional<Milliseconds> expires_after{};  // of a lock: its lease
   std::optional<Milliseconds> renewed_each{};   // of a lock: by the SDK, until it is given back
   bool waits = false;                           // for a lock that another client holds
+  bool names_itself = false;                    // the SDK chooses the holder of a lock itself
   std::string token{};                          // the name of a version that was saved; empty: none
   std::optional<Milliseconds> timeout{};        // that the SDK waits for a reply; none: the run's
 };

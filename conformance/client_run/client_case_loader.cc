@@ -532,9 +532,9 @@ class ClientFileLoader {
 
 const std::vector<std::string_view>& known_capabilities() {
   static const std::vector<std::string_view> known = {
-      "set",        "get",    "del",        "vdel",        "observe",    "expiry",
-      "conditions", "tokens", "versions",   "concurrent",  "reconnects", "error-text",
-      "binary",     "locks",  "lock-waits", "lock-renewal"};
+      "set",        "get",    "del",        "vdel",         "observe",    "expiry",
+      "conditions", "tokens", "versions",   "concurrent",   "reconnects", "error-text",
+      "binary",     "locks",  "lock-waits", "lock-renewal", "lock-holder"};
   return known;
 }
 

@@ -32,14 +32,6 @@ void add_noted(std::deque<std::string>& notes, std::string line) {
   notes.push_back(std::move(line));
 }
 
-bool equals(const Command& command, const codec::Command& seen) {
-  auto wanted = request_of(command);
-  if (wanted && *wanted == seen) return true;
-  if (!wanted || command.kind != CommandKind::kLock) return false;
-  wanted->condition = codec::Condition::kIfAbsent;  // takes a lock, too. Req: LOCK-NX-1
-  return *wanted == seen;
-}
-
 bool is_lock_request(const Awaited& awaited) { return awaited.command.kind == CommandKind::kLock; }
 
 }  // namespace
@@ -336,11 +328,23 @@ void ScriptedBroker::on_publish(const Arrival& arrival) {
         arrival.now);
 }
 
+bool ScriptedBroker::equals(const Command& command, const codec::Command& seen) const {
+  auto wanted = request_of(command);
+  if (!wanted) return false;
+  // Any name, but always the same one.
+  if (command.names_itself) wanted->value = own_name_.empty() ? seen.value : own_name_;
+  if (*wanted == seen) return true;
+  if (command.kind != CommandKind::kLock) return false;
+  wanted->condition = codec::Condition::kIfAbsent;  // takes a lock, too. Req: LOCK-NX-1
+  return *wanted == seen;
+}
+
 ScriptedBroker::Match ScriptedBroker::find_awaited(const wire::Publish& publish) {
   const auto command = codec::parse_command(publish.payload, codec::dialect(dialect_));
   Awaited* last = nullptr;
   for (Awaited& each : awaited_) {
     if (!command || !equals(each.command, *command)) continue;
+    if (each.command.names_itself) own_name_ = command->value;
     if (!each.came) return {&each};
     last = &each;
   }

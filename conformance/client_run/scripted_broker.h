@@ -82,6 +82,8 @@ class ScriptedBroker {
   // --- what it has seen ---
 
   [[nodiscard]] const Awaited& awaited(std::size_t ticket) const { return awaited_.at(ticket); }
+  // What an SDK that names itself has called the holder of its locks; empty: nothing yet.
+  [[nodiscard]] const std::string& own_name() const { return own_name_; }
   // How many connections have been accepted so far, and is there one now?
   [[nodiscard]] std::size_t accepted() const { return accepted_; }
   [[nodiscard]] bool is_connected() const;
@@ -147,6 +149,7 @@ class ScriptedBroker {
     bool again = false;          // it has come before
   };
   [[nodiscard]] Match find_awaited(const wire::Publish& publish);
+  [[nodiscard]] bool equals(const Command& command, const codec::Command& seen) const;
   void note_observation(Connection& connection, const wire::Publish& publish);
   void change_reply(codec::Message& reply, const ReplyScript& script, const wire::Publish& request);
   void deliver(const store::Delivery& delivery, Time at);
@@ -172,6 +175,7 @@ class ScriptedBroker {
   std::multimap<Time, OtherStep> later_{};      // changes by others
   std::string response_topic_{};                // of the last request
   std::uint64_t changes_ = 0;                   // by others
+  std::string own_name_{};
   std::size_t accepted_ = 0;
   std::deque<std::string> others_{};
   std::deque<std::string> trace_{};

@@ -108,6 +108,25 @@ TEST(ScriptedBroker, ALockIsTakenWithNexOrNxAndAskedForAgain) {
   }
 }
 
+TEST(ScriptedBroker, AHolderThatNamesItselfHasOneName) {
+  ClientOfBroker client;
+  client.begin();
+  Command lock = lock_of("me");
+  lock.names_itself = true;
+  const std::size_t first = client.broker.expect({.command = lock, .answer = right_answer()});
+  codec::Command request = lock_request(codec::Condition::kIfAbsentOrEqual);
+  request.value = "client-7";
+  client.ask(request, "1");
+  EXPECT_TRUE(client.broker.awaited(first).came);
+  EXPECT_EQ(client.broker.own_name(), "client-7");
+  lock.kind = CommandKind::kUnlock;
+  const std::size_t second = client.broker.expect({.command = lock, .answer = right_answer()});
+  client.ask({.verb = codec::Verb::kVdel, .key = "l", .value = "client-8"}, "2");
+  EXPECT_FALSE(client.broker.awaited(second).came);
+  client.ask({.verb = codec::Verb::kVdel, .key = "l", .value = "client-7"}, "3");
+  EXPECT_TRUE(client.broker.awaited(second).came);
+}
+
 TEST(ScriptedBroker, SaysThatAPacketIsTooLargeBeforeItHasCome) {
   ClientOfBroker client;
   client.begin();

@@ -24,9 +24,9 @@ use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::timeout;
 
-const CAPABILITIES: [&str; 16] = [
+const CAPABILITIES: [&str; 17] = [
     "set", "get", "del", "vdel", "observe", "conditions", "expiry", "tokens", "versions", "concurrent", "reconnects",
-    "error-text", "binary", "locks", "lock-waits", "lock-renewal",
+    "error-text", "binary", "locks", "lock-waits", "lock-renewal", "lock-holder",
 ];
 const RETRY: Duration = Duration::from_millis(200);
 const SOON: Duration = Duration::from_millis(5);
