@@ -667,7 +667,7 @@ int main(int argc, char** argv) {
   std::set_new_handler(end_without_memory);
   // Large blocks go back to the system when they are freed, however many there were before.
   constexpr int kLargeBlock = 256 << 10;
-  mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  mallopt(M_MMAP_THRESHOLD, kLargeBlock);  // NOLINT(concurrency-mt-unsafe): no thread runs yet
   try {
     return fencepost::cli::said(fencepost::cli::run(argc, argv));
   } catch (const std::exception& error) {

@@ -11,7 +11,6 @@
 namespace fencepost::client_run::charge {
 namespace {
 
-using codec::ErrorCode;
 using Words = std::vector<std::string>;
 
 constexpr std::string_view kSafeAndSound = "LIFE-KEY-1";  // what was stored is there afterwards
