@@ -59,7 +59,7 @@ std::optional<std::vector<FleetMember>> read_fleet(const std::string& path) {
   std::set<std::string> names;
   std::istringstream lines(file->content);
   int number = 0;
-  bool bad = false;
+  int bad = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
     std::istringstream words(line);
@@ -77,11 +77,14 @@ std::optional<std::vector<FleetMember>> read_fleet(const std::string& path) {
     }
     if (!wrong.empty()) {
       complain(fmt::format("{}:{}: {}", path, number, wrong));
-      bad = true;
+      constexpr int kMostComplaints = 100;
+      if (++bad < kMostComplaints) continue;
+      complain(fmt::format("{} lines of {} are wrong so far; the others were not read", bad, path));
+      return std::nullopt;
     }
     out.push_back(std::move(one));
   }
-  if (bad) return std::nullopt;
+  if (bad > 0) return std::nullopt;
   if (out.empty()) {
     complain(path + ": there is no endpoint in it; a line is a name and an endpoint");
     return std::nullopt;

@@ -373,6 +373,8 @@ TEST(Checker, SaysUnknownWhenItGivesUp) {
   EXPECT_EQ(given_up.answer, Answer::kUnknown);
   EXPECT_THAT(given_up.text, ::testing::HasSubstr("100 steps"));
   EXPECT_EQ(judge(operations).answer, Answer::kViolation);
+  // Nor does it take all memory for what could come next. It took 7 GB for 50,000 operations.
+  EXPECT_EQ(judge(operations, {.search = {.moves = 20}}).answer, Answer::kUnknown);
 }
 
 TEST(Checker, DoesNotKnowWhatARestartLeaves) {

@@ -90,7 +90,8 @@ class Search {
   SearchResult run() {
     enter(State{}, std::numeric_limits<std::int64_t>::min());
     while (!frames_.empty() && result_.decision == Decision::kUndecided) {
-      if (result_.steps >= limits_.steps) return std::move(result_);
+      const bool too_many = moves_.size() >= limits_.moves;
+      if (too_many || result_.steps >= limits_.steps) return std::move(result_);
       advance();
     }
     if (result_.decision == Decision::kUndecided) {
@@ -106,6 +107,7 @@ class Search {
     State after;
     std::int64_t not_before = std::numeric_limits<std::int64_t>::min();  // when it expires
   };
+  static_assert(sizeof(Move) <= 80, "SearchLimits::moves says so");
   struct Frame {
     std::size_t first_move;
     std::size_t next_move;

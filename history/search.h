@@ -13,6 +13,9 @@ namespace fencepost::history {
 
 struct SearchLimits {
   std::size_t steps = 5'000'000;
+  // That wait for their turn at once, of less than 80 bytes each: a key with many operations whose
+  // outcome nobody knows has that many at each step.
+  std::size_t moves = 6'000'000;
 };
 
 enum class Decision : std::uint8_t { kOrder, kNoOrder, kUndecided };
