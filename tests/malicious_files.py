@@ -158,8 +158,8 @@ SHORT = {"empty", "nuls", "one-line", "lines", "not-utf-8", "open-brackets", "st
 QUICK = ["scenario.open-brackets", "scenario.laughs", "scenario.stairs", "scenario.zeros", "scenario.keys", "baseline.one-line",
          "baseline-list.one-line", "baseline-list.line-ends", "baseline.comments", "descriptor.noise", "descriptor.loop",
          "report.open-brackets", "report.list-of-lists", "report.folder", "report-compare.list-of-numbers", "history.nuls",
-         "history.one-line", "history.zeros", "history.right-many", "edn.right-many", "trace.lines", "authorization.open-brackets",
-         "fleet.escapes", "fleet.right-many", "certificate.noise", "password.zeros", "capture-log.open-brackets"]
+         "history.one-line", "history.zeros", "history.right-many", "edn.right-many", "trace.lines", "fleet.escapes",
+         "authorization.open-brackets", "fleet.right-many", "certificate.noise", "password.zeros", "capture-log.open-brackets"]
 
 
 def modes():
