@@ -457,7 +457,7 @@ def crashes_on_a_malformed_notification():
 
 @wrong("cut.observed", "LIFE-RECONNECT-1")
 def observes_no_longer_after_a_reconnect():
-    change_source(Client, "on_subscribe", "list(self.observed)", "[]")
+    change_source(Client, "on_subscribe", "self.observed | set(self.watched)", "[]")
 
 
 @wrong("cut.observed-no-longer", "LIFE-RECONNECT-1")
