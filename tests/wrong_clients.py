@@ -125,7 +125,7 @@ def keys_end_at_nul():
     on_words(lambda verb, key, *rest: (verb, key.partition(b"\x00")[0], *rest))
 
 
-@wrong("set.condition.present.nx", "SET-NX-2")
+@wrong("set.condition.present.nx", "SET-NX-2", also=("LOCK",))
 def condition_not_sent():
     on_words(lambda *words: tuple(word for word in words if word not in (b"NX", b"NEX")))
 
@@ -140,7 +140,7 @@ def nex_with_a_value():
     on_words(lambda *words: (*words, words[2]) if words[-1] == b"NEX" else words)
 
 
-@wrong("set.expiry.of-1500-milliseconds", "SET-PX-1")
+@wrong("set.expiry.of-1500-milliseconds", "SET-PX-1", also=("LOCK",))
 def expiry_in_seconds():
     on_words(lambda *words: (*words[:-1], b"%d" % (int(words[-1]) // 1000)) if b"PX" in words else words)
 
@@ -150,12 +150,12 @@ def expiry_of_32_bits():
     on_words(lambda *words: (*words[:-1], b"%d" % (int(words[-1]) & 0xFFFFFFFF)) if b"PX" in words else words)
 
 
-@wrong("set.expiry.of-a-second", "SET-PX-1")
+@wrong("set.expiry.of-a-second", "SET-PX-1", also=("LOCK",))
 def expiry_not_sent():
     on_words(lambda *words: words[:words.index(b"PX")] if b"PX" in words else words)
 
 
-@wrong("vdel.count.different", "VDEL-GRAMMAR-1")
+@wrong("vdel.count.different", "VDEL-GRAMMAR-1", also=("LOCK",))
 def vdel_as_del():
     on_words(lambda verb, key, *rest: (b"DEL", key) if verb == b"VDEL" else (verb, key, *rest))
 
