@@ -133,7 +133,10 @@ struct TlsTap {
 
   // Trusts the authorities of that file.
   Result<std::unique_ptr<Stream>, std::string> connect(const MemoryFile& trusted) {
-    peer = {.host = "127.0.0.1", .port = (*tap)->port(), .tls = true, .ca = trusted.path()};
+    peer.host = "127.0.0.1";
+    peer.port = (*tap)->port();
+    peer.tls = true;
+    peer.ca = trusted.path();
     const auto context = make_tls_context(peer, {});
     if (!context) return fail(context.error());
     return Stream::connect(peer, context->get(), kPatience);
