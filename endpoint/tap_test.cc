@@ -154,10 +154,15 @@ std::string read_all(Stream& stream, std::size_t size) {
   const Duration deadline = steady_now() + kPatience;
   std::string out;
   std::string buffer(4096, '\0');
-  while (out.size() < size && wait_for_descriptor(stream.descriptor(), true, false, deadline)) {
+  while (out.size() < size) {
     const Moved moved = stream.read(buffer.data(), buffer.size());
     out.append(buffer, 0, moved.bytes);
-    if (moved.ended) break;
+    // OpenSSL may hold what is decrypted, of which the descriptor shows nothing.
+    const bool is_there = moved.bytes > 0;
+    if (moved.ended ||
+        (!is_there && !wait_for_descriptor(stream.descriptor(), true, false, deadline))) {
+      break;
+    }
   }
   return out;
 }
