@@ -69,6 +69,14 @@ void read_change(const JsonMembers& members, const json& object, Report& out) {
   out.version = text_or_null(members, object, "version");
 }
 
+// A value, or null where there is none.
+void read_value(const JsonMembers& members, const json& object, const char* name, Report& out) {
+  out.kind = ResultKind::kMissing;
+  if (object.contains(name) && object[name].is_null()) return;
+  out.kind = ResultKind::kValue;
+  out.value = bytes_member(members, name);
+}
+
 void read_success(const json& object, CommandKind command, JsonComplaint& complaint, Report& out) {
   const JsonMembers members(object, "/ok", complaint);
   switch (command) {
@@ -77,12 +85,8 @@ void read_success(const json& object, CommandKind command, JsonComplaint& compla
       out.version = text_or_null(members, object, "version");
       return;
     case CommandKind::kGet:
-      out.kind = ResultKind::kMissing;
       out.version = text_or_null(members, object, "version");
-      if (object.contains("value") && object["value"].is_null()) return;
-      out.kind = ResultKind::kValue;
-      out.value = bytes_member(members, "value");
-      return;
+      return read_value(members, object, "value", out);
     case CommandKind::kDel:
     case CommandKind::kVdel:
       out.kind = ResultKind::kDeleted;
@@ -93,11 +97,7 @@ void read_success(const json& object, CommandKind command, JsonComplaint& compla
       out.version = text_or_null(members, object, "token");
       return;
     case CommandKind::kHolder:
-      out.kind = ResultKind::kMissing;
-      if (object.contains("holder") && object["holder"].is_null()) return;
-      out.kind = ResultKind::kValue;
-      out.value = bytes_member(members, "holder");
-      return;
+      return read_value(members, object, "holder", out);
     case CommandKind::kNotification:
       return read_change(members, object, out);
     default:
