@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -127,6 +128,34 @@ TEST(BrokerRestart, EndsEveryConnectionAndKeepsThePort) {
   ASSERT_TRUE(event);
   EXPECT_TRUE(std::holds_alternative<Disconnected>(event->what));
   EXPECT_EQ(answer(*world.connect("c"), set_of(1)), "+OK\r\n");
+}
+
+TEST(ConnectAll, GivesEachItsOwnResultInOrder) {
+  World world;
+  constexpr std::size_t kClients = 40;
+  constexpr std::size_t kFails = 7;
+  std::vector<ClientOptions> all;
+  for (std::size_t i = 0; i < kClients; ++i) all.push_back({.client_id = "c" + std::to_string(i)});
+  const auto made = world.session->connect_all(
+      all, [](std::size_t number, Client& client) -> Result<void, Error> {
+        if (number == kFails) return fail(Error{ErrorKind::kInvalid, "not this one"});
+        return client.subscribe("to/" + std::to_string(number));
+      });
+  ASSERT_EQ(made.size(), kClients);
+  const auto sender = world.connect("sender");
+  for (std::size_t i = 0; i < kClients; ++i) {
+    if (i == kFails) {
+      ASSERT_FALSE(made[i]);
+      EXPECT_EQ(made[i].error().text, "not this one");
+      continue;
+    }
+    ASSERT_TRUE(made[i]) << made[i].error().text;
+    ASSERT_TRUE(sender->publish({.topic = "to/" + std::to_string(i), .payload = all[i].client_id}));
+    const auto event = (*made[i])->receive(kPatience);
+    ASSERT_TRUE(event);
+    ASSERT_TRUE(std::holds_alternative<MessageReceived>(event->what));
+    EXPECT_EQ(std::get<MessageReceived>(event->what).message.payload, all[i].client_id);
+  }
 }
 
 // The kernel ends a child together with the thread that has started it, unless configured

@@ -166,6 +166,18 @@ class Session {
   [[nodiscard]] virtual Result<std::unique_ptr<Client>, Error> connect(
       const ClientOptions& options) = 0;
 
+  // Makes a client ready for its caller, e.g. subscribes; what fails is an error of its connect.
+  using Prepare = std::function<Result<void, Error>(std::size_t number, Client& client)>;
+
+  // Connects each of these and calls `prepare` with it: one result for each, in their order. Over a
+  // network some do so at once, on several threads, as each takes several round trips.
+  [[nodiscard]] virtual std::vector<Result<std::unique_ptr<Client>, Error>> connect_all(
+      const std::vector<ClientOptions>& all, const Prepare& prepare) {
+    std::vector<Result<std::unique_ptr<Client>, Error>> out(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) out[i] = connect_and_prepare(i, all[i], prepare);
+    return out;
+  }
+
   // A time that the caller has measured in other sessions, and goes by in this one. A session that
   // is judged again, from a file, gives back what was measured then.
   [[nodiscard]] virtual Duration measured(Duration time) { return time; }
@@ -175,6 +187,15 @@ class Session {
   // answers with kInvalid.
   [[nodiscard]] virtual Result<void, Error> restart_broker(const std::string& /*client_id*/) {
     return fail(Error{ErrorKind::kInvalid, "this endpoint cannot be restarted"});
+  }
+
+ protected:
+  [[nodiscard]] Result<std::unique_ptr<Client>, Error> connect_and_prepare(
+      std::size_t number, const ClientOptions& options, const Prepare& prepare) {
+    auto client = connect(options);
+    if (!client) return client;
+    if (auto done = prepare(number, **client); !done) return fail(done.error());
+    return client;
   }
 };
 

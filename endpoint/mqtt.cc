@@ -1,8 +1,12 @@
 #include "endpoint/mqtt.h"
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "base/threads.h"
 #include "endpoint/builtin_client.h"
 #include "endpoint/connector.h"
 #include "endpoint/end_of_waits.h"
@@ -16,6 +20,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr auto kRestartPoll = milliseconds{50};
+constexpr std::size_t kConnectsAtOnce = 16;
 
 std::unique_ptr<Connector> connector_for(const MqttOptions& options) {
   if (options.driver == Driver::kPaho) return std::make_unique<PahoConnector>(options);
@@ -30,6 +35,17 @@ class MqttSession final : public Session, public Clock {
   Clock& clock() override { return *this; }
   Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override {
     return connector_.connect(options);
+  }
+  std::vector<Result<std::unique_ptr<Client>, Error>> connect_all(
+      const std::vector<ClientOptions>& all, const Prepare& prepare) override {
+    std::vector<Result<std::unique_ptr<Client>, Error>> out(all.size());
+    std::atomic<std::size_t> next{0};
+    run_in_threads(std::min(all.size(), kConnectsAtOnce), [&] {
+      for (std::size_t at = next++; at < all.size(); at = next++) {
+        out[at] = connect_and_prepare(at, all[at], prepare);
+      }
+    });
+    return out;
   }
 
   Result<void, Error> restart_broker(const std::string& client_id) override {

@@ -1,5 +1,6 @@
 #include "conformance/run/fan_out.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kToldWithin{5'000};
 constexpr std::size_t kMostBytesShown = 300;
+constexpr std::size_t kRegisteredAtOnce = 16;
 
 class FanOut {
  public:
@@ -28,8 +30,10 @@ class FanOut {
       : step_(step), state_(state), key_(state.key_prefix + step.key) {}
 
   MaybeProblem run() {
-    for (std::size_t i = 0; i < step_.observers; ++i) {
-      if (auto problem = add_observer(i)) return problem;
+    if (auto problem = connect_observers()) return problem;
+    for (std::size_t first = 0; first < observers_.size(); first += kRegisteredAtOnce) {
+      const std::size_t end = std::min(first + kRegisteredAtOnce, observers_.size());
+      if (auto problem = register_observers(first, end)) return problem;
     }
     for (const std::string value : {"one", "two"}) {
       if (auto problem = write(value)) return problem;
@@ -42,33 +46,56 @@ class FanOut {
   }
 
  private:
-  MaybeProblem add_observer(std::size_t number) {
-    const std::string name = fmt::format("observer-{}", number + 1);
-    const std::string id = state_.clients.client_id(name);
-    auto connection = state_.session.connect({.client_id = id});
-    if (!connection) return lost(connection.error());
-    auto client = std::make_unique<RequestClient>(
-        name, std::move(*connection), id, state_.clock,
-        Recording{state_.result.transcript, state_.start, state_.settings.transcripts});
-    for (const std::string& topic : {client->response_topic(), codec::notification_filter(id)}) {
-      if (const auto done = client->raw().subscribe(topic); !done) return lost(done.error());
+  MaybeProblem connect_observers() {
+    std::vector<std::string> names;
+    std::vector<endpoint::ClientOptions> all;
+    for (std::size_t i = 0; i < step_.observers; ++i) {
+      names.push_back(fmt::format("observer-{}", i + 1));
+      all.push_back({.client_id = state_.clients.client_id(names.back())});
     }
-    const auto asked = client->send(client->request({"KEYNOTIFY", key_}));
-    if (!asked) return lost(asked.error());
-    const auto known = [&] { return (*asked)->is_over(); };
-    if (!client->pump_until(known, state_.reply_timeout()) && !client->disconnected() &&
-        explain_silence(*client, known, codec::Verb::kKeynotify, state_) == Silence::kStore) {
-      return nobody_answers("no response to KEYNOTIFY of " + name, "+OK\\r\\n", state_);
+    const auto subscribe = [&](std::size_t number,
+                               endpoint::Client& client) -> Result<void, endpoint::Error> {
+      const std::string& id = all[number].client_id;
+      if (auto done = client.subscribe(codec::recommended_response_topic(id)); !done) return done;
+      return client.subscribe(codec::notification_filter(id));
+    };
+    auto connections = state_.session.connect_all(all, subscribe);
+    for (std::size_t i = 0; i < connections.size(); ++i) {
+      if (!connections[i]) return lost(connections[i].error());
+      observers_.push_back(std::make_unique<RequestClient>(
+          names[i], std::move(*connections[i]), all[i].client_id, state_.clock,
+          Recording{state_.result.transcript, state_.start, state_.settings.transcripts}));
     }
-    const bool registered = (*asked)->reply && (*asked)->reply->is(codec::ReplyKind::kOk);
-    observers_.push_back(std::move(client));
-    if (registered) return std::nullopt;
-    if (observers_.back()->disconnected()) return unexpected_disconnect(*observers_.back());
+    return std::nullopt;
+  }
+
+  // Some ask at once: a round trip for each is long where it is far to the store.
+  MaybeProblem register_observers(std::size_t first, std::size_t end) {
+    std::vector<const judge::Exchange*> asked;
+    for (std::size_t i = first; i < end; ++i) {
+      const auto sent = observers_[i]->send(observers_[i]->request({"KEYNOTIFY", key_}));
+      if (!sent) return lost(sent.error());
+      asked.push_back(*sent);
+    }
+    for (std::size_t i = first; i < end; ++i) {
+      if (auto problem = await_registered(*observers_[i], *asked[i - first])) return problem;
+    }
+    return std::nullopt;
+  }
+
+  MaybeProblem await_registered(RequestClient& observer, const judge::Exchange& asked) {
+    const auto known = [&] { return asked.is_over(); };
+    if (!observer.pump_until(known, state_.reply_timeout()) && !observer.disconnected() &&
+        explain_silence(observer, known, codec::Verb::kKeynotify, state_) == Silence::kStore) {
+      return nobody_answers("no response to KEYNOTIFY of " + observer.name(), "+OK\\r\\n", state_);
+    }
+    if (asked.reply && asked.reply->is(codec::ReplyKind::kOk)) return std::nullopt;
+    if (observer.disconnected()) return unexpected_disconnect(observer);
     return Problem{
-        .message = fmt::format("{} of {} could not register for the key", name, step_.observers),
+        .message = fmt::format("{} of {} could not register for the key", observer.name(),
+                               step_.observers),
         .expected = "+OK\\r\\n",
-        .actual =
-            (*asked)->reply ? escape((*asked)->reply->payload(), kMostBytesShown) : "no reply",
+        .actual = asked.reply ? escape(asked.reply->payload(), kMostBytesShown) : "no reply",
         .cites = step_.cites};
   }
 
