@@ -33,7 +33,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxJobs = 128;  // of each what it receives is kept until its end
+constexpr std::size_t kMaxJobs = 512;  // of each what it receives is kept until its end
 constexpr std::size_t kReplays = 5;    // of a saved workload
 // So many requests a second for each workload that runs beside others.
 constexpr double kRateOfOneWorkload = 50;
@@ -238,6 +238,9 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
                                     .offers = endpoint.capabilities(),
                                     .round_trip = ready->round_trip_p50,
                                     .timeout_scale = run.options.timeout_scale});
+  // Brokers of our own have room for more: workloads wait for expiries, some for little else.
+  const bool ours = endpoint.url().starts_with("embedded") && suite.running < suite.jobs;
+  if (ours && run.options.jobs == 0 && run.options.rate == 0) suite.jobs = kMaxJobs;
   run.explore.jobs = std::min(suite.jobs, kMaxJobs);
   run.explore.running = std::min(suite.running, run.explore.jobs);
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {

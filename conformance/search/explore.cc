@@ -45,6 +45,8 @@ constexpr std::size_t kConfirmations = 5;
 constexpr std::size_t kChanged = 3;
 constexpr std::size_t kChanges = 6;  // at most
 constexpr std::size_t kMaxShrinkRuns = 2'000;
+// Smaller traces that are tried at once: those behind the first that fails were tried for nothing.
+constexpr std::size_t kShrunkAtOnce = 128;
 constexpr milliseconds kReachable{2'000};
 // Expiries of a trace that is about nothing else: one that is waited for, and one that is not.
 constexpr std::int64_t kSoonMs = 100;
@@ -343,7 +345,7 @@ class Explorer {
     while (true) {
       std::vector<rc::Shrinkable<Trace>> some;
       std::vector<Trace> traces;
-      while (some.size() < options_.jobs) {
+      while (some.size() < std::min(options_.jobs, kShrunkAtOnce)) {
         auto candidate = candidates.next();
         if (!candidate) break;
         traces.push_back(candidate->value());
