@@ -65,7 +65,7 @@ function(fencepost_precompile target kind)
 endfunction()
 
 # fencepost_add_library(name [HOT] SOURCES a.cc ... SEPARATE b.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
-# HOT: each request of a workload runs through it, or each start. What is not gets FENCEPOST_COLD_FLAGS: a newcomer waits
+# HOT: each request of a workload or of selftest runs through it, or each start. What is not gets FENCEPOST_COLD_FLAGS: a newcomer waits
 # for the compiler, and a report that is written once gains nothing from more (docs/decisions/0011).
 # Where FENCEPOST_UNITY_BATCH is more than 1, so many sources are compiled as one, as they all read the same headers. Their
 # unnamed namespaces are one then: a name that stands in two of them does not compile. Those in SEPARATE stay apart.
@@ -75,7 +75,9 @@ function(fencepost_add_library name)
   set_source_files_properties(${ARG_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   fencepost_configure(fencepost_${name})
   fencepost_precompile(fencepost_${name} libraries)
-  if(NOT ARG_HOT)
+  if(ARG_HOT)
+    set_property(GLOBAL APPEND PROPERTY FENCEPOST_HOT_LIBRARIES fencepost_${name})
+  else()
     target_compile_options(fencepost_${name} PRIVATE ${FENCEPOST_COLD_FLAGS})
   endif()
   if(FENCEPOST_UNITY_BATCH GREATER 1)

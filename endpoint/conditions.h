@@ -11,6 +11,8 @@ struct Conditions {
   std::chrono::milliseconds response_delay{0};   // of all that the store sends, notifications too
   std::chrono::milliseconds response_jitter{0};  // up to so much more, at random; what goes to one
                                                  // client stays in order
+
+  friend bool operator==(const Conditions&, const Conditions&) = default;
 };
 
 // What the reference store takes: as much behind as ahead.

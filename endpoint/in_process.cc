@@ -216,9 +216,9 @@ void InProcessSession::route(const codec::Message& message) {
   }
 }
 
-class InProcessEndpoint final : public Endpoint {
+class InProcess final : public InProcessEndpoint {
  public:
-  explicit InProcessEndpoint(InProcessOptions options) : options_(std::move(options)) {
+  explicit InProcess(InProcessOptions options) : options_(std::move(options)) {
     capabilities_.transport = false;
     capabilities_.roles = options_.roles;
     capabilities_.key_prefix = options_.key_prefix;
@@ -229,21 +229,27 @@ class InProcessEndpoint final : public Endpoint {
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
-  Result<std::unique_ptr<Session>, Error> open_session() override { return open(options_.service); }
+  Result<std::unique_ptr<Session>, Error> open_session() override {
+    return open_session_with(make_store(false));
+  }
   Result<std::unique_ptr<Session>, Error> open_isolated_session() override {
-    store::ServiceOptions service = options_.service;
-    service.store.quota = options_.quota;
-    return open(service);
+    return open_session_with(make_store(true));
   }
   Result<void, Error> check_reachable(Duration /*timeout*/) override { return {}; }
 
- private:
-  std::unique_ptr<Session> open(const store::ServiceOptions& service) const {
-    auto store = options_.make_store ? options_.make_store(service)
-                                     : std::make_unique<store::Service>(service);
+  [[nodiscard]] std::unique_ptr<store::Handler> make_store(bool isolated) const override {
+    store::ServiceOptions service = options_.service;
+    if (isolated) service.store.quota = options_.quota;
+    if (options_.make_store) return options_.make_store(service);
+    return std::make_unique<store::Service>(service);
+  }
+  [[nodiscard]] std::unique_ptr<Session> open_session_with(
+      std::unique_ptr<store::Handler> store) const override {
     return std::make_unique<InProcessSession>(std::move(store), options_.conditions);
   }
+  [[nodiscard]] const Conditions& conditions() const override { return options_.conditions; }
 
+ private:
   InProcessOptions options_;
   Capabilities capabilities_;
 };
@@ -254,8 +260,8 @@ bool Capabilities::has_role(std::string_view role) const {
   return std::find(roles.begin(), roles.end(), role) != roles.end();
 }
 
-std::unique_ptr<Endpoint> make_in_process_endpoint(InProcessOptions options) {
-  return std::make_unique<InProcessEndpoint>(std::move(options));
+std::unique_ptr<InProcessEndpoint> make_in_process_endpoint(InProcessOptions options) {
+  return std::make_unique<InProcess>(std::move(options));
 }
 
 }  // namespace fencepost::endpoint

@@ -25,7 +25,18 @@ struct InProcessOptions {
   std::string key_prefix = Capabilities{}.key_prefix;
 };
 
+// For those who look at the stores behind the sessions.
+class InProcessEndpoint : public Endpoint {
+ public:
+  // The store of a new session; `isolated`: of one for cases that fill the quota.
+  [[nodiscard]] virtual std::unique_ptr<store::Handler> make_store(bool isolated) const = 0;
+  // A session as all others, with this store.
+  [[nodiscard]] virtual std::unique_ptr<Session> open_session_with(
+      std::unique_ptr<store::Handler> store) const = 0;
+  [[nodiscard]] virtual const Conditions& conditions() const = 0;
+};
+
 // The sessions share nothing and may be used by different threads.
-[[nodiscard]] std::unique_ptr<Endpoint> make_in_process_endpoint(InProcessOptions options);
+[[nodiscard]] std::unique_ptr<InProcessEndpoint> make_in_process_endpoint(InProcessOptions options);
 
 }  // namespace fencepost::endpoint

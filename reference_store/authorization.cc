@@ -173,14 +173,14 @@ Result<Policy, std::string> read_policy(const json& node, const std::string& whe
 }  // namespace
 
 bool Authorization::allows(const Caller& caller, Access access, std::string_view key) const {
-  if (!restricted_) return true;
+  if (policies_ == nullptr) return true;
   const auto policy =
-      std::find_if(policies_.begin(), policies_.end(), [&](const Policy& candidate) {
+      std::find_if(policies_->begin(), policies_->end(), [&](const Policy& candidate) {
         return any_glob_matches(candidate.client_ids, caller.client_id) ||
                (!caller.user_name.empty() &&
                 any_glob_matches(candidate.user_names, caller.user_name));
       });
-  if (policy == policies_.end()) return false;
+  if (policy == policies_->end()) return false;
   return std::any_of(policy->rules.begin(), policy->rules.end(), [&](const Rule& rule) {
     return method_grants(rule.method, access) && rule_covers(rule, caller, key);
   });

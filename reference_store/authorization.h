@@ -11,6 +11,7 @@
 // functions are thread safe.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,13 +52,13 @@ class Authorization {
   // Everybody may do everything.
   Authorization() = default;
   explicit Authorization(std::vector<Policy> policies)
-      : restricted_(true), policies_(std::move(policies)) {}
+      : policies_(std::make_shared<const std::vector<Policy>>(std::move(policies))) {}
 
   [[nodiscard]] bool allows(const Caller& caller, Access access, std::string_view key) const;
 
  private:
-  bool restricted_ = false;
-  std::vector<Policy> policies_;
+  // Null: everybody may do everything. Shared, as each store has a copy of this.
+  std::shared_ptr<const std::vector<Policy>> policies_;
 };
 
 // Reads the JSON form shown above. The error is a sentence that says where and what was expected.

@@ -60,7 +60,7 @@ class DelayQueue {
 
  private:
   DelayOptions options_;
-  std::mt19937 random_;
+  std::minstd_rand random_;  // each session has one: it costs nothing to make
   std::multimap<std::chrono::microseconds, Delivery> waiting_;  // equal times stay in order
   // When the last message for a client is due. Forgotten as soon as nothing waits for anybody.
   std::map<std::string, std::chrono::microseconds> last_due_;

@@ -67,7 +67,8 @@ Outcome Store::set(const Request& request, const Instant& now, std::vector<Event
   const auto token = options_.rules.check_token(request.token, now.wall_ms);
   if (!token) return error(token.error());
 
-  const Entry* entry = find(command.key);
+  const auto found = entries_.find(command.key);
+  const Entry* entry = found == entries_.end() ? nullptr : &found->second;
   const hlc::Timestamp* held = entry != nullptr ? pointer(entry->token) : nullptr;
   if (const auto refused = options_.rules.fencing_error(held, pointer(*token)))
     return error(*refused);
@@ -88,15 +89,16 @@ Outcome Store::set(const Request& request, const Instant& now, std::vector<Event
   const auto held_deadline =
       entry != nullptr && entry->deadline ? std::optional((*entry->deadline)->first) : std::nullopt;
   const auto deadline = options_.rules.deadline_of_set(command, *timestamp, held_deadline, now);
-  store(command, *version, std::move(new_token), deadline);
+  store(found, command, *version, std::move(new_token), deadline);
   notify(command.key, Operation::kSet, command.value, *version, events);
   return {.reply = {.kind = ReplyKind::kOk}, .version = *version};
 }
 
 Outcome Store::get(const Command& command) const {
-  const Entry* entry = find(command.key);
-  if (entry == nullptr) return {.reply = {.kind = ReplyKind::kMissing}};
-  return {.reply = {.kind = ReplyKind::kValue, .value = entry->value}, .version = entry->version};
+  const auto found = entries_.find(command.key);
+  if (found == entries_.end()) return {.reply = {.kind = ReplyKind::kMissing}};
+  const Entry& entry = found->second;
+  return {.reply = {.kind = ReplyKind::kValue, .value = entry.value}, .version = entry.version};
 }
 
 // DEL and VDEL.
@@ -104,17 +106,18 @@ Outcome Store::remove(const Request& request, const Instant& now, std::vector<Ev
   const Command& command = request.command;
   const auto token = options_.rules.check_token(request.token, now.wall_ms);
   if (!token) return error(token.error());
-  const Entry* entry = find(command.key);
-  if (entry == nullptr) return count(0);
-  if (const auto refused = options_.rules.fencing_error(pointer(entry->token), pointer(*token))) {
+  const auto found = entries_.find(command.key);
+  if (found == entries_.end()) return count(0);
+  const Entry& entry = found->second;
+  if (const auto refused = options_.rules.fencing_error(pointer(entry.token), pointer(*token))) {
     return error(*refused);
   }
-  if (command.verb == Verb::kVdel && !options_.rules.value_matches(entry->value, command.value)) {
+  if (command.verb == Verb::kVdel && !options_.rules.value_matches(entry.value, command.value)) {
     return {.reply = {.kind = ReplyKind::kNotApplied}};
   }
   Outcome outcome = count(1);
-  outcome.version = entry->version;
-  erase(command.key);
+  outcome.version = entry.version;
+  erase(found);
   notify(command.key, Operation::kDelete, {}, *outcome.version, events);
   return outcome;
 }
@@ -163,10 +166,10 @@ void Store::expire(const Instant& now, std::vector<Event>& events) {
   while (!deadlines_.empty() &&
          options_.rules.removal_time(deadlines_.begin()->first) <= now.steady) {
     const std::string key = deadlines_.begin()->second;
-    const Entry* entry = find(key);
-    FENCEPOST_CHECK(entry != nullptr);
-    const hlc::Timestamp version = entry->version;
-    erase(key);
+    const auto found = entries_.find(key);
+    FENCEPOST_CHECK(found != entries_.end());
+    const hlc::Timestamp version = found->second.version;
+    erase(found);
     notify(key, Operation::kDelete, {}, version, events);
   }
 }
@@ -200,21 +203,14 @@ void Store::take_state(Store& from) {
   clock_ = from.clock_;
 }
 
-const Store::Entry* Store::find(std::string_view key) const {
-  const auto found = entries_.find(key);
-  return found == entries_.end() ? nullptr : &found->second;
-}
-
 bool Store::has_memory_for(const Command& command, const Entry* entry) const {
   const std::size_t freed = entry == nullptr ? 0 : entry->bytes;
   return options_.max_bytes == 0 || bytes_ - freed + bytes_of(command) <= options_.max_bytes;
 }
 
-// Creates or overwrites.
-void Store::store(const Command& command, hlc::Timestamp version,
+void Store::store(Entries::iterator found, const Command& command, hlc::Timestamp version,
                   std::optional<hlc::Timestamp> token,
                   std::optional<std::chrono::microseconds> deadline) {
-  auto found = entries_.find(command.key);
   if (found == entries_.end()) found = entries_.try_emplace(std::string(command.key)).first;
   Entry& entry = found->second;
   if (entry.deadline) deadlines_.erase(*entry.deadline);
@@ -227,9 +223,7 @@ void Store::store(const Command& command, hlc::Timestamp version,
   entry.token = std::move(token);
 }
 
-void Store::erase(std::string_view key) {
-  const auto found = entries_.find(key);
-  FENCEPOST_CHECK(found != entries_.end());
+void Store::erase(Entries::iterator found) {
   if (found->second.deadline) deadlines_.erase(*found->second.deadline);
   bytes_ -= found->second.bytes;
   entries_.erase(found);
@@ -237,6 +231,7 @@ void Store::erase(std::string_view key) {
 
 void Store::notify(std::string_view key, Operation operation, std::string_view value,
                    const hlc::Timestamp& version, std::vector<Event>& events) const {
+  if (observers_.empty()) return;
   const auto observed = observers_.find(key);
   if (observed == observers_.end()) return;
   for (const std::string& client_id : observed->second) {

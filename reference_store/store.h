@@ -92,8 +92,12 @@ class Store {
  private:
   friend class Tamper;  // faults/tamper.h: breaks a store on purpose
 
-  struct StringHash : std::hash<std::string_view> {
+  // Not noexcept, so that libstdc++ keeps the hash of each key beside it: a key may be a MiB.
+  struct StringHash {
     using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
   };
   template <typename T>
   using StringMap = std::unordered_map<std::string, T, StringHash, std::equal_to<>>;
@@ -113,19 +117,21 @@ class Store {
   Outcome keynotify(const Caller& caller, const codec::Command& command);
   Outcome stop(const Caller& caller, const codec::Command& command);
 
-  [[nodiscard]] const Entry* find(std::string_view key) const;
-  void store(const codec::Command& command, hlc::Timestamp version,
+  using Entries = StringMap<Entry>;
+
+  // Creates or overwrites: `found` is where the key was found.
+  void store(Entries::iterator found, const codec::Command& command, hlc::Timestamp version,
              std::optional<hlc::Timestamp> token,
              std::optional<std::chrono::microseconds> deadline);
   [[nodiscard]] bool has_memory_for(const codec::Command& command, const Entry* entry) const;
-  void erase(std::string_view key);
+  void erase(Entries::iterator found);
   void unregister(std::string_view key, std::string_view client_id);
   void notify(std::string_view key, codec::Operation operation, std::string_view value,
               const hlc::Timestamp& version, std::vector<Event>& events) const;
 
   StoreOptions options_;
   hlc::Clock clock_;
-  StringMap<Entry> entries_;
+  Entries entries_;
   Deadlines deadlines_;
   std::size_t bytes_ = 0;                          // of all entries
   StringMap<std::vector<std::string>> observers_;  // key -> client ids, in order of registration

@@ -1,5 +1,7 @@
-// What cases ask the right store and are told, call by call. A case that a wrong store would tell
-// the same, at the same times, comes to the same verdict: it need not be run.
+// What the right store is asked while cases run, and what it answers, call by call. A wrong store
+// that answers the very same brings each of these cases to the same verdict: all that stands
+// between a case and a store in process is the same, and depends on nothing else. So it need not be
+// run.
 //
 //   Conversations heard;
 //   const auto endpoint = heard.listen_to(right);  // run the cases with this one
@@ -10,47 +12,48 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "endpoint/endpoint.h"
+#include "endpoint/in_process.h"
+#include "reference_store/service.h"
 
 namespace fencepost::selftest {
 
-// One call at the seam, and what came of it.
+// One call of a session to its store, and what came of it.
 struct Call {
   enum class What {
-    kConnect,
-    kSubscribe,
-    kUnsubscribe,
-    kPublish,
-    kReceive,
-    kDisconnect,
-    kDrop,
-    kDestroy,  // the client
-    kWait
+    kHandle,  // after it was asked whether it serves the topic, which it does
+    kIsNotServed,
+    kExpire,
+    kNextExpiry,
+    kDisconnect
   };
-  What what = What::kWait;
-  std::size_t client = 0;  // in the order of connects
-  std::string filter{};
-  codec::Message message{};
-  endpoint::ClientOptions options{};
-  endpoint::Duration time{0};  // a time-out, or until when
-  std::optional<endpoint::Error> error{};
-  std::optional<endpoint::Event> event{};
-  endpoint::Duration clock{0};  // when it was over
+  What what = What::kHandle;
+  std::string client_id{};   // kHandle: the caller's; kDisconnect: whose connection ended
+  std::string user_name{};   // kHandle
+  codec::Message request{};  // kHandle: whole; kIsNotServed: its topic
+  store::Instant now{};      // kHandle, kExpire
+
+  store::Handling handling{};                              // kHandle
+  std::vector<store::Delivery> sent{};                     // kHandle, kExpire
+  std::optional<std::chrono::microseconds> next_expiry{};  // kNextExpiry
 };
 
 // Of endpoints in process, whose sessions begin at the same time and share nothing.
 class Conversations {
  public:
-  // Passes all calls on, and keeps those of callers that say who they are (open_session_for).
-  // `endpoint` and this must outlive the result. Sessions are used by one thread at a time.
-  [[nodiscard]] std::unique_ptr<endpoint::Endpoint> listen_to(endpoint::Endpoint& endpoint);
+  // Passes all calls on, and keeps what is asked of the stores of callers that say who they are
+  // (open_session_for). `endpoint` and this must outlive the result. One thread at a time.
+  [[nodiscard]] std::unique_ptr<endpoint::Endpoint> listen_to(
+      const endpoint::InProcessEndpoint& endpoint);
 
-  // Asks `other` what the caller asked then: is everything told the same, at the same time? False
-  // when the caller was not heard, or did what cannot be asked again. Any number of threads, once
-  // nobody is listened to any more.
-  [[nodiscard]] bool are_the_same(const std::string& caller, endpoint::Endpoint& other) const;
+  // Asks a store of `other` what the caller's was asked: does it answer the same? False when the
+  // caller was not heard, or opened more than one session, and when what `other` sends goes another
+  // way. Any number of threads, once nobody is listened to any more.
+  [[nodiscard]] bool are_the_same(const std::string& caller,
+                                  const endpoint::InProcessEndpoint& other) const;
 
   struct Conversation {
     bool isolated = false;
@@ -59,7 +62,8 @@ class Conversations {
   };
 
  private:
-  std::map<std::string, Conversation> by_caller_;
+  std::optional<endpoint::Conditions> conditions_;  // of the endpoint that was listened to
+  std::map<std::string, Conversation, std::less<>> by_caller_;
 
   friend class ListeningEndpoint;
 };

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::unique_ptr<endpoint::Endpoint> store_named(const std::string& fault) {
+std::unique_ptr<endpoint::InProcessEndpoint> store_named(const std::string& fault) {
   endpoint::InProcessOptions options;
   if (!fault.empty()) {
     options.make_store = [fault](const store::ServiceOptions& service) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,6 +20,8 @@ namespace fencepost::selftest {
 namespace {
 
 using std::chrono::steady_clock;
+
+constexpr std::size_t kCasesOfALine = 50;  // of progress
 
 std::chrono::microseconds since(steady_clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - start);
@@ -51,9 +56,12 @@ class Selftest {
   SelftestResult run() {
     const auto start = steady_clock::now();
     plan();
-    // Wrong stores are compared with what the right ones have said.
-    run_all([](const Work& work) { return work.fault == nullptr && !work.canaries; });
-    run_all([](const Work& work) { return work.fault != nullptr || work.canaries; });
+    // Other stores are compared with what the right ones have said.
+    const auto is_right = [](const Work& work) { return work.fault == nullptr && !work.canaries; };
+    run_all(is_right, [this](Work& work) { do_one(work); });
+    if (compares()) compare_all();
+    run_all([&](const Work& work) { return !is_right(work); },
+            [this](Work& work) { do_one(work); });
     SelftestResult result;
     result.cases = pointers_;
     for (Work& work : work_) sort_in(work, result);
@@ -69,34 +77,81 @@ class Selftest {
     const store::Fault* fault = nullptr;
     codec::DialectId dialect = codec::DialectId::kDeployed;
     bool canaries = false;
+    // The right store once more, for those that are right by these documents to be compared with:
+    // no result of its own.
+    std::optional<store::RightBy> listens_for{};
     bool done = false;
+    std::optional<Subject> subject{};  // while it is needed
+    run::SuiteOptions options{};
+    std::vector<char> same{};  // for each case that the right store passed: is it told the same?
     SubjectResult result{};
     std::size_t planted = 0;
     std::vector<CanarySurvivor> survivors{};
   };
 
-  // What the right store of a dialect told the cases, and what became of those that it passed.
+  // What the right store was asked in a run of this kind, and what became of the cases that it
+  // passed.
   struct Reference {
+    run::SuiteOptions options{};
     Conversations heard{};
     std::vector<run::Kept> passed{};
   };
+  // Of the runs of faults (no documents) and of right stores that are unusual.
+  using RunKind = std::pair<codec::DialectId, std::optional<store::RightBy>>;
 
-  template <typename Wanted>
-  void run_all(const Wanted& wanted) {
+  // Calls `one` with each number below `count`, on a few threads.
+  template <typename One>
+  void for_each(std::size_t count, const One& one) {
+    std::atomic<std::size_t> next{0};
+    run_in_threads(std::max<std::size_t>(options_.jobs, 1), [&] {
+      for (std::size_t at = next++; at < count && !stop_; at = next++) one(at);
+    });
+  }
+
+  template <typename Wanted, typename Action>
+  void run_all(const Wanted& wanted, const Action& action) {
     std::vector<Work*> works;
     for (Work& work : work_) {
       if (wanted(work)) works.push_back(&work);
     }
-    std::atomic<std::size_t> next{0};
-    run_in_threads(std::max<std::size_t>(options_.jobs, 1), [&] {
-      for (std::size_t at = next++; at < works.size() && !stop_; at = next++) do_one(*works[at]);
-    });
+    for_each(works.size(), [&](std::size_t at) { action(*works[at]); });
+  }
+
+  // One case after the other, as what it was told is then at hand for all stores.
+  void compare_all() {
+    run_all([](const Work& work) { return is_compared(work); }, [this](Work& work) { open(work); });
+    for (auto& [kind, reference] : references_) {
+      std::vector<Work*> alike;
+      for (Work& work : work_) {
+        if (!work.subject || kind != kind_of(work)) continue;
+        if (are_alike(reference.options, work.options)) alike.push_back(&work);
+      }
+      for (Work* work : alike) work->same.resize(reference.passed.size());
+      for_each(reference.passed.size(), [&, &told = reference](std::size_t at) {
+        const std::string name = run::attempt_name(*told.passed[at].result.test_case, 1);
+        for (Work* work : alike) {
+          work->same[at] = told.heard.are_the_same(name, *in_process(*work->subject)) ? 1 : 0;
+        }
+        if (at % kCasesOfALine != 0) return;
+        const std::lock_guard lock(mutex_);
+        progress_(done_, work_.size(), fmt::format("what each store tells {}", name));
+      });
+    }
+  }
+
+  static bool is_compared(const Work& work) {
+    return work.fault != nullptr && work.fault->kind != store::FaultKind::kNull;
+  }
+
+  static RunKind kind_of(const Work& work) {
+    if (is_benign(work.fault)) return {work.dialect, work.fault->right_by};
+    return {work.dialect, std::nullopt};
   }
 
   void plan() {
-    for (const codec::DialectId dialect : options_.dialects) references_[dialect];
     for (const codec::DialectId dialect : options_.dialects) {
       work_.push_back({.fault = nullptr, .dialect = dialect});
+      references_[{dialect, std::nullopt}];
       // What they say does not depend on the way that requests take.
       if (options_.over_the_wire) continue;
       work_.push_back({.fault = nullptr, .dialect = dialect, .canaries = true});
@@ -108,6 +163,9 @@ class Selftest {
         const bool article = dialect == codec::DialectId::kDocumented;
         if (fault.right_by != store::RightBy::kAll && !article) continue;
         work_.push_back({.fault = &fault, .dialect = dialect});
+        if (!is_benign(&fault) || !compares()) continue;
+        if (!references_.try_emplace({dialect, fault.right_by}).second) continue;
+        work_.push_back({.dialect = dialect, .listens_for = fault.right_by});
       }
     }
   }
@@ -149,6 +207,8 @@ class Selftest {
     const std::string what = title(work.fault, work.dialect);
     if (work.canaries) {
       run_canaries(work);
+    } else if (work.listens_for) {
+      listen(work);
     } else {
       run_subject(work);
     }
@@ -166,34 +226,44 @@ class Selftest {
     return out;
   }
 
-  void run_subject(Work& work) {
+  // Nothing is opened where the result says why.
+  void open(Work& work) {
     SubjectResult& out = work.result;
     out.fault = work.fault;
     out.dialect = work.dialect;
-    const auto start = steady_clock::now();
     auto subject = open_(work.fault, work.dialect, options_.seed);
     if (!subject) {
       out.error = subject.error();
       return;
     }
-    run::SuiteOptions options = suite_options(work.dialect, *subject->endpoint);
+    run::SuiteOptions& options = work.options;
+    options = suite_options(work.dialect, *subject->endpoint);
     // Against a store that does not answer all cases wait, and none is running.
     if (work.fault != nullptr && work.fault->kind == store::FaultKind::kNull) {
       options.running = 0;
       // What is undecided for want of an answer stays so.
       options.repeat_inconclusive = false;
     }
-    if (is_benign(work.fault) && !adapt(*subject->endpoint, options, out)) return;
-    Reference& reference = references_.at(work.dialect);
+    if (is_benign(work.fault) && !adapt(*subject->endpoint, work.fault->right_by, options, out)) {
+      return;
+    }
+    work.subject = std::move(*subject);
+  }
+
+  void run_subject(Work& work) {
+    SubjectResult& out = work.result;
+    const auto start = steady_clock::now();
+    if (!work.subject && out.error.empty()) open(work);
+    if (!work.subject) return;
     std::unique_ptr<endpoint::Endpoint> listening;
     if (compares() && work.fault == nullptr) {
-      listening = reference.heard.listen_to(*subject->endpoint);
-    } else if (compares() && work.fault->kind == store::FaultKind::kFault) {
-      options.finished = told_the_same(reference, *subject->endpoint);
+      listening = listen_to(*work.subject, work.options, references_.at(kind_of(work)));
+    } else if (!work.same.empty()) {
+      work.options.finished = told_the_same(references_.at(kind_of(work)), work.same);
     }
     const run::SuiteResult suite = run_suite(
-        listening ? *listening : *subject->endpoint, pointers_, catalogue_, options, stop_,
-        [&](const run::CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
+        listening ? *listening : *work.subject->endpoint, pointers_, catalogue_, work.options,
+        stop_, [&](const run::CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
           const bool kills = work.fault != nullptr && result.verdict == run::Verdict::kFailed &&
                              !result.waived && cites(*result.test_case, *work.fault);
           if (!kills || out.first_killer != nullptr) return;
@@ -202,35 +272,74 @@ class Selftest {
         });
     for (const run::CaseResult& result : suite.cases) record(result, out);
     if (work.fault == nullptr) note_asked(suite);
-    if (listening) keep_passed(suite, reference);
+    if (listening) keep_passed(suite, references_.at(kind_of(work)));
     if (work.fault != nullptr) {
       out.diagnosis = diagnosis_of(suite, *work.fault);
       out.charged.insert(out.diagnosis.rules.begin(), out.diagnosis.rules.end());
     }
     out.owes = work.fault == nullptr || owes(*work.fault, suite.basis);
     out.duration = since(start);
+    listening.reset();
+    work.subject.reset();
+    work.options = {};
   }
 
   [[nodiscard]] bool compares() const {
     return !options_.over_the_wire && !options_.every_case && options_.cases_at_once == 1;
   }
 
+  static const endpoint::InProcessEndpoint* in_process(const Subject& subject) {
+    return dynamic_cast<const endpoint::InProcessEndpoint*>(subject.endpoint.get());
+  }
+
+  static std::unique_ptr<endpoint::Endpoint> listen_to(const Subject& subject,
+                                                       const run::SuiteOptions& options,
+                                                       Reference& reference) {
+    reference.options = options;
+    return reference.heard.listen_to(*in_process(subject));
+  }
+
+  void listen(Work& work) {
+    auto subject = open_(nullptr, work.dialect, options_.seed);
+    if (!subject) return;  // then nothing is compared with it
+    run::SuiteOptions options = suite_options(work.dialect, *subject->endpoint);
+    if (!adapt(*subject->endpoint, *work.listens_for, options, work.result)) return;
+    Reference& reference = references_.at({work.dialect, work.listens_for});
+    const auto listening = listen_to(*subject, options, reference);
+    keep_passed(run_suite(*listening, pointers_, catalogue_, options, stop_,
+                          [](const run::CaseResult&, std::size_t, std::size_t) {}),
+                reference);
+  }
+
+  // Would the cases ask the same of the same store? All else is the same in all runs.
+  static bool are_alike(const run::SuiteOptions& one, const run::SuiteOptions& other) {
+    const auto decisive = [](const run::SuiteOptions& options) {
+      const run::RunSettings& settings = options.settings;
+      return std::tuple(settings.profile, settings.wording, settings.clock_offset_ms,
+                        settings.clock_bounds.low_ms, settings.clock_bounds.high_ms,
+                        settings.one_way_delay_allowance, settings.quota, options.round_trip,
+                        options.round_trip_tail);
+    };
+    return decisive(one) == decisive(other);
+  }
+
   static void keep_passed(const run::SuiteResult& suite, Reference& reference) {
     for (const run::CaseResult& result : suite.cases) {
       if (result.verdict != run::Verdict::kPassed || result.first_attempt) continue;
       reference.passed.push_back({.result = result});
-      reference.passed.back().result.transcript.clear();  // it is of failures that one reads
+      // It is copied for hundreds of stores, and of failures that one reads.
+      reference.passed.back().result.transcript.clear();
+      reference.passed.back().result.round_trips.clear();
     }
   }
 
   // The results of cases for which this store makes no difference.
   [[nodiscard]] static std::vector<run::Kept> told_the_same(const Reference& reference,
-                                                            endpoint::Endpoint& endpoint) {
+                                                            const std::vector<char>& same) {
     std::vector<run::Kept> out;
-    for (const run::Kept& kept : reference.passed) {
-      if (reference.heard.are_the_same(run::attempt_name(*kept.result.test_case, 1), endpoint)) {
-        out.push_back(kept);
-      }
+    out.reserve(same.size());
+    for (std::size_t i = 0; i < same.size(); ++i) {
+      if (same[i] != 0) out.push_back(reference.passed[i]);
     }
     return out;
   }
@@ -248,14 +357,14 @@ class Selftest {
   }
 
   // A store that is right may have a clock of its own, and mix the dialects.
-  static bool adapt(endpoint::Endpoint& endpoint, run::SuiteOptions& settings, SubjectResult& out) {
+  static bool adapt(endpoint::Endpoint& endpoint, store::RightBy right_by,
+                    run::SuiteOptions& settings, SubjectResult& out) {
     const auto checked = run::preflight(endpoint, settings.settings.run_id);
     if (!checked) {
       out.error = "preflight: " + checked.error().text;
       return false;
     }
     apply_preflight(*checked, settings);
-    const store::RightBy right_by = out.fault->right_by;
     if (right_by == store::RightBy::kAll) settings.settings.profile = codec::Profile::kAuto;
     if (right_by == store::RightBy::kPreview) {
       settings.settings.wording = scenario::Wording::kPreview;
@@ -338,7 +447,7 @@ class Selftest {
   }
 
   static void sort_in(Work& work, SelftestResult& out) {
-    if (!work.done) return;
+    if (!work.done || work.listens_for) return;
     if (work.canaries) {
       out.canaries += work.planted;
       out.canary_survivors.insert(out.canary_survivors.end(), work.survivors.begin(),
@@ -371,7 +480,7 @@ class Selftest {
   const std::atomic<bool>& stop_;
   const SelftestProgress& progress_;
   std::vector<Work> work_;
-  std::map<codec::DialectId, Reference> references_;
+  std::map<RunKind, Reference> references_;
   std::set<std::string> asked_of_;  // the rules of cases that the right store was not spared
   std::mutex mutex_;
   std::size_t done_ = 0;

@@ -1,7 +1,7 @@
 // Stores that are right in an unusual way: a suite that fails one of them raises a false alarm.
 
 #include <algorithm>
-#include <deque>
+#include <map>
 #include <random>
 
 #include "codec/dialect.h"
@@ -107,11 +107,10 @@ class Slow final : public Decorator {
       : Decorator(options), random_(seed), delay_(delay) {}
 
   [[nodiscard]] std::optional<microseconds> next_expiry() const override {
-    auto next = Decorator::next_expiry();
-    for (const Held& held : queue_) {
-      if (!next || held.time < *next) next = held.time;
-    }
-    return next;
+    const auto next = Decorator::next_expiry();
+    if (queue_.empty()) return next;
+    const microseconds first = queue_.begin()->first;
+    return next ? std::min(*next, first) : first;
   }
   void expire(const Instant& now, std::vector<Delivery>& out) override {
     std::vector<Delivery> sent;
@@ -130,7 +129,6 @@ class Slow final : public Decorator {
 
  private:
   struct Held {
-    microseconds time;
     std::string to;
     Delivery delivery;
   };
@@ -142,24 +140,22 @@ class Slow final : public Decorator {
       const auto spread = static_cast<std::uint64_t>((delay_.most - delay_.least).count()) + 1;
       microseconds time =
           now.steady + delay_.least + microseconds{static_cast<std::int64_t>(random_() % spread)};
-      for (const Held& held : queue_) {
-        if (delay_.in_order || held.to == to) time = std::max(time, held.time);
-      }
-      queue_.push_back({time, to, std::move(delivery)});
+      const auto before = std::find_if(queue_.rbegin(), queue_.rend(), [&](const auto& entry) {
+        return delay_.in_order || entry.second.to == to;
+      });
+      if (before != queue_.rend()) time = std::max(time, before->first);
+      queue_.emplace(time, Held{to, std::move(delivery)});
     }
   }
   void release(const Instant& now, std::vector<Delivery>& out) {
-    std::stable_sort(queue_.begin(), queue_.end(),
-                     [](const Held& a, const Held& b) { return a.time < b.time; });
-    while (!queue_.empty() && queue_.front().time <= now.steady) {
-      out.push_back(std::move(queue_.front().delivery));
-      queue_.pop_front();
-    }
+    const auto end = queue_.upper_bound(now.steady);
+    for (auto at = queue_.begin(); at != end; ++at) out.push_back(std::move(at->second.delivery));
+    queue_.erase(queue_.begin(), end);
   }
 
   std::mt19937_64 random_;
   Delay delay_;
-  std::deque<Held> queue_;
+  std::multimap<microseconds, Held> queue_;  // by when it goes out; equal times stay in order
 };
 
 MakeHandler slow(Slow::Delay delay) {

@@ -18,6 +18,11 @@ class RulesChanger final : public Decorator {
       : Decorator(with_broken_rules(options, change)), change_(std::move(change)) {}
 
   void break_rules(Rules& rules) const override { change_(rules); }
+  // Here nothing is changed but the rules: what goes through is neither copied nor read.
+  Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
+                  std::vector<Delivery>& out) override {
+    return next().handle(caller, request, now, out);
+  }
 
  private:
   BreakRules change_;
@@ -40,6 +45,12 @@ class ExchangeChanger final : public Decorator {
  public:
   ExchangeChanger(const ServiceOptions& options, ChangeExchange change)
       : Decorator(options), change_(std::move(change)) {}
+
+  // A large request is not copied for nothing.
+  Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
+                  std::vector<Delivery>& out) override {
+    return answer(caller, request, now, out);
+  }
 
  private:
   void after(Exchange& exchange) override { change_(exchange); }
@@ -93,16 +104,21 @@ Handling Decorator::handle(const Caller& caller, const codec::Message& request, 
                            std::vector<Delivery>& out) {
   codec::Message changed = request;
   before(caller, changed, now);
+  return answer(caller, changed, now, out);
+}
+
+Handling Decorator::answer(const Caller& caller, const codec::Message& request, const Instant& now,
+                           std::vector<Delivery>& out) {
   std::vector<Delivery> sent;
-  const Handling handling = next().handle(caller, changed, now, sent);
+  const Handling handling = next().handle(caller, request, now, sent);
   Exchange exchange{.caller = caller,
-                    .request = changed,
+                    .request = request,
                     .now = now,
                     .store = Tamper(service()),
                     .dialect = dialect_,
                     .out = sent,
                     .handling = handling};
-  if (auto command = codec::parse_command(changed.payload, dialect_)) exchange.command = *command;
+  if (auto command = codec::parse_command(request.payload, dialect_)) exchange.command = *command;
   after(exchange);
   for (Delivery& delivery : sent) out.push_back(std::move(delivery));
   return exchange.handling;

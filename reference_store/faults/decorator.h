@@ -64,6 +64,10 @@ class Decorator : public Handler {
   [[nodiscard]] Service* service_within() override { return &service(); }
 
  protected:
+  // What handle() does behind before().
+  Handling answer(const Caller& caller, const codec::Message& request, const Instant& now,
+                  std::vector<Delivery>& out);
+
   // Changes a request before the store sees it.
   virtual void before(const Caller& caller, codec::Message& request, const Instant& now);
   // Changes what the store has done: its messages in `exchange.out`, its state, the handling.
@@ -73,11 +77,11 @@ class Decorator : public Handler {
 
   [[nodiscard]] Service& service() { return inner_ ? inner_->service() : service_; }
   [[nodiscard]] const codec::Dialect& dialect() const { return dialect_; }
-
- private:
+  // What stands behind this one.
   [[nodiscard]] Handler& next();
   [[nodiscard]] const Handler& next() const;
 
+ private:
   Service service_;
   std::unique_ptr<Decorator> inner_;
   const codec::Dialect& dialect_;

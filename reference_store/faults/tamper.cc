@@ -46,7 +46,8 @@ void Tamper::put(std::string_view key, std::string_view value, hlc::Timestamp ve
 }
 
 void Tamper::erase(std::string_view key) {
-  if (store_.entries_.find(key) != store_.entries_.end()) store_.erase(key);
+  const auto found = store_.entries_.find(key);
+  if (found != store_.entries_.end()) store_.erase(found);
 }
 
 std::vector<std::string> Tamper::keys() const {
