@@ -65,8 +65,8 @@ function(fencepost_precompile target kind)
 endfunction()
 
 # fencepost_add_library(name [HOT] SOURCES a.cc ... SEPARATE b.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
-# HOT: each request of a workload or of selftest runs through it, or each start. What is not gets FENCEPOST_COLD_FLAGS: a newcomer waits
-# for the compiler, and a report that is written once gains nothing from more (docs/decisions/0011).
+# HOT: each request of a workload or of selftest runs through it, or each start. What is not gets FENCEPOST_COLD_FLAGS: a
+# newcomer waits for the compiler, and a report that is written once gains nothing from more (docs/decisions/0011).
 # Where FENCEPOST_UNITY_BATCH is more than 1, so many sources are compiled as one, as they all read the same headers. Their
 # unnamed namespaces are one then: a name that stands in two of them does not compile. Those in SEPARATE stay apart.
 function(fencepost_add_library name)

@@ -170,11 +170,16 @@ class Session {
   using Prepare = std::function<Result<void, Error>(std::size_t number, Client& client)>;
 
   // Connects each of these and calls `prepare` with it: one result for each, in their order. Over a
-  // network some do so at once, on several threads, as each takes several round trips.
+  // network some do so at once, on several threads, as each takes several round trips. When one has
+  // failed, no other is begun: those are kInvalid, and behind it.
   [[nodiscard]] virtual std::vector<Result<std::unique_ptr<Client>, Error>> connect_all(
       const std::vector<ClientOptions>& all, const Prepare& prepare) {
     std::vector<Result<std::unique_ptr<Client>, Error>> out(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) out[i] = connect_and_prepare(i, all[i], prepare);
+    bool failed = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      out[i] = failed ? fail(not_begun()) : connect_and_prepare(i, all[i], prepare);
+      failed = !out[i];
+    }
     return out;
   }
 
@@ -190,6 +195,9 @@ class Session {
   }
 
  protected:
+  [[nodiscard]] static Error not_begun() {
+    return {ErrorKind::kInvalid, "another client could not be connected before"};
+  }
   [[nodiscard]] Result<std::unique_ptr<Client>, Error> connect_and_prepare(
       std::size_t number, const ClientOptions& options, const Prepare& prepare) {
     auto client = connect(options);

@@ -40,9 +40,11 @@ class MqttSession final : public Session, public Clock {
       const std::vector<ClientOptions>& all, const Prepare& prepare) override {
     std::vector<Result<std::unique_ptr<Client>, Error>> out(all.size());
     std::atomic<std::size_t> next{0};
+    std::atomic<bool> failed{false};
     run_in_threads(std::min(all.size(), kConnectsAtOnce), [&] {
       for (std::size_t at = next++; at < all.size(); at = next++) {
-        out[at] = connect_and_prepare(at, all[at], prepare);
+        out[at] = failed ? fail(not_begun()) : connect_and_prepare(at, all[at], prepare);
+        if (!out[at]) failed = true;
       }
     });
     return out;

@@ -123,7 +123,8 @@ class Selftest {
     for (auto& [kind, reference] : references_) {
       std::vector<Work*> alike;
       for (Work& work : work_) {
-        if (!work.subject || kind != kind_of(work)) continue;
+        if (!work.subject || in_process(*work.subject) == nullptr) continue;
+        if (kind != kind_of(work)) continue;
         if (are_alike(reference.options, work.options)) alike.push_back(&work);
       }
       for (Work* work : alike) work->same.resize(reference.passed.size());
@@ -288,13 +289,16 @@ class Selftest {
     return !options_.over_the_wire && !options_.every_case && options_.cases_at_once == 1;
   }
 
+  // Null: it is not in this process.
   static const endpoint::InProcessEndpoint* in_process(const Subject& subject) {
     return dynamic_cast<const endpoint::InProcessEndpoint*>(subject.endpoint.get());
   }
 
+  // Null: it cannot be listened to.
   static std::unique_ptr<endpoint::Endpoint> listen_to(const Subject& subject,
                                                        const run::SuiteOptions& options,
                                                        Reference& reference) {
+    if (in_process(subject) == nullptr) return nullptr;
     reference.options = options;
     return reference.heard.listen_to(*in_process(subject));
   }
@@ -306,6 +310,7 @@ class Selftest {
     if (!adapt(*subject->endpoint, *work.listens_for, options, work.result)) return;
     Reference& reference = references_.at({work.dialect, work.listens_for});
     const auto listening = listen_to(*subject, options, reference);
+    if (!listening) return;
     keep_passed(run_suite(*listening, pointers_, catalogue_, options, stop_,
                           [](const run::CaseResult&, std::size_t, std::size_t) {}),
                 reference);
