@@ -76,7 +76,7 @@ GIVEN = {
     "conformance/client_run/stage.h": "BrokerOptions options; AdapterProcess& adapter; std::string line; Moment deadline;",
     "conformance/client_report/recorded_clients.h": "record::Capture capture;",
     "conformance/record/capture_tcp.h": "std::vector<std::string> printed;",
-    "conformance/selftest/conversations.h": "endpoint::Endpoint& right; endpoint::Endpoint& wrong;",
+    "conformance/selftest/conversations.h": "endpoint::InProcessEndpoint& right; endpoint::InProcessEndpoint& wrong;",
     "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
                                     "std::function<void(const ExploreProgress&)> progress;",
     "conformance/search/judged_run.h": "endpoint::Session* session; workload::Trace trace;",
