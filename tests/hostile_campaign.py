@@ -3,7 +3,7 @@
 documented
 exit code, within its time and 256 MB, without a word of the password and without a control character on the terminal.
 
-    hostile_campaign.py BIN [--only GLOB] [--commands certify,probe,...] [--jobs N] [--markdown FILE] [--seconds N]
+    hostile_campaign.py BIN [--only GLOB] [--commands certify,probe,...] [--driver D] [--jobs N] [--markdown FILE] [--seconds N]
 """
 import argparse
 import concurrent.futures
@@ -70,8 +70,9 @@ class Run:
         return out
 
 
-def run(program, mode, command, limit):
+def run(program, mode, command, limit, options=()):
     arguments, _ = COMMANDS[command]
+    arguments = [*arguments, *options]
     with tempfile.TemporaryDirectory() as folder, hostile_broker.Hostile(hostile_broker.MODES[mode]) as broker:
         url = f"mqtt://user:{SECRET}@127.0.0.1:{broker.port}"
         words = [program, *arguments]
@@ -128,6 +129,7 @@ def main():
     parser.add_argument("bin")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB")
     parser.add_argument("--commands", default=",".join(COMMANDS))
+    parser.add_argument("--driver", choices=["builtin", "paho"])
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--markdown", metavar="FILE")
@@ -141,7 +143,8 @@ def main():
     work = [(name, command) for name in names for command in options.commands.split(",")]
     bad, runs = 0, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(lambda each: run(program, *each, options.seconds), work):
+        driver = ["--driver", options.driver] if options.driver else []
+        for result in pool.map(lambda each: run(program, *each, options.seconds, driver), work):
             runs.append(result)
             complaints = result.complaints(options.seconds)
             if not complaints:
