@@ -38,6 +38,13 @@ if(FENCEPOST_BUILD_SUITE)
   fencepost_find(CLI11 libcli11-dev CONFIG)
   fencepost_find(pugixml libpugixml-dev CONFIG)
   fencepost_find(PahoMqttCpp libpaho-mqttpp-dev CONFIG)
+  # Sanitizers have an allocator of their own.
+  if(NOT FENCEPOST_SANITIZE AND NOT FENCEPOST_COVERAGE)
+    find_library(FENCEPOST_ALLOCATOR tcmalloc_minimal)
+    if(NOT FENCEPOST_ALLOCATOR)
+      message(FATAL_ERROR "tcmalloc is missing: install the Debian package libgoogle-perftools-dev, or run ci/setup.")
+    endif()
+  endif()
 endif()
 # The generators of explore, and the properties of the tests.
 if(FENCEPOST_BUILD_SUITE OR FENCEPOST_BUILD_TESTS)

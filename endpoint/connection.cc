@@ -22,14 +22,6 @@ constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, 
 constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
 constexpr std::uint8_t kQuota = 0x97;
 
-std::size_t size_of(const codec::Message& message) {
-  std::size_t out = kEventBytes + message.topic.size() + message.payload.size();
-  for (const auto& [name, value] : message.user_properties) {
-    out += 2 * sizeof(std::string) + name.size() + value.size();
-  }
-  return out;
-}
-
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Stream> stream, PollLoop& loop,
@@ -226,7 +218,7 @@ void Connection::take(wire::Publish& packet) {
 
 void Connection::deliver(wire::Publish& packet) {
   codec::Message message = wire::message_of(std::move(packet));
-  const std::size_t bytes = size_of(message);
+  const std::size_t bytes = bytes_unread(message);
   push({MessageReceived{std::move(message)}, steady_now()}, bytes);
 }
 

@@ -22,11 +22,10 @@
 
 namespace fencepost::endpoint {
 
-// Bytes of messages that are kept unread. Of one connection: beyond the first number it is not read
-// from until somebody wants its messages, and the broker has to wait; while an answer is waited
-// for, beyond the second, it ends. What all may hold together is in held_bytes.h.
+// Bytes of messages that are kept unread. Of one connection: beyond this number it is not read from
+// until somebody wants its messages, and the broker has to wait; while an answer is waited for,
+// beyond kMostUnread, it ends. That, and what all may hold together, is in held_bytes.h.
 inline constexpr std::size_t kMostUnreadUnasked = std::size_t{16} << 20U;
-inline constexpr std::size_t kMostUnread = std::size_t{64} << 20U;
 // Of one packet to us, unless the endpoint is said to take larger ones. No case sends a larger one.
 inline constexpr std::size_t kMostPacketBytes = std::size_t{20} << 20U;
 

@@ -10,12 +10,28 @@
 
 #include <atomic>
 #include <cstddef>
+#include <string>
+
+#include "codec/message.h"
 
 namespace fencepost::endpoint {
 
 // All together may hold so much; where they do, each so much at least.
 inline constexpr std::size_t kMostHeldOfAll = std::size_t{96} << 20U;
 inline constexpr std::size_t kHeldOfEach = std::size_t{512} << 10U;
+
+// Of one connection, messages that nobody has read yet: beyond that it ends.
+inline constexpr std::size_t kMostUnread = std::size_t{64} << 20U;
+
+// What a message that nobody has read yet takes, about.
+[[nodiscard]] inline std::size_t bytes_unread(const codec::Message& message) {
+  constexpr std::size_t kBesides = 512;
+  std::size_t out = kBesides + message.topic.size() + message.payload.size();
+  for (const auto& [name, value] : message.user_properties) {
+    out += 2 * sizeof(std::string) + name.size() + value.size();
+  }
+  return out;
+}
 
 class HeldBytes {
  public:

@@ -18,12 +18,14 @@
 #include <mqtt/async_client.h>
 
 #include "endpoint/connector.h"
+#include "endpoint/held_bytes.h"
 #include "endpoint/inbox.h"
 #include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
 #include "endpoint/tls.h"
 #include "endpoint/tls_trouble.h"
 #include "endpoint/wait_clock.h"
+#include "wire/packet.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -61,6 +63,10 @@ std::optional<T> read(const mqtt::properties& properties, Code::code code) {
   return mqtt::get<T>(properties, code);
 }
 
+std::string text_of(const MQTTLenString& text) {
+  return {text.data, static_cast<std::size_t>(text.len)};
+}
+
 codec::Message from_paho_message(const mqtt::message& from) {
   codec::Message message;
   message.topic = from.get_topic();
@@ -74,10 +80,13 @@ codec::Message from_paho_message(const mqtt::message& from) {
   message.content_type = read<std::string>(properties, Code::CONTENT_TYPE);
   message.payload_format = read<std::uint8_t>(properties, Code::PAYLOAD_FORMAT_INDICATOR);
   message.expiry_seconds = read<std::uint32_t>(properties, Code::MESSAGE_EXPIRY_INTERVAL);
-  const std::size_t count = properties.count(Code::USER_PROPERTY);
-  for (std::size_t i = 0; i < count; ++i) {
-    auto [name, value] = mqtt::get<mqtt::string_pair>(properties, Code::USER_PROPERTY, i);
-    message.user_properties.emplace_back(std::move(name), std::move(value));
+  // As the C library has them: its functions search for the n-th from the first.
+  const MQTTProperties& all = properties.c_struct();
+  for (int i = 0; i < all.count; ++i) {
+    const MQTTProperty& one =
+        all.array[i];  // NOLINT(cppcoreguidelines-pro-bounds-pointer-arithmetic)
+    if (one.identifier != MQTTPROPERTY_CODE_USER_PROPERTY) continue;
+    message.user_properties.emplace_back(text_of(one.value.data), text_of(one.value.value));
   }
   return message;
 }
@@ -98,9 +107,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
         timeout_(std::chrono::duration_cast<std::chrono::milliseconds>(broker.timeout)),
         packet_limit_(broker.capabilities.max_packet_size),
         on_event_(std::move(on_event)) {
-    client_->set_message_callback([this](const mqtt::const_message_ptr& message) {
-      push({MessageReceived{from_paho_message(*message)}, steady_now()});
-    });
+    client_->set_message_callback(
+        [this](const mqtt::const_message_ptr& message) { push_message(*message); });
     client_->set_connection_lost_handler(
         [this](const std::string&) { push_disconnected(std::nullopt); });
     client_->set_disconnected_handler([this](const mqtt::properties&, mqtt::ReasonCode reason) {
@@ -116,6 +124,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   PahoClient& operator=(const PahoClient&) = delete;
 
   Result<void, Error> open(const mqtt::connect_options& options) {
+    take_last_refusal();
     try {
       const mqtt::token_ptr token = start([&] { return client_->connect(options); });
       if (!token->wait_for(timeout_)) {
@@ -134,8 +143,10 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       if (reason >= kFirstErrorReason) {
         return fail(refused_connection(reason));
       }
+      const std::string refusal = take_last_refusal();
       return fail(Error{ErrorKind::kUnreachable,
-                        std::string("cannot connect to the broker: ") + error.what()});
+                        std::string("cannot connect to the broker: ") +
+                            (refusal.empty() ? error.what() : "it sends " + refusal)});
     }
   }
 
@@ -194,7 +205,16 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     }
   }
 
-  std::optional<Event> receive(Duration timeout) override { return inbox_.pop(timeout); }
+  std::optional<Event> receive(Duration timeout) override {
+    std::optional<Event> event = inbox_.pop(timeout);
+    if (event) {
+      if (const auto* received = std::get_if<MessageReceived>(&event->what)) {
+        const std::lock_guard lock(held_mutex_);
+        held_.remove(bytes_unread(received->message));
+      }
+    }
+    return event;
+  }
 
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
 
@@ -238,7 +258,31 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       ended_ = true;
     }
     end_noticed_.notify_all();
-    if (!closing_) push({Disconnected{reason}, steady_now()});
+    std::string why = take_refusal();
+    if (!closing_ && !floods_) push({Disconnected{reason, std::move(why)}, steady_now()});
+  }
+
+  // Paho reads on whatever we do: once a broker has sent more than we hold, what comes is left out.
+  void push_message(const mqtt::message& received) {
+    if (floods_) return;
+    if (received.get_properties().c_struct().count > static_cast<int>(wire::kMostProperties)) {
+      return end_flood("a message with more than " + std::to_string(wire::kMostProperties) +
+                       " properties");
+    }
+    codec::Message message = from_paho_message(received);
+    bool has_room = false;
+    {
+      const std::lock_guard lock(held_mutex_);
+      has_room = held_.own() < kMostUnread && held_.try_add(bytes_unread(message));
+    }
+    if (!has_room) return end_flood("more messages than are read");
+    push({MessageReceived{std::move(message)}, steady_now()});
+  }
+
+  void end_flood(const std::string& what) {
+    floods_ = true;
+    connected_ = false;
+    if (!closing_) push({Disconnected{std::nullopt, "the endpoint floods: " + what}, steady_now()});
   }
 
   void push(Event event) {
@@ -261,6 +305,9 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
 
   // What Paho's threads use outlives the client, which the destructor ends.
   Inbox inbox_;
+  std::mutex held_mutex_;
+  HeldBytes held_;                     // messages in the inbox
+  std::atomic<bool> floods_{false};    // the broker did: no event any more
   std::atomic<bool> closing_{false};   // we end the connection: no event
   std::atomic<bool> connected_{true};  // as far as we know; open() comes before everything else
   std::mutex end_mutex_;

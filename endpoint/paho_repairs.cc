@@ -6,6 +6,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <dlfcn.h>
 #include <netinet/in.h>
@@ -15,7 +21,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <openssl/ssl.h>
+
+#include "endpoint/paho_guard.h"
+
 namespace {
+
+using fencepost::endpoint::PahoGuard;
 
 std::atomic<int> last_descriptor{-1};
 
@@ -29,9 +41,90 @@ Function next_function(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));  // NOLINT: what dlsym gives
 }
 
+bool is_in_range(int descriptor) {
+  return descriptor >= 0 && static_cast<std::size_t>(descriptor) < kDescriptors;
+}
+
 bool is_connected_by_us(int descriptor) {
-  return descriptor >= 0 && static_cast<std::size_t>(descriptor) < kDescriptors &&
+  return is_in_range(descriptor) &&
          connected[static_cast<std::size_t>(descriptor)].load(std::memory_order_relaxed);
+}
+
+// What makes a socket another one than that which had its number before. 0: the kernel does not
+// say.
+std::uint64_t cookie_of(int descriptor) {
+  const int before = errno;
+  std::uint64_t cookie = 0;
+  socklen_t size = sizeof(cookie);
+  if (getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) cookie = 0;
+  errno = before;
+  return cookie;
+}
+
+// A connection that Paho made. Its bytes are plain or those within TLS, never both.
+struct Guarded {
+  explicit Guarded(std::uint64_t of) : cookie(of) {}
+  const std::uint64_t cookie;
+  std::mutex mutex;  // Paho reads in one thread and writes in others
+  PahoGuard guard;
+  bool ended = false;
+};
+
+std::mutex guards_mutex;
+std::array<std::shared_ptr<Guarded>, kDescriptors> guards;
+// Anybody but Paho who connects in this thread says so.
+thread_local bool is_paho = true;
+thread_local std::string refusal;
+std::string last_refusal;  // of any thread; under guards_mutex
+
+void watch(int descriptor) {
+  if (!is_in_range(descriptor)) return;
+  int type = 0;
+  socklen_t size = sizeof(type);
+  const bool is_stream = getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
+                         type == SOCK_STREAM;  // name servers are asked without
+  const std::uint64_t cookie = cookie_of(descriptor);
+  std::shared_ptr<Guarded> made;
+  if (is_paho && is_stream && cookie != 0) made = std::make_shared<Guarded>(cookie);
+  const std::lock_guard lock(guards_mutex);
+  guards[static_cast<std::size_t>(descriptor)] = std::move(made);
+}
+
+// Null: it is not a connection of Paho's.
+std::shared_ptr<Guarded> guarded(int descriptor) {
+  if (!is_in_range(descriptor)) return nullptr;
+  std::shared_ptr<Guarded> found;
+  {
+    const std::lock_guard lock(guards_mutex);
+    found = guards[static_cast<std::size_t>(descriptor)];
+  }
+  // The number may be another connection's by now.
+  return found != nullptr && found->cookie == cookie_of(descriptor) ? found : nullptr;
+}
+
+void saw_written(int descriptor, const void* bytes, std::size_t size) {
+  if (const auto found = guarded(descriptor)) {
+    const std::lock_guard lock(found->mutex);
+    found->guard.on_written({static_cast<const char*>(bytes), size});
+  }
+}
+
+// False: Paho must not have these bytes, and the connection has been ended.
+bool may_read(int descriptor, const void* bytes, std::size_t size) {
+  const auto found = guarded(descriptor);
+  if (found == nullptr) return true;
+  const std::lock_guard lock(found->mutex);
+  if (found->ended) return false;
+  std::string why = found->guard.on_read({static_cast<const char*>(bytes), size});
+  if (why.empty()) return true;
+  found->ended = true;
+  refusal = std::move(why);
+  {
+    const std::lock_guard all(guards_mutex);
+    last_refusal = refusal;
+  }
+  shutdown(descriptor, SHUT_RDWR);
+  return false;
 }
 
 // The number of a descriptor may be a file's or a pipe's by now, whose failures are not ours to
@@ -136,9 +229,10 @@ __attribute__((visibility("default"))) int connect(int descriptor, const sockadd
     const int on = 1;
     setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     last_descriptor.store(descriptor);
-    if (descriptor >= 0 && static_cast<std::size_t>(descriptor) < kDescriptors) {
+    if (is_in_range(descriptor)) {
       connected[static_cast<std::size_t>(descriptor)].store(true, std::memory_order_relaxed);
     }
+    watch(descriptor);
   }
   return next(descriptor, address, size);
 }
@@ -155,8 +249,26 @@ __attribute__((visibility("default"))) ssize_t recv(int descriptor, void* bytes,
                                                     int flags) {
   static const auto next = next_function<ssize_t (*)(int, void*, size_t, int)>("recv");
   const ssize_t count = next(descriptor, bytes, size, flags);
-  if (count > 0) acknowledge_at_once(descriptor);
-  return count;
+  if (count <= 0) return count;
+  acknowledge_at_once(descriptor);
+  // As if the broker had ended the connection, which Paho bears.
+  return may_read(descriptor, bytes, static_cast<std::size_t>(count)) ? count : 0;
+}
+
+// What Paho reads and writes through TLS.
+__attribute__((visibility("default"))) int SSL_read(SSL* tls, void* bytes, int size) {
+  static const auto next = next_function<int (*)(SSL*, void*, int)>("SSL_read");
+  const int count = next(tls, bytes, size);
+  if (count <= 0) return count;
+  return may_read(SSL_get_fd(tls), bytes, static_cast<std::size_t>(count)) ? count : 0;
+}
+
+__attribute__((visibility("default"))) int SSL_write(SSL* tls, const void* bytes, int size) {
+  static const auto next = next_function<int (*)(SSL*, const void*, int)>("SSL_write");
+  // Before the broker can answer it. It is called once for these bytes, as write(2) below takes
+  // all.
+  if (size > 0) saw_written(SSL_get_fd(tls), bytes, static_cast<std::size_t>(size));
+  return next(tls, bytes, size);
 }
 
 // OpenSSL writes with this one, Paho with writev().
@@ -174,6 +286,12 @@ __attribute__((visibility("default"))) ssize_t write(int descriptor, const void*
 __attribute__((visibility("default"))) ssize_t writev(int descriptor, const iovec* parts,
                                                       int count_of_parts) {
   static const auto next = next_function<ssize_t (*)(int, const iovec*, int)>("writev");
+  // Before the broker can answer them. All of it is written in the end, here or by write_rest().
+  if (is_connected_by_us(descriptor)) {
+    for (int i = 0; i < count_of_parts; ++i) {
+      saw_written(descriptor, parts[i].iov_base, parts[i].iov_len);
+    }
+  }
   const ssize_t count = next(descriptor, parts, count_of_parts);
   std::size_t size = 0;
   for (int i = 0; i < count_of_parts; ++i) size += parts[i].iov_len;
@@ -194,6 +312,16 @@ __attribute__((visibility("default"))) ssize_t writev(int descriptor, const iove
 namespace fencepost::endpoint {
 
 void install_paho_repairs() {}
+
+NotPaho::NotPaho() : before_(std::exchange(is_paho, false)) {}
+NotPaho::~NotPaho() { is_paho = before_; }
+
+std::string take_refusal() { return std::exchange(refusal, {}); }
+
+std::string take_last_refusal() {
+  const std::lock_guard lock(guards_mutex);
+  return std::exchange(last_refusal, {});
+}
 
 int last_connected_descriptor() { return last_descriptor.load(); }
 

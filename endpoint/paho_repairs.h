@@ -24,6 +24,25 @@ void install_paho_repairs();
 // does not tell which socket is whose; who connects alone finds its own here.
 [[nodiscard]] int last_connected_descriptor();
 
+// While it lives, what this thread connects is not Paho's, whose own threads have none.
+class NotPaho {
+ public:
+  NotPaho();
+  ~NotPaho();
+  NotPaho(const NotPaho&) = delete;
+  NotPaho& operator=(const NotPaho&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Why the guard has ended the connection from which this thread read last, once; empty when it has
+// not. Paho tells of the end of a connection in the thread that read from it.
+[[nodiscard]] std::string take_refusal();
+// Of whatever connection ended so last, once: for who connects, and is told of it in another
+// thread.
+std::string take_last_refusal();
+
 // Held around each call of Paho that queues a command or destroys a client. MQTTAsync_destroy()
 // walks the queue of all clients without the lock under which other threads append to it. Callbacks
 // must not take it: Paho calls some of them from within MQTTAsync_destroy().

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "endpoint/end_of_waits.h"
+#include "endpoint/paho_repairs.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -53,6 +54,7 @@ bool wait_ready(int descriptor, short events, SteadyClock::time_point deadline) 
 Result<Socket, std::string> connect_to(const addrinfo& address, SteadyClock::time_point deadline) {
   Socket socket(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (socket.descriptor() < 0) return fail(error_text(errno));
+  const NotPaho ours;
   if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) == 0) return socket;
   if (errno != EINPROGRESS) return fail(error_text(errno));
   if (!wait_ready(socket.descriptor(), POLLOUT, deadline)) {
