@@ -1,5 +1,6 @@
 #include "codec/naive_decoder.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -148,6 +149,7 @@ std::optional<std::vector<Text>> read_command(Text input, const Limits& limits) 
   const auto count = number(star->rest, limits.max_elements, limits);
   if (!count || count->what == 0) return {};
   std::vector<Text> arguments;
+  arguments.reserve(std::min<std::size_t>(count->what, 8));  // most have no more
   Text rest = count->rest;
   while (arguments.size() < count->what) {
     const auto argument = bulk(rest, limits);

@@ -144,9 +144,11 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
         return fail(refused_connection(reason));
       }
       const std::string refusal = take_last_refusal();
+      if (!refusal.empty()) {
+        return fail(Error{ErrorKind::kLost, "cannot connect to the broker: it sends " + refusal});
+      }
       return fail(Error{ErrorKind::kUnreachable,
-                        std::string("cannot connect to the broker: ") +
-                            (refusal.empty() ? error.what() : "it sends " + refusal)});
+                        std::string("cannot connect to the broker: ") + error.what()});
     }
   }
 
@@ -259,7 +261,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     }
     end_noticed_.notify_all();
     std::string why = take_refusal();
-    if (!closing_ && !floods_) push({Disconnected{reason, std::move(why)}, steady_now()});
+    if (!closing_ && !floods_) push_end({reason, std::move(why)});
   }
 
   // Paho reads on whatever we do: once a broker has sent more than we hold, what comes is left out.
@@ -282,7 +284,15 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   void end_flood(const std::string& what) {
     floods_ = true;
     connected_ = false;
-    if (!closing_) push({Disconnected{std::nullopt, "the endpoint floods: " + what}, steady_now()});
+    if (!closing_) push_end({std::nullopt, "the endpoint floods: " + what});
+  }
+
+  void push_end(Disconnected end) {
+    {
+      const std::lock_guard lock(end_mutex_);
+      end_text_ = end.text;
+    }
+    push({std::move(end), steady_now()});
   }
 
   void push(Event event) {
@@ -290,7 +300,11 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     if (on_event_) on_event_();
   }
 
-  static Error lost() { return {ErrorKind::kLost, "the client is not connected"}; }
+  Error lost() {
+    const std::lock_guard lock(end_mutex_);
+    return {ErrorKind::kLost,
+            "the client is not connected" + (end_text_.empty() ? "" : ": " + end_text_)};
+  }
 
   // A PUBLISH failed. Of a lost connection the disconnection handlers tell.
   void on_failure(const mqtt::token& token) override {
@@ -313,6 +327,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   std::mutex end_mutex_;
   std::condition_variable end_noticed_;
   bool ended_ = false;  // Paho has closed the connection
+  std::string end_text_;
   std::unique_ptr<mqtt::async_client> client_;
   std::chrono::milliseconds timeout_;
   std::optional<Socket> connection_;  // of a client that may drop it
