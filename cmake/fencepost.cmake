@@ -125,8 +125,8 @@ endfunction()
 
 # The allocator of the program, and so of the benchmarks: docs/decisions/0028. Where there is none, the C library's.
 function(fencepost_use_allocator target)
-  if(FENCEPOST_JEMALLOC)
-    target_link_libraries(${target} PRIVATE ${FENCEPOST_JEMALLOC})
+  if(FENCEPOST_TCMALLOC)
+    target_link_libraries(${target} PRIVATE ${FENCEPOST_TCMALLOC})
   endif()
 endfunction()
 

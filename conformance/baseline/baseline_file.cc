@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <map>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -23,6 +22,7 @@ constexpr std::array kStatuses = {run::Verdict::kPassed, run::Verdict::kFailed,
 constexpr std::int64_t kMaxCases = 100'000;
 // Each entry is matched with each case: of a file with more, nobody would see the end.
 constexpr std::size_t kMaxEntries = 20'000;
+constexpr int kMaxLines = 1'000'000;   // of a list: each comment, and each blank line, is kept
 constexpr std::size_t kMaxGlob = 300;  // bytes
 
 std::string_view trimmed(std::string_view text) {
@@ -31,10 +31,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-std::vector<std::string> lines_of(const std::string& content) {
-  std::vector<std::string> out;
-  std::istringstream in(content);
-  for (std::string line; std::getline(in, line);) out.push_back(std::move(line));
+// Views into the content.
+std::vector<std::string_view> lines_of(std::string_view content) {
+  std::vector<std::string_view> out;
+  while (!content.empty()) {
+    const std::size_t end = content.find('\n');
+    out.push_back(content.substr(0, end));
+    content.remove_prefix(end == std::string_view::npos ? content.size() : end + 1);
+  }
   return out;
 }
 
@@ -101,7 +105,7 @@ struct CommentTarget {
 };
 
 // Gives each comment to the target below it, one behind content to the target on its line.
-void keep_comments(const std::vector<std::string>& lines, std::vector<CommentTarget> targets,
+void keep_comments(const std::vector<std::string_view>& lines, std::vector<CommentTarget> targets,
                    Baseline& baseline) {
   std::stable_sort(targets.begin(), targets.end(),
                    [](const CommentTarget& a, const CommentTarget& b) { return a.line < b.line; });
@@ -350,8 +354,11 @@ std::optional<Baseline> load_list(const scenario::SourceFile& file,
   Baseline baseline = empty_baseline(file.name);
   std::vector<std::string> loose;
   int number = 0;
-  for (const std::string& whole : lines_of(file.content)) {
-    ++number;
+  for (const std::string_view whole : lines_of(file.content)) {
+    if (++number > kMaxLines) {
+      errors.push_back({{file.name, number, 1}, "the file has more than 1,000,000 lines"});
+      return std::nullopt;
+    }
     const std::string_view line = trimmed(whole);
     if (line.empty() || line[0] == '#') {
       (baseline.entries.empty() ? baseline.header : loose).emplace_back(line);

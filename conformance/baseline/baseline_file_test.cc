@@ -231,6 +231,13 @@ TEST(BaselineList, HasALimit) {
               ElementsAre(AllOf(HasSubstr("is no case id"), SizeIs(testing::Le(500U)))));
 }
 
+TEST(BaselineList, HasAMillionLinesAtMost) {
+  const std::string blank(999'999, '\n');
+  EXPECT_THAT(complaints(blank + "\nset.*\n", "known"),
+              ElementsAre("known:1000001:1: the file has more than 1,000,000 lines"));
+  EXPECT_THAT(loaded(blank + "set.*\n", "known").entries, SizeIs(1));
+}
+
 TEST(BaselineList, IsWhatAFileIsWhoseNameSaysNothingElse) {
   EXPECT_TRUE(empty_baseline("known").text_list);
   EXPECT_TRUE(empty_baseline("known.yaml.txt").text_list);
