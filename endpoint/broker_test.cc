@@ -453,26 +453,39 @@ TEST(Broker, NotifiesAnExpiryWithinMillisecondsOnAnIdleBroker) {
   constexpr std::size_t kKeys = 20;
   World world;
   Peer observer = world.connect("observer");
+  for (std::size_t i = 0; i < kKeys; ++i) {
+    EXPECT_EQ(observer.ask({"KEYNOTIFY", "k" + std::to_string(i)}), "+OK\r\n");
+  }
+  const auto lifetime = [](std::size_t i) { return std::chrono::milliseconds{100 + 11 * i}; };
   std::vector<Duration> earliest;  // no broker may act before that
   std::vector<Duration> due;
-  for (std::size_t i = 0; i < kKeys; ++i) {
-    const std::string key = "k" + std::to_string(i);
-    const std::string px = std::to_string(100 + 11 * i);
-    const Duration lifetime = std::chrono::milliseconds{100 + 11 * i};
-    EXPECT_EQ(observer.ask({"KEYNOTIFY", key}), "+OK\r\n");
-    earliest.push_back(world.session->clock().now() + lifetime);
-    observer.send({"SET", key, "v", "PX", px});
-    EXPECT_THAT(observer.hear(), StartsWith(kSetNotification));
-    const auto reply = observer->receive(kPatience);
-    ASSERT_EQ(describe(reply), "+OK\r\n");
-    due.push_back(reply->time + lifetime);
+  std::vector<Duration> expired;
+  std::size_t told = 0;
+  const auto hear_one = [&] {
+    const auto event = observer->receive(kPatience);
+    const std::string text = describe(event);
+    if (text == "+OK\r\n") {
+      due.push_back(event->time + lifetime(due.size()));
+    } else if (text == kDeleteNotification) {
+      expired.push_back(event->time);
+    } else {
+      ASSERT_THAT(text, StartsWith(kSetNotification));
+      ++told;
+    }
+  };
+  for (std::size_t i = 0; i < kKeys && !HasFatalFailure(); ++i) {
+    earliest.push_back(world.session->clock().now() + lifetime(i));
+    observer.send({"SET", "k" + std::to_string(i), "v", "PX", std::to_string(lifetime(i).count())});
+    // On a busy machine the first keys expire before the last are set.
+    while (due.size() <= i && !HasFatalFailure()) hear_one();
   }
+  while (expired.size() < kKeys && !HasFatalFailure()) hear_one();
+  ASSERT_EQ(due.size(), kKeys);
+  EXPECT_EQ(told, kKeys);
   std::vector<double> lateness_ms;
   for (std::size_t i = 0; i < kKeys; ++i) {
-    const auto event = observer->receive(kPatience);
-    ASSERT_EQ(describe(event), kDeleteNotification);
-    EXPECT_GE(event->time, earliest[i]);
-    lateness_ms.push_back(static_cast<double>((event->time - due[i]).count()) / 1000);
+    EXPECT_GE(expired[i], earliest[i]);
+    lateness_ms.push_back(static_cast<double>((expired[i] - due[i]).count()) / 1000);
   }
   std::sort(lateness_ms.begin(), lateness_ms.end());
   std::cout << "expiry lateness in ms, minimum / median / maximum of " << kKeys << ": "
