@@ -123,7 +123,7 @@ function(fencepost_add_test name)
   endif()
 endfunction()
 
-# The allocator of the program, and so of the benchmarks: docs/decisions/0028. Where there is none, the C library's.
+# The allocator of the program: docs/decisions/0028. Where it is not linked, the C library's.
 function(fencepost_use_allocator target)
   if(FENCEPOST_TCMALLOC)
     target_link_libraries(${target} PRIVATE ${FENCEPOST_TCMALLOC})
@@ -139,7 +139,6 @@ function(fencepost_add_benchmark name)
   add_executable(${name} ${ARG_SOURCES})
   fencepost_configure(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} benchmark::benchmark)
-  fencepost_use_allocator(${name})
 endfunction()
 
 # The runtimes of the sanitizers in use, for LD_PRELOAD: the broker is not sanitized, the plugin in it is.
