@@ -221,6 +221,15 @@ class RulesCanFail(unittest.TestCase):
         self.seeds(program, ["a"])
         self.assert_complains(rules.check_runs(program), "exit code")
 
+    def test_a_target_that_takes_too_few_inputs(self):
+        """More than asked are none too few: libFuzzer reads its corpus folder again in runs of more than a second."""
+        program = self.folder / "out/counts_fuzzer"
+        for said, complains in (("", True), ("Done 999 runs", True), ("Done 1000 runs", False), ("Done 1006 runs", False)):
+            with self.subTest(said):
+                program.write_text(f"#!/bin/sh\necho '#999 NEW' >&2\necho '{said} in 1 second(s)' >&2\n", encoding="utf-8")
+                program.chmod(0o755)
+                self.assertEqual(rules.check_run(program, [], "no corpus") != [], complains)
+
     def test_a_target_that_does_not_end(self):
         limits, rules.libfuzzer.LIMITS = rules.libfuzzer.LIMITS, ["-timeout=1"]
         try:
