@@ -80,15 +80,19 @@ std::string_view describe(ParseErrorCode code) {
   return "unknown";
 }
 
-std::string format(const Timestamp& timestamp, Padding padding) {
+void append(std::string& out, const Timestamp& timestamp, Padding padding) {
   const bool padded = padding == Padding::kCanonical;
-  std::string out;
-  out.reserve(2 * kMaxDigits + 2 + timestamp.node.size());
   append_padded(out, timestamp.wall_ms, padded ? kWallDigits : 0);
   out += ':';
   append_padded(out, timestamp.counter, padded ? kCounterDigits : 0);
   out += ':';
   out += timestamp.node;
+}
+
+std::string format(const Timestamp& timestamp, Padding padding) {
+  std::string out;
+  out.reserve(2 * kMaxDigits + 2 + timestamp.node.size());
+  append(out, timestamp, padding);
   return out;
 }
 

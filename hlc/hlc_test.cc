@@ -223,6 +223,16 @@ TEST(HlcFormat, PadsToFifteenAndFiveDigitsAndNeverCuts) {
   }
 }
 
+TEST(HlcFormat, AppendsBehindWhatIsThereAndAllocatesNothingWhereThereIsRoom) {
+  std::string text = "before ";
+  text.reserve(100);
+  const char* where = text.data();
+  append(text, {kNow, 1, "n"}, Padding::kNone);
+  append(text, {kNow, 1, "n"});
+  EXPECT_EQ(text, "before 1696374425000:1:n001696374425000:00001:n");
+  EXPECT_EQ(text.data(), where);
+}
+
 // A locale that writes 1.000 for a thousand.
 class Grouped : public std::numpunct<char> {
   char do_thousands_sep() const override { return '.'; }

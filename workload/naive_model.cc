@@ -76,11 +76,9 @@ const Prediction& NaiveModel::apply(const Step& step) {
   const Operation& operation = step.operation;
   if (operation.kind == Kind::kDisconnect) {
     // All registrations of the client are forgotten. (Req: LIFE-DISCONNECT-1)
-    std::vector<Registration> kept;
-    for (Registration& registration : registrations_) {
-      if (registration.client != operation.client) kept.push_back(std::move(registration));
-    }
-    registrations_ = std::move(kept);
+    std::erase_if(registrations_, [&](const Registration& registration) {
+      return registration.client == operation.client;
+    });
   } else if (operation.kind == Kind::kRawPayload) {
     Wanted wanted;
     if (const std::optional<Misread> misread = reader_.understand(operation.value, wanted)) {

@@ -84,8 +84,8 @@ void append_text(std::string& out, const Stamp& stamp, const Offered& offered) {
     out += malformed_texts().at(stamp.malformed).text;
     return;
   }
-  out +=
-      hlc::format(offered.timestamp, stamp.padded ? hlc::Padding::kCanonical : hlc::Padding::kNone);
+  hlc::append(out, offered.timestamp,
+              stamp.padded ? hlc::Padding::kCanonical : hlc::Padding::kNone);
 }
 
 codec::Command command_of(const Operation& operation, std::string_view key) {
