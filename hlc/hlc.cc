@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "hlc/append.h"
 
 namespace fencepost::hlc {
 namespace {

@@ -62,9 +62,6 @@ enum class Padding {
 // has a colon.
 [[nodiscard]] std::string format(const Timestamp& timestamp, Padding padding = Padding::kCanonical);
 
-// The same text behind what `out` holds: without an allocation when there is room for it.
-void append(std::string& out, const Timestamp& timestamp, Padding padding = Padding::kCanonical);
-
 struct ClockLimits {
   std::uint64_t max_drift_ms =
       60'000;  // how far a timestamp may be ahead of the wall clock; exactly this is legal

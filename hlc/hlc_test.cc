@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "hlc/append.h"
 
 namespace fencepost::hlc {
 

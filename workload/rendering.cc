@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/check.h"
+#include "hlc/append.h"
 
 namespace fencepost::workload {
 
