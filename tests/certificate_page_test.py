@@ -22,6 +22,8 @@ CHANGED = (PYTHON, "-B", harness.ROOT / "tests" / "wrong_clients.py")
 CASES = ("--only", "malformed.get.[bl]*-alone", "--only", "get.*", "--only", "session.m*")
 
 
+@harness.full_but("a browser goes through all of the page",
+                  "test_a_difference_is_above_the_fold_with_all_that_shows_it")
 class CertificatePageTest(PageTest):
     @classmethod
     def setUpClass(cls):

@@ -13,7 +13,7 @@ import tempfile
 import time
 import xml.etree.ElementTree
 
-from harness import BIN, FENCEPOST, HANG, ROOT, FolderTest, load_schema, main, must, run, run_command, wait_until
+from harness import BIN, FENCEPOST, HANG, ROOT, FolderTest, full, load_schema, main, must, run, run_command, wait_until
 from schema_checks import complaints, left_open
 
 PYTHON = "/usr/bin/python3"  # which has Debian's Paho
@@ -59,6 +59,7 @@ def at_once(act, rows):
 
 
 class RightClients(FolderTest):
+    @full("minutes of four SDKs; one of them is certified in the gate")
     def test_the_adapters_that_are_shipped_pass_in_both_dialects(self):
         # What depends on the dialect. The one in C++ does not connect again by itself, and has no helper for locks.
         some = [part for glob in ("set.*", "vdel.*", "error.*", "observe.*", "lock.*") for part in ("--only", glob)]
@@ -70,6 +71,7 @@ class RightClients(FolderTest):
             self.assertEqual([], complaints(load_schema("client-certificate"), report))
             self.assertGreater(report["passed"], 100 if some[0] in options else 350)
 
+    @full("a process for each of a table of clients")
     def test_unusual_clients_are_right(self):
         rows = changes("unusual")
         self.assertGreaterEqual(len(rows), 10)
@@ -81,6 +83,7 @@ class RightClients(FolderTest):
             self.assertGreater(report["passed"], 5, row["name"])
 
 
+@full("a process for each of a table of clients; client_run/ tests the judge, and one wrong client is in the gate")
 class WrongClients(FolderTest):
     def test_each_is_charged_first_with_the_rule_that_it_breaks(self):
         rows = [row for row in changes("wrong") if row["rule"]]

@@ -80,6 +80,7 @@ class Certify(CliTest):
                  if entry["direction"] == "event"]
         return (sum(note.startswith("connected as") for note in notes), sum(note.startswith("goes on as") for note in notes))
 
+    @harness.full("eight runs over the wire; endpoint/ and run/ test what connections do")
     def test_connections_are_reused_unless_told_otherwise(self):
         for driver in ("builtin", "paho"):
             arguments = ("--run", "set.*", "--run", "states.*", "--driver", driver)
@@ -130,6 +131,7 @@ class Certify(CliTest):
             self.assertEqual(spoken, self.load_report()["dialect_observed"])
             self.assertIn(f"dialect {spoken}", result.stdout)
 
+    @harness.full("two whole certifications in real time")
     def test_two_runs_give_the_same_verdicts(self):
         self.certify()
         first = self.verdicts()

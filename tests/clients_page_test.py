@@ -21,6 +21,8 @@ REQUESTS = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
 CLIENT = "it's <b>me</b>"
 
 
+@harness.full_but("a browser goes through all of the page",
+                  "test_it_says_who_broke_what_and_with_which_bytes")
 class ClientsPageTest(PageTest):
     @classmethod
     def setUpClass(cls):

@@ -49,12 +49,14 @@ class ClockDelayTest(harness.FolderTest):
         for case in SKEW_CASES:
             self.assertEqual("passed", verdicts[case])
 
+    @harness.full("two whole certifications in real time; in process the same is stepped")
     def test_the_clock_differs(self):
         for option, offset_ms in (("30s", 30_000), ("-10m", -600_000)):
             report = self.check(Run(self, f"embedded?clock-offset={option}"), offset_ms)
             self.assertEqual("versions", report["clock_offset_bounds_ms"]["source"])
             self.decided(report)
 
+    @harness.full("three whole certifications of a slow store in real time; in process the same is stepped")
     def test_answers_are_slow(self):
         # Side by side: they do little but wait. Cases that fill a quota follow one another, so one run has to do.
         slow = "response-delay=200ms"
@@ -79,6 +81,7 @@ class ClockDelayTest(harness.FolderTest):
             endpoint = f"inproc:?clock-offset={option}&{delay}&dialect={dialect}"
             self.check(Run(self, endpoint, "--profile", dialect), offset_ms)
 
+    @harness.full("two whole certifications in real time")
     def test_a_second_run_meets_versions_that_the_first_has_moved(self):
         url = self.serve("--clock-offset", "-10m", "--response-delay", "5ms").url
         first = self.check(Run(self, url), -600_000)

@@ -72,7 +72,7 @@ class Evidence(harness.FolderTest):
         self.check_judged_alike(self.certify("--endpoint", "inproc:"))
 
     def test_wrong_stores_are_judged_alike(self):
-        for endpoint in WRONG:
+        for endpoint in WRONG[::3] if harness.IN_GATE else WRONG:
             with self.subTest(endpoint):
                 done = self.certify("--endpoint", endpoint)
                 self.assertEqual(1, done.returncode, done.stdout[-2000:])
@@ -93,6 +93,7 @@ class Evidence(harness.FolderTest):
         self.assertGreater(len(decided), 10)
         self.assertEqual({case: then[case] for case in decided}, {case: now[case] for case in decided})
 
+    @harness.full("a whole certification over TLS; redaction has the same for one case")
     def test_over_tls_with_passwords_no_secret_is_in_it(self):
         secret = "xyzzy-42-plugh"
         server = harness.Server(None, harness.free_port())

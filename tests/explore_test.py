@@ -172,6 +172,7 @@ class Explore(harness.FolderTest):
         for missing in ("none.trace", "empty"):
             self.assertEqual(run("explore", "--endpoint", "inproc:", "--replay", missing, cwd=self.folder).returncode, 2)
 
+    @harness.full("searches a slow store in real time")
     def test_jitter_breaks_no_rule(self):
         done = run("explore", "--endpoint", "embedded?response-jitter=50ms", "--max-time", "5s", "--seed", "2")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

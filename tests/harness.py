@@ -16,6 +16,7 @@ import pathlib
 import pty
 import random
 import re
+import resource
 import socket
 import struct
 import subprocess
@@ -43,6 +44,8 @@ PLUGIN = BIN / "fencepost_statestore.so"
 # Sanitized builds are slower, and the plugin needs their runtime in the broker.
 PRELOAD = os.environ.get("FENCEPOST_TEST_PRELOAD", "")
 SLOW = ["--timeout-scale", "5"] if PRELOAD else []
+# Of ci/test without --full.
+IN_GATE = bool(os.environ.get("FENCEPOST_GATE"))
 # Seconds after which a program counts as hung. No test measures speed.
 HANG = 300
 # Seconds for what must not wait for each case: a hundredth of what a time-out of each would take, on a machine that is busy.
@@ -66,8 +69,45 @@ cases:
 """
 
 
+class TimedResult(unittest.TextTestResult):
+    """Says of each test that took a second or more how long, and how much of that was processor time."""
+
+    def startTest(self, test):
+        self.begun = time.monotonic(), processor_time()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        seconds = time.monotonic() - self.begun[0]
+        if seconds >= 1:
+            self.stream.writeln(f"    {seconds:.1f} s, {processor_time() - self.begun[1]:.1f} s of processor time: {test.id()}")
+
+
+def processor_time():
+    """Seconds that this process and those that it has waited for have used."""
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
 def main():
-    unittest.main(module="__main__", verbosity=2)
+    unittest.main(module="__main__", testRunner=unittest.TextTestRunner(verbosity=2, resultclass=TimedResult))
+
+
+def full(reason):
+    """For a test, or a class of them, that ci/test leaves to ci/test --full, and why. By hand all tests run."""
+    return unittest.skipIf(IN_GATE, f"only in ci/test --full: {reason}")
+
+
+def full_but(reason, *kept):
+    """The same for all tests of a class but these."""
+    def mark(cls):
+        names = unittest.defaultTestLoader.getTestCaseNames(cls)
+        unknown = set(kept) - set(names)
+        if unknown:
+            raise AssertionError(f"{cls.__name__} has no {', '.join(sorted(unknown))}")
+        for name in set(names) - set(kept):
+            setattr(cls, name, full(reason)(getattr(cls, name)))
+        return cls
+    return mark
 
 
 # --- the program ---

@@ -23,6 +23,8 @@ import harness
 from harness import run as fencepost
 
 
+@harness.full_but("a browser goes through all of the page",
+                  "test_every_requirement_and_case_is_there", "test_outcomes_of_a_run_come_first")
 class MatrixPageTest(PageTest):
     @classmethod
     def setUpClass(cls):

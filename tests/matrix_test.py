@@ -259,6 +259,7 @@ class Lint(MatrixTest):
 
 
 class Explain(MatrixTest):
+    @harness.full("starts the program for each rule and each case")
     def test_every_requirement_and_every_case(self):
         document = self.matrix()[1]
         for entry in document["requirements"][::80] + document["cases"][::120]:

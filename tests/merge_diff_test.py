@@ -58,6 +58,7 @@ class MergeDiffTest(harness.FolderTest):
 
 
 class Merge(MergeDiffTest):
+    @harness.full("five whole certifications in real time; the next test is the same in process")
     def test_shards_of_the_embedded_endpoint_are_the_single_run(self):
         self.certify("single.json", *SLOW)
         result = self.merge(*reversed(self.certify_shards(*SLOW)))
@@ -217,6 +218,7 @@ class Diff(MergeDiffTest):
         document = self.load("diff.json")
         self.assertEqual(document["a"]["seed"], document["b"]["seed"])
 
+    @harness.full("two whole certifications in real time")
     def test_the_embedded_endpoint_behaves_as_it_did(self):
         self.certify("before.json", "--seed", "5", *SLOW)
         result = self.diff(self.path("before.json"), "embedded", *SLOW)

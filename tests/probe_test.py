@@ -83,6 +83,7 @@ class Found(ProbeTest):
             self.assertIn("missing        transport: ", self.summary)
             self.certify_what_was_written()
 
+    @harness.full("probes and certifies four stores in real time")
     def test_a_served_store_of_each_dialect_and_quota(self):
         for dialect, quota in (("documented", 200), ("deployed", 333)):
             url = self.serve("--profile", dialect, "--quota", quota).url

@@ -61,6 +61,7 @@ class ProfilesTest(unittest.TestCase):
         self.assertEqual(done.returncode, FAILED)
         self.assertEqual(self.charged(report, "failed"), VERSIONS)
 
+    @harness.full("a process for each difference; selftest has the rule of each fault")
     def test_one_difference_is_charged_to_one_rule_and_warned_of_where_that_does_not_bind(self):
         for store, rules, wording in (("expiry-is-silent", {"NTF-EXPIRY-1"}, "ga"),
                                       ("writer-is-not-told", {"NTF-SELF-1"}, "ga"),

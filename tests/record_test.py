@@ -319,6 +319,7 @@ class Record(harness.FolderTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.expect_scenario()
 
+    @harness.full("captures from a network interface, which takes rights and as long as it takes")
     def test_packets_of_an_interface(self):
         port = self.serve().port
         pcap = self.folder / "packets.pcapng"

@@ -197,6 +197,8 @@ class SelftestJsonTest(unittest.TestCase):
         return caught >> (signal.SIGINT - 1) & 1 == 1
 
 
+@harness.full_but("a browser goes through all of the page",
+                  "test_the_head_has_the_scores", "test_a_fault_opens_to_its_killers", "test_texts_stay_text")
 class SelftestPageTest(PageTest):
     @classmethod
     def setUpClass(cls):

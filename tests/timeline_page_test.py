@@ -59,6 +59,8 @@ def long_history():
     return [{"type": "history", "format": 1}, *lines]
 
 
+@harness.full_but("a browser goes through all of the page",
+                  "test_the_first_screen_says_what_is_wrong", "test_texts_stay_text")
 class TimelinePageTest(PageTest):
     @classmethod
     def setUpClass(cls):
