@@ -96,9 +96,10 @@ class Traffic {
     reply(client, std::move(reply_payload), version);
   }
 
-  // What is made of it, which the loader must take.
+  // What is made of it, which the loader must take where it is a file.
   CaptureScenario made(const CaptureOptions& options = {}) {
     CaptureScenario out = capture_scenario(capture, options);
+    if (out.cases.empty()) return out;
     std::vector<scenario::LoadError> errors;
     (void)load_scenario({"recorded.yaml", out.text()}, requirement_ids(), errors);
     for (const scenario::LoadError& error : errors)

@@ -149,6 +149,16 @@ TEST(CaptureTimeline, KnowsWhetherThereWasNoReply) {
   EXPECT_TRUE(timeline.items[0].reply_unknown);
 }
 
+// Packets of several queues may be in another order than that of their times.
+TEST(CaptureTimeline, ARequestWithoutReplyEndsNotBeforeItBegan) {
+  Traffic traffic;
+  traffic.request("c", {"GET", "k"});
+  const milliseconds late = traffic.now;
+  traffic.now -= milliseconds{500};
+  traffic.request("d", {"GET", "k"});
+  EXPECT_EQ(timeline_of(traffic.capture).items[0].received, late);
+}
+
 TEST(CaptureTimeline, HasEndsOfConnectionsAndNotTheirBegins) {
   Traffic traffic;
   traffic.capture.events.emplace_back(CapturedConnection{.client_id = "c", .begins = true});
