@@ -181,6 +181,19 @@ TEST(Narrator, TellsOfAnIgnoredRequestWhenTheNextOneComes) {
               ElementsAre("me: GET k at QoS 2: ignored, ENV-QOS-1: what ENV-QOS-1 says"));
 }
 
+// The end of its connection is told, or that there was none.
+TEST(Narrator, DoesNotTellOfARequestThatEndsItsConnectionAsIgnored) {
+  Talk talk;
+  CapturedMessage wrong = talk.request({"GET", "k"});
+  wrong.message.response_topic = std::string(codec::kStorePrefix) + "/x";
+  talk.narrator.see(wrong, talk.lines);
+  talk.narrator.settle(talk.now + Narrator::kGrace, talk.lines);
+  EXPECT_THAT(talk.lines, IsEmpty());
+  talk.narrator.settle(talk.now + Narrator::kPatience, talk.lines);
+  EXPECT_THAT(talk.lines,
+              ElementsAre("me: GET k: no answer within 5 s, which no right store does"));
+}
+
 TEST(Narrator, TellsTheAnswerThatAWrongStoreGivesAllTheSame) {
   Talk talk;
   CapturedMessage at_qos_0 = talk.request({"GET", "k"});

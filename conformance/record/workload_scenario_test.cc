@@ -65,5 +65,20 @@ TEST(WorkloadScenario, IsNothingWhereItWouldProveNothing) {
   EXPECT_FALSE(made_of("wait 5\n"));
 }
 
+TEST(WorkloadScenario, IsNothingWhereTheAnswerIsOpen) {
+  std::size_t open = 0;
+  const auto& texts = workload::malformed_texts();
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string trace = "c0 SET k0 \"v\" ts=bad" + std::to_string(i) + "\nc0 GET k0\n";
+    // That these are refused is settled, for one of two reasons.
+    const bool is_great =
+        texts[i].text.ends_with("5808:0:n") || texts[i].text.ends_with("1616:0:n");
+    const bool is_open = !texts[i].open_as_timestamp.empty() && !is_great;
+    EXPECT_EQ(made_of(trace).has_value(), !is_open) << texts[i].text;
+    open += is_open ? 1 : 0;
+  }
+  EXPECT_GT(open, 0U);
+}
+
 }  // namespace
 }  // namespace fencepost::record
