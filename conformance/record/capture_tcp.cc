@@ -259,7 +259,7 @@ Result<void, std::string> read_tcp(const PcapOptions& options,
   const auto tell = [&] {
     for (const TcpEvent& event : reader.take()) use(event);
   };
-  const auto ended = run_tshark(options.file, tcp_fields(options.port), [&](std::string_view some) {
+  auto ended = run_tshark(options.file, tcp_fields(options.port), [&](std::string_view some) {
     if (!read) return;
     read = reader.add(some);
     tell();
