@@ -43,6 +43,13 @@ bool is_clock(Kind kind) {
          kind == Kind::kMeasured;
 }
 
+// Those who judge add and subtract times and numbers: these can be, without overflow.
+bool has_usable_numbers(const Record& record) {
+  constexpr std::int64_t kMost = 1'000'000'000'000'000;  // microseconds: 31 years
+  const auto fits = [](std::int64_t number) { return number >= -kMost && number <= kMost; };
+  return fits(record.time) && fits(record.number);
+}
+
 Event event_of(const Record& record) {
   Event out{.what = MessageReceived{}, .time = Duration{record.time}};
   const Details& details = record.more();
@@ -298,11 +305,15 @@ Result<Recorded, std::string> Recorded::read_up_to(std::string_view file, std::s
   std::size_t records = 0;
   while (const auto frame = frames.next()) {
     evidence::Decoder decoder(*frame);
+    bool usable = true;
     while (auto record = decoder.next()) {
       if (++records > most_records) return fail(std::string("holds more records than it may"));
-      out.add(*std::move(record), on_whole);
+      usable = usable && has_usable_numbers(*record);
+      if (usable) out.add(*std::move(record), on_whole);
     }
-    if (decoder.failed()) return fail(std::string("holds what no version of this suite writes"));
+    if (decoder.failed() || !usable) {
+      return fail(std::string("holds what no version of this suite writes"));
+    }
   }
   if (out.head_.empty()) return fail(std::string("ends before it has said of which run it is"));
   out.complaint_ = frames.complaint();

@@ -86,9 +86,11 @@ std::optional<std::string> Frames::next() {
   }
   std::string out(size, '\0');
   uLongf done = size;
-  const int code = uncompress(reinterpret_cast<Bytef*>(out.data()), &done, as_bytes(compressed),
-                              compressed.size());
-  if (code != Z_OK || done != size) {
+  uLong used = compressed.size();
+  const int code =
+      uncompress2(reinterpret_cast<Bytef*>(out.data()), &done, as_bytes(compressed), &used);
+  // Bytes behind what was unpacked would be content that nobody reads.
+  if (code != Z_OK || done != size || used != compressed.size()) {
     complaint_ = place + " cannot be unpacked";
     return std::nullopt;
   }

@@ -1,9 +1,12 @@
 #include "evidence/frame.h"
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 namespace fencepost::evidence {
 namespace {
@@ -31,29 +34,123 @@ TEST(Frames, ComeBackAsTheyWere) {
   EXPECT_LT(file.size(), 1000U);
 }
 
-TEST(Frames, OfAFileThatIsCutAreThereUpToTheCut) {
-  const std::string file = sample();
-  std::size_t most = 0;
-  for (std::size_t end = kMagic.size(); end <= file.size(); ++end) {
-    const std::string part = file.substr(0, end);
-    Frames frames(part);
-    const std::size_t count = all(frames).size();
-    ASSERT_GE(count, most);
-    ASSERT_EQ(frames.cut(), !frames.complaint().empty()) << frames.complaint();
-    most = count;
+std::string place(std::size_t at) { return "the frame at byte " + std::to_string(at); }
+
+// Frames of these contents, and where each begins; the last is the end of the file.
+struct Sample {
+  std::vector<std::string> contents{"one", "", std::string(300, 'x') + "end"};
+  std::vector<std::size_t> begins{};
+  std::string file{kMagic};
+
+  Sample() {
+    for (const std::string& each : contents) {
+      begins.push_back(file.size());
+      file += make_frame(each);
+    }
+    begins.push_back(file.size());
   }
-  EXPECT_EQ(most, 3U);
+  // The frame in which this byte lies.
+  [[nodiscard]] std::size_t frame_of(std::size_t at) const {
+    std::size_t out = 0;
+    while (begins[out + 1] <= at) ++out;
+    return out;
+  }
+  [[nodiscard]] std::vector<std::string> first(std::size_t count) const {
+    return {contents.begin(), contents.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
+};
+
+TEST(Frames, OfAFileThatIsCutAreThereUpToTheCut) {
+  const Sample sample;
+  for (std::size_t end = kMagic.size(); end < sample.file.size(); ++end) {
+    const std::size_t cut = sample.frame_of(end);
+    const bool between = end == sample.begins[cut];
+    const std::string part = sample.file.substr(0, end);
+    Frames frames(part);
+    ASSERT_EQ(all(frames), sample.first(cut)) << end;
+    ASSERT_EQ(frames.cut(), !between) << end;
+    ASSERT_EQ(frames.complaint(), between ? "" : place(sample.begins[cut]) + " is not whole");
+  }
 }
 
-TEST(Frames, AChangedByteIsFound) {
-  const std::string file = sample();
-  for (std::size_t at = 0; at < file.size(); ++at) {
-    std::string changed = file;
-    changed[at] = static_cast<char>(changed[at] ^ 1);
-    Frames frames(changed);
-    ASSERT_LT(all(frames).size(), 3U) << at;
-    ASSERT_NE(frames.complaint(), "") << at;
+TEST(Frames, AChangedByteIsFoundInItsFrame) {
+  const Sample sample;
+  for (std::size_t at = kMagic.size(); at < sample.file.size(); ++at) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string changed = sample.file;
+      changed[at] = static_cast<char>(changed[at] ^ (1U << bit));
+      Frames frames(changed);
+      const std::size_t frame = sample.frame_of(at);
+      ASSERT_EQ(all(frames), sample.first(frame)) << at;
+      // A greater size may reach beyond the end of the file.
+      const std::string where = place(sample.begins[frame]);
+      ASSERT_THAT(frames.complaint(),
+                  testing::AnyOf(where + " is not whole", where + " was changed: its checksum is "
+                                                                  "another one"));
+      ASSERT_FALSE(frames.next());
+    }
   }
+}
+
+TEST(Frames, BytesBehindTheLastOneAreAFrameThatIsNotWhole) {
+  const Sample sample;
+  const std::string longer = sample.file + std::string(11, '\0');
+  Frames frames(longer);
+  EXPECT_EQ(all(frames), sample.contents);
+  EXPECT_TRUE(frames.cut());
+  EXPECT_EQ(frames.complaint(), place(sample.file.size()) + " is not whole");
+}
+
+std::string number(std::size_t value) {
+  std::string out;
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    out += static_cast<char>((value >> shift) & 0xffU);
+  }
+  return out;
+}
+
+// A frame with a right checksum, whatever is in it.
+std::string forged(const std::string& compressed, std::size_t size) {
+  const std::string sizes = number(compressed.size()) + number(size);
+  const std::string summed = sizes + compressed;
+  return sizes +
+         number(crc32(0, reinterpret_cast<const Bytef*>(summed.data()),
+                      static_cast<uInt>(summed.size()))) +
+         compressed;
+}
+
+TEST(Frames, RefuseWhatDoesNotUnpackToItsSize) {
+  const std::string good = make_frame("content").substr(12);
+  const std::string begin = std::string(kMagic) + make_frame("before");
+  const std::string whole = begin + forged(good, 7);
+  Frames right(whole);
+  EXPECT_THAT(all(right), ElementsAre("before", "content"));
+  for (const std::string& frame :
+       {forged(good, 6), forged(good, 8), forged(good.substr(0, good.size() - 1), 7),
+        forged(good + "x", 7), forged("no zlib", 7), forged("", 0), forged("", 1)}) {
+    const std::string file = begin + frame;
+    Frames frames(file);
+    EXPECT_THAT(all(frames), ElementsAre("before"));
+    EXPECT_EQ(frames.complaint(), place(begin.size()) + " cannot be unpacked");
+    EXPECT_FALSE(frames.cut());
+  }
+}
+
+TEST(Frames, RefuseOneThatIsTooLargeBeforeTheyUnpackIt) {
+  const std::string file = std::string(kMagic) + forged("", kMaxFrame + 1);
+  Frames frames(file, 2 * kMaxFrame);
+  EXPECT_THAT(all(frames), SizeIs(0));
+  EXPECT_EQ(frames.complaint(), place(kMagic.size()) + " holds more than files of evidence may");
+}
+
+TEST(Frames, AreReadUpToTheContentThatIsAllowed) {
+  const Sample sample;
+  const std::size_t content = 3 + 303;
+  Frames enough(sample.file, content);
+  EXPECT_EQ(all(enough), sample.contents);
+  Frames less(sample.file, content - 1);
+  EXPECT_EQ(all(less), sample.first(2));
+  EXPECT_EQ(less.complaint(), place(sample.begins[2]) + " holds more than files of evidence may");
 }
 
 TEST(Frames, SayWhatIsNoFileOfEvidence) {

@@ -118,6 +118,27 @@ TEST(Oracle, TakesEitherRefusalOfAGreatCounterFarAhead) {
   expect_broken(store.ask({"SET", "k", "v"}, kSyntaxError, {}, far), "HLC-SKEW-1");
 }
 
+// A wall clock that no 63 bits hold is no timestamp, or one too far ahead.
+TEST(Oracle, TakesEitherRefusalOfAWallClockBeyondAllOthers) {
+  const std::string too_far =
+      "-ERR the request timestamp is too far in the future; ensure that the client and broker "
+      "system clocks are synchronized\r\n";
+  for (const char* sent : {"9223372036854775808:0:n", "18446744073709551616:0:n"}) {
+    for (const std::string& answer : {too_far, std::string("-ERR malformed timestamp\r\n")}) {
+      Conversation store;
+      EXPECT_EQ(store.ask({"SET", "k", "v"}, answer, {}, sent).answer, Answer::kAccepted) << answer;
+    }
+    Conversation store;
+    EXPECT_EQ(store.ask({"SET", "k", "v"}, kOk, {}, sent).answer, Answer::kRejected);
+  }
+  for (const char* malformed :
+       {"nonsense", "9223372036854775808", "9223372036854775808:0", "x:0:n"}) {
+    Conversation store;
+    EXPECT_EQ(store.ask({"SET", "k", "v"}, too_far, {}, malformed).answer, Answer::kRejected)
+        << malformed;
+  }
+}
+
 // A store whose replies take longer than its notifications may tell of an expiry before it answers
 // the registration. (Req: NTF-SEND-3)
 TEST(Oracle, TakesARegistrationThatIsUnderWayForOneThatMayBeInForce) {

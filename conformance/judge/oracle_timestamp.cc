@@ -35,6 +35,15 @@ bool could_be_number(std::string_view text) {
          });
 }
 
+// `1:2:node`. Without a doubt about it, such a text is no timestamp only for its wall clock.
+bool has_form_of_timestamp(std::string_view text) {
+  const std::size_t first = std::min(text.find(':'), text.size());
+  const std::string_view rest = text.substr(std::min(first + 1, text.size()));
+  const std::size_t second = rest.find(':');
+  return second != std::string_view::npos && is_number(text.substr(0, first)) &&
+         is_number(rest.substr(0, second));
+}
+
 void add_doubts_of_node(std::string_view node, bool is_token, std::vector<OpenPointChoice>& out) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-1";
   if (node.empty()) out.push_back({kRule, "an empty node id", {}});
@@ -109,13 +118,15 @@ OfferedTimestamp read_offered(const std::string* text, bool is_token, const Aske
     if (!doubt) doubt = OpenPointChoice{"HLC-PARSE-OPEN-1", "the node id of the store", {}};
     doubt->several = true;
   }
+  const ErrorCode too_far =
+      is_token ? ErrorCode::kTokenTooFarAhead : ErrorCode::kTimestampTooFarAhead;
   if (!out.value && !doubt) {
     out.may_be_refused = true;
     out.may_be_taken = false;
+    // Which number is no wall clock any more is not said; one that is none is too far ahead.
+    if (has_form_of_timestamp(*text)) out.far = too_far;
     return out;
   }
-  const ErrorCode too_far =
-      is_token ? ErrorCode::kTokenTooFarAhead : ErrorCode::kTimestampTooFarAhead;
   // HLC-SKEW-1, -2: all that is known of the store's clock is an interval. Refusing is right if the
   // timestamp is too far ahead on the earliest clock, taking it unless it is so on the latest one.
   const bool may_be_far =

@@ -9,7 +9,7 @@
 namespace fencepost::record {
 namespace {
 
-// `a`, `b`, ... as long as there are letters, then c27, ...
+// `a`, `b`, ... as long as there are letters, then c25, ...
 std::string client_name(std::size_t index) {
   constexpr std::string_view kLetters = "abcdefghijklmopqrstuvwxz";  // n and y mean no and yes
   if (index < kLetters.size()) return std::string(kLetters.substr(index, 1));

@@ -72,7 +72,10 @@ bool tells_of_absence(const Operation& operation) {
 class HistoryMaker {
  public:
   HistoryMaker(const Capture& capture, const HistoryOptions& options)
-      : capture_(capture), options_(options), timeline_(timeline_of(capture)) {}
+      : capture_(capture), options_(options), timeline_(timeline_of(capture)) {
+    // Not that of the first event: packets of several queues may be in another order.
+    for (const CapturedEvent& event : capture.events) begin_ = std::min(begin_, time_of(event));
+  }
 
   CaptureHistory run() {
     find_ambiguous();
@@ -127,7 +130,7 @@ class HistoryMaker {
   }
 
   [[nodiscard]] history::Time since_begin(microseconds time) const {
-    return time - time_of(capture_.events.front()) + options_.slack;
+    return time - begin_ + options_.slack;
   }
 
   void add(const TimelineItem& item) {
@@ -245,6 +248,7 @@ class HistoryMaker {
   const Capture& capture_;
   HistoryOptions options_;
   Timeline timeline_;
+  microseconds begin_ = microseconds::max();  // the earliest time
   std::map<std::string, std::uint32_t> clients_{};
   std::map<std::string, std::vector<Operation>> keys_{};
   std::set<const TimelineItem*> ambiguous_{};

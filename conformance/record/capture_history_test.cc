@@ -3,6 +3,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -155,6 +156,65 @@ TEST(CaptureHistory, LeavesAKeyOutOfWhichNobodyKnowsWhatWasWritten) {
   Seen observed = stale_read();
   observed.asks("b", 30, {"KEYNOTIFY", "k"}, "9").told("b", 31, "9", "+OK\r\n");
   EXPECT_EQ(capture_history(observed.capture, {}).operations, 3U);
+}
+
+TEST(CaptureHistory, WritesWhatWasAskedAndAnswered) {
+  Seen seen;
+  seen.asks("a", 0, {"SET", "k", "1", "NX", "PX", "50"}, "1");
+  auto& asked = std::get<CapturedMessage>(seen.capture.events[0]).message;
+  asked.user_properties = {{"__ts", "7:0:a"}, {"__ft", "8:0:a"}};
+  seen.told("a", 1, "1", "+OK\r\n", "9:0:s");
+  seen.asks("b", 2, {"VDEL", "k", "1"}, "2").told("b", 3, "2", ":-1\r\n");
+  const CaptureHistory made = capture_history(seen.capture, {});
+  std::istringstream lines(made.text);
+  history::Checker checker;
+  history::HistoryReader reader([&](const history::Event& event) { checker.add(event); });
+  for (std::string line; std::getline(lines, line);) ASSERT_TRUE(reader.line(line)) << line;
+  for (const char* part : {"NX", "7:00000:a", "8:00000:a", "9:00000:s", "50"}) {
+    EXPECT_THAT(made.text, HasSubstr(part));
+  }
+}
+
+// A capture on several queues may have packets in another order than that of their times.
+TEST(CaptureHistory, TakesTimesThatGoBack) {
+  Seen seen;
+  seen.asks("b", 20, {"GET", "k"}, "3").told("b", 21, "3", "$-1\r\n");
+  seen.asks("a", 0, {"SET", "k", "1"}, "1").told("a", 1, "1", "+OK\r\n", "5:0:s");
+  EXPECT_EQ(answer_of(seen), Answer::kViolation);
+}
+
+TEST(CaptureHistory, OfNothingIsEmpty) {
+  const CaptureHistory made = capture_history({}, {});
+  EXPECT_EQ(made.operations, 0U);
+  EXPECT_THAT(made.notes, IsEmpty());
+}
+
+TEST(CaptureHistory, SaysThatWithoutRepliesItSaysNothing) {
+  Seen seen;
+  seen.asks("a", 0, {"SET", "k", "1"}, "1").asks("a", 2, {"GET", "k"}, "2");
+  EXPECT_THAT(capture_history(seen.capture, {}).notes,
+              ElementsAre("no reply was seen: a history without them says nothing"));
+}
+
+TEST(CaptureHistory, IsEmptyWhereNobodyKnowsWhichKeyWasWritten) {
+  Seen seen = stale_read();
+  seen.asks("a", 30, {"FROB"}, "9").told("a", 31, "9", "+OK\r\n");
+  const CaptureHistory made = capture_history(seen.capture, {});
+  EXPECT_EQ(made.operations, 0U);
+  EXPECT_THAT(made.notes, ElementsAre(HasSubstr("of which nobody can tell the key")));
+}
+
+// A token may stay when its key goes: only a SET shows the whole state of a fenced key.
+TEST(CaptureHistory, BeginsAFencedKeyAtASetAlone) {
+  Seen seen(false);
+  seen.asks("a", 0, {"DEL", "k"}, "1").told("a", 1, "1", ":1\r\n");
+  seen.asks("a", 10, {"GET", "k"}, "2").told("a", 11, "2", "$-1\r\n");
+  EXPECT_EQ(capture_history(seen.capture, {}).operations, 1U);
+  seen.asks("a", 20, {"DEL", "k"}, "3")
+      .told("a", 21, "3", "-ERR a fencing token is required for this request\r\n");
+  EXPECT_EQ(capture_history(seen.capture, {}).operations, 0U);
+  seen.asks("a", 30, {"SET", "k", "1"}, "4").told("a", 31, "4", "+OK\r\n", "5:0:s");
+  EXPECT_EQ(capture_history(seen.capture, {}).operations, 1U);
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ struct Finding {
   bool changed = false;  // since the beginning
 };
 
+// Whoever sets `changed` concludes first.
 void conclude(Finding& finding, bool exists) {
-  if (finding.exists_known || finding.changed) return;
+  if (finding.exists_known) return;
   finding.exists_known = true;
   finding.beginning.exists = exists;
 }

@@ -1,7 +1,6 @@
 #include "conformance/record/capture_log.h"
 
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,8 +18,20 @@ constexpr int kVersion = 2;
 // The clock of the store is that of the log and an offset, both read to the millisecond.
 constexpr std::int64_t kClockDoubtMs = 3;
 
+// Times are added to others, without overflow: none is more than 30,000 years from now.
+constexpr std::int64_t kMaxTimeUs = 1'000'000'000'000'000'000;
+constexpr std::int64_t kMaxOffsetMs = 1'000'000'000'000'000;
+
+std::int64_t number_of(const JsonMembers& line, const char* name, std::int64_t least,
+                       std::int64_t most) {
+  const auto out = line.integer<std::int64_t>(name, least);
+  if (out <= most) return out;
+  line.wrong(name, fmt::format("a whole number up to {}", most));
+  return 0;
+}
+
 std::chrono::microseconds time_of(const JsonMembers& line) {
-  return std::chrono::microseconds{line.integer<std::int64_t>("time_us")};
+  return std::chrono::microseconds{number_of(line, "time_us", 0, kMaxTimeUs)};
 }
 
 CapturedMessage captured_message(const JsonMembers& line, CaptureDirection direction) {
@@ -51,8 +62,7 @@ std::optional<std::string> CaptureLog::add_line(std::string_view line) {
   remark_.reset();
   if (event == "start") {
     if (members.integer<int>("version") != kVersion) return "a log of another version";
-    add_start(
-        members.integer<std::int64_t>("clock_offset_ms", std::numeric_limits<std::int64_t>::min()));
+    add_start(number_of(members, "clock_offset_ms", -kMaxOffsetMs, kMaxOffsetMs));
     // Another store: what the first one held is gone.
     if (starts_ > 1) return "the log has more than one store in it: record each to its own file";
   } else if (event == "request") {

@@ -2,7 +2,6 @@
 
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -150,7 +149,9 @@ struct PdmlReader::State {
   std::map<std::string, Stream> streams{};
   std::size_t repeated = 0;
   std::size_t packets = 0;
+  std::string pending{};  // the beginning of an element
 
+  [[nodiscard]] Result<void, std::string> add_packet(std::string_view xml);
   void add(const pugi::xml_node& packet);
   void add_control_packet(const pugi::xml_node& mqtt, Stream& stream, bool to_store,
                           microseconds time);
@@ -248,12 +249,29 @@ PdmlReader::PdmlReader(std::uint16_t port) : state_(std::make_unique<State>(Stat
 
 PdmlReader::~PdmlReader() = default;
 
-Result<void, std::string> PdmlReader::add_packet(const std::string& xml) {
+Result<void, std::string> PdmlReader::State::add_packet(std::string_view xml) {
   pugi::xml_document document;
   const auto parsed = document.load_buffer(xml.data(), xml.size());
   if (!parsed) return fail(std::string("not what tshark writes: ") + parsed.description());
-  state_->add(document.child("packet"));
+  add(document.child("packet"));
   return {};
+}
+
+Result<void, std::string> PdmlReader::add(std::string_view printed) {
+  std::string& pending = state_->pending;
+  pending += printed;
+  for (std::size_t end = pending.find(kPacketEnd); end != std::string::npos;
+       end = pending.find(kPacketEnd)) {
+    const std::size_t begin = pending.find(kPacketBegin);
+    const std::size_t behind = end + kPacketEnd.size();
+    if (begin < end) {
+      auto added = state_->add_packet(std::string_view(pending).substr(begin, behind - begin));
+      if (!added) return added;
+    }
+    pending.erase(0, behind);
+  }
+  if (pending.size() <= kMaxPacket) return {};
+  return fail(std::string("a packet is larger than this program takes"));
 }
 
 Capture PdmlReader::finish() {
@@ -276,50 +294,20 @@ Capture PdmlReader::finish() {
   return std::move(capture);
 }
 
-namespace {
-
-// The elements <packet> of what comes in pieces.
-class PacketElements {
- public:
-  explicit PacketElements(PdmlReader& reader) : reader_(reader) {}
-
-  void add(std::string_view some) {
-    if (wrong_) return;
-    pending_ += some;
-    for (std::size_t end = pending_.find(kPacketEnd); end != std::string::npos && !wrong_;
-         end = pending_.find(kPacketEnd)) {
-      const std::size_t begin = pending_.find(kPacketBegin);
-      const std::size_t behind = end + kPacketEnd.size();
-      if (begin < end) {
-        const auto added = reader_.add_packet(pending_.substr(begin, behind - begin));
-        if (!added) wrong_ = added.error();
-      }
-      pending_.erase(0, behind);
-    }
-    if (pending_.size() > kMaxPacket) wrong_ = "a packet is larger than this program takes";
-  }
-  [[nodiscard]] const std::optional<std::string>& wrong() const { return wrong_; }
-
- private:
-  PdmlReader& reader_;
-  std::string pending_{};
-  std::optional<std::string> wrong_{};
-};
-
-}  // namespace
-
 Result<Capture, std::string> read_pcap(const PcapOptions& options) {
   const std::string port = std::to_string(options.port);
   PdmlReader reader(options.port);
-  PacketElements elements(reader);
+  Result<void, std::string> read;
   const auto ended =
       run_tshark(options.file,
                  {"-T", "pdml", "-J", "mqtt tcp", "-d", "tcp.port==" + port + ",mqtt", "-o",
                   "mqtt.default_version:MQTT v5.0", "-Y",
                   "tcp.port==" + port + " && (mqtt || tcp.flags.fin==1 || tcp.flags.reset==1)"},
-                 [&elements](std::string_view some) { elements.add(some); });
+                 [&](std::string_view some) {
+                   if (read) read = reader.add(some);
+                 });
   if (!ended) return fail(ended.error());
-  if (elements.wrong()) return fail(*elements.wrong());
+  if (!read) return fail(read.error());
   return reader.finish();
 }
 

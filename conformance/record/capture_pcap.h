@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "conformance/record/capture.h"
@@ -19,7 +20,7 @@ struct PcapOptions {
 // Runs tshark. The error says what it has complained about, or that it is not there.
 [[nodiscard]] Result<Capture, std::string> read_pcap(const PcapOptions& options);
 
-// What tshark prints with -T pdml, packet by packet. Pure.
+// What tshark prints with -T pdml. Pure.
 class PdmlReader {
  public:
   explicit PdmlReader(std::uint16_t port);
@@ -27,8 +28,9 @@ class PdmlReader {
   PdmlReader(const PdmlReader&) = delete;
   PdmlReader& operator=(const PdmlReader&) = delete;
 
-  // One element <packet>; the error says why it is none.
-  [[nodiscard]] Result<void, std::string> add_packet(const std::string& xml);
+  // What was printed next, piece by piece. The error says why an element <packet> is none, or that
+  // it is too large; those before it were read, and nothing may be added any more.
+  [[nodiscard]] Result<void, std::string> add(std::string_view printed);
   [[nodiscard]] Capture finish();
 
  private:

@@ -20,7 +20,6 @@ constexpr unsigned kSyn = 0x02;
 constexpr unsigned kReset = 0x04;
 constexpr unsigned kAcknowledges = 0x10;
 constexpr char kFirstByteOfMqtt = 0x10;  // a CONNECT
-constexpr std::size_t kLongestLine = std::size_t{1} << 20U;
 
 // Pairs of hexadecimal digits; some versions have colons between them.
 std::optional<std::string> bytes_of(std::string_view digits) {
@@ -117,6 +116,7 @@ struct TcpReader::State {
   std::map<std::uint64_t, TcpConnection> connections{};
   std::vector<TcpEvent> events{};
   microseconds last{0};
+  std::string pending{};  // the beginning of a line
 
   void tell(std::uint64_t stream, TcpEvent::Kind kind, std::string bytes = {}) {
     events.push_back({stream + 1, kind, last, std::move(bytes)});
@@ -126,6 +126,7 @@ struct TcpReader::State {
     connection.held.clear();
     tell(stream, kind);
   }
+  [[nodiscard]] Result<void, std::string> add_line(std::string_view line);
   void add(Segment segment);
   void open(const Segment& segment, TcpConnection& connection);
   void deliver(Segment segment, TcpConnection& connection);
@@ -219,12 +220,28 @@ std::vector<std::string> tcp_fields(std::uint16_t port) {
 TcpReader::TcpReader(std::uint16_t port) : state_(std::make_unique<State>(State{.port = port})) {}
 TcpReader::~TcpReader() = default;
 
-Result<void, std::string> TcpReader::add_line(std::string_view line) {
-  auto segment = parse_segment(line, state_->port);
-  if (!segment)
+Result<void, std::string> TcpReader::State::add_line(std::string_view line) {
+  auto segment = parse_segment(line, port);
+  if (!segment) {
     return fail("tshark has printed what is no packet: " + std::string(line.substr(0, 80)));
-  state_->add(std::move(*segment));
+  }
+  add(std::move(*segment));
   return {};
+}
+
+Result<void, std::string> TcpReader::add(std::string_view printed) {
+  std::string& pending = state_->pending;
+  pending += printed;
+  std::size_t begin = 0;
+  for (std::size_t end = pending.find('\n'); end != std::string::npos;
+       end = pending.find('\n', begin)) {
+    auto added = state_->add_line(std::string_view(pending).substr(begin, end - begin));
+    if (!added) return added;
+    begin = end + 1;
+  }
+  pending.erase(0, begin);
+  if (pending.size() <= kLongestLine) return {};
+  return fail(std::string("a packet is larger than this program takes"));
 }
 
 void TcpReader::finish() {
@@ -238,27 +255,17 @@ std::vector<TcpEvent> TcpReader::take() { return std::exchange(state_->events, {
 Result<void, std::string> read_tcp(const PcapOptions& options,
                                    const std::function<void(const TcpEvent&)>& use) {
   TcpReader reader(options.port);
-  std::string pending;
-  std::optional<std::string> wrong;
+  Result<void, std::string> read;
   const auto tell = [&] {
     for (const TcpEvent& event : reader.take()) use(event);
   };
-  const auto ended = run_tshark(options.file, tcp_fields(options.port), [&](std::string_view some) {
-    if (wrong) return;
-    pending += some;
-    std::size_t begin = 0;
-    for (std::size_t end = pending.find('\n'); end != std::string::npos && !wrong;
-         end = pending.find('\n', begin)) {
-      const auto added = reader.add_line(std::string_view(pending).substr(begin, end - begin));
-      if (!added) wrong = added.error();
-      begin = end + 1;
-    }
-    pending.erase(0, begin);
-    if (pending.size() > kLongestLine) wrong = "a packet is larger than this program takes";
+  auto ended = run_tshark(options.file, tcp_fields(options.port), [&](std::string_view some) {
+    if (!read) return;
+    read = reader.add(some);
     tell();
   });
-  if (!ended) return fail(ended.error());
-  if (wrong) return fail(*wrong);
+  if (!ended) return ended;
+  if (!read) return read;
   reader.finish();
   tell();
   return {};

@@ -1,7 +1,7 @@
 // The bytes of TCP connections in a packet capture, in the order in which their programs had them.
 //
 //   TcpReader reader(1883);
-//   for (const std::string& line : printed) reader.add_line(line);  // by tshark, see tcp_fields()
+//   while (has_printed()) reader.add(some_of_it());  // tshark, see tcp_fields()
 //   for (const TcpEvent& event : reader.take()) use(event);
 #pragma once
 
@@ -43,9 +43,10 @@ class TcpReader {
   TcpReader(const TcpReader&) = delete;
   TcpReader& operator=(const TcpReader&) = delete;
 
-  // The line of one packet; the error says what is wrong with it.
-  [[nodiscard]] Result<void, std::string> add_line(std::string_view line);
-  // After the last line: connections of which something is still missing are lost.
+  // What was printed next, a line for each packet. The error says what is wrong with a line, or
+  // that it is too long; those before it were read, and nothing may be added any more.
+  [[nodiscard]] Result<void, std::string> add(std::string_view printed);
+  // After the last one: connections of which something is still missing are lost.
   void finish();
   // What is new since the last call.
   [[nodiscard]] std::vector<TcpEvent> take();
@@ -53,6 +54,7 @@ class TcpReader {
   // What a connection may have in wait for a packet that is missing.
   static constexpr std::size_t kMostHeldBytes = std::size_t{4} << 20U;
   static constexpr std::size_t kMostHeldPackets = 2'000;
+  static constexpr std::size_t kLongestLine = std::size_t{1} << 20U;
 
  private:
   struct State;

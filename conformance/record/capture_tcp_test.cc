@@ -42,8 +42,8 @@ class Captured {
     const std::uint32_t first = packet.up ? 5000 : 1000;
     const std::uint32_t had = packet.had.value_or(added_.at(packet.up ? 0 : 1));
     added_.at(packet.up ? 1 : 0) += static_cast<std::uint32_t>(packet.bytes.size());
-    const auto added = reader_.add_line(fmt::format(
-        "1795435200.{:06}789\t0\t{}\t{}\t{}\t0x{:04x}\t{}\t{}", number_, packet.up ? 1883 : 20001,
+    const auto added = reader_.add(fmt::format(
+        "1795435200.{:06}789\t0\t{}\t{}\t{}\t0x{:04x}\t{}\t{}\n", number_, packet.up ? 1883 : 20001,
         packet.sequence, first + had, packet.flags, packet.bytes.size(), hex));
     EXPECT_TRUE(added.has_value());
     return *this;
@@ -157,15 +157,105 @@ TEST(TcpReader, HoldsNoMoreThanItsLimit) {
   EXPECT_THAT(all.told(), ElementsAre("open", ">\x10", "lost"));
 }
 
-TEST(TcpReader, RefusesWhatIsNoPacket) {
+TEST(TcpReader, HoldsNoMoreBytesThanItsLimit) {
+  Captured all;
+  all.begin().add({.sequence = 1000, .bytes = "\x10"});
+  const std::string large(TcpReader::kMostHeldBytes / 16, 'x');
+  std::uint32_t next = 1002;  // one byte is missing
+  for (int i = 0; i < 16; ++i, next += static_cast<std::uint32_t>(large.size())) {
+    all.add({.sequence = next, .bytes = large});
+  }
+  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10"));
+  all.add({.sequence = next, .bytes = "x"});
+  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10", "lost"));
+}
+
+TEST(TcpReader, TakesTheSameEndOnce) {
+  Captured all;
+  all.begin().add({.sequence = 1000, .bytes = "\x10", .flags = kFin});
+  all.add({.sequence = 1000, .bytes = "\x10", .flags = kFin});  // sent again
+  all.add({.sequence = 1001, .flags = kFin});
+  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10"));
+  // The end of the client had a number of its own, which the broker has had.
+  all.add({.up = false, .sequence = 5000, .flags = kFin, .had = 2});
+  all.add({.up = false, .sequence = 5001, .bytes = "late"});
+  EXPECT_THAT(all.told(true), ElementsAre("open", ">\x10", "closed"));
+}
+
+TEST(TcpReader, WaitsForWhatIsMissingBeforeAnEnd) {
+  Captured all;
+  all.begin().add({.sequence = 1000, .bytes = "\x10"});
+  all.add({.up = false, .sequence = 5000, .flags = kFin});
+  all.add({.sequence = 1002, .flags = kFin, .had = 1});
+  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10"));
+  all.add({.sequence = 1001, .bytes = "a", .had = 1});
+  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10", ">a", "closed"));
+}
+
+TEST(TcpReader, AResetWhileSomethingIsMissingLosesIt) {
+  Captured all;
+  all.begin().add({.sequence = 1000, .bytes = "\x10"}).add({.sequence = 1002, .bytes = "b"});
+  all.add({.sequence = 1003, .flags = kReset});
+  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10", "lost"));
+}
+
+TEST(TcpReader, TakesASynThatWasSentAgain) {
+  Captured all;
+  all.begin().begin().add({.sequence = 1000, .bytes = "\x10"});
+  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10"));
+}
+
+std::string line(std::string_view time, int stream, std::string_view bytes_and_more) {
+  return fmt::format("{}\t{}\t1883\t{}\n", time, stream, bytes_and_more);
+}
+
+TEST(TcpReader, KeepsConnectionsApartAndTimeGoing) {
   TcpReader reader(1883);
+  ASSERT_TRUE(reader.add(line("5.0", 0, "999\t0\t0x0002\t0\t")));
+  ASSERT_TRUE(reader.add(line("4.0", 3, "99\t0\t0x0002\t0\t")));
+  ASSERT_TRUE(reader.add("6.5\t3\t20001\t49\t100\t0x0012\t0\t\n"));
+  ASSERT_TRUE(reader.add(line("7.0", 3, "100\t50\t0x0018\t2\t10:ff")));  // of some versions
+  const std::vector<TcpEvent> events = reader.take();
+  ASSERT_EQ(events.size(), 3U);
+  EXPECT_EQ(events[0].connection, 1U);
+  EXPECT_EQ(events[1].connection, 4U);
+  EXPECT_EQ(events[1].time, std::chrono::seconds{5});
+  EXPECT_EQ(events[2].connection, 4U);
+  EXPECT_EQ(events[2].bytes, "\x10\xff");
+  EXPECT_EQ(events[2].time, std::chrono::seconds{7});
+  EXPECT_THAT(reader.take(), IsEmpty());
+}
+
+TEST(TcpReader, ReadsPiecesOfAnySize) {
+  const std::string all = line("5.0", 0, "999\t0\t0x0002\t0\t") +
+                          "5.1\t0\t20001\t49\t1000\t0x0012\t0\t\n" +
+                          line("5.2", 0, "1000\t50\t0x0018\t2\t1001") + "no line yet";
+  for (std::size_t size = 1; size <= all.size(); ++size) {
+    TcpReader reader(1883);
+    for (std::size_t at = 0; at < all.size(); at += size) {
+      ASSERT_TRUE(reader.add(std::string_view(all).substr(at, size)));
+    }
+    const std::vector<TcpEvent> events = reader.take();
+    ASSERT_EQ(events.size(), 2U) << size;
+    ASSERT_EQ(events[1].bytes, "\x10\x01");
+  }
+}
+
+TEST(TcpReader, RefusesALineWithoutAnEnd) {
+  TcpReader reader(1883);
+  EXPECT_TRUE(reader.add(std::string(TcpReader::kLongestLine, 'x')));
+  EXPECT_EQ(reader.add("x").error(), "a packet is larger than this program takes");
+}
+
+TEST(TcpReader, RefusesWhatIsNoPacket) {
   for (const char* line : {"", "1795435200.0\t0", "x\t0\t1883\t1\t1\t0x18\t0\t",
                            "1.0\t0\t1883\t1\t1\t0x18\t1\t0", "1.0\t0\t1883\t1\t1\t0x18\t1\tzz"}) {
-    const auto added = reader.add_line(line);
+    TcpReader reader(1883);
+    const auto added = reader.add(line + std::string("\n"));
     ASSERT_FALSE(added.has_value()) << line;
     EXPECT_THAT(added.error(), HasSubstr("no packet"));
+    EXPECT_THAT(reader.take(), IsEmpty());
   }
-  EXPECT_THAT(reader.take(), IsEmpty());
 }
 
 }  // namespace

@@ -121,8 +121,8 @@ class Builder {
   }
 
   void finish_unanswered() {
-    if (capture_.events.empty()) return;
-    const microseconds end = time_of(capture_.events.back());
+    microseconds end{0};  // packets of several queues may be in another order than their times
+    for (const CapturedEvent& event : capture_.events) end = std::max(end, time_of(event));
     std::map<std::string, std::size_t> last;  // of each client
     for (const Placed& placed : placed_) {
       std::size_t& at = last[placed.item.client_id];

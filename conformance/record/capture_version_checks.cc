@@ -17,7 +17,7 @@ std::optional<TimestampCheck> VersionChecks::check(const TimelineItem& item,
   }
   if (!exchange.command) return std::nullopt;
   const bool sets = exchange.command->verb == Verb::kSet;
-  if (sets && exchange.answered(ReplyKind::kOk)) return of_new(*version, item, exchange, key);
+  if (sets && exchange.answered(ReplyKind::kOk)) return of_new(*version, item, key);
   const bool shows =
       (sets && exchange.answered(ReplyKind::kNotApplied)) || exchange.answered(ReplyKind::kValue);
   if (!shows) return std::nullopt;
@@ -39,7 +39,7 @@ TimestampCheck VersionChecks::of_known(const std::string& version, const ReadExc
 }
 
 TimestampCheck VersionChecks::of_new(const std::string& version, const TimelineItem& item,
-                                     const ReadExchange& exchange, KeyNow& key) {
+                                     KeyNow& key) {
   // It is not new, for which the step is flagged.
   if (versions_.name_of(version) != nullptr) return {.present = true};
   TimestampCheck out{.present = true};
@@ -52,7 +52,6 @@ TimestampCheck VersionChecks::of_new(const std::string& version, const TimelineI
   if (key.last_version && is_greater(version, *key.last_version)) {
     out.greater_than.push_back(*key.last_version);
   }
-  unnamed_.erase(std::string(exchange.key()));
   key.last_version = versions_.save(version);
   saved_.emplace(*key.last_version, version);
   out.save = key.last_version;

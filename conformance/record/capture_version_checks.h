@@ -28,8 +28,7 @@ class VersionChecks {
 
  private:
   [[nodiscard]] scenario::TimestampCheck of_new(const std::string& version,
-                                                const TimelineItem& item,
-                                                const ReadExchange& exchange, KeyNow& key);
+                                                const TimelineItem& item, KeyNow& key);
   [[nodiscard]] scenario::TimestampCheck of_known(const std::string& version,
                                                   const ReadExchange& exchange, KeyNow& key);
   [[nodiscard]] bool is_greater(const std::string& version, const std::string& name) const;

@@ -126,5 +126,83 @@ TEST(Narrator, TellsOfNotificationsAndOfWhatNobodyAskedFor) {
                           "a message to \"clients/me/r\" that answers no request: \"+OK\\r\\n\""));
 }
 
+TEST(Narrator, ShowsWhatARequestMeantAndWhatIsNoReply) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, "+OK\r\n");
+  talk.ask({"VDEL", "k", "w"}, ":-1\r\n");
+  talk.ask({"VDEL", "k", "v"}, ":1\r\n");
+  talk.ask({"KEYNOTIFY", "k"}, "+OK\r\n");
+  talk.ask({"KEYNOTIFY", "k", "STOP"}, ":0\r\n");
+  talk.ask({"GET", std::string(61, 'x')}, "?\r\nmore");
+  EXPECT_THAT(
+      talk.lines,
+      ElementsAre("me: SET k \"v\": +OK, SET-OK-1",
+                  "me: VDEL k \"w\": :-1 (not applied), VDEL-MISMATCH-1",
+                  "me: VDEL k \"v\": :1 (1 deleted), VDEL-MATCH-1",
+                  "me: KEYNOTIFY k: +OK, NTF-ABSENT-1", "me: KEYNOTIFY k STOP: :0, NTF-STOP-3",
+                  testing::MatchesRegex("me: GET \".*\": \\?, which is no reply of the "
+                                        "protocol, GET-HIT-3: what GET-HIT-3 says")));
+}
+
+TEST(Narrator, TellsOfAnEndThatNoRightStoreMakes) {
+  Talk talk;
+  talk.narrator.see(talk.request({"GET", "k"}), talk.lines);
+  talk.narrator.see(CapturedConnection{.client_id = "other", .by_store = true}, talk.lines);
+  talk.narrator.see(CapturedConnection{.client_id = "me", .begins = true}, talk.lines);
+  EXPECT_THAT(talk.lines, IsEmpty());
+  talk.narrator.see(CapturedConnection{.client_id = "me", .by_store = true}, talk.lines);
+  EXPECT_THAT(talk.lines, ElementsAre("me: GET k: disconnected, which no right store does"));
+  // It is not waited for any more.
+  talk.narrator.settle(talk.now + Narrator::kPatience, talk.lines);
+  EXPECT_EQ(talk.lines.size(), 1U);
+}
+
+TEST(Narrator, CountsTheRegistrationsThatEndWithAConnection) {
+  Talk talk;
+  talk.ask({"KEYNOTIFY", "k"}, "+OK\r\n");
+  talk.ask({"KEYNOTIFY", "l"}, "+OK\r\n");
+  talk.ask({"KEYNOTIFY", "m"}, "+OK\r\n");
+  talk.ask({"KEYNOTIFY", "m", "STOP"}, "+OK\r\n");
+  talk.lines.clear();
+  talk.narrator.see(CapturedConnection{.client_id = "me"}, talk.lines);
+  talk.narrator.see(CapturedConnection{.client_id = "me"}, talk.lines);  // it has none any more
+  EXPECT_THAT(talk.lines, ElementsAre("me: its connection has ended, and with it its 2 "
+                                      "registrations, LIFE-DISCONNECT-1"));
+}
+
+TEST(Narrator, TellsOfAnIgnoredRequestWhenTheNextOneComes) {
+  Talk talk;
+  CapturedMessage ignored = talk.request({"GET", "k"});
+  ignored.message.qos = 2;
+  talk.narrator.see(ignored, talk.lines);
+  EXPECT_THAT(talk.lines, IsEmpty());
+  talk.narrator.see(talk.request({"GET", "k"}), talk.lines);
+  EXPECT_THAT(talk.lines,
+              ElementsAre("me: GET k at QoS 2: ignored, ENV-QOS-1: what ENV-QOS-1 says"));
+}
+
+// The end of its connection is told, or that there was none.
+TEST(Narrator, DoesNotTellOfARequestThatEndsItsConnectionAsIgnored) {
+  Talk talk;
+  CapturedMessage wrong = talk.request({"GET", "k"});
+  wrong.message.response_topic = std::string(codec::kStorePrefix) + "/x";
+  talk.narrator.see(wrong, talk.lines);
+  talk.narrator.settle(talk.now + Narrator::kGrace, talk.lines);
+  EXPECT_THAT(talk.lines, IsEmpty());
+  talk.narrator.settle(talk.now + Narrator::kPatience, talk.lines);
+  EXPECT_THAT(talk.lines,
+              ElementsAre("me: GET k: no answer within 5 s, which no right store does"));
+}
+
+TEST(Narrator, TellsTheAnswerThatAWrongStoreGivesAllTheSame) {
+  Talk talk;
+  CapturedMessage at_qos_0 = talk.request({"GET", "k"});
+  at_qos_0.message.qos = 0;
+  talk.narrator.see(at_qos_0, talk.lines);
+  talk.reply(at_qos_0, "$-1\r\n");
+  talk.narrator.settle(talk.now + Narrator::kPatience, talk.lines);
+  EXPECT_THAT(talk.lines, ElementsAre("me: GET k at QoS 0: $-1 (no such key), GET-MISS-1"));
+}
+
 }  // namespace
 }  // namespace fencepost::record

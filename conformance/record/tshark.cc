@@ -116,11 +116,12 @@ Result<void, std::string> run_tshark(const std::string& file, const std::vector<
 std::optional<std::chrono::microseconds> time_in(std::string_view text) {
   constexpr std::size_t kDigits = 6;
   const std::size_t point = std::min(text.find('.'), text.size());
-  const auto seconds = number_in<std::int64_t>(text.substr(0, point));
+  constexpr std::uint64_t kMaxSeconds = 1'000'000'000'000;  // microseconds of it do not overflow
+  const auto seconds = number_in<std::uint64_t>(text.substr(0, point));
   std::string fraction(text.substr(std::min(point + 1, text.size())).substr(0, kDigits));
   fraction.resize(kDigits, '0');
-  const auto rest = number_in<std::int64_t>(fraction);
-  if (!seconds || !rest) return std::nullopt;
+  const auto rest = number_in<std::uint32_t>(fraction);
+  if (!seconds || *seconds > kMaxSeconds || !rest) return std::nullopt;
   return std::chrono::seconds{*seconds} + std::chrono::microseconds{*rest};
 }
 

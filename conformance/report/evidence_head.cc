@@ -118,7 +118,15 @@ std::string evidence_head_json(const EvidenceHead& head, const scenario::Library
 }
 
 Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
-  const json document = json::parse(text, nullptr, false);
+  // dump() of `own` calls itself for each level.
+  constexpr int kMaxDepth = 100;
+  bool is_deep = false;
+  const auto watch = [&is_deep](int depth, json::parse_event_t, const json&) {
+    is_deep = is_deep || depth > kMaxDepth;
+    return !is_deep;
+  };
+  const json document = json::parse(text, watch, false);
+  if (is_deep) return fail(std::string("its head has values within values to no end"));
   if (!document.is_object()) return fail(std::string("its head is no JSON object"));
   JsonComplaint complaint;
   const JsonMembers root(document, "", complaint);
