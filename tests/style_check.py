@@ -47,7 +47,7 @@ for room, used in {
                  "history", "stress"],
     # The oracle's options hold a table of the store's rules.
     "search": ["run", "workload", "reference_store"],
-    "histories": ["page", "history", "evidence"],
+    "histories": ["page", "run", "report", "history", "evidence", "stress"],
     "client_report": ["clients", "page", "record", "run", "search", "wire"],
     "client_run": ["clients", "page", "reference_store", "wire"],
     "replay": ["run", "report"],
