@@ -6,10 +6,10 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/record_report.h"
 #include "conformance/record/capture_live.h"
 #include "conformance/record/capture_log.h"
 #include "conformance/record/capture_pcap.h"
+#include "conformance/record/recording.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
@@ -24,13 +24,21 @@ constexpr std::chrono::seconds kJudgeInterval{1};
 // long the one comes after the other.
 constexpr std::chrono::milliseconds kSlackOfEndpoint{250};
 
+void print(const record::Said& said) {
+  fmt::print(stderr, "{}", said.errors);
+  fmt::print("{}", said.output);
+}
+
 // What the options ask for.
 run::ExitCode write_all(const RecordOptions& options, const record::Capture& capture,
-                        std::chrono::milliseconds usual_slack, FlagWatcher watcher = {}) {
+                        std::chrono::milliseconds usual_slack, record::FlagWatcher watcher = {}) {
   const auto slack = options.slack.empty() ? usual_slack : *scenario::parse_duration(options.slack);
-  const run::ExitCode code = write_recording(capture, options.out, watcher);
-  if (options.history.empty() || write_history(capture, options.history, slack)) return code;
-  return run::ExitCode::kInternal;
+  const record::Recording cases = record::write_recording(capture, options.out, watcher);
+  print(cases.said);
+  if (options.history.empty()) return cases.code;
+  const record::Recording history = record::write_history(capture, options.history, slack);
+  print(history.said);
+  return history.code == run::ExitCode::kConformant ? cases.code : history.code;
 }
 
 run::ExitCode from_pcap(const RecordOptions& options) {
@@ -93,7 +101,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
     complain(fmt::format("no broker at {}: {}", target->endpoint->url(), reached.error().text));
     return run::ExitCode::kUnreachable;
   }
-  FlagWatcher watcher;
+  record::FlagWatcher watcher;
   std::chrono::steady_clock::time_point judged;
   const auto result = record::capture_live(
       *target->endpoint,
@@ -109,7 +117,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
         const auto now = std::chrono::steady_clock::now();
         if (now - judged < kJudgeInterval) return;
         judged = now;
-        watcher.judge_new(capture);
+        print(watcher.judge_new(capture));
       });
   if (!result && stop_flag()) {
     complain("interrupted before there was anything to record");

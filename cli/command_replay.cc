@@ -5,10 +5,9 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/replay_report.h"
-#include "cli/replay_session.h"
 #include "cli/run_evidence.h"
-#include "conformance/replay/replay.h"
+#include "conformance/replay/printer.h"
+#include "conformance/replay/session.h"
 #include "conformance/report/console.h"
 #include "conformance/report/report_files.h"
 #include "conformance/target/target.h"
@@ -17,68 +16,56 @@
 namespace fencepost::cli {
 namespace {
 
-// The command line that runs a case again, but for its file.
-std::string command_line(const ReplayOptions& options, const run::RunSettings& settings) {
-  std::string out =
-      certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
-  if (settings.profile != codec::Profile::kAuto) {
-    out += fmt::format(" --profile {}", name(settings.profile));
-  }
-  if (settings.wording != scenario::Wording::kAuto) {
-    out += fmt::format(" --wording {}", name(settings.wording));
-  }
-  if (!options.driver.empty()) out += " --driver " + options.driver;
-  return out + " --strict";
+bool write_reports(const ReplayOptions& options, const replay::Session& session) {
+  const auto failed =
+      replay::write_reports(session, {.json = options.json, .junit = options.junit});
+  for (const std::string& each : failed) complain(each);
+  return failed.empty();
 }
 
 // All cases are "not run", and the reports say why.
-run::ExitCode not_begun(ReplaySession& session, const std::string& reason, run::ExitCode code) {
-  session.context.stopped_because = reason;
-  for (const scenario::Case& test_case : session.saved.cases) {
-    run::CaseResult result{.test_case = &test_case, .position = test_case.position};
-    result.message = reason;
-    session.run.cases.push_back(replay::classify(test_case, {std::move(result)}));
-  }
-  session.run.not_begun = code;
-  return write_reports(session) ? exit_code(session.run) : run::ExitCode::kInternal;
+run::ExitCode not_begun(const ReplayOptions& options, replay::Session& session,
+                        const std::string& reason, run::ExitCode code) {
+  do_not_begin(session, reason, code);
+  return write_reports(options, session) ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
 std::vector<std::string> written_files(const ReplayOptions& options) {
   return {options.evidence, options.json, options.junit};
 }
 
-report::EvidenceHead head_of_evidence(const ReplaySession& session,
+report::EvidenceHead head_of_evidence(const ReplayOptions& options, const replay::Session& session,
                                       const target::Descriptor& descriptor,
                                       const endpoint::Capabilities& offers) {
-  report::EvidenceHead out{.command = "replay",
-                           .own = replay_evidence_json(session),
-                           .run = {.context = session.context, .call = call_of(session.options)},
-                           .run_id = session.suite.settings.run_id,
-                           .capabilities = offers,
-                           .expiry_tolerance = descriptor.expiry_tolerance,
-                           .disconnect_settling = descriptor.disconnect_settling};
-  return out;
+  return {.command = "replay",
+          .own = cases_json(session),
+          .run = {.context = session.context, .call = call_of(options)},
+          .run_id = session.suite.settings.run_id,
+          .capabilities = offers,
+          .expiry_tolerance = descriptor.expiry_tolerance,
+          .disconnect_settling = descriptor.disconnect_settling};
 }
 
-run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descriptor,
-                     ReplaySession& session, RunEvidence& evidence) {
+run::ExitCode run_on(const ReplayOptions& options, endpoint::Endpoint& direct,
+                     const target::Descriptor& descriptor, replay::Session& session,
+                     RunEvidence& evidence) {
   endpoint::Endpoint& endpoint = evidence.of(direct);
   session.suite.fresh_connections = evidence.is_kept();
-  evidence.begin(head_of_evidence(session, descriptor, endpoint.capabilities()),
+  evidence.begin(head_of_evidence(options, session, descriptor, endpoint.capabilities()),
                  {.catalogue = session.saved.catalogue, .cases = session.saved.cases});
   session.context.endpoint = endpoint.url();
-  const auto ready = prepare(endpoint, descriptor, session.options.jobs, session.suite);
+  const auto ready = prepare(endpoint, descriptor, options.jobs, session.suite);
   if (!ready) {
     complain(ready.error());
     (void)evidence.end(run_end_json({.exit_code = static_cast<int>(ready.error().code)}));
-    return not_begun(session, ready.error().reason, ready.error().code);
+    return not_begun(options, session, ready.error().reason, ready.error().code);
   }
   session.context.preflight = *ready;
   report::ConsoleOptions style = report::console_options(stdout);
-  style.quiet = session.options.quiet;
-  style.trace = session.options.trace;
+  style.quiet = options.quiet;
+  style.trace = options.trace;
   report::Console console(stdout, style);
-  ReplayPrinter printer(session, style, console);
+  replay::Printer printer(session, stdout, style, console);
   printer.begin();
   run_rounds(session,
              {.endpoint = [&](const std::string& round) -> endpoint::Endpoint& {
@@ -87,19 +74,13 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
               .progress = [&](const run::CaseResult& result, std::size_t done,
                               std::size_t total) { console.progress(result, done, total); },
               .judged = [&](const std::string& name,
-                            const std::string& verdict) { evidence.say(name, verdict); }});
-  if (session.run.endpoint_lost) {
-    session.context.stopped_because =
-        "the endpoint was lost during the run: " + session.run.lost_message;
-  } else if (session.run.interrupted) {
-    session.context.stopped_because = "interrupted";
-  }
-  if (session.options.heal) heal_files(session);
+                            const std::string& verdict) { evidence.say(name, verdict); }},
+             stop_flag());
+  if (options.heal) heal_files(session.saved, session.run, session.run_ids.front());
   printer.end();
   const run::ExitCode code = exit_code(session.run);
   const bool kept = evidence.end(run_end_json({.exit_code = static_cast<int>(code)}));
-  const bool written = write_reports(session) && kept;
-  const ReplayOptions& options = session.options;
+  const bool written = write_reports(options, session) && kept;
   if (!written || !sign_files(options.sign, written_files(options))) {
     return run::ExitCode::kInternal;
   }
@@ -124,23 +105,24 @@ run::ExitCode replay(const ReplayOptions& options) {
   if (!basis || !can_write(options)) return run::ExitCode::kUsage;
   const run::RunSettings& settings = basis->settings;
   const auto url = endpoint::parse_url(basis->descriptor.url);
-  ReplaySession session{.options = options,
-                        .saved = {},
-                        .context = {.endpoint = url ? url->display() : "unknown",
-                                    .profile = settings.profile,
-                                    .wording = settings.wording,
-                                    .seed = settings.seed,
-                                    .strict = true,
-                                    .command = command_line(options, settings),
-                                    .started = utc_now()}};
+  const EndpointChoice choice{.url = options.endpoint, .descriptor = options.descriptor};
+  replay::Session session{.saved = {},
+                          .context = {.endpoint = url ? url->display() : "unknown",
+                                      .profile = settings.profile,
+                                      .wording = settings.wording,
+                                      .seed = settings.seed,
+                                      .strict = true,
+                                      .command = certify_command(options.program, choice) +
+                                                 replay::certify_flags(settings, options.driver),
+                                      .started = utc_now()}};
   session.run.runs = options.runs;
-  session.saved = load_saved_cases(options.paths, session.run.load_errors);
+  session.saved = replay::load_saved_cases(options.paths, session.run.load_errors);
   for (const std::string& error : session.run.load_errors) fmt::print(stderr, "{}\n", error);
   if (session.saved.cases.empty()) {
     const bool broken = !session.run.load_errors.empty();
     complain(broken ? "no file could be loaded; scenarios/FORMAT.md describes the format"
                     : "there is no case in these files and folders");
-    return not_begun(session, "no case",
+    return not_begun(options, session, "no case",
                      broken ? run::ExitCode::kUsage : run::ExitCode::kNothingSelected);
   }
   session.suite.strict = true;
@@ -151,11 +133,12 @@ run::ExitCode replay(const ReplayOptions& options) {
   const auto target = open_judged_by(settings.profile, basis->descriptor);
   if (!target) {
     const run::ExitCode code = exit_code(target.error());
-    return code == run::ExitCode::kUsage ? code : not_begun(session, target.error().text, code);
+    return code == run::ExitCode::kUsage ? code
+                                         : not_begun(options, session, target.error().text, code);
   }
   auto evidence = RunEvidence::open(options.evidence);
   if (!evidence) return run::ExitCode::kUsage;
-  return run_on(*target->endpoint, basis->descriptor, session, *evidence);
+  return run_on(options, *target->endpoint, basis->descriptor, session, *evidence);
 }
 
 }  // namespace fencepost::cli

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -7,15 +8,19 @@
 
 #include <fmt/format.h>
 
+#include "cli/client_reports.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/serve_access.h"
-#include "cli/serve_judge.h"
-#include "cli/serve_traffic.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
+#include "conformance/scenario/yaml_reader.h"
+#include "conformance/serve/access.h"
+#include "conformance/serve/client_judge.h"
+#include "conformance/serve/judged_command.h"
+#include "conformance/serve/traffic_log.h"
 #include "conformance/target/conditions_options.h"
 #include "endpoint/broker_process.h"
+#include "endpoint/tap.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::cli {
@@ -28,6 +33,7 @@ constexpr std::size_t kKeys = 1'000'000;
 constexpr std::uint32_t kPacketBytes = 4U << 20U;
 constexpr std::uint16_t kPlainPort = 1883;
 constexpr std::uint16_t kTlsPort = 8883;
+constexpr std::chrono::minutes kLongestHold{1};
 
 // The content of the authorization file, checked; nothing after a complaint.
 std::optional<std::string> read_authorization(const std::string& path) {
@@ -112,7 +118,7 @@ bool files_can_be_written(const ServeOptions& options) {
 }
 
 void announce(const ServeOptions& options, const std::vector<const store::Fault*>& faults,
-              const ServeAccess& access, const std::string& url) {
+              const serve::Access& access, const std::string& url) {
   fmt::print("fencepost: state store ({} dialect) ready at {}\n", options.profile, url);
   for (const std::string& note : access.notes()) fmt::print("fencepost: {}\n", note);
   for (const store::Fault* fault : faults) {
@@ -138,22 +144,143 @@ run::ExitCode worse(run::ExitCode one, run::ExitCode other) {
   return one == run::ExitCode::kConformant ? other : one;
 }
 
-run::ExitCode watch(endpoint::BrokerProcess& broker, const sigset_t& signals, ServeTraffic& traffic,
-                    ServeJudge& judge, bool prompt) {
+// Complains otherwise.
+bool judge_options_fit(const ServeOptions& options) {
+  const auto complain_of = [](const std::string& text) {
+    complain(text);
+    return false;
+  };
+  if (!options.judge_clients) {
+    if (!options.command.empty()) return complain_of("-- COMMAND is for --judge-clients");
+    if (!options.json.empty() || !options.junit.empty() || !options.html.empty()) {
+      return complain_of("--json, --junit and --html are for --judge-clients");
+    }
+    if (options.hold_puback != "0s" || options.drop_at_puback != 0) {
+      return complain_of("--hold-puback and --drop-at-puback are for --judge-clients");
+    }
+    return true;
+  }
+  const auto hold = scenario::parse_duration(options.hold_puback);
+  if (!hold || *hold > kLongestHold) {
+    return complain_of("--hold-puback must be a duration such as 200ms, at most 1m, not \"" +
+                       options.hold_puback + "\"");
+  }
+  return !options.control ||
+         complain_of("--judge-clients and --control: the clock of the store may change");
+}
+
+std::chrono::microseconds wall_clock() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+void print(const record::Said& said) {
+  fmt::print(stderr, "{}", said.errors);
+  fmt::print("{}", said.output);
+  if (!said.output.empty()) std::fflush(stdout);
+}
+
+run::ExitCode end(serve::TrafficLog& traffic) {
+  const record::Recording made = traffic.end(wall_clock());
+  print(made.said);
+  return made.code;
+}
+
+// The judge before a broker, with the tap that it looks through and the command it looks at.
+struct JudgedBroker {
+  explicit JudgedBroker(const endpoint::BrokerOptions& broker)
+      : judge({.store_node = broker.node_id, .clock_offset = broker.conditions.clock_offset},
+              wall_clock) {}
+
+  serve::ClientJudge judge;
+  std::unique_ptr<serve::JudgedCommand> command{};  // null: there is none
+  std::unique_ptr<endpoint::Tap> tap{};             // last: its thread uses the judge
+};
+
+void print_findings(JudgedBroker& judged) {
+  const std::vector<std::string> lines = judged.judge.take_lines();
+  for (const std::string& line : lines) fmt::print("{}\n", line);
+  if (!lines.empty()) std::fflush(stdout);
+}
+
+// Listens where clients are to come; false after a complaint.
+bool open_tap(const ServeOptions& options, const std::optional<endpoint::TlsListener>& tls,
+              std::uint16_t broker_port, JudgedBroker& judged) {
+  const std::uint16_t usual = !options.command.empty() ? 0 : tls ? kTlsPort : kPlainPort;
+  const std::uint16_t wanted = options.port.value_or(usual);
+  const endpoint::TlsListener files = tls.value_or(endpoint::TlsListener{});
+  auto tap =
+      endpoint::Tap::start({.address = options.bind,
+                            .port = wanted,
+                            .to_port = broker_port,
+                            .certificate = files.certificate,
+                            .key = files.key,
+                            .client_ca = files.ca,
+                            .pubacks = {.hold = *scenario::parse_duration(options.hold_puback),
+                                        .drop_every = options.drop_at_puback}},
+                           judged.judge);
+  if (tap) {
+    judged.tap = std::move(*tap);
+    return true;
+  }
+  complain(fmt::format("port {} of {}: {}; choose another one with --port", wanted, options.bind,
+                       tap.error()));
+  return false;
+}
+
+// False after a complaint.
+bool start_command(const ServeOptions& options, const std::string& url, JudgedBroker& judged) {
+  if (options.command.empty()) return true;
+  judged.judge.add_command(options.command);
+  auto command = serve::JudgedCommand::start(
+      options.command,
+      serve::command_variables(
+          {.bind = options.bind, .port = judged.tap->port(), .url = url, .ca_file = options.tls}));
+  if (command) {
+    judged.command = std::move(*command);
+    return true;
+  }
+  complain(command.error());
+  return false;
+}
+
+// Has the command ended? Prints what was found meanwhile.
+bool look(JudgedBroker& judged) {
+  const bool ended = judged.command && judged.command->exit_code();
+  print_findings(judged);
+  return ended;
+}
+
+run::ExitCode end(const ServeOptions& options, JudgedBroker& judged, bool interrupted) {
+  if (judged.command) judged.judge.end_command(judged.command->end());
+  judged.tap.reset();
+  print_findings(judged);
+  print_client_summary(judged.judge.judged());
+  const ClientReportFiles files{.json = options.json, .junit = options.junit, .html = options.html};
+  if (!write_client_reports(judged.judge.judged(), files)) return run::ExitCode::kInternal;
+  return serve::exit_code(judged.judge.judged(), interrupted);
+}
+
+run::ExitCode watch(const ServeOptions& options, endpoint::BrokerProcess& broker,
+                    const sigset_t& signals, serve::TrafficLog& traffic, JudgedBroker* judged) {
+  const bool prompt = !traffic.path().empty() || judged != nullptr;
   const timespec& interval = prompt ? kTrafficInterval : kWatchInterval;
+  const auto end_judge = [&](bool interrupted) {
+    return judged == nullptr ? run::ExitCode::kConformant : end(options, *judged, interrupted);
+  };
   while (broker.running()) {
     const int signal = sigtimedwait(&signals, nullptr, &interval);
-    if (signal > 0 || judge.look()) {
-      const run::ExitCode of_clients = judge.end(signal > 0);
+    if (signal > 0 || (judged != nullptr && look(*judged))) {
+      const run::ExitCode of_clients = end_judge(signal > 0);
       broker.stop();
-      const run::ExitCode code = worse(of_clients, traffic.end());
+      const run::ExitCode code = worse(of_clients, end(traffic));
       if (signal > 0) fmt::print("fencepost: stopped\n");
       return code;
     }
-    traffic.look();
+    print(traffic.look(wall_clock()));
   }
-  (void)judge.end(true);
-  (void)traffic.end();
+  (void)end_judge(true);
+  (void)end(traffic);
   complain("the broker ended by itself; run again with -v to see its log");
   return run::ExitCode::kUnreachable;
 }
@@ -165,6 +292,14 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
   if (!dialect) {
     complain("--profile " + options.profile + " is neither documented nor deployed");
     return std::nullopt;
+  }
+  for (const auto& [option, value] : {std::pair{"--node-id", &options.node_id},
+                                      {"--record", &options.record},
+                                      {"--right", &options.right}}) {
+    if (const auto one_line = serve::check_one_line(option, *value); !one_line) {
+      complain(one_line.error());
+      return std::nullopt;
+    }
   }
   const bool tls = !options.tls.empty() || !options.certificate.empty();
   endpoint::BrokerOptions out{.port = options.port.value_or(tls ? kTlsPort : kPlainPort),
@@ -213,30 +348,53 @@ run::ExitCode serve(const ServeOptions& options) {
     return run::ExitCode::kUsage;
   }
   auto broker_options = broker_options_of(options, *faults);
-  if (!broker_options) return run::ExitCode::kUsage;
-  const std::unique_ptr<ServeJudge> judge = ServeJudge::prepare(options);
-  const auto access = judge ? ServeAccess::prepare(options) : std::nullopt;
-  if (!access) return run::ExitCode::kUsage;
+  if (!broker_options || !judge_options_fit(options)) return run::ExitCode::kUsage;
+  const auto access = serve::Access::prepare({.bind = options.bind,
+                                              .tls = options.tls,
+                                              .tls_hosts = options.tls_hosts,
+                                              .certificate = options.certificate,
+                                              .key = options.key,
+                                              .client_ca = options.client_ca,
+                                              .users = options.users,
+                                              .password_files = options.password_files});
+  if (!access) {
+    complain(access.error());
+    return run::ExitCode::kUsage;
+  }
   access->add_to(*broker_options);
-  judge->add_to(*broker_options);
-  const auto traffic = ServeTraffic::begin(options);
-  if (!traffic) return run::ExitCode::kUsage;
-  broker_options->record = traffic->log_path();
+  std::optional<JudgedBroker> judged;
+  std::optional<endpoint::TlsListener> tls_of_tap;
+  if (options.judge_clients) {
+    // The broker goes to a port of its own; clients reach the tap, which has its TLS.
+    broker_options->port = 0;
+    broker_options->bind = "127.0.0.1";
+    tls_of_tap = std::exchange(broker_options->tls, std::nullopt);
+    judged.emplace(*broker_options);
+  }
+  const auto traffic = serve::TrafficLog::begin(
+      {.record = options.record, .explain = options.explain, .control = options.control});
+  if (!traffic) {
+    complain(traffic.error());
+    return run::ExitCode::kUsage;
+  }
+  broker_options->record = (*traffic)->path();
   const sigset_t signals = block_signals();
   auto broker = endpoint::BrokerProcess::start(*broker_options);
   if (!broker) {
-    traffic->discard();
+    (*traffic)->discard();
     const bool in_use = broker.error().kind == endpoint::StartErrorKind::kPortInUse;
     complain(broker.error().text + (in_use ? "; choose another one with --port" : ""));
     return broker.error().kind == endpoint::StartErrorKind::kFailed ? run::ExitCode::kInternal
                                                                     : run::ExitCode::kUsage;
   }
-  const auto port = judge->begin(**broker);
-  if (!port) {
-    traffic->discard();
+  if (judged && !open_tap(options, tls_of_tap, (*broker)->port(), *judged)) {
+    (*traffic)->discard();
     return run::ExitCode::kUsage;
   }
-  const std::string url = access->url(*port);
+  const std::uint16_t port = judged                       ? judged->tap->port()
+                             : (*broker)->tls_port() != 0 ? (*broker)->tls_port()
+                                                          : (*broker)->port();
+  const std::string url = access->url(port);
   announce(options, *faults, *access, url);
   if (!options.ready_file.empty()) {
     if (const auto written = report::write_file(options.ready_file, url + "\n"); !written) {
@@ -244,9 +402,8 @@ run::ExitCode serve(const ServeOptions& options) {
       return run::ExitCode::kInternal;
     }
   }
-  if (!judge->start_command(url)) return run::ExitCode::kUsage;
-  const bool prompt = !traffic->log_path().empty() || options.judge_clients;
-  return watch(**broker, signals, *traffic, *judge, prompt);
+  if (judged && !start_command(options, url, *judged)) return run::ExitCode::kUsage;
+  return watch(options, **broker, signals, **traffic, judged ? &*judged : nullptr);
 }
 
 }  // namespace fencepost::cli

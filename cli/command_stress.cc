@@ -16,8 +16,7 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/run_evidence.h"
-#include "cli/stress_report.h"
-#include "conformance/histories/history_input.h"
+#include "conformance/histories/stress_report.h"
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
 #include "conformance/report/report.h"
@@ -67,31 +66,21 @@ bool is_simulated(const Setup& setup) {
   return url && url->scheme == endpoint::Scheme::kInProcess;
 }
 
-std::string again(const Setup& setup, const stress::RunSize& size, std::uint64_t seed) {
+std::string again(const Setup& setup, const stress::RunSize& size) {
   const StressOptions& options = setup.options;
-  std::string out = text::shell_word(options.program) + " stress";
   const auto url = endpoint::parse_url(setup.descriptor.url);
-  if (!options.endpoint.empty() && url) out += " --endpoint " + text::shell_word(url->display());
-  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
-  if (!options.driver.empty()) out += " --driver " + options.driver;
-  if (!options.profile.empty()) out += " --profile " + options.profile;
-  if (!options.clock_offset.empty()) out += " --clock-offset " + options.clock_offset;
-  if (!options.on_the_way.empty()) out += " --on-the-way " + options.on_the_way;
-  if (options.timeout_scale != 1.0)
-    out += fmt::format(" --timeout-scale {}", options.timeout_scale);
-  out += fmt::format(" --workload {} --clients {} --seed {} --duration {}", size.mix->name,
-                     size.clients, seed, options.duration);
-  if (options.rate > 0) out += fmt::format(" --rate {:g}", options.rate);
-  return out;
-}
-
-std::string describe_progress(double seconds, const stress::TrafficCounts& counts,
-                              std::size_t operations, std::size_t decided) {
-  const std::size_t open = operations - std::min(operations, decided);
-  return fmt::format(
-      "{:.1f} s  {} requests ({:.0f}/s)  {} judged, {} not yet{}", seconds, counts.requests,
-      static_cast<double>(counts.replies) / std::max(seconds, 0.001), decided, open,
-      counts.unknown() == 0 ? "" : fmt::format("  {} without a reply", counts.unknown()));
+  return histories::stress_command(
+      {.program = options.program,
+       .endpoint = !options.endpoint.empty() && url ? url->display() : "",
+       .descriptor = options.descriptor,
+       .driver = options.driver,
+       .profile = options.profile,
+       .clock_offset = options.clock_offset,
+       .on_the_way = options.on_the_way,
+       .timeout_scale = options.timeout_scale,
+       .duration = options.duration,
+       .rate = options.rate},
+      size, setup.seed);
 }
 
 stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size,
@@ -146,7 +135,8 @@ std::optional<stress::Shrunk> shrink_live(const Setup& setup, endpoint::Endpoint
   return shrink(first, key, attempt, {.tries = kShrinkTries, .enough = enough});
 }
 
-Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunSize& size) {
+Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
+                                                     const stress::RunSize& size) {
   auto target = target::open_target(setup.descriptor, setup.dialect());
   if (!target) {
     complain(target.error().text);
@@ -163,8 +153,9 @@ Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunS
   const auto result =
       run_load(*target->endpoint, options, stop_flag(), [&](const stress::LoadProgress& progress) {
         line.show(progress.elapsed, [&] {
-          return describe_progress(static_cast<double>(progress.elapsed.count()) / 1e3,
-                                   progress.counts, progress.operations, progress.decided);
+          return histories::progress_text(
+              static_cast<double>(progress.elapsed.count()) / 1e3, progress.counts,
+              {.operations = progress.operations, .decided = progress.decided});
         });
       });
   line.clear();
@@ -176,15 +167,15 @@ Result<StressRun, run::ExitCode> run_live(const Setup& setup, const stress::RunS
     complain("cannot connect to " + target->endpoint->url() + ": " + result.error().text);
     return fail(run::ExitCode::kUnreachable);
   }
-  StressRun out{.endpoint = target->endpoint->url(),
-                .judged = result->judged,
-                .counts = result->progress.counts,
-                .seconds = result->asking.count(),
-                .judging = result->judging.count(),
-                .reconnected = result->reconnected,
-                .lost = result->lost,
-                .trouble = result->trouble,
-                .interrupted = result->interrupted};
+  histories::StressRun out{.endpoint = target->endpoint->url(),
+                           .judged = result->judged,
+                           .counts = result->progress.counts,
+                           .seconds = result->asking.count(),
+                           .judging = result->judging.count(),
+                           .reconnected = result->reconnected,
+                           .lost = result->lost,
+                           .trouble = result->trouble,
+                           .interrupted = result->interrupted};
   const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink &&
                        out.lost.empty() && !stop_flag();
   if (shrinks) {
@@ -271,7 +262,8 @@ std::optional<stress::ShrunkPlan> shrink_requests(const Setup& setup,
   return std::nullopt;
 }
 
-Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress::RunSize& size) {
+Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
+                                                          const stress::RunSize& size) {
   const auto store = target::open_store(setup.descriptor, setup.dialect());
   if (!store) {
     complain(store.error().text);
@@ -288,8 +280,8 @@ Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress:
     const auto elapsed =
         std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
     line.show(elapsed, [&] {
-      return describe_progress(std::chrono::duration<double>(run.duration).count(), run.counts,
-                               run.judged.operations, run.judged.decided);
+      return histories::progress_text(std::chrono::duration<double>(run.duration).count(),
+                                      run.counts, run.judged);
     });
     return stop_flag() || !(*writer)->trouble().empty();
   };
@@ -297,13 +289,13 @@ Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress:
       simulate(**store, simulation_options(setup, size, setup.seed), writer->get(), stopped);
   line.clear();
   const auto url = endpoint::parse_url(setup.descriptor.url);
-  StressRun out{.endpoint = url ? url->display() : "unknown",
-                .simulated = true,
-                .judged = result.judged,
-                .counts = result.counts,
-                .seconds = std::chrono::duration<double>(result.duration).count(),
-                .trouble = (*writer)->trouble(),
-                .interrupted = stop_flag()};
+  histories::StressRun out{.endpoint = url ? url->display() : "unknown",
+                           .simulated = true,
+                           .judged = result.judged,
+                           .counts = result.counts,
+                           .seconds = std::chrono::duration<double>(result.duration).count(),
+                           .trouble = (*writer)->trouble(),
+                           .interrupted = stop_flag()};
   const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink && !stop_flag();
   if (shrinks) out.shrunk = shrink_simulated(setup, size, out.judged.violations.front().key);
   if (out.shrunk && out.shrunk->failed > 0) out.enough = shrink_requests(setup, *out.shrunk);
@@ -312,25 +304,8 @@ Result<StressRun, run::ExitCode> run_simulated(const Setup& setup, const stress:
 
 // ---- Both
 
-// What was found, with the operations that it names, which are in the history.
-Result<histories::CheckedHistory, std::string> findings_of(const StressRun& run,
-                                                           const std::string& history) {
-  histories::CheckedHistory out{.file = history,
-                                .operations = run.judged.operations,
-                                .notifications = run.counts.notifications,
-                                .seconds = run.judging};
-  for (std::uint32_t client = 0; client < run.clients; ++client) out.clients.insert(client);
-  out.keys = run.judged.violations;
-  out.keys.insert(out.keys.end(), run.judged.unknown.begin(), run.judged.unknown.end());
-  const std::set<history::Index> wanted = out.wanted();
-  if (wanted.empty()) return out;
-  history::Index number = 0;
-  const auto read = histories::read_events(history, [&](const history::Event& event) {
-    const auto* operation = std::get_if<history::Operation>(&event);
-    if (operation != nullptr && wanted.contains(number++)) out.shown[number - 1] = *operation;
-  });
-  if (!read) return fail(read.error());
-  return out;
+report::ReportFiles files_of(const StressOptions& options) {
+  return {.json = options.json, .junit = options.junit, .html = options.html};
 }
 
 std::vector<std::string> written_files(const StressOptions& options) {
@@ -361,17 +336,16 @@ void begin_evidence(const Setup& setup, const scenario::Library& library) {
 }
 
 // The verdicts of keys that are not ok; of the others there is one each that is.
-bool end_evidence(const Setup& setup, const StressRun& run) {
+bool end_evidence(const Setup& setup, const histories::StressRun& run) {
   RunEnd end{.exit_code = static_cast<int>(exit_code(run))};
   for (const history::KeyVerdict& key : run.judged.violations) {
-    end.verdicts[key.key] = stress_verdict_text(key);
+    end.verdicts[key.key] = histories::verdict_text(key);
   }
   return setup.evidence.end(run_end_json(end));
 }
 
-run::ExitCode report_run(const Setup& setup, StressRun& run) {
-  const bool kept = !setup.options.history.empty() || !run.judged.violations.empty() ||
-                    run.judged.unknown_keys > 0;
+run::ExitCode report_run(const Setup& setup, histories::StressRun& run) {
+  const bool kept = !setup.options.history.empty() || histories::has_findings(run.judged);
   if (kept) run.history = setup.history;
   const auto findings = findings_of(run, setup.history);
   if (!findings) {
@@ -382,11 +356,11 @@ run::ExitCode report_run(const Setup& setup, StressRun& run) {
   const scenario::Library library = scenario::load_library({}, errors);
   const StressOptions& options = setup.options;
   const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
-  if (!quiet) print_stress(run, *findings, library.catalogue);
-  StressRun shown = run;
+  if (!quiet) fmt::print("{}", stress_text(run, *findings, library.catalogue));
+  histories::StressRun shown = run;
   shown.history = setup.history;  // the page is made of it in any case
-  const auto written =
-      write_stress(options.html.empty() ? run : shown, *findings, options, library.catalogue);
+  const auto written = write_stress(options.html.empty() ? run : shown, *findings,
+                                    files_of(options), library.catalogue);
   if (!kept) {
     std::error_code ignored;
     std::filesystem::remove(setup.history, ignored);
@@ -428,9 +402,7 @@ run::ExitCode stress(const StressOptions& options) {
     complain("--duration " + options.duration + " must be a duration such as 10s or 5m");
     return run::ExitCode::kUsage;
   }
-  const report::ReportFiles files{
-      .json = options.json, .junit = options.junit, .html = options.html};
-  if (const auto can = report::check_writable(files); !can) {
+  if (const auto can = report::check_writable(files_of(options)); !can) {
     complain(can.error());
     return run::ExitCode::kUsage;
   }
@@ -461,7 +433,7 @@ run::ExitCode stress(const StressOptions& options) {
   const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
   if (!quiet) {
     fmt::print("fencepost stress {}  endpoint {}  {}  seed {}  {}{}\n", report::suite_version(),
-               url ? url->display() : "unknown", describe(size), seed, options.duration,
+               url ? url->display() : "unknown", histories::describe(size), seed, options.duration,
                is_simulated(setup) ? ", simulated" : "");
     std::fflush(stdout);
   }
@@ -477,7 +449,7 @@ run::ExitCode stress(const StressOptions& options) {
   run->mix = mix;
   run->clients = options.clients;
   run->seed = seed;
-  run->again = again(setup, size, seed);
+  run->again = again(setup, size);
   return report_run(setup, *run);
 }
 

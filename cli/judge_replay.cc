@@ -8,9 +8,8 @@
 
 #include "cli/command_support.h"
 #include "cli/judge_kinds.h"
-#include "cli/replay_report.h"
-#include "cli/replay_session.h"
 #include "cli/run_evidence.h"
+#include "conformance/replay/printer.h"
 #include "conformance/report/console.h"
 #include "endpoint/recorded.h"
 
@@ -38,7 +37,7 @@ void print_agreement(const std::map<std::string, std::string>& then,
 // Runs them again; nothing where what was asked before them has led to nothing.
 std::optional<std::map<std::string, std::string>> play_rounds(const EvidenceFile& file,
                                                               const endpoint::Recorded& recorded,
-                                                              ReplaySession& session) {
+                                                              replay::Session& session) {
   const report::EvidenceHead& head = file.head;
   const std::string& url = head.run.context.endpoint;
   const auto first = play(recorded, url, head.capabilities);
@@ -61,18 +60,8 @@ std::optional<std::map<std::string, std::string>> play_rounds(const EvidenceFile
        },
        .progress = [](const run::CaseResult&, std::size_t, std::size_t) {},
        .judged = [&](const std::string& part, const std::string& verdict) { out[part] = verdict; },
-       .was_attempted = [&](const std::string& caller) { return recorded.has(caller); }});
-  return out;
-}
-
-ReplayOptions as_replay(const JudgeOptions& options, const EvidenceFile& file) {
-  ReplayOptions out;
-  out.json = options.reports.json;
-  out.junit = options.reports.junit;
-  out.trace = options.trace;
-  out.quiet = options.quiet;
-  out.endpoint = file.head.run.call.url;
-  out.descriptor = file.head.run.call.descriptor;
+       .was_attempted = [&](const std::string& caller) { return recorded.has(caller); }},
+      stop_flag());
   return out;
 }
 
@@ -81,9 +70,8 @@ ReplayOptions as_replay(const JudgeOptions& options, const EvidenceFile& file) {
 run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file) {
   const auto recorded = endpoint::Recorded::read(file.content);
   if (!can_be_judged(file.name, recorded)) return run::ExitCode::kUsage;
-  const ReplayOptions replay_options = as_replay(options, file);
-  ReplaySession session{.options = replay_options, .saved = {}, .context = file.head.run.context};
-  if (const auto read = read_replay_evidence(file.head.own, session); !read) {
+  replay::Session session{.saved = {}, .context = file.head.run.context};
+  if (const auto read = replay::read_cases_json(file.head.own, session); !read) {
     complain(file.name + ": " + read.error());
     return run::ExitCode::kUsage;
   }
@@ -112,11 +100,13 @@ run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file
   style.quiet = options.quiet;
   style.trace = options.trace;
   report::Console console(stdout, style);
-  ReplayPrinter(session, style, console).end();
+  replay::Printer(session, stdout, style, console).end();
   const scenario::Library rules{.catalogue = session.saved.catalogue, .cases = session.saved.cases};
   print_rules(rules_since(file.head, rules), file.head);
   print_agreement(recorded->said(), *now);
-  return write_reports(session) ? exit_code(session.run) : run::ExitCode::kInternal;
+  const auto failed = replay::write_reports(session, options.reports);
+  for (const std::string& each : failed) complain(each);
+  return failed.empty() ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
 }  // namespace fencepost::cli

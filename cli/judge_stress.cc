@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "cli/command_support.h"
-#include "cli/history_check.h"
 #include "cli/judge_kinds.h"
 #include "cli/run_evidence.h"
-#include "cli/stress_report.h"
+#include "conformance/histories/history_check.h"
+#include "conformance/histories/stress_report.h"
 #include "conformance/scenario/library.h"
 #include "endpoint/recorded.h"
 
@@ -19,7 +19,7 @@ void print_keys(const RunEnd& then, const histories::CheckedHistory& checked) {
   std::map<std::string, std::string> now;
   for (const history::KeyVerdict& key : checked.keys) {
     if (key.verdict.answer == history::Answer::kOk) continue;
-    now[key.key] = stress_verdict_text(key);
+    now[key.key] = histories::verdict_text(key);
   }
   for (const auto& [key, verdict] : then.verdicts) {
     const auto found = now.find(key);
@@ -50,10 +50,8 @@ run::ExitCode judge_stress(const JudgeOptions& options, const EvidenceFile& file
   const auto end = read_run_end(recorded->end());
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = scenario::load_library({}, errors);  // without the cases
-  const CheckOptions as_check{
-      .json = options.reports.json, .junit = options.reports.junit, .html = options.reports.html};
   if (!options.quiet) fmt::print("{}\n", describe(file));
-  auto checked = check_history(file.name, as_check);
+  auto checked = histories::check_history(file.name, CheckOptions().max_steps);
   if (!checked) {
     complain(checked.error());
     if (end) return static_cast<run::ExitCode>(end->exit_code);
@@ -61,14 +59,14 @@ run::ExitCode judge_stress(const JudgeOptions& options, const EvidenceFile& file
   }
   const bool piped = options.reports.json == "-" || options.reports.junit == "-";
   if (!piped) {
-    print_checked(*checked, library.catalogue);
+    fmt::print("{}", checked_text(*checked, library.catalogue));
     print_rules(rules_since(file.head, library), file.head);
     print_keys(end.value_or(RunEnd{}), *checked);
     if (!end) fmt::print("the run did not come to its end\n");
   }
   const std::vector<histories::CheckedHistory> all = {std::move(*checked)};
   const run::ExitCode code = stress_code(exit_code(all), end);
-  const auto written = write_checked(all, as_check, code, library.catalogue);
+  const auto written = write_checked(all, options.reports, code, library.catalogue);
   if (written) return code;
   complain(written.error());
   return run::ExitCode::kInternal;

@@ -47,11 +47,12 @@ for room, used in {
                  "history", "stress"],
     # The oracle's options hold a table of the store's rules.
     "search": ["run", "workload", "reference_store"],
-    "histories": ["page", "history", "evidence"],
+    "histories": ["page", "run", "report", "history", "evidence", "stress"],
     "client_report": ["clients", "page", "record", "run", "search", "wire"],
     "client_run": ["clients", "page", "reference_store", "wire"],
     "replay": ["run", "report"],
-    "record": ["run", "search", "workload", "reference_store", "history", "stress"],
+    "serve": ["clients", "client_report", "record", "report", "run"],
+    "record": ["run", "report", "search", "workload", "reference_store", "history", "stress"],
 }.items():
     LAYERS["conformance/" + room] = FLOOR | {
         name if name.startswith(("clients", "evidence", "history", "ref", "stress", "wire", "work")) else "conformance/" + name

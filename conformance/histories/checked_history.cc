@@ -29,13 +29,16 @@ std::string time_text(history::Time time, history::Time origin, bool counts_line
   return fmt::format("{:.3f} ms", static_cast<double>((time - origin).count()) / 1e6);
 }
 
-void print_operations(const CheckedHistory& checked, const std::vector<history::Index>& numbers) {
+std::string operations_text(const CheckedHistory& checked,
+                            const std::vector<history::Index>& numbers) {
   std::vector<std::string> lines = witness_lines(checked, numbers);
   if (lines.size() > kMaxShown) lines.resize(kMaxShown);
-  for (const std::string& line : lines) fmt::print("      {}\n", line);
+  std::string out;
+  for (const std::string& line : lines) out += fmt::format("      {}\n", line);
   if (numbers.size() > kMaxShown) {
-    fmt::print("      and {} more; --json has them all\n", numbers.size() - kMaxShown);
+    out += fmt::format("      and {} more; --json has them all\n", numbers.size() - kMaxShown);
   }
+  return out;
 }
 
 std::string clock_text(const CheckedHistory& checked) {
@@ -67,20 +70,24 @@ std::size_t repeated(const CheckedHistory& checked) {
   return out;
 }
 
-void print_violation(const CheckedHistory& checked, const history::KeyVerdict& key,
-                     const scenario::Catalogue& catalogue) {
-  fmt::print("\n  VIOLATION  {}  key {}\n", key.verdict.requirement, quoted(key.key));
+std::string violation_text(const CheckedHistory& checked, const history::KeyVerdict& key,
+                           const scenario::Catalogue& catalogue) {
+  std::string out =
+      fmt::format("\n  VIOLATION  {}  key {}\n", key.verdict.requirement, quoted(key.key));
   if (const scenario::Requirement* rule = catalogue.find(key.verdict.requirement)) {
-    fmt::print("    rule  {}\n", text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
+    out += fmt::format("    rule  {}\n",
+                       text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
   }
-  fmt::print("    seen  {}\n", key.verdict.text);
+  out += fmt::format("    seen  {}\n", key.verdict.text);
   const std::string values = values_text(key.verdict);
-  if (!values.empty()) fmt::print("          {}\n", values);
-  print_operations(checked, key.verdict.operations);
+  if (!values.empty()) out += fmt::format("          {}\n", values);
+  out += operations_text(checked, key.verdict.operations);
   if (!key.verdict.others.empty()) {
-    fmt::print("      ({} other operation{} might have explained it by their time, and do not)\n",
-               key.verdict.others.size(), key.verdict.others.size() == 1 ? "" : "s");
+    out += fmt::format(
+        "      ({} other operation{} might have explained it by their time, and do not)\n",
+        key.verdict.others.size(), key.verdict.others.size() == 1 ? "" : "s");
   }
+  return out;
 }
 
 }  // namespace
@@ -162,34 +169,39 @@ std::set<history::Index> CheckedHistory::wanted() const {
   return out;
 }
 
-void print_finding(const CheckedHistory& checked, const history::KeyVerdict& key,
-                   const scenario::Catalogue& catalogue) {
-  if (key.verdict.answer == Answer::kViolation) {
-    print_violation(checked, key, catalogue);
-  } else {
-    fmt::print("\n  UNKNOWN    key {}\n    {}\n", quoted(key.key), key.verdict.text);
-  }
+std::string finding_text(const CheckedHistory& checked, const history::KeyVerdict& key,
+                         const scenario::Catalogue& catalogue) {
+  if (key.verdict.answer == Answer::kViolation) return violation_text(checked, key, catalogue);
+  return fmt::format("\n  UNKNOWN    key {}\n    {}\n", quoted(key.key), key.verdict.text);
 }
 
-void print_checked(const CheckedHistory& checked, const scenario::Catalogue& catalogue) {
-  fmt::print("{}: {} of {} on {}, judged in {:.3f} s\n", checked.file,
-             text::counted(checked.operations, "operation"),
-             text::counted(checked.clients.size(), "client"),
-             text::counted(checked.keys.size(), "key"), checked.seconds);
-  fmt::print("{}{}", clock_text(checked), order_text(checked));
-  if (const std::size_t twice = repeated(checked)) {
-    fmt::print("  {} sent again (DUP), and carried out twice\n", text::counted(twice, "request"));
-  }
-  if (checked.cut) fmt::print("  the last line is not complete, and was left out\n");
-  std::size_t shown = 0;
+std::string findings_text(const CheckedHistory& checked, const scenario::Catalogue& catalogue,
+                          std::size_t most) {
+  std::string out;
+  std::size_t found = 0;
   for (const history::KeyVerdict& key : checked.keys) {
-    if (key.verdict.answer == Answer::kOk || ++shown > kMaxKeys) continue;
-    print_finding(checked, key, catalogue);
+    if (key.verdict.answer == Answer::kOk || ++found > most) continue;
+    out += finding_text(checked, key, catalogue);
   }
-  if (shown > kMaxKeys) fmt::print("\n  and {} keys more\n", shown - kMaxKeys);
-  fmt::print("{}  {} ok, {} violations, {} unknown\n", shown == 0 ? "" : "\n",
-             checked.count(Answer::kOk), checked.count(Answer::kViolation),
-             checked.count(Answer::kUnknown));
+  if (found > most) out += fmt::format("\n  and {} keys more\n", found - most);
+  return out;
+}
+
+std::string checked_text(const CheckedHistory& checked, const scenario::Catalogue& catalogue) {
+  std::string out = fmt::format("{}: {} of {} on {}, judged in {:.3f} s\n", checked.file,
+                                text::counted(checked.operations, "operation"),
+                                text::counted(checked.clients.size(), "client"),
+                                text::counted(checked.keys.size(), "key"), checked.seconds);
+  out += clock_text(checked) + order_text(checked);
+  if (const std::size_t twice = repeated(checked)) {
+    out += fmt::format("  {} sent again (DUP), and carried out twice\n",
+                       text::counted(twice, "request"));
+  }
+  if (checked.cut) out += "  the last line is not complete, and was left out\n";
+  const std::string findings = findings_text(checked, catalogue, kMaxKeys);
+  return out + fmt::format("{}{}  {} ok, {} violations, {} unknown\n", findings,
+                           findings.empty() ? "" : "\n", checked.count(Answer::kOk),
+                           checked.count(Answer::kViolation), checked.count(Answer::kUnknown));
 }
 
 ordered_json to_json(const CheckedHistory& checked, const history::KeyVerdict& key) {

@@ -46,11 +46,14 @@ struct CheckedHistory {
 [[nodiscard]] std::vector<std::string> witness_lines(const CheckedHistory& checked,
                                                      const std::vector<history::Index>& numbers);
 
-// A key that is not ok: on the screen.
-void print_finding(const CheckedHistory& checked, const history::KeyVerdict& key,
-                   const scenario::Catalogue& catalogue);
-
-void print_checked(const CheckedHistory& checked, const scenario::Catalogue& catalogue);
+// For the screen: a key that is not ok; at most so many of them; the history as a whole.
+[[nodiscard]] std::string finding_text(const CheckedHistory& checked,
+                                       const history::KeyVerdict& key,
+                                       const scenario::Catalogue& catalogue);
+[[nodiscard]] std::string findings_text(const CheckedHistory& checked,
+                                        const scenario::Catalogue& catalogue, std::size_t most);
+[[nodiscard]] std::string checked_text(const CheckedHistory& checked,
+                                       const scenario::Catalogue& catalogue);
 
 [[nodiscard]] nlohmann::ordered_json to_json(const CheckedHistory& checked);
 // One of its keys.

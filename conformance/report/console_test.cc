@@ -1,6 +1,5 @@
 #include "conformance/report/console.h"
 
-#include <array>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/testing/fake_endpoint.h"
+#include "conformance/testing/paper.h"
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::report {
@@ -20,30 +20,6 @@ using codec::Verb;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-
-// A temporary file, and what has been written to it.
-class Paper {
- public:
-  Paper() : file_(std::tmpfile()) { FENCEPOST_CHECK(file_ != nullptr); }
-  ~Paper() { static_cast<void>(std::fclose(file_)); }
-  Paper(const Paper&) = delete;
-  Paper& operator=(const Paper&) = delete;
-
-  [[nodiscard]] std::FILE* file() const { return file_; }
-  [[nodiscard]] std::string text() const {
-    std::rewind(file_);
-    std::string out;
-    std::array<char, 4096> part{};
-    for (std::size_t got = part.size(); got == part.size();) {
-      got = std::fread(part.data(), 1, part.size(), file_);
-      out.append(part.data(), got);
-    }
-    return out;
-  }
-
- private:
-  std::FILE* file_;
-};
 
 ReportContext context(bool strict = false) {
   return {.endpoint = "mqtt://host:1883",

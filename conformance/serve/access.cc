@@ -1,4 +1,4 @@
-#include "cli/serve_access.h"
+#include "conformance/serve/access.h"
 
 #include <array>
 #include <filesystem>
@@ -11,7 +11,6 @@
 #include <fmt/ranges.h>
 
 #include "base/files.h"
-#include "cli/command_support.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
 #include "endpoint/password_line.h"
@@ -19,7 +18,7 @@
 #include "endpoint/throw_away_certificate.h"
 #include "endpoint/tls_trouble.h"
 
-namespace fencepost::cli {
+namespace fencepost::serve {
 namespace {
 
 constexpr std::size_t kLongestPassword = 65'535;  // what a CONNECT can hold (MQTT 5, 1.5.6)
@@ -28,38 +27,30 @@ bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-// Complains otherwise.
-bool can_listen_at(const std::string& address) {
+Result<void, std::string> check_address(const std::string& address) {
   const auto port = endpoint::free_port_of(address);
-  if (port) return true;
-  complain(
+  if (port) return {};
+  return fail(
       fmt::format("--bind {}: {}; expected an IP address of this machine, e.g. 127.0.0.1, or "
                   "0.0.0.0 for all of them",
                   address, port.error()));
-  return false;
 }
 
-// The first line of the file; nothing after a complaint, which has nothing of what is in it.
-std::optional<std::string> read_password(const std::string& path) {
+// The first line of the file. The error has nothing of what is in it.
+Result<std::string, std::string> read_password(const std::string& path) {
   const auto file = scenario::read_file(path);
-  if (!file) {
-    complain("--password-file: " + file.error());
-    return std::nullopt;
-  }
+  if (!file) return fail("--password-file: " + file.error());
   std::string password = file->content.substr(0, file->content.find_first_of("\r\n"));
   if (password.size() > kLongestPassword) {
-    complain(fmt::format("--password-file: the first line of {} has more than {} bytes", path,
-                         kLongestPassword));
-    return std::nullopt;
+    return fail(fmt::format("--password-file: the first line of {} has more than {} bytes", path,
+                            kLongestPassword));
   }
   if (password.find('\0') != std::string::npos) {
-    complain("--password-file: there is a NUL in the first line of " + path +
-             ", which no broker compares");
-    return std::nullopt;
+    return fail("--password-file: there is a NUL in the first line of " + path +
+                ", which no broker compares");
   }
   if (!password.empty()) return password;
-  complain("--password-file: the first line of " + path + " is empty; expected a password");
-  return std::nullopt;
+  return fail("--password-file: the first line of " + path + " is empty; expected a password");
 }
 
 std::string host_name() {
@@ -69,43 +60,53 @@ std::string host_name() {
 
 }  // namespace
 
-std::optional<ServeAccess> ServeAccess::prepare(const ServeOptions& options) {
-  ServeAccess out;
+Result<void, std::string> check_one_line(const std::string& option, const std::string& value) {
+  if (value.find_first_of("\r\n") == std::string::npos) return {};
+  return fail(option + ": a value with line breaks");
+}
+
+Result<Access, std::string> Access::prepare(const AccessOptions& options) {
+  Access out;
   out.bind_ = options.bind;
-  if (!can_listen_at(options.bind) || !out.prepare_passwords(options) ||
-      !out.prepare_tls(options)) {
-    return std::nullopt;
-  }
+  auto done = check_address(options.bind)
+                  .and_then([&] { return out.prepare_passwords(options); })
+                  .and_then([&] { return out.prepare_tls(options); });
+  if (!done) return fail(std::move(done.error()));
   return out;
 }
 
-bool ServeAccess::prepare_tls(const ServeOptions& options) {
+Access::Done Access::prepare_tls(const AccessOptions& options) {
   const bool wanted = !options.tls.empty() || !options.certificate.empty();
-  if (!wanted && options.client_ca.empty()) return true;
+  if (!wanted && options.client_ca.empty()) return {};
   if (!wanted) {
-    complain("--client-ca is for TLS: add --tls FILE, or --certificate and --key");
-    return false;
+    return fail(std::string("--client-ca is for TLS: add --tls FILE, or --certificate and --key"));
+  }
+  for (const auto& [option, value] : {std::pair{"--certificate", &options.certificate},
+                                      {"--key", &options.key},
+                                      {"--client-ca", &options.client_ca}}) {
+    if (auto one_line = check_one_line(option, *value); !one_line) return one_line;
   }
   tls_ = endpoint::TlsListener{.certificate = options.certificate,
                                .key = options.key,
                                .ca = options.client_ca,
                                .require_certificate = !options.client_ca.empty(),
                                .alone = true};
-  if (!options.tls.empty() && !prepare_throw_away(options)) return false;
+  if (!options.tls.empty()) {
+    if (auto made = prepare_throw_away(options); !made) return made;
+  }
   // OpenSSL would wait for a pipe, and read a device without end.
   for (const std::filesystem::path& file : {tls_->certificate, tls_->key, tls_->ca}) {
     if (file.empty()) continue;
     if (const auto content = read_whole_file(file.string()); !content) {
-      complain(content.error());
-      return false;
+      return fail(content.error());
     }
   }
-  const std::string wrong = endpoint::server_files_trouble(tls_->certificate, tls_->key, tls_->ca);
-  if (!wrong.empty()) complain(wrong);
-  return wrong.empty();
+  std::string wrong = endpoint::server_files_trouble(tls_->certificate, tls_->key, tls_->ca);
+  if (!wrong.empty()) return fail(std::move(wrong));
+  return {};
 }
 
-bool ServeAccess::prepare_throw_away(const ServeOptions& options) {
+Access::Done Access::prepare_throw_away(const AccessOptions& options) {
   std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1"};
   const std::string name = host_name();
   if (!name.empty() && name != "localhost") hosts.push_back(name);
@@ -114,13 +115,11 @@ bool ServeAccess::prepare_throw_away(const ServeOptions& options) {
   hosts.insert(hosts.end(), options.tls_hosts.begin(), options.tls_hosts.end());
   const auto made = endpoint::throw_away_certificate(hosts);
   if (!made) {
-    complain(
+    return fail(
         fmt::format("cannot make a certificate for {}: {}", fmt::join(hosts, ", "), made.error()));
-    return false;
   }
   if (const auto written = report::write_file(options.tls, made->authority); !written) {
-    complain("--tls: " + written.error());
-    return false;
+    return fail("--tls: " + written.error());
   }
   for (const auto& [path, content] :
        {std::pair{&tls_->certificate, &made->certificate}, std::pair{&tls_->key, &made->key}}) {
@@ -129,47 +128,46 @@ bool ServeAccess::prepare_throw_away(const ServeOptions& options) {
   }
   certified_ = fmt::format("its certificate is for {}; the CA that clients trust is in {}",
                            fmt::join(hosts, ", "), options.tls);
-  return true;
+  return {};
 }
 
-bool ServeAccess::prepare_passwords(const ServeOptions& options) {
+Access::Done Access::prepare_passwords(const AccessOptions& options) {
   if (options.users.size() != options.password_files.size()) {
-    complain(fmt::format("{} --user and {} --password-file; expected one file for each user",
-                         options.users.size(), options.password_files.size()));
-    return false;
+    return fail(fmt::format("{} --user and {} --password-file; expected one file for each user",
+                            options.users.size(), options.password_files.size()));
   }
   std::string lines;
   for (std::size_t i = 0; i < options.users.size(); ++i) {
-    const auto password = read_password(options.password_files[i]);
-    if (!password) return false;
+    auto password = read_password(options.password_files[i]);
+    if (!password) return fail(std::move(password.error()));
     const auto line = endpoint::password_line(options.users[i], *password);
     if (!line) {
-      complain("--user: a user name has neither colons nor line ends, and is not empty");
-      return false;
+      return fail(
+          std::string("--user: a user name has neither colons nor line ends, and is not empty"));
     }
     lines += *line;
     if (i == 0) passwords_ = {.path = {}, .user = options.users[i], .password = *password};
   }
-  if (!passwords_) return true;
+  if (!passwords_) return {};
   users_ = options.users;
   files_.push_back(std::make_unique<endpoint::MemoryFile>("fencepost-passwords", lines));
   passwords_->path = files_.back()->path_for_others();
-  return true;
+  return {};
 }
 
-void ServeAccess::add_to(endpoint::BrokerOptions& options) const {
+void Access::add_to(endpoint::BrokerOptions& options) const {
   options.bind = bind_;
   options.tls = tls_;
   options.passwords = passwords_;
 }
 
-std::string ServeAccess::url(std::uint16_t port) const {
+std::string Access::url(std::uint16_t port) const {
   const std::string host = endpoint::address_to_reach(bind_);
   return fmt::format("{}://{}:{}", tls_ ? "mqtts" : "mqtt",
                      host.find(':') == std::string::npos ? host : "[" + host + "]", port);
 }
 
-std::vector<std::string> ServeAccess::notes() const {
+std::vector<std::string> Access::notes() const {
   std::vector<std::string> out;
   if (!is_loopback(bind_)) {
     out.push_back(fmt::format(
@@ -185,4 +183,4 @@ std::vector<std::string> ServeAccess::notes() const {
   return out;
 }
 
-}  // namespace fencepost::cli
+}  // namespace fencepost::serve

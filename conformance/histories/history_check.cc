@@ -1,0 +1,111 @@
+#include "conformance/histories/history_check.h"
+
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "conformance/histories/history_input.h"
+#include "conformance/histories/timeline.h"
+#include "conformance/report/report.h"
+#include "conformance/text/printable.h"
+
+namespace fencepost::histories {
+namespace {
+
+using history::Answer;
+
+Result<void, std::string> write_timeline(const CheckedHistory& checked, const std::string& path,
+                                         const scenario::Catalogue& catalogue) {
+  Timeline timeline(checked.keys, checked.operations);
+  const auto read =
+      read_events(checked.file, [&](const history::Event& event) { timeline.add(event); });
+  if (!read) return fail(read.error());
+  const std::string page = timeline.html(
+      {.source = checked.file,
+       .counts_lines = checked.counts_lines,
+       .facts = {{"clients", std::to_string(checked.clients.size())},
+                 {"notifications", std::to_string(checked.notifications)},
+                 {"Fencepost", std::string(report::suite_version())}},
+       .commands = {{"Judge again", "fencepost check " + text::shell_word(checked.file)}}},
+      catalogue);
+  return report::write_file(path, page);
+}
+
+}  // namespace
+
+// Reads the file twice: nobody needs to remember operations that no verdict names.
+Result<CheckedHistory, std::string> check_history(const std::string& path, std::size_t steps) {
+  CheckedHistory out{.file = path};
+  history::Checker checker({.search = {.steps = steps}});
+  const auto read = read_events(path, [&](const history::Event& event) {
+    if (const auto* operation = std::get_if<history::Operation>(&event)) {
+      out.clients.insert(operation->client);
+    }
+    if (std::holds_alternative<history::Notification>(event)) ++out.notifications;
+    checker.add(event);
+  });
+  if (!read) return fail(read.error());
+  out.counts_lines = read->counts_lines;
+  out.cut = read->cut;
+  out.operations = checker.added();
+  out.clock = checker.clock();
+  const auto begin = std::chrono::steady_clock::now();
+  out.keys = checker.finish();
+  out.told = checker.order();
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (auto shown = read_shown(path, out); !shown) return fail(std::move(shown.error()));
+  return out;
+}
+
+Result<void, std::string> read_shown(const std::string& path, CheckedHistory& checked) {
+  const std::set<history::Index> wanted = checked.wanted();
+  if (wanted.empty()) return {};
+  history::Index number = 0;
+  const auto read = read_events(path, [&](const history::Event& event) {
+    const auto* operation = std::get_if<history::Operation>(&event);
+    if (operation != nullptr && wanted.contains(number++)) checked.shown[number - 1] = *operation;
+  });
+  if (!read) return fail(read.error());
+  return {};
+}
+
+std::string to_json(const std::vector<CheckedHistory>& all, run::ExitCode code) {
+  nlohmann::ordered_json document{{"suite_version", report::suite_version()},
+                                  {"exit_code", static_cast<int>(code)},
+                                  {"histories", nlohmann::ordered_json::array()}};
+  for (const CheckedHistory& one : all) document["histories"].push_back(to_json(one));
+  return document.dump(1) + "\n";
+}
+
+Result<void, std::string> write_checked(const std::vector<CheckedHistory>& all,
+                                        const report::ReportFiles& files, run::ExitCode code,
+                                        const scenario::Catalogue& catalogue) {
+  if (!files.json.empty()) {
+    if (auto written = report::write_file(files.json, to_json(all, code)); !written) return written;
+  }
+  if (!files.junit.empty()) {
+    if (auto written = report::write_file(files.junit, junit(all, catalogue)); !written) {
+      return written;
+    }
+  }
+  return files.html.empty() ? Result<void, std::string>()
+                            : write_timeline(all.front(), files.html, catalogue);
+}
+
+run::ExitCode exit_code(const std::vector<CheckedHistory>& all) {
+  std::size_t violations = 0;
+  std::size_t unknown = 0;
+  std::size_t operations = 0;
+  for (const CheckedHistory& one : all) {
+    violations += one.count(Answer::kViolation);
+    unknown += one.count(Answer::kUnknown);
+    operations += one.operations;
+  }
+  if (violations != 0) return run::ExitCode::kFailed;
+  if (unknown != 0) return run::ExitCode::kInconclusive;
+  return operations == 0 ? run::ExitCode::kNothingSelected : run::ExitCode::kConformant;
+}
+
+}  // namespace fencepost::histories

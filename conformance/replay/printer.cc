@@ -1,0 +1,160 @@
+#include "conformance/replay/printer.h"
+
+#include <cstdio>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "conformance/report/report_files.h"
+#include "conformance/run/signature.h"
+#include "conformance/text/printable.h"
+
+namespace fencepost::replay {
+namespace {
+
+using enum text::Colour;
+
+struct OutcomeStyle {
+  std::string_view sign;
+  text::Colour colour;
+};
+OutcomeStyle style_of(Replayed outcome) {
+  switch (outcome) {
+    case Replayed::kFixed:
+    case Replayed::kPasses:
+      return {"✓", kGreen};
+    case Replayed::kInconclusive:
+      return {"?", kYellow};
+    case Replayed::kSkipped:
+      return {"-", kDim};
+    case Replayed::kNotRun:
+      return {"·", kYellow};
+    case Replayed::kStillFailing:
+    case Replayed::kChanged:
+    case Replayed::kFails:
+    case Replayed::kFlaky:
+      break;
+  }
+  return {"✗", kRed};
+}
+
+// Behind the place of a case.
+std::string remark(const Replay& replay) {
+  if (replay.outcome == Replayed::kFlaky) {
+    return fmt::format("failed {} times of {}", replay.failed, replay.runs);
+  }
+  const bool has_verdict = is_failure(replay.outcome) || replay.result.message.empty();
+  return has_verdict ? replay.test_case->title
+                     : text::one_line(text::printable(replay.result.message));
+}
+
+}  // namespace
+
+void Printer::begin() const {
+  if (style_.quiet) return;
+  const report::ReportContext& context = session_.context;
+  const std::size_t cases = session_.saved.cases.size();
+  const std::size_t files = session_.saved.files.size();
+  const std::string wording = context.wording == scenario::Wording::kAuto
+                                  ? ""
+                                  : fmt::format(" ({} wording)", name(context.wording));
+  fmt::print(stream_,
+             "{} {}  endpoint {}  profile {}{}  {} case{} of {} file{}, {} at once  seed {}{}\n",
+             paint_(kBold, "fencepost replay"), report::suite_version(), context.endpoint,
+             name(context.profile), wording, cases, cases == 1 ? "" : "s", files,
+             files == 1 ? "" : "s", session_.suite.jobs, context.seed,
+             session_.run.runs > 1 ? fmt::format("  {} runs", session_.run.runs) : "");
+  std::fflush(stream_);
+}
+
+void Printer::end() {
+  if (style_.live && !style_.quiet) fmt::print(stream_, text::kEraseLine);
+  if (!style_.quiet) print_list();
+  for (const Replay& replay : session_.run.cases) explain(replay);
+  for (const std::string& line : session_.run.healed) fmt::print(stream_, "healed {}\n", line);
+  for (const std::string& line : session_.run.not_healed)
+    fmt::print(stream_, "not healed {}\n", line);
+  for (const std::string& form : session_.run.mixed_forms) {
+    fmt::print(stream_, "{}\n", paint_(kRed, "the endpoint mixes both forms of " + form));
+  }
+  if (!session_.context.stopped_because.empty()) {
+    fmt::print(stream_, "{}\n", paint_(kYellow, session_.context.stopped_because));
+  }
+  print_verdict();
+}
+
+void Printer::print_list() const {
+  fmt::print(stream_, "\n");
+  for (const Replay& replay : session_.run.cases) {
+    const OutcomeStyle style = style_of(replay.outcome);
+    const scenario::Position& at = replay.test_case->position;
+    fmt::print(stream_, "  {} {:<13}  {}:{}  {}  {}\n", paint_(style.colour, style.sign),
+               name(replay.outcome), at.file, at.line, replay.test_case->id,
+               paint_(kDim, remark(replay)));
+  }
+}
+
+void Printer::explain(const Replay& replay) {
+  if (!is_failure(replay.outcome) && replay.outcome != Replayed::kInconclusive) return;
+  console_.failure(replay.result, session_.saved.catalogue, context_of(replay));
+  if (is_failure(replay.outcome)) {
+    fmt::print(stream_, "  outcome   {}\n", paint_(kRed, name(replay.outcome)));
+  }
+  if (replay.runs > 1) {
+    fmt::print(stream_, "  runs      failed {} times of {}{}\n", replay.failed, replay.runs,
+               replay.always_alike ? "" : ", not always alike");
+  }
+  const std::optional<scenario::Recorded>& recorded = replay.test_case->recorded;
+  if (!recorded || !recorded->failed()) return;
+  fmt::print(stream_, "  recorded  {}{}\n",
+             recorded->signature.empty() ? recorded->requirement
+                                         : run::quoted_signature(recorded->signature),
+             recorded->when.empty() ? "" : " on " + recorded->when);
+}
+
+// With the command that runs this case alone.
+const report::ReportContext& Printer::context_of(const Replay& replay) {
+  const scenario::Case& test_case = *replay.test_case;
+  session_.context.commands[test_case.id] =
+      fmt::format("{} --scenarios {} --seed {}", session_.context.command,
+                  text::shell_word(test_case.position.file), session_.context.seed);
+  return session_.context;
+}
+
+void Printer::print_verdict() const {
+  fmt::print(stream_, "\n{}\n", summary(session_.run));
+  const run::ExitCode code = exit_code(session_.run);
+  if (code == run::ExitCode::kConformant) {
+    fmt::print(stream_, "{}\n", paint_(kGreen, "nothing of this fails"));
+  } else if (code == run::ExitCode::kInconclusive) {
+    fmt::print(stream_, "{}\n", paint_(kYellow, "no failure, but not everything could be decided"));
+  } else if (code == run::ExitCode::kUsage) {
+    fmt::print(stream_, "{}\n",
+               paint_(kRed, "not everything was run: files that cannot be loaded, see above"));
+  }
+  std::fflush(stream_);
+}
+
+std::string to_junit(const Session& session) {
+  run::SuiteResult result;
+  for (const Replay& replay : session.run.cases) result.cases.push_back(replay.result);
+  run::summarize(result, session.saved.catalogue, /*strict=*/true);
+  result.endpoint_lost = session.run.endpoint_lost;
+  result.interrupted = session.run.interrupted;
+  return report::to_junit(result, session.saved.catalogue, session.context);
+}
+
+std::vector<std::string> write_reports(const Session& session, const report::ReportFiles& files) {
+  std::vector<std::string> out;
+  const auto write = [&](const std::string& path, auto&& content) {
+    if (path.empty()) return;
+    if (auto written = report::write_file(path, content()); !written) {
+      out.push_back(std::move(written.error()));
+    }
+  };
+  write(files.json, [&] { return to_json(session.run, session.context); });
+  write(files.junit, [&] { return to_junit(session); });
+  return out;
+}
+
+}  // namespace fencepost::replay

@@ -1,0 +1,53 @@
+// The report of a `replay`, for people and for files.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "conformance/replay/session.h"
+#include "conformance/report/console.h"
+#include "conformance/report/report_files.h"
+#include "conformance/text/colour.h"
+
+namespace fencepost::replay {
+
+// Prints begin() before the cases run and end() after them. All that it is made with must outlive
+// it; `console` prints on `stream`, too. An error of the stream is ignored. Not thread safe.
+class Printer {
+ public:
+  Printer(Session& session, std::FILE* stream, report::ConsoleOptions style,
+          report::Console& console)
+      : session_(session),
+        stream_(stream),
+        style_(std::move(style)),
+        paint_(style_.colour),
+        console_(console) {}
+
+  void begin() const;
+  // Each case, what was healed, and the verdict. The context of the session gets the command that
+  // runs each failure again.
+  void end();
+
+ private:
+  void print_list() const;
+  void explain(const Replay& replay);
+  [[nodiscard]] const report::ReportContext& context_of(const Replay& replay);
+  void print_verdict() const;
+
+  Session& session_;
+  std::FILE* stream_;
+  report::ConsoleOptions style_;
+  text::Paint paint_;
+  report::Console& console_;
+};
+
+// As report::to_junit() says it: what each case has come to.
+[[nodiscard]] std::string to_junit(const Session& session);
+
+// Writes the files `json` and `junit`, where they have a name; what could not be written, the other
+// is written all the same.
+[[nodiscard]] std::vector<std::string> write_reports(const Session& session,
+                                                     const report::ReportFiles& files);
+
+}  // namespace fencepost::replay

@@ -1,0 +1,244 @@
+#include "conformance/replay/session.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/replay/saved_fixture.h"
+
+namespace fencepost::replay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+TEST(ReplaySession, FollowsTheStore) {
+  const std::vector<scenario::SourceFile> files = {
+      {"saved/get.yaml", kGetCase}, {"saved/nx.yaml", nx_case(recorded_at(overwrites()))}};
+  const struct {
+    test::Behaviour store;
+    const char* nx;
+    run::ExitCode code;
+  } kTable[] = {
+      {right(), "saved.nx fixed", run::ExitCode::kConformant},
+      {overwrites(), "saved.nx still failing", run::ExitCode::kFailed},
+      {says_missing(), "saved.nx changed", run::ExitCode::kFailed},
+  };
+  for (const auto& row : kTable) {
+    Session session = session_of(files);
+    run_at(row.store, session);
+    EXPECT_THAT(outcomes(session), ElementsAre("saved.get passes", row.nx));
+    EXPECT_EQ(exit_code(session.run), row.code);
+    EXPECT_EQ(session.context.stopped_because, "");
+  }
+}
+
+TEST(ReplaySession, RunsEachCaseAsOftenAsAsked) {
+  Session session = session_of({{"nx.yaml", nx_case()}}, 3);
+  run_at(overwrites(), session);
+  const Replay& replay = session.run.cases.at(0);
+  EXPECT_EQ(replay.runs, 3U);
+  EXPECT_EQ(replay.failed, 3U);
+  EXPECT_TRUE(replay.always_alike);
+}
+
+TEST(ReplaySession, HasFreshKeysInEachRun) {
+  Session session = session_of({{"get.yaml", kGetCase}}, 2);
+  test::FakeEndpoint endpoint({.behaviour = right()});
+  run_rounds(session, rounds_at(endpoint), kNeverStop);
+  std::size_t first = 0;
+  std::size_t second = 0;
+  for (const test::Published& each : endpoint.published()) {
+    if (each.message.payload.find("fencepost/run0/") != std::string::npos) ++first;
+    if (each.message.payload.find("fencepost/run1/") != std::string::npos) ++second;
+  }
+  EXPECT_GT(first, 0U);
+  EXPECT_EQ(first, second);
+}
+
+TEST(ReplaySession, RunsCasesOfOneIdInRoundsOfTheirOwn) {
+  Session session = session_of({{"a.yaml", nx_case()}, {"b.yaml", nx_case()}}, 2);
+  test::FakeEndpoint endpoint({.behaviour = right()});
+  Rounds rounds = rounds_at(endpoint);
+  std::vector<std::string> names;
+  std::map<std::string, std::string> verdicts;
+  std::vector<std::size_t> done;
+  rounds.endpoint = [&](const std::string& round) -> endpoint::Endpoint& {
+    names.push_back(round);
+    return endpoint;
+  };
+  rounds.progress = [&](const run::CaseResult&, std::size_t so_far, std::size_t total) {
+    done.push_back(so_far);
+    EXPECT_EQ(total, 4U);
+  };
+  rounds.judged = [&](const std::string& name, const std::string& verdict) {
+    verdicts[name] = verdict;
+  };
+  run_rounds(session, rounds, kNeverStop);
+  EXPECT_THAT(names, ElementsAre("1.1 ", "1.2 ", "2.1 ", "2.2 "));
+  EXPECT_THAT(done, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(verdicts,
+              ElementsAre(Pair("1.1 saved.nx", "passed"), Pair("1.2 saved.nx", "passed"),
+                          Pair("2.1 saved.nx", "passed"), Pair("2.2 saved.nx", "passed")));
+}
+
+TEST(ReplaySession, AsksWhetherWhatIsJudgedAgainWasMade) {
+  Session session = session_of({{"a.yaml", nx_case()}, {"b.yaml", nx_case()}});
+  test::FakeEndpoint endpoint({.behaviour = right()});
+  Rounds rounds = rounds_at(endpoint);
+  rounds.was_attempted = [](const std::string& caller) {
+    return caller.starts_with("1.2 saved.nx");
+  };
+  run_rounds(session, rounds, kNeverStop);
+  EXPECT_THAT(outcomes(session), ElementsAre("saved.nx not run", "saved.nx passes"));
+}
+
+TEST(ReplaySession, NamesTheFormsThatAreMixed) {
+  int seen = 0;
+  const test::Behaviour store =
+      test::wrong_reply(codec::Verb::kSet, [&seen](test::Message& message) {
+        if (message.payload == ":-1\r\n" && ++seen == 2) message.payload = "-1\r\n";
+      });
+  Session session = session_of({{"a.yaml", nx_case()}, {"b.yaml", nx_case()}});
+  run_at(store, session);
+  EXPECT_THAT(outcomes(session), ElementsAre("saved.nx passes", "saved.nx passes"));
+  EXPECT_THAT(session.run.mixed_forms, ElementsAre("set-not-applied"));
+  EXPECT_EQ(exit_code(session.run), run::ExitCode::kFailed);
+}
+
+// That a rule does not bind the store which is judged is no failure of it.
+TEST(ReplaySession, PassesWhatBreaksNoRuleOfThisStore) {
+  std::string text = test::kCatalogueText;
+  text.replace(text.find("documents: [ga, preview]"), 24, "documents: [preview]");
+  const std::string one =
+      "area: t\ncases:\n- {id: t.one, title: A case, requirements: [R-MUST-1], "
+      "steps: [{get: k, expect: ok}]}\n";
+  for (const scenario::Wording wording : {scenario::Wording::kGa, scenario::Wording::kPreview}) {
+    Session session = session_of({{"requirements.yaml", text}, {"one.yaml", one}});
+    ASSERT_THAT(session.run.load_errors, IsEmpty());
+    session.suite.settings.wording = wording;
+    run_at(right(), session);
+    EXPECT_THAT(outcomes(session),
+                ElementsAre(wording == scenario::Wording::kGa ? "t.one passes" : "t.one fails"));
+  }
+}
+
+// --- what ends early -----------------------------------------------------------------------------
+
+TEST(ReplaySession, RunsNothingMoreWhenItIsStopped) {
+  Session session = session_of({{"get.yaml", kGetCase}}, 3);
+  test::FakeEndpoint endpoint({.behaviour = right()});
+  std::atomic<bool> stop{false};
+  Rounds rounds = rounds_at(endpoint);
+  rounds.progress = [&](const run::CaseResult&, std::size_t, std::size_t) { stop = true; };
+  run_rounds(session, rounds, stop);
+  EXPECT_THAT(outcomes(session), ElementsAre("saved.get not run"));
+  EXPECT_EQ(session.run.cases[0].passed, 1U);
+  EXPECT_EQ(session.run.cases[0].runs, 3U);
+  EXPECT_EQ(session.context.stopped_because, "interrupted");
+  EXPECT_EQ(exit_code(session.run), run::ExitCode::kInterrupted);
+}
+
+TEST(ReplaySession, RunsNothingMoreWhenTheEndpointIsLost) {
+  Session session = session_of({{"get.yaml", kGetCase}}, 2);
+  bool lost = false;
+  test::FakeEndpoint endpoint(
+      {.behaviour =
+           [&lost](const test::Published&) {
+             lost = true;
+             return test::Effects{{endpoint::Disconnected{}}};
+           },
+       .on_reach =
+           [&lost] {
+             return lost ? std::optional(endpoint::Error{endpoint::ErrorKind::kLost, "it is gone"})
+                         : std::nullopt;
+           },
+       .on_connect =
+           [&lost](const endpoint::ClientOptions&) {
+             return lost ? std::optional(endpoint::Error{endpoint::ErrorKind::kLost, "it is gone"})
+                         : std::nullopt;
+           }});
+  std::vector<std::string> names;
+  Rounds rounds = rounds_at(endpoint);
+  rounds.endpoint = [&](const std::string& round) -> endpoint::Endpoint& {
+    names.push_back(round);
+    return endpoint;
+  };
+  run_rounds(session, rounds, kNeverStop);
+  EXPECT_THAT(names, ElementsAre("1.1 "));
+  EXPECT_THAT(outcomes(session), ElementsAre("saved.get not run"));
+  EXPECT_EQ(session.context.stopped_because,
+            "the endpoint was lost during the run: " + session.run.lost_message);
+  EXPECT_THAT(session.run.lost_message, HasSubstr("it is gone"));
+  EXPECT_EQ(exit_code(session.run), run::ExitCode::kUnreachable);
+}
+
+TEST(ReplaySession, SaysWhyNothingWasBegun) {
+  Session session = session_of({{"get.yaml", kGetCase}, {"nx.yaml", nx_case()}});
+  do_not_begin(session, "no broker", run::ExitCode::kUnreachable);
+  EXPECT_THAT(outcomes(session), ElementsAre("saved.get not run", "saved.nx not run"));
+  EXPECT_EQ(session.run.cases[1].result.message, "no broker");
+  EXPECT_EQ(session.run.cases[1].result.position.line, session.saved.cases[1].position.line);
+  EXPECT_EQ(session.context.stopped_because, "no broker");
+  EXPECT_EQ(exit_code(session.run), run::ExitCode::kUnreachable);
+}
+
+// --- evidence, and the command -------------------------------------------------------------------
+
+TEST(ReplaySession, IsInTheHeadOfEvidence) {
+  Session before = session_of({{"get.yaml", kGetCase}}, 2);
+  before.saved.catalogues = {{"own/requirements.yaml", test::kCatalogueText}};
+  before.saved.files[0].content += "# \xff\n";
+  Session after = session_of(SavedCases{});
+  ASSERT_TRUE(read_cases_json(cases_json(before), after));
+  EXPECT_THAT(after.run_ids, ElementsAre("run0", "run1"));
+  EXPECT_EQ(after.run.runs, 2U);
+  ASSERT_THAT(after.saved.catalogues, SizeIs(1));
+  EXPECT_EQ(after.saved.catalogues[0].name, "own/requirements.yaml");
+  EXPECT_NE(after.saved.catalogue.find("R-MUST-1"), nullptr);
+  EXPECT_THAT(after.run.load_errors, ElementsAre(HasSubstr("get.yaml")));  // its rule is unknown
+}
+
+TEST(ReplaySession, TakesItsCasesFromEvidence) {
+  const Session before = session_of({{"get.yaml", kGetCase}});
+  Session after = session_of(SavedCases{});
+  ASSERT_TRUE(read_cases_json(cases_json(before), after));
+  EXPECT_THAT(after.run.load_errors, IsEmpty());
+  run_at(right(), after);
+  EXPECT_THAT(outcomes(after), ElementsAre("saved.get passes"));
+}
+
+TEST(ReplaySession, RefusesEvidenceThatIsNotWhole) {
+  const struct {
+    const char* text;
+    const char* error;
+  } kTable[] = {
+      {"", "its cases are not there"},
+      {"[]", "its cases are not there"},
+      {"{}", "run_ids"},
+      {R"({"run_ids": [], "files": []})", "it does not say how often they ran"},
+      {R"({"run_ids": ["a"], "files": [{"name": "f"}]})", "content"},
+  };
+  for (const auto& row : kTable) {
+    Session session = session_of(SavedCases{});
+    const auto read = read_cases_json(row.text, session);
+    ASSERT_FALSE(read) << row.text;
+    EXPECT_THAT(read.error(), HasSubstr(row.error));
+  }
+}
+
+TEST(ReplaySession, SaysHowCertifyRunsACase) {
+  EXPECT_EQ(certify_flags({}, ""), " --strict");
+  EXPECT_EQ(certify_flags({.profile = codec::Profile::kDeployed, .wording = scenario::Wording::kGa},
+                          "paho"),
+            " --profile deployed --wording ga --driver paho --strict");
+}
+
+}  // namespace
+}  // namespace fencepost::replay
