@@ -13,7 +13,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = pathlib.Path(os.environ.get("FENCEPOST_BUILD_DIR") or ROOT / "build").absolute() / "dev"
+BUILD = pathlib.Path(os.environ["FENCEPOST_BUILD_DIR"]) / "dev"
 FENCEPOST = BUILD / "bin/fencepost"
 PROFILES = ("deployed", "documented")
 # What a test costs that has never run here.
@@ -264,9 +264,10 @@ PAGES = {"report_page": "html_report", "matrix_page": "matrix_page", "selftest_p
 def main():
     parser = argparse.ArgumentParser(prog="ci/quick", add_help=False)
     parser.add_argument("--time", type=float, default=45)
+    parser.add_argument("--from", dest="folder", default=os.getcwd())  # what FILE is relative to
     parser.add_argument("files", nargs="*")
     options = parser.parse_args()
-    files = [os.path.relpath(file, ROOT) for file in options.files] or changed_files()
+    files = [os.path.relpath(os.path.join(options.folder, file), ROOT) for file in options.files] or changed_files()
     missing = [file for file in files if not (ROOT / file).is_file()]
     if missing:
         print(f"ci/quick: there is no file {missing[0]}", file=sys.stderr)

@@ -22,7 +22,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = pathlib.Path(os.environ.get("FENCEPOST_BUILD_DIR") or ROOT / "build").absolute()
+BUILD = pathlib.Path(os.environ["FENCEPOST_BUILD_DIR"])  # of ci/paths.sh
 LOGS = BUILD / "test-logs"
 # What each part of --full came to when it last ran, for the line that ci/test ends with.
 FULL_RECORD = BUILD / "full.json"
@@ -84,17 +84,17 @@ def parts_of_the_gate(full):
 
 def parts_of_full():
     """What takes longer than a person waits. docs/TESTING.md says why each is here."""
-    bin_dir = str(BUILD / "release/bin")
+    release = str(BUILD / "release")
 
     def one(name, *command, after=("build release",)):
         return Part(name, list(command), "full", after, full=True)
 
     return [
         one("tidy", "ci/tidy", after=()),
-        one("adapters", "ci/clients", "--build", str(BUILD / "release")),
-        one("hostile", "ci/hostile", bin_dir),
-        one("kills", "ci/kills", bin_dir),
-        one("live faults", "ci/live-faults", bin_dir),
+        one("adapters", "ci/clients", "--build", release),
+        one("hostile", "ci/hostile", release),
+        one("kills", "ci/kills", release),
+        one("live faults", "ci/live-faults"),
         one("link-time", "ci/odr", after=()),
         one("build gcc", "ci/build", "gcc", after=()),
         one("bare root", "ci/bare", after=()),

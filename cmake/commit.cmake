@@ -1,9 +1,11 @@
 # cmake -DSOURCE=dir -DOUTPUT=suite_commit.cc -P commit.cmake
 # Writes report::suite_commit(): the commit that SOURCE is at, and its date; only where that has changed, as what is not changed
 # is not compiled again.
-execute_process(COMMAND git -C ${SOURCE} log -1 --abbrev=7 --date=short "--format=%h, %cd" OUTPUT_VARIABLE commit
+# The tree may be somebody else's, or read-only.
+set(git git --no-optional-locks -c safe.directory=* -C ${SOURCE})
+execute_process(COMMAND ${git} log -1 --abbrev=7 --date=short "--format=%h, %cd" OUTPUT_VARIABLE commit
   OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-execute_process(COMMAND git -C ${SOURCE} status --porcelain --untracked-files=no OUTPUT_VARIABLE changes ERROR_QUIET)
+execute_process(COMMAND ${git} status --porcelain --untracked-files=no OUTPUT_VARIABLE changes ERROR_QUIET)
 if(NOT commit)
   set(commit "commit unknown")
 elseif(changes)

@@ -125,10 +125,10 @@ function(fencepost_add_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
   if(FENCEPOST_SANITIZE MATCHES "thread")
     set_tests_properties(${name} PROPERTIES
-      ENVIRONMENT "TSAN_OPTIONS=suppressions='${PROJECT_SOURCE_DIR}/tests/tsan.supp'")
+      ENVIRONMENT "TSAN_OPTIONS=suppressions=\"${PROJECT_SOURCE_DIR}/tests/tsan.supp\"")
   elseif(FENCEPOST_SANITIZE MATCHES "address")
     set_tests_properties(${name} PROPERTIES
-      ENVIRONMENT "LSAN_OPTIONS=suppressions='${PROJECT_SOURCE_DIR}/tests/lsan.supp'")
+      ENVIRONMENT "LSAN_OPTIONS=suppressions=\"${PROJECT_SOURCE_DIR}/tests/lsan.supp\"")
   endif()
   if(ARG_LABEL STREQUAL "broker")
     set_property(GLOBAL APPEND PROPERTY FENCEPOST_THREADED_TESTS ${name})

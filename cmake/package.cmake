@@ -9,15 +9,15 @@ install(TARGETS fencepost RUNTIME DESTINATION bin)
 install(TARGETS fencepost_statestore LIBRARY DESTINATION lib/fencepost)
 # The manual page and the completions come from the options of the program itself.
 install(CODE "
-  file(MAKE_DIRECTORY ${made})
+  file(MAKE_DIRECTORY \"${made}\")
   foreach(file_and_words fencepost.1:manual fencepost.bash:completion:bash _fencepost:completion:zsh
       fencepost.fish:completion:fish)
     string(REPLACE : \";\" words \"\${file_and_words}\")
     list(POP_FRONT words file)
-    execute_process(COMMAND \"$<TARGET_FILE:fencepost>\" \${words} OUTPUT_FILE ${made}/\${file}
+    execute_process(COMMAND \"$<TARGET_FILE:fencepost>\" \${words} OUTPUT_FILE \"${made}/\${file}\"
       COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
-  execute_process(COMMAND gzip -9nf ${made}/fencepost.1 COMMAND_ERROR_IS_FATAL ANY)")
+  execute_process(COMMAND gzip -9nf \"${made}/fencepost.1\" COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${made}/fencepost.1.gz DESTINATION share/man/man1)
 install(FILES ${made}/fencepost.bash DESTINATION share/bash-completion/completions RENAME fencepost)
 install(FILES ${made}/_fencepost DESTINATION share/zsh/vendor-completions)
@@ -27,14 +27,14 @@ install(FILES packaging/copyright DESTINATION share/doc/fencepost)
 install(FILES packaging/lintian-overrides DESTINATION share/lintian/overrides RENAME fencepost)
 # Debian wants a log in its own form, with a date; what has changed is in CHANGELOG.md.
 install(CODE "
-  execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%cD OUTPUT_VARIABLE date
+  execute_process(COMMAND git -c safe.directory=* -C \"${PROJECT_SOURCE_DIR}\" log -1 --format=%cD OUTPUT_VARIABLE date
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(NOT date)
     string(TIMESTAMP date \"%a, %d %b %Y %H:%M:%S +0000\" UTC)
   endif()
-  file(WRITE ${made}/changelog \"fencepost (${PROJECT_VERSION}) unstable; urgency=medium\\n\\n\"
+  file(WRITE \"${made}/changelog\" \"fencepost (${PROJECT_VERSION}) unstable; urgency=medium\\n\\n\"
     \"  * See CHANGELOG.md.\\n\\n -- ${FENCEPOST_CONTACT}  \${date}\\n\")
-  execute_process(COMMAND gzip -9nf ${made}/changelog COMMAND_ERROR_IS_FATAL ANY)")
+  execute_process(COMMAND gzip -9nf \"${made}/changelog\" COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${made}/changelog.gz DESTINATION share/doc/fencepost)
 install(DIRECTORY docs/ DESTINATION share/doc/fencepost/docs PATTERN decisions EXCLUDE)
 install(DIRECTORY scenarios DESTINATION share/doc/fencepost)

@@ -297,14 +297,17 @@ StartError port_in_use(const BrokerOptions& options) {
           "port " + std::to_string(options.port) + " of " + options.bind + " is in use"};
 }
 
-// A folder that only we can enter, for a socket; gone with this object.
+// A folder that only we can enter, for a socket; gone with this object. Its path leads over our
+// descriptor: mosquitto ends the name of a socket at a blank, and sockets have short names.
 class OwnSocket {
  public:
   explicit OwnSocket(bool wanted) {
     if (!wanted) return;
     std::error_code failed;
     std::string name = (std::filesystem::temp_directory_path(failed) / "fencepost-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) folder_ = name;
+    if (mkdtemp(name.data()) == nullptr) return;
+    folder_ = name;
+    descriptor_.emplace(open(name.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
   ~OwnSocket() {
     std::error_code failed;
@@ -312,10 +315,15 @@ class OwnSocket {
   }
   OwnSocket(const OwnSocket&) = delete;
   OwnSocket& operator=(const OwnSocket&) = delete;
-  [[nodiscard]] std::string path() const { return folder_.empty() ? "" : folder_ + "/socket"; }
+  [[nodiscard]] std::string path() const {
+    if (!descriptor_) return "";
+    return "/proc/" + std::to_string(getpid()) + "/fd/" +
+           std::to_string(descriptor_->descriptor()) + "/socket";
+  }
 
  private:
   std::string folder_{};
+  std::optional<Socket> descriptor_{};  // closes any descriptor
 };
 
 std::string last_lines(const std::string& log) {

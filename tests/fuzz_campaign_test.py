@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -97,7 +98,7 @@ class Project(unittest.TestCase):
         self.assertEqual(self.regressions()[0].read_bytes()[:3], b"bug")
         self.assertIn("FINDING buggy: check failed: data[2] != 'g' in LLVMFuzzerTestOneInput", output)
         replay = next(line.split("replay: ")[1] for line in output.splitlines() if "replay: " in line)
-        self.assertNotEqual(subprocess.run(replay.split(), capture_output=True, check=False, cwd=self.base).returncode, 0)
+        self.assertNotEqual(subprocess.run(shlex.split(replay), capture_output=True, check=False, cwd=self.base).returncode, 0)
         self.assertEqual(len(self.summary()["targets"]["buggy"]["findings"]), 2)
 
         # The next campaign says that they are still there, keeps no second copy, be it of another input that fails in the

@@ -7,6 +7,7 @@ import pathlib
 import random
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import time
@@ -145,7 +146,7 @@ class Killed(harness.FolderTest):
         self.assertEqual(70, process.returncode, out + said)
         left = list(self.folder.glob("fencepost-*.unfinished"))
         self.assertEqual(1, len(left), said)
-        self.assertIn(f"what the run has found is in {left[0]}", said)
+        self.assertEqual([str(left[0])], shlex.split(re.search(r"what the run has found is in (.*); make", said)[1]))
         made = run("merge", "--quiet", left[0], "--json", self.folder / "all.json")
         self.assertEqual(0, self.load("all.json")["summary"]["not_run"], made.stdout + made.stderr)
 

@@ -7,6 +7,7 @@ A line that ends in `# exit code 1` has to return that. Files that a page shows 
 
 import os
 import re
+import shlex
 import shutil
 
 from documents_test import documents, shell_blocks
@@ -91,7 +92,7 @@ class Pages(FolderTest):
         self.assertEqual(4, len(lines), lines)
         for line in lines:
             line = line.replace("F23", "F01").replace("docs/COVERAGE.md", "COVERAGE.md")
-            line = line.replace("lint scenarios", f"lint {ROOT}/scenarios")
+            line = line.replace("lint scenarios", shlex.join(["lint", str(ROOT / "scenarios")]))
             done = run_command("bash", "-c", line, cwd=self.folder, env=dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}"))
             self.assertEqual(1 if "?fault=" in line else 0, done.returncode, line + done.stdout[-3000:] + done.stderr)
 

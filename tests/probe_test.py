@@ -6,6 +6,7 @@ Starts brokers on free loopback ports and ends only the processes that it has st
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import unittest
@@ -213,10 +214,10 @@ class Restarted(ProbeTest):
         pid_file = self.folder / "pid"
         config = self.write("broker.conf", harness.mosquitto_config(port, "allow_anonymous true", f"plugin {PLUGIN}",
                                                                     f"pid_file {pid_file}"))
-        preload = f"LD_PRELOAD={PRELOAD} " if PRELOAD else ""
+        preload = f"LD_PRELOAD={shlex.quote(PRELOAD)} " if PRELOAD else ""
         script = self.write("restart", "#!/bin/sh\nset -e\nif [ -e pid ]; then old=$(cat pid); kill $old\n"
                                        "while kill -0 $old 2>/dev/null; do sleep 0.01; done; fi\n"
-                                       f"{preload}{MOSQUITTO} -c {config} -d\necho again >> log\n")
+                                       f"{preload}{MOSQUITTO} -c {shlex.quote(str(config))} -d\necho again >> log\n")
         script.chmod(0o700)
 
         def end():

@@ -202,7 +202,7 @@ class Record(harness.FolderTest):
         done = self.certify("embedded?fault=nx-overwrites")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         lines = text.splitlines()
-        failed = int(re.search(r"step +\d+ at \S+:(\d+)", done.stdout).group(1))
+        failed = int(re.search(r"step +\d+ at .+:(\d+) ", done.stdout).group(1))
         self.assertIn('value: you, options: [NX]', lines[failed - 1])
 
     # ---- Within the broker

@@ -6,6 +6,7 @@ usage: replay_saved_test.py BUILD_BIN_DIR [unittest arguments]
 import json
 import os
 import re
+import shlex
 import signal
 import xml.etree.ElementTree
 
@@ -93,7 +94,7 @@ class Replay(Folder):
         self.assertRegex(again.stdout, r"rule .*\n.*because .*\n.*step .*explore\.set\.[0-9a-f]+\.yaml:\d+ ")
         self.assertIn("  recorded  '", again.stdout)
         command = re.search(r"reproduce .*? certify (--endpoint .*)", again.stdout).group(1)
-        shown = run_command("sh", "-c", f"'{FENCEPOST}' certify {command}", cwd=self.folder)
+        shown = run_command("sh", "-c", f"{shlex.quote(str(FENCEPOST))} certify {command}", cwd=self.folder)
         self.assertEqual(shown.returncode, 1, shown.stdout + shown.stderr)
         right = self.replay("explore-findings", endpoint="embedded")
         self.assertIn("1 case: 1 fixed\nnothing of this fails\n", right.stdout)

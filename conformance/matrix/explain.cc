@@ -53,6 +53,10 @@ class Page {
     out_ += paint_(kBold, id) + "  " + rest + "\n\n";
   }
   void paragraph(std::string_view text) { text_at(kIndent, text, ""); }
+  // On one line, however wide: it is there to be copied into a shell.
+  void command(std::string_view label, std::string_view text) {
+    line(fmt::format("{:{}}{}: {}", "", kIndent, label, text));
+  }
 
   // The label stands before the first of several texts only.
   void item(std::string_view label, std::string_view text) {
@@ -260,8 +264,7 @@ std::string explain_requirement(const scenario::Requirement& requirement,
   }
   if (!cases.empty()) {
     page.line();
-    page.paragraph(
-        fmt::format("run them with: {} --requirement {}", options.certify, requirement.id));
+    page.command("run them with", options.certify + " --requirement " + requirement.id);
   }
   return page.take();
 }
@@ -286,7 +289,7 @@ std::string explain_case(const scenario::Case& test_case, const scenario::Librar
     page.item("tags", fmt::format("{}", fmt::join(test_case.tags, ", ")));
   add_source(page, test_case);
   page.line();
-  page.paragraph(fmt::format("run it with: {} --run {} --trace", options.certify, test_case.id));
+  page.command("run it with", options.certify + " --run " + test_case.id + " --trace");
   return page.take();
 }
 

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -110,7 +111,7 @@ class Campaign:
         self.states = states
         self.options = options
         self.root = pathlib.Path(root)
-        self.out = self.root / "build/fuzz-campaign"
+        self.out = targets.build_folder(self.root) / "fuzz-campaign"
         self.start = time.monotonic()
         self.lock = threading.Lock()
         self.stop = threading.Event()
@@ -208,7 +209,8 @@ class Campaign:
         state.findings.append({"name": name, "target": state.target.name, "what": f"{text}{place}", "input": str(path),
                                "found": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
         self.say(f"FINDING {state.target.name}: {text}{place}\n"
-                 f"      input:  {path} ({path.stat().st_size} bytes)\n      replay: {state.program} {path}")
+                 f"      input:  {path} ({path.stat().st_size} bytes)\n"
+                 f"      replay: {shlex.join(map(str, (state.program, path)))}")
 
     # Work.
 
@@ -408,7 +410,7 @@ def merged(state, sources, how):
 
 def programs_of(options, chosen):
     """The folder with the programs, built if need be."""
-    folder = pathlib.Path(options.programs or pathlib.Path(options.root) / "build/fuzz/bin").resolve()
+    folder = pathlib.Path(options.programs or targets.build_folder(options.root) / "fuzz/bin").resolve()
     if not options.programs:
         if not shutil.which("clang++"):
             raise targets.Failure("clang++ is missing: libFuzzer comes with it; run ci/setup --for-tests")
@@ -431,7 +433,7 @@ def main(arguments):
         if not chosen:
             raise targets.Failure(f"{root}: no targets")
         programs = programs_of(options, chosen)
-        out = root / "build/fuzz-campaign"
+        out = targets.build_folder(root) / "fuzz-campaign"
         out.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(out).free < LEAST_FREE_BYTES:
             raise targets.Failure(f"{out}: the disk is full")

@@ -50,7 +50,7 @@ def tool(*command):
 
 def inputs_of(target, corpus_only):
     found = target.folders()
-    campaign = targets.ROOT / "build/fuzz-campaign" / target.name / "corpus"
+    campaign = targets.build_folder() / "fuzz-campaign" / target.name / "corpus"
     return found if corpus_only or not campaign.is_dir() else [*found, campaign]
 
 
@@ -160,7 +160,7 @@ def main(arguments):
         if subprocess.run([targets.ROOT / "ci/build", "fuzz-coverage", *(target.program for target in chosen)],
                           check=False).returncode != 0:
             raise targets.Failure("the targets could not be built")
-        build = targets.ROOT / "build/fuzz-coverage"
+        build = targets.build_folder() / "fuzz-coverage"
         profiles = build / "profiles"
         profiles.mkdir(exist_ok=True)
         rows = [("target", "module", "lines", "", "branches", "")]

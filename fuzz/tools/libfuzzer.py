@@ -5,9 +5,11 @@ import hashlib
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -19,7 +21,7 @@ RSS_LIMIT_MB = 2560
 LIMITS = [f"-timeout={TIMEOUT_S}", f"-rss_limit_mb={RSS_LIMIT_MB}"]
 
 PROGRESS = re.compile(r"#(\d+)\t(\w+)\s+(?:cov: (\d+) )?(?:ft: (\d+) )?(?:corp: (\d+)/\S+ )?.*?exec/s: (\d+)")
-FRAME = re.compile(r"\s+#\d+ 0x[0-9a-f]+ in (.+?) (/\S+?):(\d+)(?::\d+)?$")
+FRAME = re.compile(r"\s+#\d+ 0x[0-9a-f]+ in (.+?) (/.+?):(\d+)(?::\d+)?$")
 CHECK_FAILED = re.compile(r"(\S+):(\d+): check failed: (.*)")
 SANITIZER_ERROR = re.compile(r"ERROR: (?:Address|Memory|Leak)Sanitizer: ([a-zA-Z-]+)")
 UNDEFINED = re.compile(r"(\S+):(\d+):\d+: runtime error: (.*)")
@@ -133,12 +135,12 @@ def environment():
     return {**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"}
 
 
-def run(program, arguments, timeout_s, stop=None):
+def run(program, arguments, timeout_s, stop=None, **variables):
     """(exit code, output) of a run of its own. Killed when it takes longer, or when the threading.Event `stop` is set; then
     the exit code is None."""
     end = time.monotonic() + timeout_s
     with subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/",
-                          env=environment(), start_new_session=True) as process:
+                          env=environment() | variables, start_new_session=True) as process:
         while True:
             try:
                 output, _ = process.communicate(timeout=0.5)
@@ -149,6 +151,20 @@ def run(program, arguments, timeout_s, stop=None):
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
     return None, output.decode(errors="replace")
+
+
+def run_by_itself(program, arguments, timeout_s, stop=None):
+    """The same for what libFuzzer runs itself for. It does so through a shell, and quotes nothing: a path that has something
+    to quote is given by way of a link to its folder, in a place with a plain name."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        command = [str(program), *map(str, arguments)]
+        for number, argument in enumerate(command):
+            option, slash, path = argument.partition("/")
+            if slash and shlex.quote(argument) != argument:
+                link = pathlib.Path(folder, str(number))
+                link.symlink_to(os.path.dirname(slash + path))
+                command[number] = f"{option}{link / os.path.basename(path)}"
+        return run(command[0], command[1:], timeout_s, stop, TMPDIR=folder)
 
 
 def reproduce(program, arguments, path, root):
@@ -164,8 +180,8 @@ def minimise(program, arguments, path, failure, root, time_s, scratch, stop=None
         return content  # each attempt takes too long
     smallest = pathlib.Path(scratch) / "minimised"
     smallest.unlink(missing_ok=True)
-    run(program, ["-minimize_crash=1", f"-max_total_time={time_s}", f"-exact_artifact_path={smallest}", *LIMITS,
-                  *arguments, path], time_s, stop)
+    run_by_itself(program, ["-minimize_crash=1", f"-max_total_time={time_s}", f"-exact_artifact_path={smallest}", *LIMITS,
+                            *arguments, path], time_s, stop)
     if smallest.is_file() and reproduce(program, arguments, smallest, root) == failure:
         content = smallest.read_bytes()
     smallest.unlink(missing_ok=True)
@@ -174,6 +190,6 @@ def minimise(program, arguments, path, failure, root, time_s, scratch, stop=None
 
 def merge(program, arguments, into, sources, timeout_s=3600):
     """Adds to the folder `into` what of `sources` covers more than it does. Raises targets.Failure."""
-    code, output = run(program, ["-merge=1", *arguments, *LIMITS, into, *sources], timeout_s)
+    code, output = run_by_itself(program, ["-merge=1", *arguments, *LIMITS, into, *sources], timeout_s)
     if code != 0:
         raise targets.Failure(f"{pathlib.Path(program).name}: merging failed ({code}): {output[-2000:]}")

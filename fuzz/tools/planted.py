@@ -162,7 +162,7 @@ def hunt(target, program, source, limit_s, seed, parts=("seeds",)):
 def hunt_all(bugs, options, root):
     """(rows of the table, whether all is well)"""
     known = {target.name: target for target in targets.all_targets(root)}
-    tree = Tree(root, root / "build/planted")
+    tree = Tree(root, targets.build_folder(root) / "planted")
     rows = [("bug", "target", "found after", "executions", "what it says")]
     well = True
     parts = [] if options.no_seeds else ["seeds"]

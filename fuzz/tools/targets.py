@@ -1,6 +1,7 @@
 """The fuzz targets: which there are, their limits and dictionaries, their inputs, for what runs and packs them."""
 
 import configparser
+import os
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -12,6 +13,12 @@ CORPUS_PARTS = ("seeds", "regressions", "distilled")
 
 class Failure(Exception):
     """What stops a command, as a sentence for people."""
+
+
+def build_folder(root=ROOT):
+    """What is built of these sources is below it. FENCEPOST_BUILD_DIR is that of this repository, as in ci/paths.sh."""
+    elsewhere = os.environ.get("FENCEPOST_BUILD_DIR") if pathlib.Path(root).resolve() == ROOT else None
+    return pathlib.Path(elsewhere or pathlib.Path(root) / "build").resolve()
 
 
 class Target:

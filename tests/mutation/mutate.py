@@ -14,6 +14,7 @@ import project
 import runner
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("FENCEPOST_BUILD_DIR") or ROOT / "build").resolve()
 EQUIVALENT = "tests/mutation/equivalent.txt"
 
 
@@ -63,7 +64,7 @@ def parse_arguments(arguments):
     parser.add_argument("--no-build", action="store_true", help="take the binaries as they are (after a full run)")
     parser.add_argument("--survivors", action="store_true",
                         help="only the mutants that survived the last run, in build/mutants/report.json")
-    parser.add_argument("--report", default=str(ROOT / "build/mutants/report.json"), metavar="FILE",
+    parser.add_argument("--report", default=str(BUILD / "mutants/report.json"), metavar="FILE",
                         help="where the report goes (default: build/mutants/report.json)")
     options = parser.parse_args(arguments)
     options.layers = options.layers.split(",")
@@ -192,7 +193,7 @@ def main(arguments):
     try:
         listed = ROOT / EQUIVALENT
         reasons = read_equivalents(listed.read_text(encoding="utf-8")) if listed.is_file() else {}
-        tree = build.Tree(ROOT, ROOT / "build/mutants")
+        tree = build.Tree(ROOT, BUILD / "mutants")
         wanted = chosen(tree, options)
         if not wanted:
             raise build.Failure("no mutant is chosen; --list prints all")
