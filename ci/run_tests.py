@@ -93,7 +93,7 @@ def parts_of_full():
         one("tidy", "ci/tidy", after=()),
         one("adapters", "ci/clients", "--build", release),
         one("hostile", "ci/hostile", release),
-        one("kills", "ci/kills", release),
+        one("kills", "ci/kills", f"{release}/bin/fencepost"),
         one("live faults", "ci/live-faults"),
         one("link-time", "ci/odr", after=()),
         one("build gcc", "ci/build", "gcc", after=()),

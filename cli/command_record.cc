@@ -24,11 +24,6 @@ constexpr std::chrono::seconds kJudgeInterval{1};
 // long the one comes after the other.
 constexpr std::chrono::milliseconds kSlackOfEndpoint{250};
 
-void print(const record::Said& said) {
-  fmt::print(stderr, "{}", said.errors);
-  fmt::print("{}", said.output);
-}
-
 // What the options ask for.
 run::ExitCode write_all(const RecordOptions& options, const record::Capture& capture,
                         std::chrono::milliseconds usual_slack, record::FlagWatcher watcher = {}) {

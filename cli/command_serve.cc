@@ -174,12 +174,6 @@ std::chrono::microseconds wall_clock() {
       std::chrono::system_clock::now().time_since_epoch());
 }
 
-void print(const record::Said& said) {
-  fmt::print(stderr, "{}", said.errors);
-  fmt::print("{}", said.output);
-  if (!said.output.empty()) std::fflush(stdout);
-}
-
 run::ExitCode end(serve::TrafficLog& traffic) {
   const record::Recording made = traffic.end(wall_clock());
   print(made.said);

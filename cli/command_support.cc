@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -233,6 +234,12 @@ std::string certify_command(const std::string& program, const EndpointChoice& ch
   if (!choice.url.empty()) out += " --endpoint " + text::shell_word(endpoint::redacted(choice.url));
   if (!choice.descriptor.empty()) out += " --descriptor " + text::shell_word(choice.descriptor);
   return out;
+}
+
+void print(const record::Said& said) {
+  fmt::print(stderr, "{}", said.errors);
+  fmt::print("{}", said.output);
+  if (!said.output.empty()) std::fflush(stdout);
 }
 
 std::string utc_now() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "conformance/record/recording.h"
 #include "conformance/run/preflight.h"
 #include "conformance/run/suite.h"
 #include "conformance/target/descriptor.h"
@@ -86,6 +87,9 @@ void stop_on_signals();
 [[nodiscard]] const std::atomic<bool>& stop_flag();
 // Sets the flag as a signal does. From any thread.
 void stop_early();
+
+// On standard error and standard output, at once.
+void print(const record::Said& said);
 
 // "2026-01-01T00:00:00Z"
 [[nodiscard]] std::string utc_now();
