@@ -58,10 +58,16 @@ bool write_reports(const CertifyOptions& options, const run::SuiteResult& result
     *options.document = to_json(result, catalogue, context);
   const auto written = report::write_reports(options.reports, result, catalogue, context);
   if (!written) complain(written.error());
+  return written.has_value();
+}
+
+// False after a complaint.
+bool write_for_github(const CertifyOptions& options, const run::SuiteResult& result,
+                      const scenario::Catalogue& catalogue, const report::ReportContext& context) {
   const report::Github github = github_of(options);
   fmt::print("{}", github.annotations(result, catalogue, context));
-  const auto github_files = github.write_files(result, catalogue, context);
-  if (!github_files) complain(written.error());
+  const auto written = github.write_files(result, catalogue, context);
+  if (!written) complain(written.error());
   return written.has_value();
 }
 
@@ -196,9 +202,9 @@ run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::st
   }
   result.summary.not_run = result.cases.size();
   plan.context.stopped_because = reason;
-  return write_reports(options, result, plan.library.catalogue, plan.context)
-             ? code
-             : run::ExitCode::kInternal;
+  const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
+  const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
+  return written && shown ? code : run::ExitCode::kInternal;
 }
 
 // How long failures are tried by themselves, when the run is over.
@@ -360,8 +366,9 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   }
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
+  const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
   journal.end(written);
-  if (!written || !kept || !sign_files(options.sign, signed_files(options)))
+  if (!written || !shown || !kept || !sign_files(options.sign, signed_files(options)))
     return run::ExitCode::kInternal;
   return settled(options, result, known.trouble().value_or(exit_code(result)));
 }
