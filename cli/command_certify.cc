@@ -3,18 +3,18 @@
 
 #include <fmt/format.h>
 
-#include "cli/case_selection.h"
 #include "cli/certify_stress.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/run_evidence.h"
 #include "cli/run_journal.h"
-#include "cli/shard_of_job.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/github.h"
+#include "conformance/report/last_failed.h"
 #include "conformance/report/report.h"
+#include "conformance/report/shard_of_job.h"
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
 #include "conformance/text/printable.h"
@@ -96,21 +96,32 @@ struct Plan {
 
 // False after a complaint.
 bool choose_shard(CertifyOptions& options) {
-  if (options.shard == "auto") {
-    const auto found = shard_of_job(report::variable_of_this_process);
-    if (!found) {
-      complain(found.error());
-      return false;
-    }
-    options.selection.shard = found->index;
-    options.selection.shards = found->total;
-    fmt::print(stderr, "fencepost: shard {}/{} ({})\n", found->index, found->total, found->source);
-    return true;
+  const auto found = report::shard_of_process(options.shard, report::variable_of_this_process);
+  if (!found) {
+    complain(found.error());
+    return false;
   }
-  if (parse_shard(options.shard, options.selection)) return true;
-  complain("--shard " + options.shard +
-           " must look like 2/5, the first number between 1 and the second, or be auto");
-  return false;
+  options.selection.shard = found->shard.index;
+  options.selection.shards = found->shard.total;
+  if (!found->source.empty()) {
+    fmt::print(stderr, "fencepost: shard {}/{} ({})\n", found->shard.index, found->shard.total,
+               found->source);
+  }
+  return true;
+}
+
+// The cases that an earlier run has not passed take the place of the globs. False after a
+// complaint.
+bool choose_last_failed(CertifyOptions& options) {
+  if (options.last_failed.empty()) return true;
+  auto ids = report::last_failed(options.last_failed, options.selection.run);
+  if (!ids) {
+    complain(ids.error());
+    return false;
+  }
+  if (ids->empty()) complain("--last-failed " + options.last_failed + ": nothing failed there");
+  options.selection.run = std::move(*ids);
+  return true;
 }
 
 // Takes over what a killed run has found. False after a complaint.
@@ -151,8 +162,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     complain(writable.error());
     return std::nullopt;
   }
-  const bool again = !options.last_failed.empty();
-  if (again && !select_last_failed(options.last_failed, options.selection)) return std::nullopt;
+  if (!choose_last_failed(options)) return std::nullopt;
   auto library = open_library(options.scenarios);
   if (!library) return std::nullopt;
   const auto stress_time = time_of_stress(options);
@@ -170,7 +180,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
             .context = {},
             .baseline = std::move(*baseline),
             .stress_time = *stress_time};
-  const bool nothing_failed = again && options.selection.run.empty();
+  const bool nothing_failed = !options.last_failed.empty() && options.selection.run.empty();
   if (!nothing_failed) plan.cases = select(plan.library.cases, options.selection);
   plan.suite.settings = std::move(basis->settings);
   plan.suite.strict = options.strict;
@@ -259,6 +269,15 @@ run::ExitCode settled(const CertifyOptions& options, const run::SuiteResult& res
   complain(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
                        text::counted(result.summary.skipped, "case")));
   return run::ExitCode::kFailed;
+}
+
+// Prints the ids of these cases, which a run would have.
+run::ExitCode dry_run(const std::vector<const scenario::Case*>& cases,
+                      const scenario::Library& library) {
+  for (const scenario::Case* test_case : cases) fmt::print("{}\n", test_case->id);
+  fmt::print("{} of {} would run; nothing was sent\n", text::counted(cases.size(), "case"),
+             library.cases.size());
+  return run::ExitCode::kConformant;
 }
 
 report::ConsoleOptions console_style(const CertifyOptions& options, std::FILE* stream) {
