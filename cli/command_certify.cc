@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include <fmt/format.h>
@@ -8,12 +9,13 @@
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "cli/run_evidence.h"
-#include "cli/run_journal.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/github.h"
 #include "conformance/report/last_failed.h"
 #include "conformance/report/report.h"
+#include "conformance/report/resume.h"
+#include "conformance/report/run_journal.h"
 #include "conformance/report/shard_of_job.h"
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
@@ -28,6 +30,13 @@ namespace {
 std::string unguessable_word() {
   std::random_device device;
   return fmt::format("fencepost-{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
+// Where what a run has found goes when nothing can be written beside its reports.
+std::string spare_journal() {
+  std::error_code failed;
+  const auto folder = std::filesystem::temp_directory_path(failed);
+  return (folder / ("fencepost-" + random_run_id() + report::kUnfinished)).string();
 }
 
 report::Github github_of(const CertifyOptions& options) {
@@ -124,16 +133,59 @@ bool choose_last_failed(CertifyOptions& options) {
   return true;
 }
 
+// How certify was called, without passwords.
+report::Call call_of_certify(const CertifyOptions& options) {
+  report::Call out = call_of(options);
+  out.scenarios = options.scenarios;
+  out.baseline = options.baseline.file;
+  out.shuffled = options.shuffle;
+  out.files = options.reports;
+  return out;
+}
+
+// Completes `options` by how the run of --resume was called. Nothing after a complaint.
+std::optional<report::Resumed> resume(CertifyOptions& options) {
+  if (!options.last_failed.empty()) {
+    complain("--resume and --last-failed both say which cases run: give one of them");
+    return std::nullopt;
+  }
+  auto out = report::resume(options.resume, {.call = call_of_certify(options),
+                                             .profile = options.profile,
+                                             .wording = options.wording,
+                                             .seed = options.seed,
+                                             .strict = options.strict,
+                                             .selection = options.selection,
+                                             .shard = options.shard});
+  if (!out) {
+    complain(out.error());
+    return std::nullopt;
+  }
+  const report::Invocation& was = out->invocation;
+  if (options.endpoint.empty()) options.endpoint = was.call.url;  // else it may have a password
+  options.descriptor = was.call.descriptor;
+  options.scenarios = was.call.scenarios;
+  options.driver = was.call.driver;
+  options.baseline.file = was.call.baseline;
+  options.shuffle = was.call.shuffled;
+  options.timeout_scale = was.call.timeout_scale;
+  options.reports = was.call.files;
+  options.profile = was.profile;
+  options.wording = was.wording;
+  options.seed = was.seed;
+  options.strict = was.strict;
+  options.selection = was.selection;
+  options.shard = was.shard;
+  options.transcripts = out->head.context.transcripts;
+  return std::move(*out);
+}
+
 // Takes over what a killed run has found. False after a complaint.
-bool go_on(const Earlier& earlier, Plan& plan) {
-  auto finished = read_cases(earlier.file, earlier.head, plan.library);
+bool go_on(const report::Resumed& earlier, Plan& plan) {
+  auto finished = finished_cases(earlier, plan.library);
   if (!finished) {
     complain(finished.error());
     return false;
   }
-  // What the endpoint was lost in says nothing of the one that is there now.
-  std::erase_if(*finished,
-                [](const run::Kept& kept) { return kept.result.verdict == run::Verdict::kLost; });
   fmt::print(stderr,
              "fencepost: goes on with the run that began {}: {} of {} cases have finished\n",
              earlier.head.context.started, finished->size(), plan.cases.size());
@@ -144,13 +196,13 @@ bool go_on(const Earlier& earlier, Plan& plan) {
 }
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
-  std::optional<Earlier> earlier;
+  std::optional<report::Resumed> earlier;
   if (!options.resume.empty() && !options.evidence.empty()) {
     complain("--evidence needs a run from its begin: leave --resume out");
     return std::nullopt;
   }
   if (!options.resume.empty()) {
-    earlier = take_up(options);
+    earlier = resume(options);
     if (!earlier) return std::nullopt;
   }
   auto basis = prepare_run(options);
@@ -341,7 +393,12 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   fmt::print("{}", github.pause_commands(word));
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.running);
   const baseline::RunBaseline& known = plan.baseline;
-  RunJournal journal(options, plan.context, plan.library);
+  report::RunJournal journal(plan.context, [](const std::string& text) { complain(text); });
+  if (options.resume.empty()) {
+    journal.begin(plan.library, call_of_certify(options));
+  } else {
+    journal.resume(options.resume);
+  }
   plan.suite.keep = [&](const run::CaseResult& entry, bool undecided) {
     journal.keep(entry, undecided);
     evidence.keep(entry, undecided);
@@ -386,7 +443,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
-  journal.end(written);
+  journal.end(written, spare_journal());
   if (!written || !shown || !kept || !sign_files(options.sign, signed_files(options)))
     return run::ExitCode::kInternal;
   return settled(options, result, known.trouble().value_or(exit_code(result)));
