@@ -7,16 +7,17 @@
 #include "cli/certify_stress.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/environment.h"
 #include "cli/run_evidence.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
+#include "conformance/report/environment.h"
 #include "conformance/report/github.h"
 #include "conformance/report/last_failed.h"
 #include "conformance/report/report.h"
 #include "conformance/report/resume.h"
 #include "conformance/report/run_journal.h"
 #include "conformance/report/shard_of_job.h"
+#include "conformance/run/run_end.h"
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
 #include "conformance/text/printable.h"
@@ -249,78 +250,53 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .selection = options.selection,
                   .known_cases = plan.library.cases.size(),
                   .transcripts = options.trace ? report::Transcripts::kAll : options.transcripts,
-                  .environment = environment_of_run(options.libraries)};
+                  .environment = report::environment_of_run(options.libraries,
+                                                            report::variable_of_this_process)};
   if (earlier && !go_on(*earlier, plan)) return std::nullopt;
   return plan;
 }
 
-// A run that could not begin: all cases are "not run", and the reports say why.
+// A run that could not begin: the reports say why.
 run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
                         run::ExitCode code) {
-  run::SuiteResult result;
-  result.endpoint_lost = code == run::ExitCode::kUnreachable;
-  for (const scenario::Case* test_case : plan.cases) {
-    result.cases.push_back({.test_case = test_case, .position = test_case->position});
-  }
-  result.summary.not_run = result.cases.size();
+  const bool lost = code == run::ExitCode::kUnreachable;
   plan.context.stopped_because = reason;
+  const run::SuiteResult result = run::nothing_run(plan.cases, lost);
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
   return written && shown ? code : run::ExitCode::kInternal;
 }
 
-// How long failures are tried by themselves, when the run is over.
-constexpr std::chrono::seconds kMaxTryingAlone{5};
-
 // Runs cases as the command of a report would: on a new store, where stores end with the run.
-class AfterTheRun {
- public:
-  AfterTheRun(const Plan& plan, endpoint::Endpoint& endpoint) : plan_(plan), endpoint_(endpoint) {}
-
-  std::optional<run::SuiteResult> operator()(const std::vector<const scenario::Case*>& cases) {
-    const auto late = [this] { return std::chrono::steady_clock::now() > end_ || stop_flag(); };
-    if (late() || !is_quick(cases)) return std::nullopt;
+report::RunAgain after_the_run(const Plan& plan, endpoint::Endpoint& endpoint) {
+  const auto end = std::chrono::steady_clock::now() + report::kMaxTimeAlone;
+  const auto late = [end] { return std::chrono::steady_clock::now() > end || stop_flag(); };
+  return [&plan, &endpoint, late](
+             const std::vector<const scenario::Case*>& cases) -> std::optional<run::SuiteResult> {
+    if (late() || !report::is_quick(cases, endpoint.capabilities())) return std::nullopt;
     std::optional<target::Target> fresh;
-    if (endpoint_.capabilities().ephemeral) {
-      auto target = open_judged_by(plan_.suite.settings.profile, plan_.descriptor);
+    if (endpoint.capabilities().ephemeral) {
+      auto target = open_judged_by(plan.suite.settings.profile, plan.descriptor);
       if (!target) return std::nullopt;
       fresh = std::move(*target);
     }
-    endpoint::Endpoint& endpoint = fresh ? *fresh->endpoint : endpoint_;
-    run::SuiteOptions options = plan_.suite;
-    options.settings.run_id = random_run_id();  // fresh keys
-    options.repeat_inconclusive = false;
-    std::atomic<bool> stop{false};
-    run::SuiteResult result =
-        run_suite(endpoint, cases, plan_.library.catalogue, options, stop,
-                  [&](const run::CaseResult&, std::size_t, std::size_t) { stop = late(); });
-    return result.endpoint_lost ? std::nullopt : std::optional(std::move(result));
-  }
-
- private:
-  // Time that is stepped by hand costs nothing.
-  [[nodiscard]] bool is_quick(const std::vector<const scenario::Case*>& cases) const {
-    if (!endpoint_.capabilities().transport) return true;
-    return std::all_of(cases.begin(), cases.end(), [](const scenario::Case* test_case) {
-      return test_case->expected_wait() < kMaxTryingAlone;
-    });
-  }
-
-  const Plan& plan_;
-  endpoint::Endpoint& endpoint_;
-  const std::chrono::steady_clock::time_point end_ =
-      std::chrono::steady_clock::now() + kMaxTryingAlone;
-};
+    run::SuiteOptions suite = plan.suite;
+    suite.settings.run_id = random_run_id();  // fresh keys
+    return report::run_again(fresh ? *fresh->endpoint : endpoint, cases, plan.library.catalogue,
+                             std::move(suite), late);
+  };
+}
 
 // What was skipped fails the run where the user says so.
 run::ExitCode settled(const CertifyOptions& options, const run::SuiteResult& result,
                       run::ExitCode code) {
-  const bool mild = code == run::ExitCode::kConformant || code == run::ExitCode::kInconclusive ||
-                    code == run::ExitCode::kNothingSelected;
-  if (!options.fail_on_skip || !mild || result.summary.skipped == 0) return code;
-  complain(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
-                       text::counted(result.summary.skipped, "case")));
-  return run::ExitCode::kFailed;
+  const run::ExitCode out =
+      options.fail_on_skip ? exit_code_without_skips(code, result.summary) : code;
+  if (out != code) {
+    complain(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
+                         text::counted(result.summary.skipped, "case")));
+  }
+  return out;
 }
 
 // Prints the ids of these cases, which a run would have.
@@ -403,31 +379,25 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
     journal.keep(entry, undecided);
     evidence.keep(entry, undecided);
   };
-  run::SuiteResult result = run_suite(
-      endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
-      [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
-        const run::CaseResult expected{.test_case = entry.test_case,
-                                       .verdict = run::Verdict::kExpectedFailure};
-        console.progress(known.expects(entry) ? expected : entry, done, total);
-        const bool enough = options.max_failures > 0 && console.failures() >= options.max_failures;
-        if (enough) stop_early();
-      });
+  const auto limit = [&] {
+    return run::FailureLimit{.failures = console.failures(), .most = options.max_failures};
+  };
+  run::SuiteResult result =
+      run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
+                [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
+                  const run::CaseResult expected{.test_case = entry.test_case,
+                                                 .verdict = run::Verdict::kExpectedFailure};
+                  console.progress(known.expects(entry) ? expected : entry, done, total);
+                  if (limit().is_reached()) stop_early();
+                });
   plan.suite.keep = {};
   plan.suite.finished.clear();
   const bool kept = evidence.end(report::verdicts_json(result));
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
-  if (result.endpoint_lost) {
-    plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
-  } else if (result.interrupted) {
-    const bool enough = options.max_failures > 0 && console.failures() >= options.max_failures;
-    plan.context.stopped_because = enough
-                                       ? fmt::format("stopped after {}, as --max-failures says",
-                                                     text::counted(console.failures(), "failure"))
-                                       : "interrupted";
-  }
+  plan.context.stopped_because = why_stopped(result, limit());
   if (result.summary.failed > 0 && plan.context.stopped_because.empty()) {
     report::try_alone(result, known.to_run(plan.cases), plan.library.catalogue, options.strict,
-                      AfterTheRun(plan, direct));
+                      after_the_run(plan, direct));
   }
   if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
     ask_at_once(options, plan, direct, result);
