@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/certify_stress.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/run_evidence.h"
+#include "conformance/concurrency/stress_phase.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
 #include "conformance/report/environment.h"
@@ -46,8 +46,8 @@ report::Github github_of(const CertifyOptions& options) {
 
 // The command line that repeats this run, without the selection of cases.
 std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
-  std::string out =
-      certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
+  std::string out = command_for(options.program, "certify",
+                                {.url = options.endpoint, .descriptor = options.descriptor});
   if (!options.scenarios.empty()) out += " --scenarios " + text::shell_word(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.wording != "auto") out += " --wording " + options.wording;
@@ -101,7 +101,7 @@ struct Plan {
   run::SuiteOptions suite;
   report::ReportContext context;
   baseline::RunBaseline baseline;
-  std::chrono::milliseconds stress_time{0};  // 0: nobody asks at once
+  std::chrono::milliseconds stress_time{0};  // 0: no stress phase
 };
 
 // False after a complaint.
@@ -218,8 +218,14 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   if (!choose_last_failed(options)) return std::nullopt;
   auto library = open_library(options.scenarios);
   if (!library) return std::nullopt;
-  const auto stress_time = time_of_stress(options);
-  if (!stress_time) return std::nullopt;
+  const bool all_cases = !run::is_filtered(options.selection) && options.last_failed.empty() &&
+                         options.scenarios.empty();
+  const auto stress_time =
+      concurrency::stress_duration(options.stress, all_cases, options.selection.shard);
+  if (!stress_time) {
+    complain(stress_time.error());
+    return std::nullopt;
+  }
   auto baseline = baseline::RunBaseline::open(options.baseline, options.selection, *library,
                                               baseline::utc_today());
   if (!baseline) {
@@ -318,28 +324,22 @@ report::ConsoleOptions console_style(const CertifyOptions& options, std::FILE* s
   return console_settings;
 }
 
-// Requests that meet, which no case judges. They are no part of the evidence.
-void ask_at_once(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
-                 run::SuiteResult& result) {
-  const CertifyStress stress{.options = options,
-                             .descriptor = plan.descriptor,
-                             .suite = plan.suite,
-                             .preflight = plan.context.preflight,
-                             .time = plan.stress_time};
-  result.stress = stress_at_once(stress, endpoint);
-  settle(*result.stress, plan.library.catalogue, options.strict, result);
-  if (stop_flag()) {
-    result.interrupted = true;
-    plan.context.stopped_because = "interrupted";
-  } else if (!result.stress->trouble.empty() && result.stress->requests > 0) {
-    constexpr std::chrono::seconds kPatience{5};
-    if (const auto there = endpoint.check_reachable(kPatience); !there) {
-      result.endpoint_lost = true;
-      result.lost_message = there.error().text;
-      plan.context.stopped_because =
-          "the endpoint was lost when clients asked at once: " + result.lost_message;
-    }
-  }
+// Concurrent requests, which no case judges. They are no part of the evidence.
+void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
+                run::SuiteResult& result) {
+  std::string command = command_for(options.program, "stress",
+                                    {.url = options.endpoint, .descriptor = options.descriptor});
+  if (!options.driver.empty()) command += " --driver " + options.driver;
+  run::StressResult stress =
+      concurrency::run_stress_phase({.descriptor = plan.descriptor,
+                                     .suite = plan.suite,
+                                     .round_trip_p99 = plan.context.preflight.round_trip_p99,
+                                     .command = std::move(command),
+                                     .duration = plan.stress_time},
+                                    endpoint, stop_flag());
+  concurrency::mark_failures(stress, plan.library.catalogue, options.strict, result);
+  result.stress = std::move(stress);
+  plan.context.stopped_because = concurrency::end_stress_phase(endpoint, stop_flag(), result);
 }
 
 run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& direct,
@@ -400,7 +400,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
                       after_the_run(plan, direct));
   }
   if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
-    ask_at_once(options, plan, direct, result);
+    run_stress(options, plan, direct, result);
   }
   console.end(result, plan.library.catalogue, plan.context);
   for (const std::string& line : known.news()) {

@@ -19,8 +19,8 @@ namespace {
 
 // The command line that runs a case again, but for its file.
 std::string command_line(const ReplayOptions& options, const run::RunSettings& settings) {
-  std::string out =
-      certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
+  std::string out = command_for(options.program, "certify",
+                                {.url = options.endpoint, .descriptor = options.descriptor});
   if (settings.profile != codec::Profile::kAuto) {
     out += fmt::format(" --profile {}", name(settings.profile));
   }
