@@ -1,20 +1,23 @@
 #include <algorithm>
+#include <filesystem>
 #include <random>
 
 #include <fmt/format.h>
 
-#include "cli/case_selection.h"
-#include "cli/certify_stress.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/environment.h"
 #include "cli/run_evidence.h"
-#include "cli/run_journal.h"
-#include "cli/shard_of_job.h"
+#include "conformance/concurrency/stress_phase.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
+#include "conformance/report/environment.h"
 #include "conformance/report/github.h"
+#include "conformance/report/last_failed.h"
 #include "conformance/report/report.h"
+#include "conformance/report/resume.h"
+#include "conformance/report/run_journal.h"
+#include "conformance/report/shard_of_job.h"
+#include "conformance/run/run_end.h"
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
 #include "conformance/text/printable.h"
@@ -30,14 +33,21 @@ std::string unguessable_word() {
   return fmt::format("fencepost-{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
 }
 
+// Where what a run has found goes when nothing can be written beside its reports.
+std::string spare_journal() {
+  std::error_code failed;
+  const auto folder = std::filesystem::temp_directory_path(failed);
+  return (folder / ("fencepost-" + random_run_id() + report::kUnfinished)).string();
+}
+
 report::Github github_of(const CertifyOptions& options) {
   return {!options.no_github, report::variable_of_this_process};
 }
 
 // The command line that repeats this run, without the selection of cases.
 std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
-  std::string out =
-      certify_command(options.program, {.url = options.endpoint, .descriptor = options.descriptor});
+  std::string out = command_for(options.program, "certify",
+                                {.url = options.endpoint, .descriptor = options.descriptor});
   if (!options.scenarios.empty()) out += " --scenarios " + text::shell_word(options.scenarios);
   if (options.profile != "auto") out += " --profile " + options.profile;
   if (options.wording != "auto") out += " --wording " + options.wording;
@@ -58,10 +68,16 @@ bool write_reports(const CertifyOptions& options, const run::SuiteResult& result
     *options.document = to_json(result, catalogue, context);
   const auto written = report::write_reports(options.reports, result, catalogue, context);
   if (!written) complain(written.error());
+  return written.has_value();
+}
+
+// False after a complaint.
+bool write_for_github(const CertifyOptions& options, const run::SuiteResult& result,
+                      const scenario::Catalogue& catalogue, const report::ReportContext& context) {
   const report::Github github = github_of(options);
   fmt::print("{}", github.annotations(result, catalogue, context));
-  const auto github_files = github.write_files(result, catalogue, context);
-  if (!github_files) complain(written.error());
+  const auto written = github.write_files(result, catalogue, context);
+  if (!written) complain(written.error());
   return written.has_value();
 }
 
@@ -85,38 +101,92 @@ struct Plan {
   run::SuiteOptions suite;
   report::ReportContext context;
   baseline::RunBaseline baseline;
-  std::chrono::milliseconds stress_time{0};  // 0: nobody asks at once
+  std::chrono::milliseconds stress_time{0};  // 0: no stress phase
 };
 
 // False after a complaint.
 bool choose_shard(CertifyOptions& options) {
-  if (options.shard == "auto") {
-    const auto found = shard_of_job(report::variable_of_this_process);
-    if (!found) {
-      complain(found.error());
-      return false;
-    }
-    options.selection.shard = found->index;
-    options.selection.shards = found->total;
-    fmt::print(stderr, "fencepost: shard {}/{} ({})\n", found->index, found->total, found->source);
-    return true;
+  const auto found = report::shard_of_process(options.shard, report::variable_of_this_process);
+  if (!found) {
+    complain(found.error());
+    return false;
   }
-  if (parse_shard(options.shard, options.selection)) return true;
-  complain("--shard " + options.shard +
-           " must look like 2/5, the first number between 1 and the second, or be auto");
-  return false;
+  options.selection.shard = found->shard.index;
+  options.selection.shards = found->shard.total;
+  if (!found->source.empty()) {
+    fmt::print(stderr, "fencepost: shard {}/{} ({})\n", found->shard.index, found->shard.total,
+               found->source);
+  }
+  return true;
+}
+
+// The cases that an earlier run has not passed take the place of the globs. False after a
+// complaint.
+bool choose_last_failed(CertifyOptions& options) {
+  if (options.last_failed.empty()) return true;
+  auto ids = report::last_failed(options.last_failed, options.selection.run);
+  if (!ids) {
+    complain(ids.error());
+    return false;
+  }
+  if (ids->empty()) complain("--last-failed " + options.last_failed + ": nothing failed there");
+  options.selection.run = std::move(*ids);
+  return true;
+}
+
+// How certify was called, without passwords.
+report::Call call_of_certify(const CertifyOptions& options) {
+  report::Call out = call_of(options);
+  out.scenarios = options.scenarios;
+  out.baseline = options.baseline.file;
+  out.shuffled = options.shuffle;
+  out.files = options.reports;
+  return out;
+}
+
+// Completes `options` by how the run of --resume was called. Nothing after a complaint.
+std::optional<report::Resumed> resume(CertifyOptions& options) {
+  if (!options.last_failed.empty()) {
+    complain("--resume and --last-failed both say which cases run: give one of them");
+    return std::nullopt;
+  }
+  auto out = report::resume(options.resume, {.call = call_of_certify(options),
+                                             .profile = options.profile,
+                                             .wording = options.wording,
+                                             .seed = options.seed,
+                                             .strict = options.strict,
+                                             .selection = options.selection,
+                                             .shard = options.shard});
+  if (!out) {
+    complain(out.error());
+    return std::nullopt;
+  }
+  const report::Invocation& was = out->invocation;
+  if (options.endpoint.empty()) options.endpoint = was.call.url;  // else it may have a password
+  options.descriptor = was.call.descriptor;
+  options.scenarios = was.call.scenarios;
+  options.driver = was.call.driver;
+  options.baseline.file = was.call.baseline;
+  options.shuffle = was.call.shuffled;
+  options.timeout_scale = was.call.timeout_scale;
+  options.reports = was.call.files;
+  options.profile = was.profile;
+  options.wording = was.wording;
+  options.seed = was.seed;
+  options.strict = was.strict;
+  options.selection = was.selection;
+  options.shard = was.shard;
+  options.transcripts = out->head.context.transcripts;
+  return std::move(*out);
 }
 
 // Takes over what a killed run has found. False after a complaint.
-bool go_on(const Earlier& earlier, Plan& plan) {
-  auto finished = read_cases(earlier.file, earlier.head, plan.library);
+bool go_on(const report::Resumed& earlier, Plan& plan) {
+  auto finished = finished_cases(earlier, plan.library);
   if (!finished) {
     complain(finished.error());
     return false;
   }
-  // What the endpoint was lost in says nothing of the one that is there now.
-  std::erase_if(*finished,
-                [](const run::Kept& kept) { return kept.result.verdict == run::Verdict::kLost; });
   fmt::print(stderr,
              "fencepost: goes on with the run that began {}: {} of {} cases have finished\n",
              earlier.head.context.started, finished->size(), plan.cases.size());
@@ -127,13 +197,13 @@ bool go_on(const Earlier& earlier, Plan& plan) {
 }
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
-  std::optional<Earlier> earlier;
+  std::optional<report::Resumed> earlier;
   if (!options.resume.empty() && !options.evidence.empty()) {
     complain("--evidence needs a run from its begin: leave --resume out");
     return std::nullopt;
   }
   if (!options.resume.empty()) {
-    earlier = take_up(options);
+    earlier = resume(options);
     if (!earlier) return std::nullopt;
   }
   auto basis = prepare_run(options);
@@ -145,12 +215,17 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     complain(writable.error());
     return std::nullopt;
   }
-  const bool again = !options.last_failed.empty();
-  if (again && !select_last_failed(options.last_failed, options.selection)) return std::nullopt;
+  if (!choose_last_failed(options)) return std::nullopt;
   auto library = open_library(options.scenarios);
   if (!library) return std::nullopt;
-  const auto stress_time = time_of_stress(options);
-  if (!stress_time) return std::nullopt;
+  const bool all_cases = !run::is_filtered(options.selection) && options.last_failed.empty() &&
+                         options.scenarios.empty();
+  const auto stress_time =
+      concurrency::stress_duration(options.stress, all_cases, options.selection.shard);
+  if (!stress_time) {
+    complain(stress_time.error());
+    return std::nullopt;
+  }
   auto baseline = baseline::RunBaseline::open(options.baseline, options.selection, *library,
                                               baseline::utc_today());
   if (!baseline) {
@@ -164,7 +239,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
             .context = {},
             .baseline = std::move(*baseline),
             .stress_time = *stress_time};
-  const bool nothing_failed = again && options.selection.run.empty();
+  const bool nothing_failed = !options.last_failed.empty() && options.selection.run.empty();
   if (!nothing_failed) plan.cases = select(plan.library.cases, options.selection);
   plan.suite.settings = std::move(basis->settings);
   plan.suite.strict = options.strict;
@@ -181,78 +256,62 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .selection = options.selection,
                   .known_cases = plan.library.cases.size(),
                   .transcripts = options.trace ? report::Transcripts::kAll : options.transcripts,
-                  .environment = environment_of_run(options.libraries)};
+                  .environment = report::environment_of_run(options.libraries,
+                                                            report::variable_of_this_process)};
   if (earlier && !go_on(*earlier, plan)) return std::nullopt;
   return plan;
 }
 
-// A run that could not begin: all cases are "not run", and the reports say why.
+// A run that could not begin: the reports say why.
 run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
                         run::ExitCode code) {
-  run::SuiteResult result;
-  result.endpoint_lost = code == run::ExitCode::kUnreachable;
-  for (const scenario::Case* test_case : plan.cases) {
-    result.cases.push_back({.test_case = test_case, .position = test_case->position});
-  }
-  result.summary.not_run = result.cases.size();
+  const bool lost = code == run::ExitCode::kUnreachable;
   plan.context.stopped_because = reason;
-  return write_reports(options, result, plan.library.catalogue, plan.context)
-             ? code
-             : run::ExitCode::kInternal;
+  const run::SuiteResult result = run::nothing_run(plan.cases, lost);
+  const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
+  const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
+  return written && shown ? code : run::ExitCode::kInternal;
 }
 
-// How long failures are tried by themselves, when the run is over.
-constexpr std::chrono::seconds kMaxTryingAlone{5};
-
 // Runs cases as the command of a report would: on a new store, where stores end with the run.
-class AfterTheRun {
- public:
-  AfterTheRun(const Plan& plan, endpoint::Endpoint& endpoint) : plan_(plan), endpoint_(endpoint) {}
-
-  std::optional<run::SuiteResult> operator()(const std::vector<const scenario::Case*>& cases) {
-    const auto late = [this] { return std::chrono::steady_clock::now() > end_ || stop_flag(); };
-    if (late() || !is_quick(cases)) return std::nullopt;
+report::RunAgain after_the_run(const Plan& plan, endpoint::Endpoint& endpoint) {
+  const auto end = std::chrono::steady_clock::now() + report::kMaxTimeAlone;
+  const auto late = [end] { return std::chrono::steady_clock::now() > end || stop_flag(); };
+  return [&plan, &endpoint, late](
+             const std::vector<const scenario::Case*>& cases) -> std::optional<run::SuiteResult> {
+    if (late() || !report::is_quick(cases, endpoint.capabilities())) return std::nullopt;
     std::optional<target::Target> fresh;
-    if (endpoint_.capabilities().ephemeral) {
-      auto target = open_judged_by(plan_.suite.settings.profile, plan_.descriptor);
+    if (endpoint.capabilities().ephemeral) {
+      auto target = open_judged_by(plan.suite.settings.profile, plan.descriptor);
       if (!target) return std::nullopt;
       fresh = std::move(*target);
     }
-    endpoint::Endpoint& endpoint = fresh ? *fresh->endpoint : endpoint_;
-    run::SuiteOptions options = plan_.suite;
-    options.settings.run_id = random_run_id();  // fresh keys
-    options.repeat_inconclusive = false;
-    std::atomic<bool> stop{false};
-    run::SuiteResult result =
-        run_suite(endpoint, cases, plan_.library.catalogue, options, stop,
-                  [&](const run::CaseResult&, std::size_t, std::size_t) { stop = late(); });
-    return result.endpoint_lost ? std::nullopt : std::optional(std::move(result));
-  }
-
- private:
-  // Time that is stepped by hand costs nothing.
-  [[nodiscard]] bool is_quick(const std::vector<const scenario::Case*>& cases) const {
-    if (!endpoint_.capabilities().transport) return true;
-    return std::all_of(cases.begin(), cases.end(), [](const scenario::Case* test_case) {
-      return test_case->expected_wait() < kMaxTryingAlone;
-    });
-  }
-
-  const Plan& plan_;
-  endpoint::Endpoint& endpoint_;
-  const std::chrono::steady_clock::time_point end_ =
-      std::chrono::steady_clock::now() + kMaxTryingAlone;
-};
+    run::SuiteOptions suite = plan.suite;
+    suite.settings.run_id = random_run_id();  // fresh keys
+    return report::run_again(fresh ? *fresh->endpoint : endpoint, cases, plan.library.catalogue,
+                             std::move(suite), late);
+  };
+}
 
 // What was skipped fails the run where the user says so.
 run::ExitCode settled(const CertifyOptions& options, const run::SuiteResult& result,
                       run::ExitCode code) {
-  const bool mild = code == run::ExitCode::kConformant || code == run::ExitCode::kInconclusive ||
-                    code == run::ExitCode::kNothingSelected;
-  if (!options.fail_on_skip || !mild || result.summary.skipped == 0) return code;
-  complain(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
-                       text::counted(result.summary.skipped, "case")));
-  return run::ExitCode::kFailed;
+  const run::ExitCode out =
+      options.fail_on_skip ? exit_code_without_skips(code, result.summary) : code;
+  if (out != code) {
+    complain(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
+                         text::counted(result.summary.skipped, "case")));
+  }
+  return out;
+}
+
+// Prints the ids of these cases, which a run would have.
+run::ExitCode dry_run(const std::vector<const scenario::Case*>& cases,
+                      const scenario::Library& library) {
+  for (const scenario::Case* test_case : cases) fmt::print("{}\n", test_case->id);
+  fmt::print("{} of {} would run; nothing was sent\n", text::counted(cases.size(), "case"),
+             library.cases.size());
+  return run::ExitCode::kConformant;
 }
 
 report::ConsoleOptions console_style(const CertifyOptions& options, std::FILE* stream) {
@@ -265,28 +324,22 @@ report::ConsoleOptions console_style(const CertifyOptions& options, std::FILE* s
   return console_settings;
 }
 
-// Requests that meet, which no case judges. They are no part of the evidence.
-void ask_at_once(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
-                 run::SuiteResult& result) {
-  const CertifyStress stress{.options = options,
-                             .descriptor = plan.descriptor,
-                             .suite = plan.suite,
-                             .preflight = plan.context.preflight,
-                             .time = plan.stress_time};
-  result.stress = stress_at_once(stress, endpoint);
-  settle(*result.stress, plan.library.catalogue, options.strict, result);
-  if (stop_flag()) {
-    result.interrupted = true;
-    plan.context.stopped_because = "interrupted";
-  } else if (!result.stress->trouble.empty() && result.stress->requests > 0) {
-    constexpr std::chrono::seconds kPatience{5};
-    if (const auto there = endpoint.check_reachable(kPatience); !there) {
-      result.endpoint_lost = true;
-      result.lost_message = there.error().text;
-      plan.context.stopped_because =
-          "the endpoint was lost when clients asked at once: " + result.lost_message;
-    }
-  }
+// Concurrent requests, which no case judges. They are no part of the evidence.
+void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
+                run::SuiteResult& result) {
+  std::string command = command_for(options.program, "stress",
+                                    {.url = options.endpoint, .descriptor = options.descriptor});
+  if (!options.driver.empty()) command += " --driver " + options.driver;
+  run::StressResult stress =
+      concurrency::run_stress_phase({.descriptor = plan.descriptor,
+                                     .suite = plan.suite,
+                                     .round_trip_p99 = plan.context.preflight.round_trip_p99,
+                                     .command = std::move(command),
+                                     .duration = plan.stress_time},
+                                    endpoint, stop_flag());
+  concurrency::mark_failures(stress, plan.library.catalogue, options.strict, result);
+  result.stress = std::move(stress);
+  plan.context.stopped_because = concurrency::end_stress_phase(endpoint, stop_flag(), result);
 }
 
 run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& direct,
@@ -316,39 +369,38 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   fmt::print("{}", github.pause_commands(word));
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.running);
   const baseline::RunBaseline& known = plan.baseline;
-  RunJournal journal(options, plan.context, plan.library);
+  report::RunJournal journal(plan.context, [](const std::string& text) { complain(text); });
+  if (options.resume.empty()) {
+    journal.begin(plan.library, call_of_certify(options));
+  } else {
+    journal.resume(options.resume);
+  }
   plan.suite.keep = [&](const run::CaseResult& entry, bool undecided) {
     journal.keep(entry, undecided);
     evidence.keep(entry, undecided);
   };
-  run::SuiteResult result = run_suite(
-      endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
-      [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
-        const run::CaseResult expected{.test_case = entry.test_case,
-                                       .verdict = run::Verdict::kExpectedFailure};
-        console.progress(known.expects(entry) ? expected : entry, done, total);
-        const bool enough = options.max_failures > 0 && console.failures() >= options.max_failures;
-        if (enough) stop_early();
-      });
+  const auto limit = [&] {
+    return run::FailureLimit{.failures = console.failures(), .most = options.max_failures};
+  };
+  run::SuiteResult result =
+      run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
+                [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
+                  const run::CaseResult expected{.test_case = entry.test_case,
+                                                 .verdict = run::Verdict::kExpectedFailure};
+                  console.progress(known.expects(entry) ? expected : entry, done, total);
+                  if (limit().is_reached()) stop_early();
+                });
   plan.suite.keep = {};
   plan.suite.finished.clear();
   const bool kept = evidence.end(report::verdicts_json(result));
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
-  if (result.endpoint_lost) {
-    plan.context.stopped_because = "the endpoint was lost during the run: " + result.lost_message;
-  } else if (result.interrupted) {
-    const bool enough = options.max_failures > 0 && console.failures() >= options.max_failures;
-    plan.context.stopped_because = enough
-                                       ? fmt::format("stopped after {}, as --max-failures says",
-                                                     text::counted(console.failures(), "failure"))
-                                       : "interrupted";
-  }
+  plan.context.stopped_because = why_stopped(result, limit());
   if (result.summary.failed > 0 && plan.context.stopped_because.empty()) {
     report::try_alone(result, known.to_run(plan.cases), plan.library.catalogue, options.strict,
-                      AfterTheRun(plan, direct));
+                      after_the_run(plan, direct));
   }
   if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
-    ask_at_once(options, plan, direct, result);
+    run_stress(options, plan, direct, result);
   }
   console.end(result, plan.library.catalogue, plan.context);
   for (const std::string& line : known.news()) {
@@ -360,8 +412,9 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   }
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
-  journal.end(written);
-  if (!written || !kept || !sign_files(options.sign, signed_files(options)))
+  const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
+  journal.end(written, spare_journal());
+  if (!written || !shown || !kept || !sign_files(options.sign, signed_files(options)))
     return run::ExitCode::kInternal;
   return settled(options, result, known.trouble().value_or(exit_code(result)));
 }

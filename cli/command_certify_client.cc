@@ -8,12 +8,12 @@
 #include "base/glob.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/source_excerpt.h"
 #include "conformance/client_run/client_case_loader.h"
 #include "conformance/client_run/client_certificate.h"
 #include "conformance/client_run/client_suite.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
+#include "conformance/scenario/source_excerpt.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/text/text_wrap.h"
 

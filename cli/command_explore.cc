@@ -16,10 +16,10 @@
 #include "cli/commands.h"
 #include "cli/counterexample_report.h"
 #include "cli/explore_evidence.h"
-#include "cli/observed_profile.h"
 #include "cli/run_evidence.h"
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
+#include "conformance/run/observed_profile.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/search/explore.h"
@@ -230,7 +230,7 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
   }
   endpoint::Endpoint& asked = limited ? *limited : direct;
   if (suite.settings.profile == codec::Profile::kAuto) {
-    suite.settings.profile = observed_profile(asked, run.library, suite, stop_flag());
+    suite.settings.profile = run::observed_profile(asked, run.library, suite, stop_flag());
     evidence.say(kObservedProfile, observed_profile_json(suite.settings.profile));
   }
   run.explore.judged = judged_runs({.catalogue = run.library.catalogue,

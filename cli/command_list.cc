@@ -11,7 +11,6 @@
 
 #include "cli/client_cases.h"
 #include "cli/commands.h"
-#include "cli/source_excerpt.h"
 #include "conformance/client_run/client_case_loader.h"
 #include "conformance/matrix/explain.h"
 #include "conformance/matrix/matrix.h"
@@ -21,6 +20,7 @@
 #include "conformance/scenario/binding.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/moves_clock.h"
+#include "conformance/scenario/source_excerpt.h"
 #include "conformance/scenario/untied.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"

@@ -112,7 +112,7 @@ run::ExitCode replay(const ReplayOptions& options) {
                                       .wording = settings.wording,
                                       .seed = settings.seed,
                                       .strict = true,
-                                      .command = certify_command(options.program, choice) +
+                                      .command = command_for(options.program, "certify", choice) +
                                                  replay::certify_flags(settings, options.driver),
                                       .started = utc_now()}};
   session.run.runs = options.runs;

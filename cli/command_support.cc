@@ -228,8 +228,9 @@ const std::atomic<bool>& stop_flag() { return stop_requested; }
 
 void stop_early() { stop_requested = true; }
 
-std::string certify_command(const std::string& program, const EndpointChoice& choice) {
-  std::string out = text::shell_word(program) + " certify";
+std::string command_for(const std::string& program, const char* command,
+                        const EndpointChoice& choice) {
+  std::string out = text::shell_word(program) + " " + command;
   // Passwords do not go into reports.
   if (!choice.url.empty()) out += " --endpoint " + text::shell_word(endpoint::redacted(choice.url));
   if (!choice.descriptor.empty()) out += " --descriptor " + text::shell_word(choice.descriptor);

@@ -77,9 +77,10 @@ void complain(const NotReady& error);
                                                              std::size_t jobs,
                                                              run::SuiteOptions& suite);
 
-// The command that certifies that endpoint, each word as a shell takes it, without password:
+// The call of a command for that endpoint, each word as a shell takes it, without password:
 // `'/my tools/fencepost' certify --endpoint embedded`. `program`: as it was called.
-[[nodiscard]] std::string certify_command(const std::string& program, const EndpointChoice& choice);
+[[nodiscard]] std::string command_for(const std::string& program, const char* command,
+                                      const EndpointChoice& choice);
 
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT set the flag from now on, and end all waits for endpoints a
 // second later; the second one ends the program at once. More than one call is one.

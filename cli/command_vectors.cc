@@ -1,6 +1,5 @@
 // fencepost vectors: the bytes of the cases.
 
-#include "cli/case_selection.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/report/vectors.h"

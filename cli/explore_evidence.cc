@@ -89,6 +89,16 @@ Result<ExploreEvidence, std::string> read_explore_evidence(const std::string& te
   return out;
 }
 
+std::string observed_profile_json(codec::Profile profile) {
+  return dumped(std::string(codec::name(profile)));
+}
+
+std::optional<codec::Profile> read_observed_profile(const std::string& text) {
+  const json document = json::parse(text, nullptr, false);
+  if (!document.is_string()) return std::nullopt;
+  return codec::profile_named(document.get<std::string>());
+}
+
 std::string kept_run_json(const search::KeptRun& kept) {
   json out{{"trace", workload::to_text(kept.trace)}, {"verdict", verdict_text(kept.run)}};
   if (!kept.known.empty()) out["known"] = kept.known;

@@ -2,12 +2,14 @@
 // `judge` does the same from the file.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/commands.h"
+#include "codec/dialect.h"
 #include "conformance/run/run_settings.h"
 #include "conformance/scenario/requirement.h"
 #include "conformance/search/explore.h"
@@ -40,6 +42,12 @@ struct ExploreEvidence {
 };
 [[nodiscard]] std::string explore_evidence_json(const ExploreOptions& options);
 [[nodiscard]] Result<ExploreEvidence, std::string> read_explore_evidence(const std::string& json);
+
+// The profile that was observed, under this name in evidence, which no run has; and back; nothing
+// when the text names no profile.
+inline constexpr const char* kObservedProfile = "observed profile";
+[[nodiscard]] std::string observed_profile_json(codec::Profile profile);
+[[nodiscard]] std::optional<codec::Profile> read_observed_profile(const std::string& json);
 
 // Of one run.
 struct KeptRunText {

@@ -12,7 +12,6 @@
 #include "cli/counterexample_report.h"
 #include "cli/explore_evidence.h"
 #include "cli/judge_kinds.h"
-#include "cli/observed_profile.h"
 #include "cli/run_evidence.h"
 #include "conformance/text/printable.h"
 #include "endpoint/recorded.h"

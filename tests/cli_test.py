@@ -152,6 +152,15 @@ class Certify(CliTest):
         self.assertNotEqual(0, result.returncode)
         self.assertIn("/dev/full", result.stderr)
 
+    def test_a_summary_for_github_that_cannot_be_written_is_said(self):
+        summary = str(self.folder / "no" / "summary")
+        result = run("certify", "--endpoint", "inproc:", "--run", "get.*", "--json", self.report,
+                     env=harness.environment(GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=summary))
+        self.assertEqual(70, result.returncode, result.stderr)
+        self.assertIn(f"cannot write to {summary}, which GitHub Actions named: No such file", result.stderr)
+        self.assertNotIn("unfinished", result.stderr)
+        self.assertEqual(0, self.load_report()["summary"]["failed"])
+
     def test_a_report_into_a_pipe(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)

@@ -33,6 +33,9 @@ GIVEN = {
                      "#return Result<int, ParseError>",
     "codec/command.h": "std::string_view payload;",
     "codec/dialect.h": "std::string out;",
+    "conformance/concurrency/stress_phase.h":
+        "const StressPhase& phase; endpoint::Endpoint& endpoint; const std::atomic<bool>& stop; bool strict;"
+        "scenario::Catalogue catalogue; run::SuiteResult result; struct { std::string stopped_because; } context;",
     "conformance/judge/exchange.h": "codec::Message request; codec::Message message; endpoint::Event event;"
                                     "std::int64_t wall_ms, received_ms; struct { std::chrono::microseconds now(); } clock;",
     "conformance/judge/oracle.h": "ClockBounds bounds; codec::Message request; codec::Message reply;"
@@ -54,6 +57,7 @@ GIVEN = {
     "reference_store/faults/switched_store.h": "std::uint64_t seed;",
     "conformance/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",
+    "conformance/report/resume.h": "run::SuiteOptions suite; scenario::Library library;",
     "conformance/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
     "conformance/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"
                                     "judge::Exchange exchange; struct { endpoint::Duration time; } reply;"

@@ -48,6 +48,7 @@ for room, used in {
     # The oracle's options hold a table of the store's rules.
     "search": ["run", "workload", "reference_store"],
     "histories": ["page", "run", "report", "history", "evidence", "stress"],
+    "concurrency": ["histories", "run", "target", "history", "reference_store", "stress"],
     "client_report": ["clients", "page", "record", "run", "search", "wire"],
     "client_run": ["clients", "page", "reference_store", "wire"],
     "replay": ["run", "report"],

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
+#include <utility>
 
 #include "base/glob.h"
 #include "conformance/report/cause.h"
@@ -56,6 +58,27 @@ void look_for_neighbours(run::CaseResult& failure, const std::vector<const scena
 }
 
 }  // namespace
+
+bool is_quick(const std::vector<const scenario::Case*>& cases,
+              const endpoint::Capabilities& offered) {
+  return !offered.transport ||
+         std::all_of(cases.begin(), cases.end(), [](const scenario::Case* test_case) {
+           return test_case->expected_wait() < kMaxTimeAlone;
+         });
+}
+
+std::optional<run::SuiteResult> run_again(endpoint::Endpoint& endpoint,
+                                          const std::vector<const scenario::Case*>& cases,
+                                          const scenario::Catalogue& catalogue,
+                                          run::SuiteOptions suite,
+                                          const std::function<bool()>& is_late) {
+  suite.repeat_inconclusive = false;
+  std::atomic<bool> stop{false};
+  run::SuiteResult result =
+      run_suite(endpoint, cases, catalogue, suite, stop,
+                [&](const run::CaseResult&, std::size_t, std::size_t) { stop = is_late(); });
+  return result.endpoint_lost ? std::nullopt : std::optional(std::move(result));
+}
 
 void try_alone(run::SuiteResult& result, const std::vector<const scenario::Case*>& ran,
                const scenario::Catalogue& catalogue, bool strict, const RunAgain& again) {

@@ -2,6 +2,7 @@
 // run it? Some need their neighbours: a clock that other cases moved, pipelines at work.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
 #include "conformance/scenario/scenario.h"
+#include "endpoint/endpoint.h"
 
 namespace fencepost::report {
 
@@ -17,6 +19,20 @@ namespace fencepost::report {
 // is no time for it, or the store could not be reached: then it is not asked again.
 using RunAgain =
     std::function<std::optional<run::SuiteResult>(const std::vector<const scenario::Case*>& cases)>;
+
+// How long failures are run again by themselves when a run is over.
+inline constexpr std::chrono::seconds kMaxTimeAlone{5};
+
+// Can these cases be run again in that time? Where time is stepped by hand, always.
+[[nodiscard]] bool is_quick(const std::vector<const scenario::Case*>& cases,
+                            const endpoint::Capabilities& offered);
+
+// What a RunAgain does with the endpoint that it has: runs the cases as those of `suite`, each
+// once. `is_late` ends the run after any case. Nothing when the endpoint was lost.
+[[nodiscard]] std::optional<run::SuiteResult> run_again(
+    endpoint::Endpoint& endpoint, const std::vector<const scenario::Case*>& cases,
+    const scenario::Catalogue& catalogue, run::SuiteOptions suite,
+    const std::function<bool()>& is_late);
 
 // Of how many differences the case that shows it best is tried.
 inline constexpr std::size_t kMostTriedAlone = 10;

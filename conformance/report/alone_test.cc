@@ -105,6 +105,58 @@ TEST(Alone, WhatCannotBeDecidedSaysNothing) {
   EXPECT_FALSE(run.result.cases[0].alone);
 }
 
+TEST(IsQuick, WhereNoCaseWaitsForLongOrTimeIsStepped) {
+  const scenario::Case quick = test::case_of({.steps = "- get: k\n  expect: missing\n"});
+  const scenario::Case slow = test::case_of({.steps = "- wait: 5s\n- get: k\n  expect: missing\n"});
+  endpoint::Capabilities live;
+  EXPECT_TRUE(is_quick({&quick}, live));
+  EXPECT_FALSE(is_quick({&quick, &slow}, live));
+  live.transport = false;
+  EXPECT_TRUE(is_quick({&quick, &slow}, live));
+}
+
+class RunAgainTest : public testing::Test {
+ protected:
+  std::optional<run::SuiteResult> again(test::Script script, bool late = false) {
+    test::FakeEndpoint endpoint(std::move(script));
+    const scenario::Case one = test::case_of({.id = "one", .steps = kGet});
+    const scenario::Case two = test::case_of({.id = "two", .steps = kGet});
+    auto out = run_again(endpoint, {&one, &two}, test::catalogue(),
+                         {.settings = test::settings(), .jobs = 1}, [late] { return late; });
+    requests_ = endpoint.published().size();
+    return out;
+  }
+
+  static constexpr const char* kGet = "- get: k\n  expect: missing\n";
+  std::size_t requests_ = 0;
+};
+
+TEST_F(RunAgainTest, HasTheVerdictOfEachCase) {
+  const auto out = again({.behaviour = test::reference_store()});
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->summary.passed, 2U);
+}
+
+TEST_F(RunAgainTest, EndsAfterACaseWhenItIsLate) {
+  const auto out = again({.behaviour = test::reference_store()}, true);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->summary.passed, 1U);
+  EXPECT_EQ(out->summary.not_run, 1U);
+}
+
+TEST_F(RunAgainTest, RunsAnInconclusiveCaseOnce) {
+  const auto out = again({});  // a store that says nothing
+  ASSERT_TRUE(out);
+  EXPECT_FALSE(out->cases[0].first_attempt);
+}
+
+TEST_F(RunAgainTest, IsNothingWhereTheEndpointIsLost) {
+  const auto gone = [] {
+    return std::optional(endpoint::Error{endpoint::ErrorKind::kLost, "gone"});
+  };
+  EXPECT_FALSE(again({.on_reach = gone, .on_open = gone}));
+}
+
 TEST(Alone, TriesNothingInARunThatDidNotFail) {
   Sample run({{.id = "set.nx.one"}});
   Store store;

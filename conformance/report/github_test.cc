@@ -26,16 +26,9 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-Variables variables(std::map<std::string, std::string> values) {
-  return [values = std::move(values)](const std::string& name) -> std::optional<std::string> {
-    const auto found = values.find(name);
-    return found == values.end() ? std::nullopt : std::optional(found->second);
-  };
-}
-
 Github on(std::map<std::string, std::string> more = {}) {
   more["GITHUB_ACTIONS"] = "true";
-  return {true, variables(more)};
+  return {true, variables_of(more)};
 }
 
 std::vector<std::string> lines(const std::string& text) {
@@ -68,13 +61,13 @@ Sample failures(std::size_t count, run::Verdict verdict = run::Verdict::kFailed)
 
 TEST(Github, IsOnWhereItRunsThisAndIsWanted) {
   EXPECT_TRUE(on().on());
-  EXPECT_FALSE(Github(true, variables({})).on());
-  EXPECT_FALSE(Github(true, variables({{"GITHUB_ACTIONS", "false"}})).on());
-  EXPECT_FALSE(Github(false, variables({{"GITHUB_ACTIONS", "true"}})).on());
+  EXPECT_FALSE(Github(true, variables_of({})).on());
+  EXPECT_FALSE(Github(true, variables_of({{"GITHUB_ACTIONS", "false"}})).on());
+  EXPECT_FALSE(Github(false, variables_of({{"GITHUB_ACTIONS", "true"}})).on());
 }
 
 TEST(Github, SaysNothingElsewhere) {
-  const Github off(false, variables({{"GITHUB_ACTIONS", "true"}}));
+  const Github off(false, variables_of({{"GITHUB_ACTIONS", "true"}}));
   const Sample run = every_verdict();
   EXPECT_EQ(off.masks({"secret"}), "");
   EXPECT_EQ(off.pause_commands("word"), "");
@@ -304,7 +297,7 @@ TEST_F(GithubFiles, MayBeMissing) {
 }
 
 TEST_F(GithubFiles, AreLeftAloneElsewhere) {
-  const Github off(true, variables({{"GITHUB_STEP_SUMMARY", path("summary")}}));
+  const Github off(true, variables_of({{"GITHUB_STEP_SUMMARY", path("summary")}}));
   ASSERT_TRUE(write(off, every_verdict()));
   EXPECT_FALSE(std::filesystem::exists(path("summary")));
 }

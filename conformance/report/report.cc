@@ -34,21 +34,6 @@ std::string reproduce_command(const ReportContext& context, const run::CaseResul
          reproduce_selection(context, result);
 }
 
-std::string selection_text(const run::Selection& selection) {
-  std::string out;
-  const auto add = [&](const char* option, const std::vector<std::string>& values) {
-    for (const std::string& value : values) {
-      out += fmt::format(" {} {}", option, text::shell_word(value));
-    }
-  };
-  add("--run", selection.run);
-  add("--skip", selection.skip);
-  add("--tag", selection.tags);
-  add("--requirement", selection.requirements);
-  if (selection.shards > 1) out += fmt::format(" --shard {}/{}", selection.shard, selection.shards);
-  return out;
-}
-
 std::string alone_text(const run::CaseResult& result) {
   if (!result.alone || result.alone->fails) return {};
   if (result.alone->shown_by.empty()) {

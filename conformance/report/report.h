@@ -85,9 +85,6 @@ struct ReportContext {
 [[nodiscard]] std::string reproduce_selection(const ReportContext& context,
                                               const run::CaseResult& result);
 
-// Which cases a run was to have, as options, each after a blank; empty for all.
-[[nodiscard]] std::string selection_text(const run::Selection& selection);
-
 // "it passes alone: the command runs all cases"; empty for what fails alone, or was not tried.
 [[nodiscard]] std::string alone_text(const run::CaseResult& result);
 

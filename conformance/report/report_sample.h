@@ -5,15 +5,26 @@
 #pragma once
 
 #include <chrono>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "conformance/report/github.h"
 #include "conformance/report/report.h"
 #include "conformance/run/suite.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::report {
+
+// An environment that has these variables and no others.
+inline Variables variables_of(std::map<std::string, std::string> values) {
+  return [values = std::move(values)](const std::string& name) -> std::optional<std::string> {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional(found->second);
+  };
+}
 
 inline ReportContext sample_context(bool strict = false) {
   using namespace std::chrono_literals;

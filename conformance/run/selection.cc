@@ -1,10 +1,16 @@
 #include "conformance/run/selection.h"
 
 #include <algorithm>
+#include <charconv>
+#include <set>
+
+#include <fmt/format.h>
 
 #include "base/bytes.h"
 #include "base/glob.h"
 #include "conformance/scenario/moves_clock.h"
+#include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::run {
 namespace {
@@ -21,6 +27,11 @@ bool intersects(const std::vector<std::string>& a, const std::vector<std::string
 }
 
 }  // namespace
+
+bool is_filtered(const Selection& selection) {
+  return !selection.run.empty() || !selection.skip.empty() || !selection.tags.empty() ||
+         !selection.requirements.empty();
+}
 
 bool selects(const Selection& selection, const scenario::Case& test_case) {
   if (!selection.run.empty() && !any_glob(selection.run, test_case.id)) return false;
@@ -40,6 +51,59 @@ std::vector<const scenario::Case*> select(const std::vector<scenario::Case>& cas
   std::vector<const scenario::Case*> out;
   for (const scenario::Case& test_case : cases) {
     if (selects(selection, test_case)) out.push_back(&test_case);
+  }
+  return out;
+}
+
+std::string selection_text(const Selection& selection) {
+  std::string out;
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) {
+      out += fmt::format(" {} {}", option, text::shell_word(value));
+    }
+  };
+  add("--run", selection.run);
+  add("--skip", selection.skip);
+  add("--tag", selection.tags);
+  add("--requirement", selection.requirements);
+  if (selection.shards > 1) out += fmt::format(" --shard {}/{}", selection.shard, selection.shards);
+  return out;
+}
+
+std::string why_empty(const Selection& selection, const scenario::Library& library) {
+  const std::size_t all = library.cases.size();
+  const std::string none = fmt::format("no case selected; there are {}: ", all);
+  std::set<std::string> tags;
+  for (const scenario::Case& each : library.cases) {
+    for (std::string& tag : scenario::tags_of(each)) tags.insert(std::move(tag));
+  }
+  for (const std::string& tag : selection.tags) {
+    if (tags.contains(tag)) continue;
+    return fmt::format("{}none has the tag {}; the tags are {}", none, tag, fmt::join(tags, ", "));
+  }
+  std::vector<std::string_view> ids;
+  for (const scenario::Requirement& rule : library.catalogue.all()) ids.push_back(rule.id);
+  for (const std::string& id : selection.requirements) {
+    if (library.catalogue.find(id) != nullptr) continue;
+    const std::string guess = scenario::nearest(id, ids);
+    return fmt::format("{}there is no requirement {}{}", none, id,
+                       guess.empty() ? "" : "; did you mean " + guess + "?");
+  }
+  for (const std::string& glob : selection.run) {
+    if (!select(library.cases, {.run = {glob}}).empty()) continue;
+    return fmt::format("{}no id matches --run {}; see fencepost list cases", none, glob);
+  }
+  return none + "none matches" + selection_text(selection);
+}
+
+std::optional<Shard> parse_shard(std::string_view text) {
+  Shard out;
+  const char* end = text.data() + text.size();
+  const auto [slash, code] = std::from_chars(text.data(), end, out.index);
+  if (code != std::errc{} || slash == end || *slash != '/') return std::nullopt;
+  const auto [stop, code2] = std::from_chars(slash + 1, end, out.total);
+  if (code2 != std::errc{} || stop != end || out.index < 1 || out.index > out.total) {
+    return std::nullopt;
   }
   return out;
 }

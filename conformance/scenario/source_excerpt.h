@@ -10,12 +10,12 @@
 
 #include "conformance/scenario/source_file.h"
 
-namespace fencepost::cli {
+namespace fencepost::scenario {
 
 // The complaint and the line. What to do follows where YAML's own words do not say it. The line is
 // left out when it is in none of `files`, is too long for a terminal, or may have a password in it:
 // somebody may have taken a descriptor for a scenario file.
-[[nodiscard]] std::string with_excerpt(const scenario::LoadError& error,
-                                       const std::vector<scenario::SourceFile>& files);
+[[nodiscard]] std::string with_excerpt(const LoadError& error,
+                                       const std::vector<SourceFile>& files);
 
-}  // namespace fencepost::cli
+}  // namespace fencepost::scenario

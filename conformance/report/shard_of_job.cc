@@ -1,4 +1,4 @@
-#include "cli/shard_of_job.h"
+#include "conformance/report/shard_of_job.h"
 
 #include <charconv>
 #include <optional>
@@ -6,9 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/case_selection.h"
-
-namespace fencepost::cli {
+namespace fencepost::report {
 namespace {
 
 // Two variables of a system: which job of how many this is. docs/SHARDING.md has their sources.
@@ -36,19 +34,19 @@ std::optional<std::size_t> number_of(const std::string& text) {
 }
 
 // Empty variables are as none: that is how they are switched off.
-std::string value_of(const report::Variables& variables, const char* name) {
+std::string value_of(const Variables& variables, const char* name) {
   return variables(name).value_or("");
 }
 
 // Nothing where the system has set nothing.
 Result<std::optional<JobShard>, std::string> shard_of(const JobSystem& system,
-                                                      const report::Variables& variables) {
+                                                      const Variables& variables) {
   using Found = std::optional<JobShard>;
   const std::string index = value_of(variables, system.index);
   const std::string total = value_of(variables, system.total);
   if (index.empty() && total.empty()) return Found();
   if (index.empty() && system.total_alone && total == "1") {
-    return Found({1, 1, fmt::format("{}: {}=1", system.name, system.total)});
+    return Found({.source = fmt::format("{}: {}=1", system.name, system.total)});
   }
   const std::string said =
       fmt::format("{}: {}={}, {}={}", system.name, system.index, index, system.total, total);
@@ -60,26 +58,25 @@ Result<std::optional<JobShard>, std::string> shard_of(const JobSystem& system,
         "many jobs there are{}",
         said, system.first, total.empty() ? fmt::format("; set {}", system.total) : ""));
   }
-  return Found({*at - system.first + 1, *of, said});
+  return Found({{*at - system.first + 1, *of}, said});
 }
 
-Result<std::optional<JobShard>, std::string> explicit_shard(const report::Variables& variables) {
+Result<std::optional<JobShard>, std::string> explicit_shard(const Variables& variables) {
   using Found = std::optional<JobShard>;
   const std::string text = value_of(variables, kExplicit);
   if (text.empty()) return Found();
-  run::Selection parsed;
-  if (!parse_shard(text, parsed)) {
+  const auto shard = run::parse_shard(text);
+  if (!shard) {
     return fail(
         fmt::format("--shard auto: {}={} must look like 2/5, the first number between 1 and "
                     "the second",
                     kExplicit, text));
   }
-  return Found({parsed.shard, parsed.shards, fmt::format("{}={}", kExplicit, text)});
+  return Found({*shard, fmt::format("{}={}", kExplicit, text)});
 }
 
-}  // namespace
-
-Result<JobShard, std::string> shard_of_job(const report::Variables& variables) {
+// What all systems that say something agree on.
+Result<JobShard, std::string> shard_of_job(const Variables& variables) {
   std::vector<JobShard> found;
   auto own = explicit_shard(variables);
   if (!own) return fail(std::move(own.error()));
@@ -98,13 +95,29 @@ Result<JobShard, std::string> shard_of_job(const report::Variables& variables) {
         "docs/SHARDING.md"));
   }
   for (const JobShard& other : found) {
-    if (other.index == found[0].index && other.total == found[0].total) continue;
-    return fail(fmt::format(
-        "--shard auto: {} ({}/{}) and {} ({}/{}) contradict each other: empty "
-        "one of them, or write --shard K/N",
-        found[0].source, found[0].index, found[0].total, other.source, other.index, other.total));
+    if (other.shard.index == found[0].shard.index && other.shard.total == found[0].shard.total) {
+      continue;
+    }
+    return fail(
+        fmt::format("--shard auto: {} ({}/{}) and {} ({}/{}) contradict each other: empty "
+                    "one of them, or write --shard K/N",
+                    found[0].source, found[0].shard.index, found[0].shard.total, other.source,
+                    other.shard.index, other.shard.total));
   }
   return found[0];
 }
 
-}  // namespace fencepost::cli
+}  // namespace
+
+Result<JobShard, std::string> shard_of_process(std::string_view option,
+                                               const Variables& variables) {
+  if (option.empty()) return JobShard{};
+  if (option == "auto") return shard_of_job(variables);
+  const auto shard = run::parse_shard(option);
+  if (shard) return JobShard{.shard = *shard};
+  return fail(fmt::format(
+      "--shard {} must look like 2/5, the first number between 1 and the second, or be auto",
+      option));
+}
+
+}  // namespace fencepost::report

@@ -1,24 +1,19 @@
-#include "cli/certify_stress.h"
+#include "conformance/concurrency/stress_phase.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "cli/command_support.h"
 #include "conformance/histories/checked_history.h"
 #include "conformance/run/time_limits.h"
 #include "conformance/scenario/binding.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/target/target.h"
-#include "conformance/text/printable.h"
-#include "endpoint/url.h"
-#include "stress/load.h"
 #include "stress/simulation.h"
 
-namespace fencepost::cli {
+namespace fencepost::concurrency {
 namespace {
 
 using std::chrono::milliseconds;
@@ -32,12 +27,8 @@ constexpr history::CheckLimits kStressLimits{.search = {.steps = 200'000}, .sett
 // Keys and bytes that the workload of everything takes.
 constexpr std::size_t kKeysOfEverything = 5'000;
 constexpr std::uint32_t kBytesOfEverything = 8'192;
-
-bool is_whole_run(const CertifyOptions& options) {
-  const run::Selection& selection = options.selection;
-  return selection.run.empty() && selection.tags.empty() && selection.requirements.empty() &&
-         selection.skip.empty() && options.last_failed.empty() && options.scenarios.empty();
-}
+// Whether the endpoint is still there is asked for so long.
+constexpr std::chrono::seconds kPatience{5};
 
 // One key does where many, or large values, have no room.
 const stress::Mix& workload_for(const endpoint::Capabilities& offered) {
@@ -47,22 +38,15 @@ const stress::Mix& workload_for(const endpoint::Capabilities& offered) {
   return *stress::find_mix(few_keys || small ? "hot-key" : "everything");
 }
 
-// What is on the way for long comes late.
-milliseconds on_the_way(const CertifyStress& stress) {
-  return 4 * std::chrono::ceil<milliseconds>(stress.preflight.round_trip_p99);
+// A message that takes long comes late: what a store may be late by on this path.
+milliseconds path_allowance(const StressPhase& phase) {
+  return 4 * std::chrono::ceil<milliseconds>(phase.round_trip_p99);
 }
 
-// The run of `stress` that does the same.
-std::string stress_command(const CertifyStress& stress, const stress::Mix& mix, bool simulated) {
-  const CertifyOptions& options = stress.options;
-  std::string out = text::shell_word(options.program) + " stress";
-  if (!options.endpoint.empty()) {
-    out += " --endpoint " + text::shell_word(endpoint::redacted(options.endpoint));
-  }
-  if (!options.descriptor.empty()) out += " --descriptor " + text::shell_word(options.descriptor);
-  if (!options.driver.empty()) out += " --driver " + options.driver;
-  // What was in force, whoever said so.
-  const run::RunSettings& settings = stress.suite.settings;
+// The command that does the same, with what was in force, whoever said so.
+std::string command_of(const StressPhase& phase, const stress::Mix& mix, bool simulated) {
+  std::string out = phase.command;
+  const run::RunSettings& settings = phase.suite.settings;
   if (settings.profile != codec::Profile::kAuto) {
     out += fmt::format(" --profile {}", name(settings.profile));
   }
@@ -70,15 +54,15 @@ std::string stress_command(const CertifyStress& stress, const stress::Mix& mix, 
     if (settings.clock_offset_ms != 0) {
       out += fmt::format(" --clock-offset {}ms", settings.clock_offset_ms);
     }
-    if (on_the_way(stress) > milliseconds{0}) {
-      out += fmt::format(" --on-the-way {}ms", on_the_way(stress).count());
+    if (path_allowance(phase) > milliseconds{0}) {
+      out += fmt::format(" --on-the-way {}ms", path_allowance(phase).count());
     }
     if (settings.timeout_scale != 1.0) {
       out += fmt::format(" --timeout-scale {}", settings.timeout_scale);
     }
   }
   return out + fmt::format(" --workload {} --clients {} --seed {} --duration {}ms", mix.name,
-                           kStressClients, stress.suite.settings.seed, stress.time.count());
+                           kStressClients, settings.seed, phase.duration.count());
 }
 
 void take_counts(const stress::TrafficCounts& counts, const stress::Judged& judged,
@@ -116,101 +100,106 @@ run::StressFinding finding_of(const history::KeyVerdict& key,
   return out;
 }
 
-void take_findings(const stress::Judged& judged, const std::vector<history::Operation>& operations,
+void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::atomic<bool>& stop,
                    run::StressResult& out) {
-  for (const history::KeyVerdict& key : judged.violations) {
-    out.findings.push_back(finding_of(key, operations));
-  }
-}
-
-void stress_simulated(const CertifyStress& stress, const stress::Mix& mix, run::StressResult& out) {
-  const bool documented = stress.suite.settings.profile == codec::Profile::kDocumented;
+  const bool documented = phase.suite.settings.profile == codec::Profile::kDocumented;
   const auto store = target::open_store(
-      stress.descriptor, documented ? codec::DialectId::kDocumented : codec::DialectId::kDeployed);
+      phase.descriptor, documented ? codec::DialectId::kDocumented : codec::DialectId::kDeployed);
   if (!store) {
     out.trouble = store.error().text;
     return;
   }
   history::Bounds bounds = stress::simulated_bounds();
-  bounds.expiry_late += stress.suite.settings.expiry_tolerance;
+  bounds.expiry_late += phase.suite.settings.expiry_tolerance;
   const stress::SimulatedRun run =
       stress::simulate(**store,
                        {.mix = &mix,
                         .seed = out.seed,
                         .clients = out.clients,
                         .requests = kSimulatedRequestsOfASecond *
-                                    static_cast<std::uint64_t>(stress.time.count()) / 1'000,
-                        .duration = stress.time,
+                                    static_cast<std::uint64_t>(phase.duration.count()) / 1'000,
+                        .duration = phase.duration,
                         .limits = kStressLimits,
                         .bounds = bounds},
-                       nullptr, [](const stress::SimulatedRun&) { return stop_flag().load(); });
+                       nullptr, [&](const stress::SimulatedRun&) { return stop.load(); });
   take_counts(run.counts, run.judged, out);
-  take_findings(run.judged, run.operations, out);
+  out.findings = findings_of(run.judged.violations, run.operations);
   out.simulated = true;
   out.duration = std::chrono::duration_cast<std::chrono::microseconds>(run.duration);
 }
 
-void stress_live(const CertifyStress& stress, const stress::Mix& mix, endpoint::Endpoint& endpoint,
-                 run::StressResult& out) {
-  const run::RunSettings& settings = stress.suite.settings;
-  stress::LoadOptions options;
-  options.traffic.script = {.mix = &mix,
-                            .clients = out.clients,
-                            .seed = out.seed,
-                            .prefix = settings.key_prefix + "/" + settings.run_id + "/stress/"};
-  options.traffic.client_prefix = "fencepost-stress-" + settings.run_id + "-";
-  options.traffic.patience = run::scaled(run::kReplyTimeout, settings.timeout_scale);
-  options.duration = stress.time;
-  options.bounds.expiry_late =
-      std::max(options.bounds.expiry_late, settings.expiry_tolerance) + on_the_way(stress);
-  options.bounds.notification_late += on_the_way(stress);
-  options.limits = kStressLimits;
-  options.keep_operations = true;
-  options.wall_offset_ms = settings.clock_offset_ms;
-  const auto run = run_load(endpoint, options, stop_flag());
+void run_live(const StressPhase& phase, const stress::Mix& mix, endpoint::Endpoint& endpoint,
+              const std::atomic<bool>& stop, run::StressResult& out) {
+  const auto run = run_load(endpoint, load_options(phase, mix), stop);
   if (!run) {
     out.trouble = "cannot connect: " + run.error().text;
     return;
   }
   take_counts(run->progress.counts, run->judged, out);
-  take_findings(run->judged, run->operations, out);
+  out.findings = findings_of(run->judged.violations, run->operations);
   out.duration = std::chrono::duration_cast<std::chrono::microseconds>(run->asking);
   if (!run->lost.empty()) out.trouble = "all connections ended: " + run->lost;
 }
 
 }  // namespace
 
-std::optional<milliseconds> time_of_stress(const CertifyOptions& options) {
-  const std::string& wanted = options.stress;
-  if (wanted == "none" || options.selection.shard > 1) return milliseconds{0};
-  if (wanted.empty()) return is_whole_run(options) ? kShortStress : milliseconds{0};
-  if (wanted == "short") return kShortStress;
-  const auto time = scenario::parse_duration(wanted);
-  if (time && time->count() > 0) return *time;
-  complain("--stress " + wanted + " must be none, short or a duration such as 10s");
-  return std::nullopt;
+Result<milliseconds, std::string> stress_duration(const std::string& option, bool all_cases,
+                                                  std::size_t shard) {
+  constexpr milliseconds kNone{0};
+  if (option == "none" || shard > 1) return kNone;
+  if (option.empty()) return all_cases ? kShortStress : kNone;
+  if (option == "short") return kShortStress;
+  const auto time = scenario::parse_duration(option);
+  if (time && *time > kNone) return *time;
+  return fail("--stress " + option + " must be none, short or a duration such as 10s");
 }
 
-run::StressResult stress_at_once(const CertifyStress& stress, endpoint::Endpoint& endpoint) {
-  const endpoint::Capabilities& offered =
-      stress.suite.offered ? *stress.suite.offered : endpoint.capabilities();
-  const stress::Mix& mix = workload_for(offered);
+stress::LoadOptions load_options(const StressPhase& phase, const stress::Mix& workload) {
+  const run::RunSettings& settings = phase.suite.settings;
+  stress::LoadOptions out;
+  out.traffic.script = {.mix = &workload,
+                        .clients = kStressClients,
+                        .seed = settings.seed,
+                        .prefix = settings.key_prefix + "/" + settings.run_id + "/stress/"};
+  out.traffic.client_prefix = "fencepost-stress-" + settings.run_id + "-";
+  out.traffic.patience = run::scaled(run::kReplyTimeout, settings.timeout_scale);
+  out.duration = phase.duration;
+  out.bounds.expiry_late =
+      std::max(out.bounds.expiry_late, settings.expiry_tolerance) + path_allowance(phase);
+  out.bounds.notification_late += path_allowance(phase);
+  out.limits = kStressLimits;
+  out.keep_operations = true;
+  out.wall_offset_ms = settings.clock_offset_ms;
+  return out;
+}
+
+std::vector<run::StressFinding> findings_of(const std::vector<history::KeyVerdict>& violations,
+                                            const std::vector<history::Operation>& operations) {
+  std::vector<run::StressFinding> out;
+  for (const history::KeyVerdict& key : violations) out.push_back(finding_of(key, operations));
+  return out;
+}
+
+run::StressResult run_stress_phase(const StressPhase& phase, endpoint::Endpoint& endpoint,
+                                   const std::atomic<bool>& stop) {
+  const stress::Mix& mix =
+      workload_for(phase.suite.offered ? *phase.suite.offered : endpoint.capabilities());
   const bool simulated = !endpoint.capabilities().transport;
   run::StressResult out{.workload = std::string(mix.name),
                         .clients = kStressClients,
-                        .seed = stress.suite.settings.seed,
-                        .command = stress_command(stress, mix, simulated)};
+                        .seed = phase.suite.settings.seed,
+                        .command = command_of(phase, mix, simulated)};
   if (simulated) {
-    stress_simulated(stress, mix, out);
+    run_simulated(phase, mix, stop, out);
   } else {
-    stress_live(stress, mix, endpoint, out);
+    run_live(phase, mix, endpoint, stop, out);
   }
   if (out.requests == 0 && out.trouble.empty()) out.trouble = "the run was ended";
   return out;
 }
 
-void settle(run::StressResult& stress, const scenario::Catalogue& catalogue, bool strict,
-            const run::SuiteResult& result) {
+void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalogue, bool strict,
+                   const run::SuiteResult& result) {
   for (run::StressFinding& found : stress.findings) {
     const scenario::Requirement* rule = catalogue.find(found.requirement);
     if (rule == nullptr) continue;
@@ -224,4 +213,18 @@ void settle(run::StressResult& stress, const scenario::Catalogue& catalogue, boo
   }
 }
 
-}  // namespace fencepost::cli
+std::string end_stress_phase(endpoint::Endpoint& endpoint, bool interrupted,
+                             run::SuiteResult& result) {
+  if (interrupted) {
+    result.interrupted = true;
+    return "interrupted";
+  }
+  if (!result.stress || result.stress->trouble.empty() || result.stress->requests == 0) return {};
+  const auto there = endpoint.check_reachable(kPatience);
+  if (there) return {};
+  result.endpoint_lost = true;
+  result.lost_message = there.error().text;
+  return "the endpoint was lost when clients asked at once: " + result.lost_message;
+}
+
+}  // namespace fencepost::concurrency

@@ -1,4 +1,4 @@
-#include "cli/source_excerpt.h"
+#include "conformance/scenario/source_excerpt.h"
 
 #include <algorithm>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace fencepost::cli {
+namespace fencepost::scenario {
 namespace {
 
 constexpr std::size_t kMaxLine = 200;
@@ -53,10 +53,9 @@ std::string_view what_to_do(std::string_view complaint, std::string_view line) {
 
 }  // namespace
 
-std::string with_excerpt(const scenario::LoadError& error,
-                         const std::vector<scenario::SourceFile>& files) {
+std::string with_excerpt(const LoadError& error, const std::vector<SourceFile>& files) {
   std::string out = describe(error);
-  const auto file = std::find_if(files.begin(), files.end(), [&](const scenario::SourceFile& each) {
+  const auto file = std::find_if(files.begin(), files.end(), [&](const SourceFile& each) {
     return each.name == error.position.file;
   });
   if (file == files.end() || error.position.line < 1) return out;
@@ -73,4 +72,4 @@ std::string with_excerpt(const scenario::LoadError& error,
   return out;
 }
 
-}  // namespace fencepost::cli
+}  // namespace fencepost::scenario

@@ -3,29 +3,19 @@
 #pragma once
 
 #include <atomic>
-#include <optional>
-#include <string>
 
 #include "codec/dialect.h"
 #include "conformance/run/suite.h"
 #include "conformance/scenario/library.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::cli {
+namespace fencepost::run {
 
 // Runs a case for each spelling in which the dialects differ: a few dozen requests. kDocumented
 // where the endpoint has shown documented spellings and no other (decision 0017), else kAuto.
 // `suite`: after the preflight. `stop` ends it early.
 [[nodiscard]] codec::Profile observed_profile(endpoint::Endpoint& endpoint,
-                                              const scenario::Library& library,
-                                              run::SuiteOptions suite,
+                                              const scenario::Library& library, SuiteOptions suite,
                                               const std::atomic<bool>& stop);
 
-// For evidence, and back; nothing when the text names no profile.
-[[nodiscard]] std::string observed_profile_json(codec::Profile profile);
-[[nodiscard]] std::optional<codec::Profile> read_observed_profile(const std::string& json);
-
-// The name of that in evidence. No run is called so.
-inline constexpr const char* kObservedProfile = "observed profile";
-
-}  // namespace fencepost::cli
+}  // namespace fencepost::run
