@@ -1,6 +1,7 @@
 #include "conformance/replay/session.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,18 +49,22 @@ TEST(ReplaySession, RunsEachCaseAsOftenAsAsked) {
   EXPECT_TRUE(replay.always_alike);
 }
 
-TEST(ReplaySession, HasFreshKeysInEachRun) {
+TEST(ReplaySession, HasFreshKeysAndRandomNumbersInEachRun) {
   Session session = session_of({{"get.yaml", kGetCase}}, 2);
   test::FakeEndpoint endpoint({.behaviour = right()});
   run_rounds(session, rounds_at(endpoint), kNeverStop);
   std::size_t first = 0;
   std::size_t second = 0;
+  std::set<std::string> random;  // of the seed, which each run has of its own
   for (const test::Published& each : endpoint.published()) {
     if (each.message.payload.find("fencepost/run0/") != std::string::npos) ++first;
     if (each.message.payload.find("fencepost/run1/") != std::string::npos) ++second;
+    if (test::verb_of(each) != codec::Verb::kSet) continue;
+    random.insert(each.message.correlation_data.value_or(""));
   }
   EXPECT_GT(first, 0U);
   EXPECT_EQ(first, second);
+  EXPECT_THAT(random, SizeIs(2));
 }
 
 TEST(ReplaySession, RunsCasesOfOneIdInRoundsOfTheirOwn) {
