@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -653,6 +654,15 @@ int said(int code) {
 
 namespace {
 
+// A standard stream that is closed stays one that cannot be used: else the next file or connection
+// gets its number, and what is meant for the one ends in the other.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) != stream) return;
+  }
+}
+
 [[noreturn]] void end_without_memory() {
   constexpr std::string_view kWords =
       "fencepost: there is not enough memory; see `ulimit -v` and the limits of the container\n";
@@ -663,6 +673,7 @@ namespace {
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_streams();
   // Also in a thread, where an exception would end the program without a word.
   std::set_new_handler(end_without_memory);
   // Large blocks go back to the system when they are freed, however many there were before.

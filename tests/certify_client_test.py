@@ -228,7 +228,8 @@ class Reports(FolderTest):
         schema = load_schema("adapter")
         told, said = self.folder / "told", self.folder / "said"
         tee = self.write("tee.sh", 'told=$1 said=$2; shift 2; tee "$told" | "$@" | tee "$said"\n')
-        result, report = certify(("/bin/sh", tee, told, said, *PAHO), "-j", "1", "--only", "session.m*", "--only", "lock.s*", "--only",
+        result, report = certify(("/bin/sh", tee, told, said, *PAHO), "-j", "1", "--only", "session.m*", "--only", "lock.s*",
+                                 "--only",
                                  "observe.[do]*", "--only", "error.set.s*")
         self.assertEqual((0, 0), (result.returncode, report["failed"]), result.stdout + result.stderr)
         lines = [json.loads(line) for file in (told, said) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -26,7 +26,8 @@ CASES = harness.OWN_CASES + """\
 
 
 @harness.full_but("a process for each way in which such a run ends",
-                  "test_explore_of_wrong_stores_shows_the_counterexample_again", "test_replay", "test_stress_of_a_wrong_store", "test_no_password_is_in_it")
+                  "test_explore_of_wrong_stores_shows_the_counterexample_again", "test_replay",
+                  "test_stress_of_a_wrong_store", "test_no_password_is_in_it")
 class Kinds(harness.FolderTest):
     def evidence_of(self, *arguments, **options):
         return run(*arguments, "--quiet", "--evidence", "run.fpe", *SLOW, cwd=self.folder, env=harness.environment(),

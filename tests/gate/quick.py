@@ -1,4 +1,4 @@
-"""ci/quick: what can the changed files break? Found from the build graph, and from the rules that scenarios cite."""
+"""Called by ci/quick: what can the changed files break? Found from the build graph, and from the rules that scenarios cite."""
 
 import argparse
 import collections
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["FENCEPOST_BUILD_DIR"]) / "dev"
 FENCEPOST = BUILD / "bin/fencepost"
 PROFILES = ("deployed", "documented")
@@ -210,8 +210,8 @@ def test_scenario(steps, file):
         return
     for profile in PROFILES:
         steps.check(f"the reference store passes, {profile}", [
-            FENCEPOST, "certify", "--quiet", "--stress", "none", "--profile", profile, "--endpoint", f"inproc:?dialect={profile}",
-            "--scenarios", file])
+            FENCEPOST, "certify", "--quiet", "--stress", "none", "--profile", profile,
+            "--endpoint", f"inproc:?dialect={profile}", "--scenarios", file])
     cited = {rule for rules in re.findall(r"(?:requirements|cites): *\[([^\]]*)\]", text)
              for rule in re.findall(r"[A-Z][A-Z0-9-]+", rules)}
     faults = [fault["id"] for fault in json.loads(output_of(FENCEPOST, "list", "faults", "--json"))
@@ -235,7 +235,7 @@ def test_scenario(steps, file):
 
 
 def faults_of(file):
-    """The ids of the faults in the changed lines of a file of reference_store/faults/; all of the file where it is not known."""
+    """The ids of the faults in the changed lines of a file of reference_store/faults/; all where there are none."""
     text = (ROOT / file).read_text(encoding="utf-8")
     changed = output_of("git", "diff", "-U12", "HEAD", "--", file)
     pattern = r'"([A-Z]\d\d)"'
@@ -258,7 +258,8 @@ def cmake_line(name):
 
 
 PAGES = {"report_page": "html_report", "matrix_page": "matrix_page", "selftest_page": "selftest_program",
-         "timeline_page": "timeline_page", "clients_page": "clients_page", "compare_page": "compare", "certificate_page": "certificate_page"}
+         "timeline_page": "timeline_page", "clients_page": "clients_page", "compare_page": "compare",
+         "certificate_page": "certificate_page"}
 
 
 def main():

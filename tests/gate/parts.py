@@ -21,7 +21,7 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["FENCEPOST_BUILD_DIR"])  # of ci/paths.sh
 LOGS = BUILD / "test-logs"
 # What each part of --full came to when it last ran, for the line that ci/test ends with.
