@@ -68,8 +68,8 @@ function(fencepost_precompile target kind)
   endif()
 endfunction()
 
-# Where FENCEPOST_UNITY_BATCH is more than 1, so many sources of a target are compiled as one, as all read the same headers. Their
-# unnamed namespaces are one then: a name that stands in two of them does not compile. The sources given stay apart.
+# Where FENCEPOST_UNITY_BATCH is more than 1, so many sources of a target are compiled as one, as all read the same headers.
+# Their unnamed namespaces are one then: a name that stands in two of them does not compile. The sources given stay apart.
 function(fencepost_compile_together target)
   if(FENCEPOST_UNITY_BATCH GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${FENCEPOST_UNITY_BATCH})

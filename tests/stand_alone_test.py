@@ -3,7 +3,8 @@
 usage: stand_alone_test.py BUILD_BIN_DIR [unittest arguments]
 Runs the whole suite in process, then cases by themselves, both halves, and all in random orders, on the right store and on
 faulty ones, and compares the verdicts. FENCEPOST_ALONE: how many cases of each store run by themselves (default 40;
-8 in the gate, of three stores), drawn with the printed seed; all of them with a number that is great enough. FENCEPOST_ORDERS: how many random orders (default 2).
+8 in the gate, of three stores), drawn with the printed seed; all of them with a number that is great enough.
+FENCEPOST_ORDERS: how many random orders (default 2).
 """
 
 import concurrent.futures

@@ -195,7 +195,7 @@ TEST(RequestStep, KeepsPropertiesOfTheProtocolAlone) {
 // --- rules
 
 // Each call of item() makes the timeline anew, so that it is called once.
-std::string rule_of(Exchange& exchange, const KeyNow& key) {
+std::string_view rule_of(Exchange& exchange, const KeyNow& key) {
   const TimelineItem& item = exchange.item();
   return requirement_of(item, read(item), key);
 }
