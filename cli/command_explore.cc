@@ -11,18 +11,18 @@
 
 #include <fmt/format.h>
 
-#include "base/durations.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/counterexample_report.h"
-#include "cli/explore_evidence.h"
 #include "cli/run_evidence.h"
+#include "conformance/record/counterexample.h"
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
 #include "conformance/run/observed_profile.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/search/explore.h"
+#include "conformance/search/explore_evidence.h"
+#include "conformance/search/explore_report.h"
 #include "conformance/search/saved_workload.h"
 #include "conformance/target/target.h"
 #include "endpoint/rate_limit.h"
@@ -38,74 +38,51 @@ constexpr std::size_t kReplays = 5;    // of a saved workload
 // So many requests a second for each workload that runs beside others.
 constexpr double kRateOfOneWorkload = 50;
 
-std::string describe(const search::ExploreProgress& progress) {
-  const double took = std::max(in_seconds(progress.elapsed), 0.001);
-  std::string out =
-      fmt::format("{:.0f} s  {} workloads  {} operations ({:.0f}/s)  {} undecidable",
-                  in_seconds(progress.elapsed), progress.examples, progress.requests,
-                  static_cast<double>(progress.requests) / took, progress.undecidable);
-  if (progress.ignored > 0) out += fmt::format("  {} ignored", progress.ignored);
-  if (progress.cut_short > 0) {
-    out += fmt::format("  {} cut short by a connection that ended", progress.cut_short);
-  }
-  return progress.doing.empty() ? out : out + "  " + progress.doing;
-}
+// A run, and the options that only the command itself looks at.
+struct ExploreRun : record::ExploreRun {
+  const ExploreOptions& options;
+};
 
 // ---- The search
 
 run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& endpoint,
-                     ExploreRun& run) {
+                     const ExploreRun& run) {
   bool saved = true;
-  bool proved = false;
+  const record::Trials trials{
+      .endpoint = endpoint, .new_run_id = random_run_id, .stop = stop_flag()};
   for (const search::Counterexample& found : result.found) {
-    print(found, run);
-    saved = save(found, endpoint, run) && saved;
-    proved = proved || found.failed > 0;
+    fmt::print("{}", counterexample_text(found, run));
+    std::fflush(stdout);
+    const auto file = save(found, run, trials);
+    if (file) {
+      fmt::print("{}", *file);
+      std::fflush(stdout);
+    } else {
+      complain(file.error());
+      saved = false;
+    }
   }
-  fmt::print("\n{}\n", describe(result.progress));
+  fmt::print("\n{}\n", search::progress_text(result.progress));
   for (const auto& [point, outcome] : result.observed) fmt::print("  {}: {}\n", point, outcome);
   if (!saved) return run::ExitCode::kInternal;
-  if (proved) {
-    fmt::print("the store breaks a rule\n");
-    return run::ExitCode::kFailed;
-  }
-  if (result.lost) {
-    complain("the endpoint was lost during the run: " + result.lost->text);
-    return run::ExitCode::kUnreachable;
-  }
-  if (result.interrupted) {
-    fmt::print("interrupted\n");
-    return run::ExitCode::kInterrupted;
-  }
-  if (!result.found.empty()) {
-    fmt::print("seen once, and not again: nothing is proved\n");
-    return run::ExitCode::kInconclusive;
-  }
-  if (result.progress.requests == 0) return run::ExitCode::kInconclusive;
-  fmt::print("no rule is broken\n");
-  return run::ExitCode::kConformant;
+  const search::Conclusion end = conclude(result);
+  if (!end.text.empty()) fmt::print("{}\n", end.text);
+  if (!end.complaint.empty()) complain(end.complaint);
+  return end.code;
 }
 
 // What is found is made a scenario of at `direct`, of which there is no evidence.
 run::ExitCode search(endpoint::Endpoint& endpoint, endpoint::Endpoint& direct, ExploreRun& run) {
-  const judge::OracleBasis& basis = run.explore.judged.oracle.basis;
   fmt::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n",
              report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
              run.options.max_time);
-  const bool by_article = basis.dialect == codec::DialectId::kDocumented;
-  fmt::print("judged by {}{}\n",
-             !by_article ? "the article and the deployed service"
-             : run.context.profile == codec::Profile::kAuto
-                 ? "the article alone, as its spellings are those of the article"
-                 : "the article alone",
-             basis.waived.empty()
-                 ? ""
-                 : fmt::format("; {} rules do not bind the store", basis.waived.size()));
+  fmt::print("judged by {}\n", search::basis_text(run.explore.judged.oracle.basis,
+                                                  run.context.profile == codec::Profile::kAuto));
   std::fflush(stdout);
   report::ProgressLine line(report::console_options(stdout).live, run.options.quiet);
   const search::ExploreResult result =
       explore(endpoint, run.explore, stop_flag(), [&](const search::ExploreProgress& progress) {
-        line.show(progress.elapsed, [&] { return describe(progress); });
+        line.show(progress.elapsed, [&] { return search::progress_text(progress); });
       });
   line.clear();
   return report(result, direct, run);
@@ -158,25 +135,16 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
       complain("the endpoint was lost during the run: " + runs.error().text);
       return run::ExitCode::kUnreachable;
     }
-    const auto rejected = std::count_if(runs->begin(), runs->end(),
-                                        [](const search::JudgedRun& one) { return one.rejection; });
-    const auto shown = std::find_if(runs->begin(), runs->end(),
-                                    [](const search::JudgedRun& one) { return one.rejection; });
-    if (shown != runs->end()) {
-      print_rejection(*shown, each.saved.trace, run.options.trace, run.library.catalogue);
+    const search::ReplayedWorkload replayed{
+        .file = each.file, .requirement = each.saved.requirement, .runs = *runs};
+    if (const search::JudgedRun* rejected = replayed.rejected()) {
+      fmt::print("{}", record::rejection_text(*rejected, each.saved.trace, run.all_packets,
+                                              run.library.catalogue));
       ++failing;
     } else if (runs->empty()) {
       ++not_run;
     }
-    const char* outcome = rejected > 0 ? "still rejected" : "accepted";
-    if (rejected == 0 && runs->empty()) outcome = "not run";
-    if (rejected > 0 && !each.saved.requirement.empty() &&
-        shown->rejection->judgement.requirement != each.saved.requirement) {
-      outcome = "rejected for another reason";
-    }
-    fmt::print("{}  {}, {} times of {}{}\n", each.file, outcome,
-               rejected > 0 ? static_cast<std::size_t>(rejected) : runs->size(), runs->size(),
-               each.saved.requirement.empty() ? "" : "; recorded: " + each.saved.requirement);
+    fmt::print("{}\n", replayed_text(replayed));
   }
   fmt::print("{} workloads: {} rejected\n", all.size(), failing);
   if (failing > 0) return run::ExitCode::kFailed;
@@ -188,13 +156,15 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
 
 report::EvidenceHead head_of_evidence(const ExploreRun& run, const target::Descriptor& descriptor,
                                       const endpoint::Capabilities& offers) {
-  report::EvidenceHead out{.command = "explore",
-                           .own = explore_evidence_json(run.options),
-                           .run = {.context = run.context, .call = call_of(run.options)},
-                           .run_id = run.suite.settings.run_id,
-                           .capabilities = offers,
-                           .expiry_tolerance = descriptor.expiry_tolerance,
-                           .disconnect_settling = descriptor.disconnect_settling};
+  report::EvidenceHead out{
+      .command = "explore",
+      .own = to_json(search::ExploreEvidence{.ignore = run.options.ignore,
+                                             .replays = !run.options.replay.empty()}),
+      .run = {.context = run.context, .call = call_of(run.options)},
+      .run_id = run.suite.settings.run_id,
+      .capabilities = offers,
+      .expiry_tolerance = descriptor.expiry_tolerance,
+      .disconnect_settling = descriptor.disconnect_settling};
   out.run.context.wording = run.suite.settings.wording;
   const auto url = endpoint::parse_url(descriptor.url);
   out.run.context.endpoint = url ? url->display() : "unknown";
@@ -231,24 +201,24 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
   endpoint::Endpoint& asked = limited ? *limited : direct;
   if (suite.settings.profile == codec::Profile::kAuto) {
     suite.settings.profile = run::observed_profile(asked, run.library, suite, stop_flag());
-    evidence.say(kObservedProfile, observed_profile_json(suite.settings.profile));
+    evidence.say(search::kObservedProfile, search::observed_profile_json(suite.settings.profile));
   }
-  run.explore.judged = judged_runs({.catalogue = run.library.catalogue,
-                                    .settings = suite.settings,
-                                    .offers = endpoint.capabilities(),
-                                    .round_trip = ready->round_trip_p50,
-                                    .timeout_scale = run.options.timeout_scale});
+  run.explore.judged = search::judged_runs({.catalogue = run.library.catalogue,
+                                            .settings = suite.settings,
+                                            .offers = endpoint.capabilities(),
+                                            .round_trip = ready->round_trip_p50,
+                                            .timeout_scale = run.options.timeout_scale});
   // Brokers of our own have room for more: workloads wait for expiries, some for little else.
   const bool ours = endpoint.url().starts_with("embedded") && suite.running < suite.jobs;
   if (ours && run.options.jobs == 0 && run.options.rate == 0) suite.jobs = kMaxJobs;
   run.explore.jobs = std::min(suite.jobs, kMaxJobs);
   run.explore.running = std::min(suite.running, run.explore.jobs);
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
-    return is_ignored(options.ignore, judgement);
+    return search::is_ignored(options.ignore, judgement);
   };
   if (evidence.is_kept()) {
     run.explore.keep = [&evidence](const search::KeptRun& kept) {
-      evidence.say(kept.name, kept_run_json(kept));
+      evidence.say(kept.name, search::kept_run_json(kept));
     };
   }
   endpoint::Endpoint& kept = limited ? evidence.of(*limited) : endpoint;
@@ -273,22 +243,33 @@ run::ExitCode explore(const ExploreOptions& options) {
   if (!basis || !can_sign(options.sign, {options.evidence})) return run::ExitCode::kUsage;
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
-  ExploreRun run{.options = options,
-                 .library = *library,
-                 .context = {.endpoint = {},
-                             .profile = basis->settings.profile,
-                             .seed = basis->settings.seed,
-                             .command = {},
-                             .started = utc_now()},
-                 .explore = {.run_id = random_run_id(),
-                             .seed = basis->settings.seed,
-                             .first_example = options.example.value_or(1),
-                             .max_examples = options.example ? 1 : options.max_examples,
-                             .max_time = *time,
-                             .fresh_connections = options.fresh_connections,
-                             .max_operations = options.max_operations,
-                             .stop_after = options.stop_after},
-                 .suite = {.settings = basis->settings}};
+  ExploreRun run{
+      {.call = {.program = options.program,
+                .endpoint = options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint),
+                .descriptor = options.descriptor,
+                .profile = options.profile,
+                .wording = options.wording,
+                .driver = options.driver,
+                .timeout_scale = options.timeout_scale,
+                .ignore = options.ignore},
+       .library = *library,
+       .context = {.endpoint = {},
+                   .profile = basis->settings.profile,
+                   .seed = basis->settings.seed,
+                   .command = {},
+                   .started = utc_now()},
+       .explore = {.run_id = random_run_id(),
+                   .seed = basis->settings.seed,
+                   .first_example = options.example.value_or(1),
+                   .max_examples = options.example ? 1 : options.max_examples,
+                   .max_time = *time,
+                   .fresh_connections = options.fresh_connections,
+                   .max_operations = options.max_operations,
+                   .stop_after = options.stop_after},
+       .suite = {.settings = basis->settings},
+       .save = options.save,
+       .all_packets = options.trace},
+      options};
   stop_on_signals();
   const auto target = open_judged_by(basis->settings.profile, basis->descriptor);
   if (!target) return exit_code(target.error());

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "cli/command_support.h"
-#include "cli/counterexample_report.h"
-#include "cli/explore_evidence.h"
 #include "cli/judge_kinds.h"
 #include "cli/run_evidence.h"
+#include "conformance/record/counterexample.h"
+#include "conformance/search/explore_evidence.h"
 #include "conformance/text/printable.h"
 #include "endpoint/recorded.h"
 #include "workload/trace_text.h"
@@ -29,7 +29,7 @@ struct Rejected {
 
 class RunsAgain {
  public:
-  RunsAgain(const EvidenceFile& file, const ExploreEvidence& own,
+  RunsAgain(const EvidenceFile& file, const search::ExploreEvidence& own,
             const scenario::Catalogue& catalogue)
       : file_(file), own_(own), catalogue_(catalogue) {}
 
@@ -37,7 +37,7 @@ class RunsAgain {
   void judge(const endpoint::Recorded& so_far, const std::string& name) {
     const auto said = so_far.said().find(name);
     if (said == so_far.said().end() || !begin(so_far)) return;
-    const auto kept = read_kept_run(said->second);
+    const auto kept = search::read_kept_run(said->second);
     if (!kept) {
       agreement_.compare(name, "a run", "not to be read: " + kept.error());
       return;
@@ -50,7 +50,8 @@ class RunsAgain {
         search::options_of_run(*options_, name, file_.head.capabilities.key_prefix);
     options.keeps_packets = true;
     options.is_known = [&](const judge::Judgement& judgement) {
-      return kept->known.contains(judgement.requirement) || is_ignored(own_.ignore, judgement);
+      return kept->known.contains(judgement.requirement) ||
+             search::is_ignored(own_.ignore, judgement);
     };
     search::JudgedRun run = run_judged(**session, kept->trace, options);
     ++runs_;
@@ -69,9 +70,9 @@ class RunsAgain {
                                          .run_id = file_.head.run_id,
                                          .seed = context.seed,
                                          .timeout_scale = file_.head.run.call.timeout_scale}};
-    const auto observed = so_far.said().find(kObservedProfile);
+    const auto observed = so_far.said().find(search::kObservedProfile);
     if (observed != so_far.said().end()) {
-      const auto profile = read_observed_profile(observed->second);
+      const auto profile = search::read_observed_profile(observed->second);
       if (profile) suite.settings.profile = *profile;
     }
     const auto ready = prepare(*endpoint,
@@ -83,11 +84,11 @@ class RunsAgain {
       not_ready_ = ready.error();
       return false;
     }
-    options_ = judged_runs({.catalogue = catalogue_,
-                            .settings = suite.settings,
-                            .offers = endpoint->capabilities(),
-                            .round_trip = ready->round_trip_p50,
-                            .timeout_scale = file_.head.run.call.timeout_scale});
+    options_ = search::judged_runs({.catalogue = catalogue_,
+                                    .settings = suite.settings,
+                                    .offers = endpoint->capabilities(),
+                                    .round_trip = ready->round_trip_p50,
+                                    .timeout_scale = file_.head.run.call.timeout_scale});
     return true;
   }
 
@@ -113,7 +114,7 @@ class RunsAgain {
       if (better) shown = &each;
     }
     if (shown != nullptr) {
-      print_rejection(shown->run, shown->trace, all_packets, catalogue_);
+      fmt::print("{}", record::rejection_text(shown->run, shown->trace, all_packets, catalogue_));
       fmt::print("  rejected {} times\n", shown->times);
     }
     fmt::print("{} workloads, {} operations, {} workloads rejected\n", runs_, requests_,
@@ -134,7 +135,7 @@ class RunsAgain {
   }
 
   const EvidenceFile& file_;
-  const ExploreEvidence& own_;
+  const search::ExploreEvidence& own_;
   const scenario::Catalogue& catalogue_;
   std::optional<search::JudgedRunOptions> options_{};  // none: nothing was asked yet
   std::optional<NotReady> not_ready_{};
@@ -147,7 +148,7 @@ class RunsAgain {
 }  // namespace
 
 run::ExitCode judge_explore(const JudgeOptions& options, const EvidenceFile& file) {
-  const auto own = read_explore_evidence(file.head.own);
+  const auto own = search::read_explore_evidence(file.head.own);
   if (!own) {
     complain(file.name + ": " + own.error());
     return run::ExitCode::kUsage;

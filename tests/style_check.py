@@ -53,7 +53,7 @@ for room, used in {
     "client_run": ["clients", "page", "reference_store", "wire"],
     "replay": ["run", "report"],
     "serve": ["clients", "client_report", "record", "report", "run"],
-    "record": ["run", "report", "search", "workload", "reference_store", "history", "stress"],
+    "record": ["replay", "run", "report", "search", "workload", "reference_store", "history", "stress"],
 }.items():
     LAYERS["conformance/" + room] = FLOOR | {
         name if name.startswith(("clients", "evidence", "history", "ref", "stress", "wire", "work")) else "conformance/" + name
@@ -77,7 +77,7 @@ RESTRICTED = {
     # codec/message_json are libraries of their own.
     r"^nlohmann/": {"base", "codec", "history", "reference_store", "reference_store/broker_plugin", "cli"} | {
         "conformance/" + room for room in ("page", "report", "target", "matrix", "selftest", "replay", "record", "histories",
-                               "client_report", "client_run")},
+                               "client_report", "client_run", "search")},
     r"^rapidcheck": {"conformance/search"},
     r"^tl/": {"base"},
     r"^(gtest|gmock|benchmark)/": {"conformance/testing"},

@@ -1,4 +1,4 @@
-#include "cli/explore_evidence.h"
+#include "conformance/search/explore_evidence.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,7 +13,7 @@
 #include "conformance/scenario/binding.h"
 #include "workload/trace_text.h"
 
-namespace fencepost::cli {
+namespace fencepost::search {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ milliseconds short_expiry(endpoint::Duration round_trip) {
 }
 
 // What a store is judged by must be known before it answers: where nothing is said, and nothing has
-// shown (observed_profile.h), it is the deployed service.
+// shown (cli/observed_profile.h), it is the deployed service.
 judge::OracleBasis oracle_basis_of(const run::RunSettings& settings,
                                    const scenario::Catalogue& catalogue) {
   const bool is_auto = settings.profile == codec::Profile::kAuto;
@@ -45,8 +45,8 @@ std::string dumped(const json& document) {
 
 }  // namespace
 
-search::JudgedRunOptions judged_runs(const JudgedRunsBasis& basis) {
-  search::JudgedRunOptions out;
+JudgedRunOptions judged_runs(const JudgedRunsBasis& basis) {
+  JudgedRunOptions out;
   const run::RunSettings& settings = basis.settings;
   out.oracle.clock = settings.clock_bounds;
   out.oracle.expiry_slack = settings.expiry_tolerance;
@@ -66,7 +66,7 @@ bool is_ignored(const std::vector<std::string>& globs, const judge::Judgement& j
   });
 }
 
-std::string verdict_text(const search::JudgedRun& run) {
+std::string verdict_text(const JudgedRun& run) {
   if (run.rejection) {
     return fmt::format("rejected {} at operation {}", run.rejection->judgement.requirement,
                        run.rejection->operation + 1);
@@ -75,8 +75,8 @@ std::string verdict_text(const search::JudgedRun& run) {
   return run.lost ? "cut short" : "accepted";
 }
 
-std::string explore_evidence_json(const ExploreOptions& options) {
-  return dumped({{"ignore", options.ignore}, {"replays", !options.replay.empty()}});
+std::string to_json(const ExploreEvidence& own) {
+  return dumped({{"ignore", own.ignore}, {"replays", own.replays}});
 }
 
 Result<ExploreEvidence, std::string> read_explore_evidence(const std::string& text) {
@@ -99,7 +99,7 @@ std::optional<codec::Profile> read_observed_profile(const std::string& text) {
   return codec::profile_named(document.get<std::string>());
 }
 
-std::string kept_run_json(const search::KeptRun& kept) {
+std::string kept_run_json(const KeptRun& kept) {
   json out{{"trace", workload::to_text(kept.trace)}, {"verdict", verdict_text(kept.run)}};
   if (!kept.known.empty()) out["known"] = kept.known;
   return dumped(out);
@@ -121,4 +121,4 @@ Result<KeptRunText, std::string> read_kept_run(const std::string& text) {
   return out;
 }
 
-}  // namespace fencepost::cli
+}  // namespace fencepost::search

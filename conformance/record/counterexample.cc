@@ -1,8 +1,7 @@
-#include "cli/counterexample_report.h"
+#include "conformance/record/counterexample.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -13,7 +12,6 @@
 
 #include "base/bytes.h"
 #include "base/durations.h"
-#include "cli/command_support.h"
 #include "conformance/record/workload_scenario.h"
 #include "conformance/replay/replay.h"
 #include "conformance/report/report_files.h"
@@ -25,10 +23,9 @@
 #include "conformance/search/saved_workload.h"
 #include "conformance/text/printable.h"
 #include "endpoint/in_process.h"
-#include "endpoint/url.h"
 #include "workload/trace_text.h"
 
-namespace fencepost::cli {
+namespace fencepost::record {
 namespace {
 
 using std::chrono::milliseconds;
@@ -79,28 +76,10 @@ codec::DialectId dialect_of(const ExploreRun& run) {
                                                                    : codec::DialectId::kDeployed;
 }
 
-// A command of this program with the options that decide which store is asked, and how it is
-// judged.
-std::string command_line(const ExploreOptions& options, const std::string& command) {
-  std::string out = text::shell_word(options.program) + " " + command;
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));
-  };
-  add("--endpoint", options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint));
-  add("--descriptor", options.descriptor);
-  add("--profile", options.profile);
-  add("--wording", options.wording);
-  add("--driver", options.driver);
-  if (options.timeout_scale != 1.0) {
-    out += fmt::format(" --timeout-scale {}", options.timeout_scale);
-  }
-  return out;
-}
-
 std::string again(const search::Counterexample& found, const ExploreRun& run) {
-  std::string out = fmt::format("{} --seed {} --example {}", command_line(run.options, "explore"),
+  std::string out = fmt::format("{} --seed {} --example {}", command_text(run.call, "explore"),
                                 run.explore.seed, found.example);
-  for (const std::string& known : run.options.ignore) {
+  for (const std::string& known : run.call.ignore) {
     out += " --ignore " + text::shell_word(known);
   }
   if (run.explore.max_operations != search::ExploreOptions{}.max_operations) {
@@ -124,24 +103,22 @@ std::string id_of(const std::string& requirement, const std::string& text) {
                      stable_hash(text) & 0xffffffffU);
 }
 
+using Saved = Result<std::string, std::string>;
+
 // Writes the file, and says so with the command that runs it again.
-bool write_and_tell(const std::filesystem::path& folder, const std::string& name,
-                    const std::string& text, const std::string& command) {
-  std::error_code trouble;
-  std::filesystem::create_directories(folder, trouble);
+Saved write_and_tell(const std::filesystem::path& folder, const std::string& name,
+                     const std::string& text, const std::string& command) {
+  std::error_code ignored;  // what cannot be written is said then
+  std::filesystem::create_directories(folder, ignored);
   const std::string file = (folder / name).lexically_normal().string();
-  const auto written = report::write_file(file, text);
-  if (!written) {
-    complain(written.error());
-    return false;
+  if (auto written = report::write_file(file, text); !written) {
+    return fail(std::move(written.error()));
   }
-  fmt::print("  saved     {}\n  replay    {} {}\n", file, command, text::shell_word(file));
-  std::fflush(stdout);
-  return true;
+  return fmt::format("  saved     {}\n  replay    {} {}\n", file, command, text::shell_word(file));
 }
 
 // The workload itself, which the oracle judges again.
-bool save_workload(const search::Counterexample& found, const ExploreRun& run) {
+Saved save_workload(const search::Counterexample& found, const ExploreRun& run) {
   const judge::Judgement& judgement = found.rejection().judgement;
   search::SavedWorkload saved{
       .requirement = judgement.requirement,
@@ -154,41 +131,42 @@ bool save_workload(const search::Counterexample& found, const ExploreRun& run) {
       .trace = found.trace};
   for (std::string& line : lines_of(found.run.packets)) saved.comments.push_back(std::move(line));
   const std::filesystem::path folder =
-      std::filesystem::path(run.options.save) / (found.failed == 0 ? "seen-once" : "");
+      std::filesystem::path(run.save) / (found.failed == 0 ? "seen-once" : "");
   const std::string id = id_of(judgement.requirement, workload::to_text(found.trace));
   return write_and_tell(folder, id + std::string(search::kWorkloadExtension), to_text(saved),
-                        command_line(run.options, "explore") + " --replay");
+                        command_text(run.call, "explore") + " --replay");
 }
 
 // ---- Scenarios
 
 // Runs the case once, with keys of its own.
 run::CaseResult run_once(endpoint::Endpoint& endpoint, const scenario::Case& test_case,
-                         const scenario::Catalogue& catalogue, run::SuiteOptions suite) {
-  suite.settings.run_id = random_run_id();
-  run::SuiteResult result = run::run_suite(endpoint, {&test_case}, catalogue, suite, stop_flag(),
+                         const scenario::Catalogue& catalogue, run::SuiteOptions suite,
+                         const Trials& trials) {
+  suite.settings.run_id = trials.new_run_id();
+  run::SuiteResult result = run::run_suite(endpoint, {&test_case}, catalogue, suite, trials.stop,
                                            [](const run::CaseResult&, std::size_t, std::size_t) {});
   return std::move(result.cases.front());
 }
 
-bool passes_on_the_reference_store(const scenario::Case& test_case, const ExploreRun& run) {
+bool passes_on_the_reference_store(const scenario::Case& test_case, const ExploreRun& run,
+                                   const Trials& trials) {
   endpoint::InProcessOptions right;
   right.service.dialect = dialect_of(run);
   const auto endpoint = endpoint::make_in_process_endpoint(std::move(right));
   run::SuiteOptions suite = run.suite;
   suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
   suite.offered.reset();
-  return run_once(*endpoint, test_case, run.library.catalogue, suite).verdict ==
+  return run_once(*endpoint, test_case, run.library.catalogue, suite, trials).verdict ==
          run::Verdict::kPassed;
 }
 
 // How the case fails; nothing unless it does each time.
-std::optional<run::CaseResult> certain_failure(endpoint::Endpoint& endpoint,
-                                               const scenario::Case& test_case,
-                                               const ExploreRun& run) {
+std::optional<run::CaseResult> certain_failure(const scenario::Case& test_case,
+                                               const ExploreRun& run, const Trials& trials) {
   std::optional<run::CaseResult> failure;
   for (std::size_t i = 0; i < kScenarioRuns; ++i) {
-    failure = run_once(endpoint, test_case, run.library.catalogue, run.suite);
+    failure = run_once(trials.endpoint, test_case, run.library.catalogue, run.suite, trials);
     if (failure->verdict != run::Verdict::kFailed || failure->waived) return std::nullopt;
   }
   return failure;
@@ -200,11 +178,11 @@ struct Failing {
   scenario::Recorded recorded;
 };
 
-std::optional<Failing> failing_case(const std::vector<scenario::Case>& cases,
-                                    endpoint::Endpoint& endpoint, const ExploreRun& run) {
+std::optional<Failing> failing_case(const std::vector<scenario::Case>& cases, const ExploreRun& run,
+                                    const Trials& trials) {
   for (const scenario::Case& test_case : cases) {
-    const auto failure = certain_failure(endpoint, test_case, run);
-    if (!failure || !passes_on_the_reference_store(test_case, run)) continue;
+    const auto failure = certain_failure(test_case, run, trials);
+    if (!failure || !passes_on_the_reference_store(test_case, run, trials)) continue;
     const scenario::Recorded origin{.by = std::string(kFoundBy),
                                     .when = run.context.started,
                                     .endpoint = run.context.endpoint,
@@ -218,11 +196,10 @@ std::optional<Failing> failing_case(const std::vector<scenario::Case>& cases,
 std::vector<scenario::Case> cases_of(const search::Counterexample& found, bool keeps_waits,
                                      const ExploreRun& run) {
   const search::JudgedRunOptions& judged = run.explore.judged;
-  record::WorkloadScenarioOptions options{.dialect = dialect_of(run),
-                                          .short_expiry = judged.short_expiry};
+  WorkloadScenarioOptions options{.dialect = dialect_of(run), .short_expiry = judged.short_expiry};
   options.capture.expiry_slack = std::chrono::ceil<milliseconds>(judged.oracle.expiry_slack);
   options.capture.keeps_waits = keeps_waits;
-  const auto made = record::workload_scenario(found.trace, options);
+  const auto made = workload_scenario(found.trace, options);
   if (!made) return {};
   std::vector<scenario::LoadError> errors;
   std::vector<scenario::Case> cases =
@@ -232,16 +209,16 @@ std::vector<scenario::Case> cases_of(const search::Counterexample& found, bool k
 
 // Nothing where no scenario can say it. Most need no time between their requests, and then the
 // scenario takes none.
-std::optional<Failing> as_scenario(const search::Counterexample& found,
-                                   endpoint::Endpoint& endpoint, const ExploreRun& run) {
+std::optional<Failing> as_scenario(const search::Counterexample& found, const ExploreRun& run,
+                                   const Trials& trials) {
   const std::vector<scenario::Case> quick = cases_of(found, false, run);
-  if (auto failing = failing_case(quick, endpoint, run)) return failing;
+  if (auto failing = failing_case(quick, run, trials)) return failing;
   const std::vector<scenario::Case> waiting = cases_of(found, true, run);
-  return waiting == quick ? std::nullopt : failing_case(waiting, endpoint, run);
+  return waiting == quick ? std::nullopt : failing_case(waiting, run, trials);
 }
 
-bool save_scenario(const Failing& failing, const search::Counterexample& found,
-                   const ExploreRun& run) {
+Saved save_scenario(const Failing& failing, const search::Counterexample& found,
+                    const ExploreRun& run) {
   const judge::Judgement& judgement = found.rejection().judgement;
   const std::string trace = workload::to_text(found.trace);
   const std::string id = id_of(judgement.requirement, trace);
@@ -256,55 +233,69 @@ bool save_scenario(const Failing& failing, const search::Counterexample& found,
     comments.file.push_back("  " + workload::to_text(operation));
   }
   const std::string text = scenario::to_yaml({&test_case, 1}, comments);
-  return write_and_tell(run.options.save, id + ".yaml", text, command_line(run.options, "replay"));
+  return write_and_tell(run.save, id + ".yaml", text, command_text(run.call, "replay"));
 }
 
 }  // namespace
 
-void print_rejection(const search::JudgedRun& run, const workload::Trace& trace, bool all_packets,
-                     const scenario::Catalogue& catalogue) {
+std::string command_text(const ExploreCall& call, const std::string& command) {
+  std::string out = text::shell_word(call.program) + " " + command;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));
+  };
+  add("--endpoint", call.endpoint);
+  add("--descriptor", call.descriptor);
+  add("--profile", call.profile);
+  add("--wording", call.wording);
+  add("--driver", call.driver);
+  if (call.timeout_scale != 1.0) out += fmt::format(" --timeout-scale {}", call.timeout_scale);
+  return out;
+}
+
+std::string rejection_text(const search::JudgedRun& run, const workload::Trace& trace,
+                           bool all_packets, const scenario::Catalogue& catalogue) {
   const search::Rejection& rejection = *run.rejection;
-  fmt::print("\nREJECTED  {}\n", heading(rejection.judgement, catalogue));
-  fmt::print("  because   {}\n", rejection.judgement.because);
-  fmt::print("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
-  fmt::print("  sent      {}\n", in_one_line(rejection.request));
+  std::string out = fmt::format("\nREJECTED  {}\n", heading(rejection.judgement, catalogue));
+  out += fmt::format("  because   {}\n", rejection.judgement.because);
+  out += fmt::format("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
+  out += fmt::format("  sent      {}\n", in_one_line(rejection.request));
   if (rejection.reply) {
     const bool cut = rejection.reply_bytes > rejection.reply->payload.size();
-    fmt::print("  got       {}{}\n", in_one_line(*rejection.reply),
-               cut ? fmt::format("  ({} bytes in all)", rejection.reply_bytes) : "");
+    out += fmt::format("  got       {}{}\n", in_one_line(*rejection.reply),
+                       cut ? fmt::format("  ({} bytes in all)", rejection.reply_bytes) : "");
   }
-  fmt::print("  workload\n");
+  out += "  workload\n";
   for (const workload::Operation& operation : trace) {
-    fmt::print("    {}\n", workload::to_text(operation));
+    out += fmt::format("    {}\n", workload::to_text(operation));
   }
   const std::vector<std::string> lines = lines_of(run.packets);
   const std::size_t left_out =
       all_packets ? 0 : lines.size() - std::min(lines.size(), kLastPackets);
-  if (!lines.empty()) fmt::print("  {}packets\n", left_out > 0 ? "last " : "");
-  for (std::size_t i = left_out; i < lines.size(); ++i) fmt::print("  {}\n", lines[i]);
+  if (!lines.empty()) out += fmt::format("  {}packets\n", left_out > 0 ? "last " : "");
+  for (std::size_t i = left_out; i < lines.size(); ++i) out += fmt::format("  {}\n", lines[i]);
+  return out;
 }
 
-void print(const search::Counterexample& found, const ExploreRun& run) {
-  print_rejection(found.run, found.trace, run.options.trace, run.library.catalogue);
-  fmt::print(
-      "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk from {} with {} "
-      "runs{}\n",
-      in_seconds(found.found_after), found.example, run.explore.seed, found.trace.size(),
-      found.operations_at_first, found.shrink_runs,
-      found.is_smallest ? "" : "; there was no time to try everything that is smaller");
-  fmt::print("  fails     {} times of {}\n", found.failed, found.runs);
-  fmt::print("  again     {}\n", again(found, run));
-  std::fflush(stdout);
+std::string counterexample_text(const search::Counterexample& found, const ExploreRun& run) {
+  return rejection_text(found.run, found.trace, run.all_packets, run.library.catalogue) +
+         fmt::format(
+             "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk "
+             "from {} with {} runs{}\n",
+             in_seconds(found.found_after), found.example, run.explore.seed, found.trace.size(),
+             found.operations_at_first, found.shrink_runs,
+             found.is_smallest ? "" : "; there was no time to try everything that is smaller") +
+         fmt::format("  fails     {} times of {}\n  again     {}\n", found.failed, found.runs,
+                     again(found, run));
 }
 
-bool save(const search::Counterexample& found, endpoint::Endpoint& endpoint,
-          const ExploreRun& run) {
+Result<std::string, std::string> save(const search::Counterexample& found, const ExploreRun& run,
+                                      const Trials& trials) {
   if (found.failed > 0) {
-    if (auto failing = as_scenario(found, endpoint, run)) {
+    if (const auto failing = as_scenario(found, run, trials)) {
       return save_scenario(*failing, found, run);
     }
   }
   return save_workload(found, run);
 }
 
-}  // namespace fencepost::cli
+}  // namespace fencepost::record

@@ -1,5 +1,5 @@
 // What `explore` judges its runs by, and what it writes of each into a file of evidence, so that
-// `judge` does the same from the file.
+// `judge` does the same from the file. Pure and thread safe.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/commands.h"
 #include "codec/dialect.h"
 #include "conformance/run/run_settings.h"
 #include "conformance/scenario/requirement.h"
 #include "conformance/search/explore.h"
 #include "endpoint/endpoint.h"
 
-namespace fencepost::cli {
+namespace fencepost::search {
 
 struct JudgedRunsBasis {
   const scenario::Catalogue& catalogue;
@@ -25,14 +24,14 @@ struct JudgedRunsBasis {
   double timeout_scale = 1.0;
 };
 // But for what is a run's own: prefixes, when it is to stop, what is known.
-[[nodiscard]] search::JudgedRunOptions judged_runs(const JudgedRunsBasis& basis);
+[[nodiscard]] JudgedRunOptions judged_runs(const JudgedRunsBasis& basis);
 
 // Does one of these globs of "REQUIREMENT" or "REQUIREMENT: because" fit?
 [[nodiscard]] bool is_ignored(const std::vector<std::string>& globs,
                               const judge::Judgement& judgement);
 
 // "accepted", "rejected SET-NX-2 at operation 3", "cut short", "stopped".
-[[nodiscard]] std::string verdict_text(const search::JudgedRun& run);
+[[nodiscard]] std::string verdict_text(const JudgedRun& run);
 
 // What only explore has, in the head of evidence: what it ignores, and whether it runs saved
 // workloads.
@@ -40,7 +39,7 @@ struct ExploreEvidence {
   std::vector<std::string> ignore{};
   bool replays = false;
 };
-[[nodiscard]] std::string explore_evidence_json(const ExploreOptions& options);
+[[nodiscard]] std::string to_json(const ExploreEvidence& own);
 [[nodiscard]] Result<ExploreEvidence, std::string> read_explore_evidence(const std::string& json);
 
 // The profile that was observed, under this name in evidence, which no run has; and back; nothing
@@ -49,13 +48,13 @@ inline constexpr const char* kObservedProfile = "observed profile";
 [[nodiscard]] std::string observed_profile_json(codec::Profile profile);
 [[nodiscard]] std::optional<codec::Profile> read_observed_profile(const std::string& json);
 
-// Of one run.
+// Of one run, and back. The error says why it cannot be read.
 struct KeptRunText {
   workload::Trace trace{};
   std::set<std::string> known{};
   std::string verdict{};
 };
-[[nodiscard]] std::string kept_run_json(const search::KeptRun& kept);
+[[nodiscard]] std::string kept_run_json(const KeptRun& kept);
 [[nodiscard]] Result<KeptRunText, std::string> read_kept_run(const std::string& json);
 
-}  // namespace fencepost::cli
+}  // namespace fencepost::search

@@ -1,0 +1,161 @@
+#include "conformance/search/explore_evidence.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "conformance/scenario/library.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::search {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const scenario::Catalogue& rules() {
+  static const scenario::Catalogue out = [] {
+    std::vector<scenario::LoadError> errors;
+    return scenario::load_library({}, errors).catalogue;
+  }();
+  return out;
+}
+
+// --- what runs are judged by ---------------------------------------------------------------------
+
+JudgedRunOptions judged(const run::RunSettings& settings, const endpoint::Capabilities& offers = {},
+                        endpoint::Duration round_trip = 0ms) {
+  return judged_runs({.catalogue = rules(),
+                      .settings = settings,
+                      .offers = offers,
+                      .round_trip = round_trip,
+                      .timeout_scale = 2});
+}
+
+TEST(JudgedRuns, TakeWhatThePreflightHasFound) {
+  run::RunSettings settings;
+  settings.clock_bounds = {.low_ms = -7, .high_ms = 9};
+  settings.expiry_tolerance = 123ms;
+  settings.disconnect_settling = 456ms;
+  const JudgedRunOptions out = judged(settings);
+  EXPECT_EQ(out.oracle.clock.low_ms, -7);
+  EXPECT_EQ(out.oracle.clock.high_ms, 9);
+  EXPECT_EQ(out.oracle.expiry_slack, 123ms);
+  EXPECT_EQ(out.oracle.disconnect_settling, 456ms);
+  EXPECT_EQ(out.timeout, 2 * endpoint::Duration(run::kReplyTimeout));
+}
+
+TEST(JudgedRuns, AreThoseOfTheDeployedServiceWhereNothingIsSaid) {
+  const judge::OracleBasis nothing = judged({}).oracle.basis;
+  const judge::OracleBasis deployed = judged({.profile = codec::Profile::kDeployed}).oracle.basis;
+  const judge::OracleBasis documented =
+      judged({.profile = codec::Profile::kDocumented}).oracle.basis;
+  EXPECT_EQ(nothing.waived, deployed.waived);
+  EXPECT_NE(nothing.waived, documented.waived);
+  EXPECT_FALSE(nothing.dialect);
+  EXPECT_EQ(deployed.dialect, codec::DialectId::kDeployed);
+  EXPECT_EQ(documented.dialect, codec::DialectId::kDocumented);
+  EXPECT_NE(judged({.profile = codec::Profile::kDocumented, .wording = scenario::Wording::kPreview})
+                .oracle.basis.waived,
+            judged({.profile = codec::Profile::kDocumented, .wording = scenario::Wording::kGa})
+                .oracle.basis.waived);
+}
+
+TEST(JudgedRuns, WaitForExpiriesAndCleanUpWhereAStoreIsLive) {
+  const JudgedRunOptions here = judged({}, {.ephemeral = true, .transport = false});
+  EXPECT_FALSE(here.short_expiry);
+  EXPECT_FALSE(here.removes_keys);
+  EXPECT_FALSE(here.oracle.limited);
+  const JudgedRunOptions ours = judged({}, {.ephemeral = true, .transport = true});
+  EXPECT_TRUE(ours.short_expiry);
+  EXPECT_FALSE(ours.removes_keys);
+  EXPECT_FALSE(ours.oracle.limited);
+  const JudgedRunOptions live = judged({}, {.ephemeral = false, .transport = true});
+  EXPECT_TRUE(live.removes_keys);
+  EXPECT_TRUE(live.oracle.limited);
+}
+
+// At least 300 ms, then 30 round trips, in whole tenths of a second.
+TEST(JudgedRuns, LetKeysLiveAsLongAsTheirWayTakes) {
+  const endpoint::Capabilities live{.transport = true};
+  EXPECT_EQ(judged({}, live, 10ms).short_expiry, 300ms);
+  EXPECT_EQ(judged({}, live, 20ms).short_expiry, 600ms);
+  EXPECT_EQ(judged({}, live, 20'001us).short_expiry, 700ms);
+}
+
+// --- what is ignored -----------------------------------------------------------------------------
+
+TEST(IgnoredRejections, FitARuleOrWhatIsSaidOfIt) {
+  const judge::Judgement judgement{.requirement = "FT-LOWER-1", .because = "the reply is +OK"};
+  EXPECT_FALSE(is_ignored({}, judgement));
+  EXPECT_TRUE(is_ignored({"SET-*", "FT-LOWER-1"}, judgement));
+  EXPECT_TRUE(is_ignored({"FT-*"}, judgement));
+  EXPECT_TRUE(is_ignored({"FT-LOWER-1: *+OK"}, judgement));
+  EXPECT_FALSE(is_ignored({"FT-LOWER-1: *-ERR", "FT", "because"}, judgement));
+}
+
+TEST(ExploreVerdict, IsThatOfTheRun) {
+  EXPECT_EQ(verdict_text({}), "accepted");
+  EXPECT_EQ(verdict_text({.stopped = true}), "stopped");
+  EXPECT_EQ(verdict_text({.lost = endpoint::Error{}}), "cut short");
+  EXPECT_EQ(verdict_text({.lost = endpoint::Error{}, .stopped = true}), "stopped");
+  const Rejection rejection{.operation = 2, .judgement = {.requirement = "SET-NX-2"}};
+  EXPECT_EQ(verdict_text({.rejection = rejection, .stopped = true}),
+            "rejected SET-NX-2 at operation 3");
+}
+
+// --- evidence ------------------------------------------------------------------------------------
+
+TEST(ExploreEvidence, IsReadAsItWasWritten) {
+  const auto read =
+      read_explore_evidence(to_json(ExploreEvidence{.ignore = {"FT-*", "a\"b"}, .replays = true}));
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_THAT(read->ignore, ElementsAre("FT-*", "a\"b"));
+  EXPECT_TRUE(read->replays);
+  EXPECT_TRUE(read_explore_evidence(to_json(ExploreEvidence{.ignore = {"\xff"}})));
+  for (const char* text :
+       {"", "[]", "{}", R"({"ignore": "x", "replays": true})", R"({"ignore": [], "replays": 1})"}) {
+    EXPECT_FALSE(read_explore_evidence(text)) << text;
+  }
+  EXPECT_EQ(read_explore_evidence("").error(), "it does not say what it ignores");
+}
+
+TEST(KeptRuns, AreReadAsTheyWereWritten) {
+  const workload::Trace trace = *workload::parse_trace("c0 SET k1 \"v\" NX\nc1 GET k1\n");
+  const JudgedRun run{.stopped = true};
+  const std::set<std::string> known = {"FT-LOWER-1", "SET-NX-2"};
+  const auto read =
+      read_kept_run(kept_run_json({.name = "1/x1", .trace = trace, .run = run, .known = known}));
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->trace, trace);
+  EXPECT_EQ(read->known, known);
+  EXPECT_EQ(read->verdict, "stopped");
+  const std::string plain = kept_run_json({.name = "1/x1", .trace = trace, .run = {}, .known = {}});
+  EXPECT_THAT(plain, Not(HasSubstr("known")));
+  EXPECT_THAT(read_kept_run(plain).value().known, IsEmpty());
+}
+
+TEST(KeptRuns, ThatAreNotWholeAreRefused) {
+  const struct {
+    const char* text;
+    const char* error;
+  } kTable[] = {
+      {"", "it is not there"},
+      {"{}", "verdict"},
+      {R"({"verdict": "accepted", "trace": "c0 SET"})", "line 1"},
+      {R"({"verdict": "accepted", "trace": "", "known": [1]})", "known"},
+  };
+  for (const auto& row : kTable) {
+    const auto read = read_kept_run(row.text);
+    ASSERT_FALSE(read) << row.text;
+    EXPECT_THAT(read.error(), HasSubstr(row.error));
+  }
+}
+
+}  // namespace
+}  // namespace fencepost::search

@@ -1,0 +1,73 @@
+#include "conformance/search/explore_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/durations.h"
+
+namespace fencepost::search {
+
+std::string progress_text(const ExploreProgress& progress) {
+  const double took = std::max(in_seconds(progress.elapsed), 0.001);
+  std::string out =
+      fmt::format("{:.0f} s  {} workloads  {} operations ({:.0f}/s)  {} undecidable",
+                  in_seconds(progress.elapsed), progress.examples, progress.requests,
+                  static_cast<double>(progress.requests) / took, progress.undecidable);
+  if (progress.ignored > 0) out += fmt::format("  {} ignored", progress.ignored);
+  if (progress.cut_short > 0) {
+    out += fmt::format("  {} cut short by a connection that ended", progress.cut_short);
+  }
+  return progress.doing.empty() ? out : out + "  " + progress.doing;
+}
+
+std::string basis_text(const judge::OracleBasis& basis, bool is_auto) {
+  const bool by_article = basis.dialect == codec::DialectId::kDocumented;
+  std::string out = !by_article ? "the article and the deployed service"
+                    : is_auto   ? "the article alone, as its spellings are those of the article"
+                                : "the article alone";
+  if (basis.waived.empty()) return out;
+  return out + fmt::format("; {} rules do not bind the store", basis.waived.size());
+}
+
+Conclusion conclude(const ExploreResult& result) {
+  using enum run::ExitCode;
+  const bool proved = std::any_of(result.found.begin(), result.found.end(),
+                                  [](const Counterexample& found) { return found.failed > 0; });
+  if (proved) return {.code = kFailed, .text = "the store breaks a rule"};
+  if (result.lost) {
+    return {.code = kUnreachable,
+            .complaint = "the endpoint was lost during the run: " + result.lost->text};
+  }
+  if (result.interrupted) return {.code = kInterrupted, .text = "interrupted"};
+  if (!result.found.empty()) {
+    return {.code = kInconclusive, .text = "seen once, and not again: nothing is proved"};
+  }
+  if (result.progress.requests == 0) return {.code = kInconclusive};
+  return {.code = kConformant, .text = "no rule is broken"};
+}
+
+const JudgedRun* ReplayedWorkload::rejected() const {
+  const auto found =
+      std::find_if(runs.begin(), runs.end(), [](const JudgedRun& one) { return one.rejection; });
+  return found == runs.end() ? nullptr : &*found;
+}
+
+std::string replayed_text(const ReplayedWorkload& replayed) {
+  const JudgedRun* rejected = replayed.rejected();
+  const auto times = rejected == nullptr
+                         ? static_cast<std::ptrdiff_t>(replayed.runs.size())
+                         : std::count_if(replayed.runs.begin(), replayed.runs.end(),
+                                         [](const JudgedRun& one) { return one.rejection; });
+  const std::string& recorded = replayed.requirement;
+  const char* outcome =
+      replayed.runs.empty() ? "not run"
+      : rejected == nullptr ? "accepted"
+      : !recorded.empty() && rejected->rejection->judgement.requirement != recorded
+          ? "rejected for another reason"
+          : "still rejected";
+  return fmt::format("{}  {}, {} times of {}{}", replayed.file, outcome, times,
+                     replayed.runs.size(), recorded.empty() ? "" : "; recorded: " + recorded);
+}
+
+}  // namespace fencepost::search

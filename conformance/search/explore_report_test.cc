@@ -1,0 +1,83 @@
+#include "conformance/search/explore_report.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace fencepost::search {
+namespace {
+
+using namespace std::chrono_literals;
+using run::ExitCode;
+
+TEST(ExploreReport, TellsHowFarItHasCome) {
+  EXPECT_EQ(progress_text({.elapsed = 3s, .examples = 200, .requests = 1'500, .undecidable = 2}),
+            "3 s  200 workloads  1500 operations (500/s)  2 undecidable");
+  EXPECT_EQ(progress_text({.ignored = 4, .cut_short = 5, .doing = "shrinking"}),
+            "0 s  0 workloads  0 operations (0/s)  0 undecidable  4 ignored  5 cut short by a "
+            "connection that ended  shrinking");
+}
+
+TEST(ExploreReport, SaysWhatTheStoreIsJudgedBy) {
+  EXPECT_EQ(basis_text({}, true), "the article and the deployed service");
+  EXPECT_EQ(basis_text({.waived = {"A", "B"}}, false),
+            "the article and the deployed service; 2 rules do not bind the store");
+  judge::OracleBasis article;
+  article.dialect = codec::DialectId::kDocumented;
+  EXPECT_EQ(basis_text(article, false), "the article alone");
+  EXPECT_EQ(basis_text(article, true),
+            "the article alone, as its spellings are those of the article");
+}
+
+TEST(ExploreReport, ConcludesWithTheWorst) {
+  ExploreResult result;
+  EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);  // nothing was answered
+  EXPECT_EQ(conclude(result).text, "");
+  result.progress.requests = 1;
+  EXPECT_EQ(conclude(result).code, ExitCode::kConformant);
+  EXPECT_EQ(conclude(result).text, "no rule is broken");
+  result.found.push_back({.runs = 5, .failed = 0});
+  EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
+  EXPECT_EQ(conclude(result).text, "seen once, and not again: nothing is proved");
+  result.interrupted = true;
+  EXPECT_EQ(conclude(result).code, ExitCode::kInterrupted);
+  EXPECT_EQ(conclude(result).text, "interrupted");
+  result.lost = endpoint::Error{endpoint::ErrorKind::kLost, "gone"};
+  EXPECT_EQ(conclude(result).code, ExitCode::kUnreachable);
+  EXPECT_EQ(conclude(result).text, "");
+  EXPECT_EQ(conclude(result).complaint, "the endpoint was lost during the run: gone");
+  result.found.push_back({.runs = 5, .failed = 1});
+  EXPECT_EQ(conclude(result).code, ExitCode::kFailed);
+  EXPECT_EQ(conclude(result).text, "the store breaks a rule");
+  EXPECT_EQ(conclude(result).complaint, "");
+}
+
+TEST(ExploreReport, TellsWhatHasBecomeOfASavedWorkload) {
+  JudgedRun wrong;
+  wrong.rejection = Rejection{.judgement = {.requirement = "FT-LOWER-1"}};
+  const struct {
+    std::string requirement;
+    std::vector<JudgedRun> runs;
+    const char* text;
+  } kTable[] = {
+      {"", {}, "a.trace  not run, 0 times of 0"},
+      {"", {{}, {}}, "a.trace  accepted, 2 times of 2"},
+      {"FT-LOWER-1", {{}}, "a.trace  accepted, 1 times of 1; recorded: FT-LOWER-1"},
+      {"", {{}, wrong}, "a.trace  still rejected, 1 times of 2"},
+      {"FT-LOWER-1", {wrong, wrong}, "a.trace  still rejected, 2 times of 2; recorded: FT-LOWER-1"},
+      {"SET-NX-2",
+       {wrong},
+       "a.trace  rejected for another reason, 1 times of 1; recorded: SET-NX-2"},
+  };
+  for (const auto& row : kTable) {
+    const ReplayedWorkload replayed{
+        .file = "a.trace", .requirement = row.requirement, .runs = row.runs};
+    EXPECT_EQ(replayed_text(replayed), row.text);
+  }
+  const ReplayedWorkload second{.runs = {{}, wrong}};
+  EXPECT_EQ(second.rejected(), &second.runs[1]);
+  EXPECT_EQ(ReplayedWorkload{.runs = {{}}}.rejected(), nullptr);
+}
+
+}  // namespace
+}  // namespace fencepost::search
