@@ -78,7 +78,7 @@ TEST(Frames, AChangedByteIsFoundInItsFrame) {
   for (std::size_t at = kMagic.size(); at < sample.file.size(); ++at) {
     for (unsigned bit = 0; bit < 8; ++bit) {
       std::string changed = sample.file;
-      changed[at] = static_cast<char>(changed[at] ^ (1U << bit));
+      changed[at] = static_cast<char>(static_cast<unsigned char>(changed[at]) ^ (1U << bit));
       Frames frames(changed);
       const std::size_t frame = sample.frame_of(at);
       ASSERT_EQ(all(frames), sample.first(frame)) << at;

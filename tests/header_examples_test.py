@@ -79,10 +79,16 @@ GIVEN = {
     "conformance/client_run/scripted_broker.h": "CommandKind get; std::string_view bytes; clients::Time now;",
     "conformance/client_run/stage.h": "BrokerOptions options; AdapterProcess& adapter; std::string line; Moment deadline;",
     "conformance/client_report/recorded_clients.h": "record::Capture capture;",
-    "conformance/record/capture_tcp.h": "std::vector<std::string> printed;",
+    "conformance/record/capture_tcp.h": "bool has_printed(); std::string some_of_it();",
+    "conformance/record/recording.h": "Capture capture;",
     "conformance/selftest/conversations.h": "endpoint::InProcessEndpoint& right; endpoint::InProcessEndpoint& wrong;",
     "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
                                     "std::function<void(const ExploreProgress&)> progress;",
+    "conformance/search/explore_report.h": "ExploreResult result;#return run::ExitCode",
+    "conformance/serve/client_judge.h": "endpoint::TapOptions options; clients::Time wall_clock(); bool interrupted;"
+                                        "#return run::ExitCode",
+    "conformance/serve/judged_command.h": "BrokerPlace place; void wait();",
+    "conformance/serve/traffic_log.h": "void start_broker(const std::string&); std::chrono::microseconds now;",
     "conformance/search/judged_run.h": "endpoint::Session* session; workload::Trace trace;",
     "conformance/search/saved_workload.h": "std::string text;",
     "conformance/text/colour.h": "bool on_terminal;",
