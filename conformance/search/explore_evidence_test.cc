@@ -67,15 +67,15 @@ TEST(JudgedRuns, AreThoseOfTheDeployedServiceWhereNothingIsSaid) {
 }
 
 TEST(JudgedRuns, WaitForExpiriesAndCleanUpWhereAStoreIsLive) {
-  const JudgedRunOptions here = judged({}, {.ephemeral = true, .transport = false});
+  const JudgedRunOptions here = judged({}, {.transport = false, .ephemeral = true});
   EXPECT_FALSE(here.short_expiry);
   EXPECT_FALSE(here.removes_keys);
   EXPECT_FALSE(here.oracle.limited);
-  const JudgedRunOptions ours = judged({}, {.ephemeral = true, .transport = true});
+  const JudgedRunOptions ours = judged({}, {.transport = true, .ephemeral = true});
   EXPECT_TRUE(ours.short_expiry);
   EXPECT_FALSE(ours.removes_keys);
   EXPECT_FALSE(ours.oracle.limited);
-  const JudgedRunOptions live = judged({}, {.ephemeral = false, .transport = true});
+  const JudgedRunOptions live = judged({}, {.transport = true, .ephemeral = false});
   EXPECT_TRUE(live.removes_keys);
   EXPECT_TRUE(live.oracle.limited);
 }
