@@ -342,6 +342,17 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
   plan.context.stopped_because = concurrency::end_stress_phase(endpoint, stop_flag(), result);
 }
 
+// What became of a baseline that was to be fixed.
+void print_news(const baseline::RunBaseline& known) {
+  for (const std::string& line : known.news()) {
+    if (known.trouble()) {
+      complain(line);
+    } else {
+      fmt::print("{}\n", line);
+    }
+  }
+}
+
 run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& direct,
                        RunEvidence& evidence) {
   endpoint::Endpoint& endpoint = evidence.of(direct);
@@ -403,13 +414,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
     run_stress(options, plan, direct, result);
   }
   console.end(result, plan.library.catalogue, plan.context);
-  for (const std::string& line : known.news()) {
-    if (known.trouble()) {
-      complain(line);
-    } else {
-      fmt::print("{}\n", line);
-    }
-  }
+  print_news(known);
   fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
