@@ -1,8 +1,8 @@
 # Helpers that give every target the same language level and warnings. No global flags.
 
 # A broker that is not sanitized loads a plugin that is: there is one runtime, which both share. GCC's is always shared;
-# this is where clang has it.
-if(FENCEPOST_SANITIZE AND FENCEPOST_BUILD_SUITE AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+# this is where clang has it. Where the plugin is another build's, none is needed.
+if(FENCEPOST_SANITIZE AND NOT FENCEPOST_PLUGIN_FILE AND FENCEPOST_BUILD_SUITE AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
   execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-runtime-dir OUTPUT_VARIABLE FENCEPOST_SHARED_RUNTIME
     OUTPUT_STRIP_TRAILING_WHITESPACE)
 endif()
@@ -90,6 +90,8 @@ function(fencepost_add_library name)
   if(ARG_HOT)
     set_property(GLOBAL APPEND PROPERTY FENCEPOST_HOT_LIBRARIES fencepost_${name})
     fencepost_precompile(fencepost_${name} libraries)
+  elseif(NOT FENCEPOST_COLD_FLAGS)
+    fencepost_precompile(fencepost_${name} libraries)
   else()
     fencepost_precompile(fencepost_${name} cold_libraries)
     target_compile_options(fencepost_${name} PRIVATE ${FENCEPOST_COLD_FLAGS})
@@ -162,12 +164,10 @@ endfunction()
 # The runtimes of the sanitizers in use, for LD_PRELOAD: the broker is not sanitized, the plugin in it is.
 function(fencepost_sanitizer_runtimes variable)
   set(names libasan.so libubsan.so)
-  if(FENCEPOST_SHARED_RUNTIME)
-    set(kind asan)  # with UBSan's in it
-    if(FENCEPOST_SANITIZE MATCHES "thread")
-      set(kind tsan)
-    endif()
-    set(names libclang_rt.${kind}-${CMAKE_SYSTEM_PROCESSOR}.so)
+  if(FENCEPOST_PLUGIN_FILE)
+    set(names "")
+  elseif(FENCEPOST_SHARED_RUNTIME)
+    set(names libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so)  # with UBSan's in it
   elseif(FENCEPOST_SANITIZE MATCHES "thread")
     set(names libtsan.so)
   endif()

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/gate.h"
 #include "history/checker.h"
 #include "history/naive_search.h"
 #include "history/random_history.h"
@@ -126,10 +127,14 @@ Bounds random_bounds(Random& random) {
           .expiry_late = std::chrono::milliseconds(random.below(6))};
 }
 
+std::uint64_t histories() {
+  return number_from("FENCEPOST_HISTORIES", all_or_in_gate<std::uint64_t>(60'000, 10'000));
+}
+
 TEST(CheckerProperty, AgreesWithASearchThroughAllOrders) {
   Random random(seed());
   Tally tally;
-  const std::uint64_t count = number_from("FENCEPOST_HISTORIES", 60'000);
+  const std::uint64_t count = histories();
   for (std::uint64_t i = 0; i < count; ++i) {
     std::vector<Operation> operations = random_history(random_options(random), random);
     for (std::size_t changes = random.below(4); changes > 0; --changes) {
@@ -149,7 +154,7 @@ TEST(CheckerProperty, AgreesWithASearchThroughAllOrders) {
 TEST(CheckerProperty, ZonesAgreeWithASearchThroughAllOrders) {
   Random random(seed());
   std::size_t orders = 0;
-  const std::uint64_t count = number_from("FENCEPOST_HISTORIES", 60'000) / 2;
+  const std::uint64_t count = histories() / 2;
   for (std::uint64_t i = 0; i < count; ++i) {
     RandomOptions options = random_options(random);
     options.values = 0;
@@ -178,7 +183,7 @@ TEST(CheckerProperty, RedeliveriesAreRequestsThatMayHaveHappenedTwice) {
   Random random(seed());
   std::size_t repeated = 0;
   std::size_t violations = 0;
-  const std::uint64_t count = number_from("FENCEPOST_HISTORIES", 60'000) / 4;
+  const std::uint64_t count = histories() / 4;
   for (std::uint64_t i = 0; i < count; ++i) {
     RandomOptions options = random_options(random);
     options.operations = std::min<std::size_t>(options.operations, 9);
@@ -230,7 +235,8 @@ TEST(CheckerProperty, SaysTheSameWhileARunGoesOn) {
   Random random(seed());
   std::size_t forgotten = 0;
   std::size_t violations = 0;
-  for (int i = 0; i < 2'000; ++i) {
+  const std::uint64_t count = histories() / 30;
+  for (std::uint64_t i = 0; i < count; ++i) {
     RandomOptions options = random_options(random);
     options.versions = true;
     options.operations = 10 + random.below(50);
@@ -254,13 +260,14 @@ TEST(CheckerProperty, SaysTheSameWhileARunGoesOn) {
         << text_of(operations);
     if (on_the_way.answer == Answer::kViolation) ++violations;
   }
-  EXPECT_GT(forgotten, 10'000);
-  EXPECT_GT(violations, 200);
+  EXPECT_GT(forgotten, 5 * count);
+  EXPECT_GT(violations, count / 10);
 }
 
 TEST(CheckerProperty, AcceptsWhatARightStoreAnswers) {
   Random random(seed());
-  for (int i = 0; i < 20'000; ++i) {
+  const std::uint64_t count = histories() / 3;
+  for (std::uint64_t i = 0; i < count; ++i) {
     RandomOptions options = random_options(random);
     options.operations = 2 + random.below(40);
     options.percent_unknown = std::min<std::size_t>(options.percent_unknown, 10);

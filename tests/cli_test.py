@@ -110,7 +110,9 @@ class Certify(CliTest):
         self.assertTrue(any(p.startswith(keynotify_prefix) for p in keynotify_errors))
 
     def test_the_other_profile_fails_the_cases_that_name_a_divergence_and_says_why(self):
-        for spoken, judged in (("deployed", "documented"), ("documented", "deployed")):
+        # In the gate one of both ways; in process both are in profiles_test.py.
+        ways = (("deployed", "documented"), ("documented", "deployed"))
+        for spoken, judged in ways[:1] if harness.IN_GATE else ways:
             url = self.serve("--profile", spoken, "--quota", 1000).url
             result = self.certify("--endpoint", url, "--profile", judged)
             self.assertEqual(result.returncode, 1, result.stderr)

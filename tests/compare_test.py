@@ -264,11 +264,13 @@ class VectorsTest(harness.FolderTest):
         return document
 
     def test_every_case_has_its_bytes(self):
-        document = self.vectors()
-        listed = json.loads(run("list", "cases", "--json").stdout)
+        # In the gate a part of them: all are a document of many megabytes.
+        some = ["--run", "set.*"] if harness.IN_GATE else []
+        document = self.vectors(*some)
+        listed = json.loads(run("list", "cases", "--json", *some).stdout)
         self.assertEqual([case["id"] for case in document["cases"]], [case["id"] for case in listed])
         requests = [step for case in document["cases"] for step in case["steps"] if "request" in step]
-        self.assertGreater(len(requests), 5000)
+        self.assertGreater(len(requests), 500 if some else 5000)
         for step in requests:
             for each in [step["request"], *[reply for reply in step["replies"] if reply["kind"] == "bytes"]]:
                 self.assertEqual(unescaped(each["text"]), bytes.fromhex(each["hex"]))

@@ -52,7 +52,7 @@ class Explore(harness.FolderTest):
     def test_no_rule_is_broken_by_a_right_store(self):
         for endpoint in ("inproc:", "embedded"):
             for profile in ("deployed", "documented"):
-                done = run("explore", "--endpoint", endpoint, "--profile", profile, "--max-time", "2s", "--seed", "1",
+                done = run("explore", "--endpoint", endpoint, "--profile", profile, "--max-time", "500ms", "--seed", "1",
                            cwd=self.folder)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertIn("no rule is broken", done.stdout)

@@ -43,7 +43,8 @@ PLUGIN = BIN / "fencepost_statestore.so"
 
 # Sanitized builds are slower, and the plugin needs their runtime in the broker.
 PRELOAD = os.environ.get("FENCEPOST_TEST_PRELOAD", "")
-SLOW = ["--timeout-scale", "5"] if PRELOAD else []
+SANITIZED = bool(os.environ.get("FENCEPOST_TEST_SANITIZED"))
+SLOW = ["--timeout-scale", "5"] if SANITIZED else []
 # Of ci/test without --full.
 IN_GATE = bool(os.environ.get("FENCEPOST_GATE"))
 # Seconds after which a program counts as hung. No test measures speed.

@@ -47,6 +47,7 @@ class Endpoint(unittest.TestCase):
     def test_does_no_harm(self):
         self.do_no_harm(SELECTION)
 
+    @unittest.skipIf(os.environ.get("FENCEPOST_GATE"), "only in ci/test --full: Paho's memory is not ours")
     def test_does_no_harm_to_paho(self):
         runs = self.do_no_harm(PAHO, ["--driver", "paho"])
         self.assertIn("a PUBCOMP for no PUBLISH of QoS 2", runs[0].output)

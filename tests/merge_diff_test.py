@@ -104,7 +104,7 @@ class Merge(MergeDiffTest):
         self.assertEqual(after, before)
 
     def test_a_report_of_any_end_survives(self):
-        for arguments in (["--seed", "18446744073709551615"], ["--endpoint", "inproc:"],
+        for arguments in (["--seed", "18446744073709551615", "--endpoint", "inproc:"],
                           ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"],
                           ["--endpoint", NOBODY]):
             self.certify("one.json", *arguments, *SLOW)

@@ -17,7 +17,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 # What is promised; 1 s of it is for what is under way. A program that is sanitized, or not optimised, is slower at reports.
 CACHE = BIN.parent / "CMakeCache.txt"
 QUICK = (CACHE.exists() and "CMAKE_BUILD_TYPE:STRING=Rel" in CACHE.read_text(encoding="utf-8")
-         and not os.environ.get("FENCEPOST_TEST_PRELOAD"))
+         and not os.environ.get("FENCEPOST_TEST_SANITIZED"))
 SOON = 2 if QUICK else 8
 FIGURES = "--figures" in sys.argv and not sys.argv.remove("--figures")
 CONNECTING = ("certify", "probe", "explore", "replay", "diff", "certify-all", "stress", "record")

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/gate.h"
 #include "conformance/scenario/library.h"
 #include "endpoint/in_process.h"
 #include "reference_store/variants/variant_store.h"
@@ -45,9 +46,14 @@ TEST(RightStores, EachAxisCitesWhatLeavesItOpen) {
 
 TEST(RightStores, NoCaseFailsOne) {
   const std::atomic<bool> stop{false};
-  const RightStoresResult result = run_right_stores(library().cases, library().catalogue, opener(),
-                                                    {.stores = 4, .seed = 1000, .jobs = 2}, stop,
-                                                    [](std::size_t, std::size_t) {});
+  std::vector<scenario::Case> cases = library().cases;
+  std::size_t number = 0;
+  const auto every = all_or_in_gate<std::size_t>(1, 8);  // the gate runs selftest, too
+  std::erase_if(cases, [&](const scenario::Case&) { return number++ % every != 0; });
+  const RightStoresResult result =
+      run_right_stores(cases, library().catalogue, opener(),
+                       {.stores = all_or_in_gate<std::size_t>(4, 1), .seed = 1000, .jobs = 2}, stop,
+                       [](std::size_t, std::size_t) {});
   EXPECT_TRUE(result.proved()) << right_stores_text(result);
 }
 

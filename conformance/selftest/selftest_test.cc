@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/gate.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/scenario_loader.h"
 #include "conformance/selftest/canary.h"
@@ -86,12 +87,14 @@ TEST(Selftest, SaysTheSameWhetherCasesAreSparedOrNot) {
     return !each.id.starts_with("set.") && !each.id.starts_with("states.") &&
            !each.id.starts_with("lock.");
   });
+  library.cases.resize(all_or_in_gate<std::size_t>(library.cases.size(), 101));
   ASSERT_GT(library.cases.size(), 100U);
   const auto told = [&](bool every_case) {
     const std::atomic<bool> stop{false};
     const SelftestResult result =
         run_selftest(library.cases, library.catalogue, open_store,
-                     {.only = {"S01", "X01", "V01", "B02", "B10", "B16", "B20"},
+                     {.only = all_or_in_gate<std::vector<std::string>>(
+                          {"S01", "X01", "V01", "B02", "B10", "B16", "B20"}, {"S01", "B02"}),
                       .jobs = 2,
                       .every_case = every_case},
                      stop, [](std::size_t, std::size_t, const std::string&) {});

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/gate.h"
 #include "conformance/run/suite.h"
 #include "conformance/scenario/library.h"
 #include "endpoint/in_process.h"
@@ -141,7 +142,9 @@ std::size_t failed_cases(const OpenChange& change, const char* says, const char*
 }
 
 TEST(TwoFaced, IsCaughtAtEachOpenPoint) {
+  std::size_t number = 0;
   for (const OpenChange& change : kOpenChanges) {
+    if (number++ % all_or_in_gate<std::size_t>(1, 6) != 0) continue;
     EXPECT_GT(failed_cases(change, change.refused, change.taken), 0U)
         << change.axis << ": refused, and carried out";
     EXPECT_GT(failed_cases(change, change.taken, change.refused), 0U)
