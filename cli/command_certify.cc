@@ -330,12 +330,15 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
   std::string command = command_for(options.program, "stress",
                                     {.url = options.endpoint, .descriptor = options.descriptor});
   if (!options.driver.empty()) command += " --driver " + options.driver;
+  const run::RunSettings& settings = plan.suite.settings;
+  const auto bases = scenario::bases_of(settings.profile, settings.wording);
   run::StressResult stress =
       concurrency::run_stress_phase({.descriptor = plan.descriptor,
                                      .suite = plan.suite,
                                      .round_trip_p99 = plan.context.preflight.round_trip_p99,
                                      .command = std::move(command),
-                                     .duration = plan.stress_time},
+                                     .duration = plan.stress_time,
+                                     .waived = scenario::unsettled(plan.library.catalogue, bases)},
                                     endpoint, stop_flag());
   concurrency::mark_failures(stress, plan.library.catalogue, options.strict, result);
   result.stress = std::move(stress);

@@ -16,12 +16,14 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/run_evidence.h"
+#include "conformance/concurrency/stress_phase.h"
 #include "conformance/histories/stress_report.h"
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
 #include "conformance/report/report.h"
 #include "conformance/report/report_files.h"
 #include "conformance/run/time_limits.h"
+#include "conformance/scenario/binding.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/target/conditions_options.h"
@@ -50,7 +52,8 @@ struct Setup {
   const stress::Mix* mix;
   milliseconds duration;
   std::uint64_t seed;
-  std::string history;  // where it is written
+  std::string history;                        // where it is written
+  std::set<std::string, std::less<>> waived;  // rules that do not bind the store
   RunEvidence& evidence;
   milliseconds clock_offset{0};
   milliseconds on_the_way{0};
@@ -104,6 +107,9 @@ stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size
   out.wall_offset_ms = setup.clock_offset.count();
   out.limits = kLimits;
   out.stop_at_violation = !options.keep_going;
+  out.traffic.check_reply = concurrency::reply_check({.waived = setup.waived});
+  out.acknowledged_within = std::chrono::duration_cast<milliseconds>(
+      run::scaled(run::kStandstill, options.timeout_scale));
   return out;
 }
 
@@ -169,6 +175,8 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
   }
   histories::StressRun out{.endpoint = target->endpoint->url(),
                            .judged = result->judged,
+                           .deliveries = result->deliveries,
+                           .doubts = result->doubts,
                            .counts = result->progress.counts,
                            .seconds = result->asking.count(),
                            .judging = result->judging.count(),
@@ -203,7 +211,8 @@ stress::SimulationOptions simulation_options(const Setup& setup, const stress::R
           .stop_at_violation = !setup.options.keep_going,
           .keep_operations = false,
           .limits = kLimits,
-          .bounds = simulated_bounds(setup)};
+          .bounds = simulated_bounds(setup),
+          .check_reply = concurrency::reply_check({.waived = setup.waived})};
 }
 
 std::optional<stress::Shrunk> shrink_simulated(const Setup& setup, const stress::RunSize& first,
@@ -292,6 +301,8 @@ Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
   histories::StressRun out{.endpoint = url ? url->display() : "unknown",
                            .simulated = true,
                            .judged = result.judged,
+                           .deliveries = result.deliveries,
+                           .doubts = result.doubts,
                            .counts = result.counts,
                            .seconds = std::chrono::duration<double>(result.duration).count(),
                            .trouble = (*writer)->trouble(),
@@ -344,7 +355,8 @@ bool end_evidence(const Setup& setup, const histories::StressRun& run) {
   return setup.evidence.end(run_end_json(end));
 }
 
-run::ExitCode report_run(const Setup& setup, histories::StressRun& run) {
+run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
+                         histories::StressRun& run) {
   const bool kept = !setup.options.history.empty() || histories::has_findings(run.judged);
   if (kept) run.history = setup.history;
   const auto findings = findings_of(run, setup.history);
@@ -352,8 +364,6 @@ run::ExitCode report_run(const Setup& setup, histories::StressRun& run) {
     complain(findings.error());
     return run::ExitCode::kInternal;
   }
-  std::vector<scenario::LoadError> errors;
-  const scenario::Library library = scenario::load_library({}, errors);
   const StressOptions& options = setup.options;
   const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
   if (!quiet) fmt::print("{}", stress_text(run, *findings, library.catalogue));
@@ -414,6 +424,8 @@ run::ExitCode stress(const StressOptions& options) {
   const std::uint64_t seed = options.seed.value_or(std::random_device()());
   auto evidence = RunEvidence::open(options.evidence, evidence::kMaxStreamed);
   if (!evidence) return run::ExitCode::kUsage;
+  std::vector<scenario::LoadError> errors;
+  const scenario::Library library = scenario::load_library({}, errors);
   Setup setup{
       .options = options,
       .descriptor = std::move(*descriptor),
@@ -421,13 +433,14 @@ run::ExitCode stress(const StressOptions& options) {
       .duration = *time,
       .seed = seed,
       .history = options.history.empty() ? fmt::format("stress-{}.jsonl", seed) : options.history,
+      .waived = scenario::unsettled(
+          library.catalogue,
+          scenario::bases_of(codec::profile_named(options.profile).value_or(codec::Profile::kAuto),
+                             scenario::Wording::kAuto)),
       .evidence = *evidence};
   if (!take_times(options, setup)) return run::ExitCode::kUsage;
   stop_on_signals();
-  if (evidence->is_kept()) {
-    std::vector<scenario::LoadError> errors;
-    begin_evidence(setup, scenario::load_library({}, errors));
-  }
+  if (evidence->is_kept()) begin_evidence(setup, library);
   const stress::RunSize size{.mix = mix, .clients = options.clients};
   const auto url = endpoint::parse_url(setup.descriptor.url);
   const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
@@ -450,7 +463,7 @@ run::ExitCode stress(const StressOptions& options) {
   run->clients = options.clients;
   run->seed = seed;
   run->again = again(setup, size);
-  return report_run(setup, *run);
+  return report_run(setup, library, *run);
 }
 
 }  // namespace fencepost::cli

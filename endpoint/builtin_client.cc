@@ -84,6 +84,9 @@ class BuiltinClient final : public Client {
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
   [[nodiscard]] std::optional<Event> take() override { return connection_->take(); }
   [[nodiscard]] bool serves_in_place() const override { return true; }
+  void await_acknowledgements(Duration timeout) override {
+    connection_->await_acknowledgements(timeout);
+  }
   void disconnect() override { connection_->disconnect(); }
   void drop() override { connection_->drop(); }
 

@@ -142,7 +142,8 @@ void Connection::take_packets() {
   while (!ended_) {
     auto decoded = wire::decode(std::string_view(in_).substr(done_), most_packet_bytes_);
     if (!decoded) {
-      refuse(decoded.error().reason, decoded.error().text);
+      const bool ours = decoded.error().reason == wire::kTooLarge;  // a limit of our own
+      refuse(decoded.error().reason, decoded.error().text, ours ? "" : "4.13");
       break;
     }
     if (!*decoded) {
@@ -167,9 +168,11 @@ bool Connection::make_room() {
   const std::size_t size = wire::size_of_first(std::string_view(in_).substr(done_));
   if (size <= kReadBytes) return true;
   if (!held_.try_add(2 * size)) {
-    refuse(kQuota, "the endpoint floods: a packet of " + std::to_string(size) +
-                       " bytes, where all " + "connections and cases together hold " +
-                       std::to_string(kMostHeldOfAll >> 20U) + " MiB at most");
+    refuse(kQuota,
+           "the endpoint floods: a packet of " + std::to_string(size) +
+               " bytes, where all connections and cases together hold " +
+               std::to_string(kMostHeldOfAll >> 20U) + " MiB at most",
+           {});
     return false;
   }
   announced_ = 2 * size;
@@ -180,9 +183,13 @@ bool Connection::make_room() {
 
 void Connection::take(wire::Packet packet) {
   const bool greeted = connack_.has_value();
+  if (const auto trouble = wire::trouble_of_texts(packet)) {
+    return refuse(wire::kMalformed, *trouble, "1.5.4");
+  }
   if (auto* connack = std::get_if<wire::Connack>(&packet)) return take(*connack);
   if (!greeted) {
-    return refuse(kUnexpected, wire::with_article(wire::name(packet)) + " before the CONNACK");
+    return refuse(kUnexpected, wire::with_article(wire::name(packet)) + " before the CONNACK",
+                  "3.2");
   }
   if (auto* publish = std::get_if<wire::Publish>(&packet)) return take(*publish);
   if (auto* ack = std::get_if<wire::Ack>(&packet)) return take(*ack);
@@ -190,7 +197,13 @@ void Connection::take(wire::Packet packet) {
 }
 
 void Connection::take(wire::Connack& packet) {
-  if (connack_) return refuse(kUnexpected, "a second CONNACK");
+  if (connack_) return refuse(kUnexpected, "a second CONNACK", "3.2");
+  if (packet.session_present && (clean_start_ || packet.reason != 0)) {
+    return refuse(kUnexpected,
+                  clean_start_ ? "a CONNACK with Session Present after a CONNECT with Clean Start"
+                               : "a CONNACK with Session Present that refuses the connection",
+                  "3.2.2.1.1");
+  }
   broker_receives_ =
       packet.properties.number(PropertyId::kReceiveMaximum).value_or(kReceiveMaximum);
   if (const auto seconds = packet.properties.number(PropertyId::kServerKeepAlive)) {
@@ -202,9 +215,12 @@ void Connection::take(wire::Connack& packet) {
 void Connection::take(wire::Publish& packet) {
   // We have announced that we take none. (3.3.2.3.4)
   if (packet.properties.find(PropertyId::kTopicAlias) != nullptr) {
-    return refuse(0x94, "a PUBLISH with a topic alias, of which we take none");
+    return refuse(0x94, "a PUBLISH with a topic alias, of which we take none", "3.3.2.3.4");
   }
-  if (packet.topic.empty()) return refuse(kUnexpected, "a PUBLISH without a topic");
+  if (packet.topic.empty()) return refuse(kUnexpected, "a PUBLISH without a topic", "3.3.2.1");
+  if (packet.topic.find_first_of("+#") != std::string::npos) {
+    return refuse(0x90, "a PUBLISH whose topic has a wildcard", "3.3.2.1");
+  }
   if (packet.qos == 0) return deliver(packet);
   const std::uint16_t id = packet.packet_id;
   if (packet.qos == 1) {
@@ -238,18 +254,18 @@ void Connection::take(wire::Ack& packet) {
       return send(wire::Ack{.kind = kPubrel, .packet_id = id, .reason = 0x92});
     }
     if (packet.kind == kPubcomp) return;
-    return refuse(kUnexpected, what + "a packet that was not sent");
+    return refuse(kUnexpected, what + "a packet that was not sent", "4.3.2");
   }
   Pending& sent = found->second;
   if ((packet.kind == kPuback) != (sent.qos == 1)) {
-    return refuse(kUnexpected, what + "a PUBLISH of QoS " + std::to_string(sent.qos));
+    return refuse(kUnexpected, what + "a PUBLISH of QoS " + std::to_string(sent.qos), "4.3");
   }
   if (packet.kind == kPubrec && packet.reason < kFirstErrorReason) {
     sent.received = true;
     return send(wire::Ack{.kind = kPubrel, .packet_id = id});
   }
   if (packet.kind == kPubcomp && !sent.received) {
-    return refuse(kUnexpected, "a PUBCOMP before the PUBREC");
+    return refuse(kUnexpected, "a PUBCOMP before the PUBREC", "4.3.3");
   }
   acknowledged(packet);
 }
@@ -265,44 +281,58 @@ void Connection::acknowledged(const wire::Ack& packet) {
 
 void Connection::take_other(wire::Packet& packet) {
   if (auto* suback = std::get_if<wire::Suback>(&packet)) {
-    if (awaited_ != suback->packet_id) return refuse(kUnexpected, "a SUBACK for no SUBSCRIBE");
+    if (awaited_ != suback->packet_id) {
+      return refuse(kUnexpected, "a SUBACK for no SUBSCRIBE", "3.8.4");
+    }
+    if (suback->reasons.size() != 1) return refuse_reasons("SUBACK", suback->reasons.size());
     suback_ = std::move(*suback);
     awaited_.reset();
   } else if (auto* unsuback = std::get_if<wire::Unsuback>(&packet)) {
     if (awaited_ != unsuback->packet_id) {
-      return refuse(kUnexpected, "an UNSUBACK for no UNSUBSCRIBE");
+      return refuse(kUnexpected, "an UNSUBACK for no UNSUBSCRIBE", "3.10.4");
     }
+    if (unsuback->reasons.size() != 1) return refuse_reasons("UNSUBACK", unsuback->reasons.size());
     unsuback_ = std::move(*unsuback);
     awaited_.reset();
   } else if (const auto* disconnect = std::get_if<wire::Disconnect>(&packet)) {
     end(disconnect->reason, {});
   } else if (std::holds_alternative<wire::Pingresp>(packet)) {
     // MQTT 5, 3.13: it is sent in response to a PINGREQ.
-    if (!pinged_) return refuse(kUnexpected, "a PINGRESP for no PINGREQ");
+    if (!pinged_) return refuse(kUnexpected, "a PINGRESP for no PINGREQ", "3.13");
     pinged_.reset();
   } else {
-    refuse(kUnexpected, wire::with_article(wire::name(packet)) + ", which no broker sends");
+    refuse(kUnexpected, wire::with_article(wire::name(packet)) + ", which no broker sends",
+           "2.1.2");
   }
 }
 
 void Connection::push(Event event, std::size_t bytes) {
   if (closing_) return;
   if (unread_ + bytes > kMostUnread || !held_.try_add(bytes)) {
-    return refuse(kQuota, "the endpoint floods: " + std::to_string(events_.size()) +
-                              " messages of " + std::to_string(unread_) +
-                              " bytes are not read yet");
+    return refuse(kQuota,
+                  "the endpoint floods: " + std::to_string(events_.size()) + " messages of " +
+                      std::to_string(unread_) + " bytes are not read yet",
+                  {});
   }
   unread_ += bytes;
   events_.push_back({std::move(event), bytes});
 }
 
-void Connection::refuse(std::uint8_t reason, const std::string& text) {
-  if (ended_) return;
-  if (connack_) send(wire::Disconnect{.reason = reason});
-  end(std::nullopt, text);
+// 3.9.3, 3.11.3: one for each filter, and all that is sent here has one.
+void Connection::refuse_reasons(std::string_view packet, std::size_t count) {
+  refuse(
+      kUnexpected,
+      wire::with_article(packet) + " with " + std::to_string(count) + " reason codes for 1 filter",
+      packet == "SUBACK" ? "3.9.3" : "3.11.3");
 }
 
-void Connection::end(std::optional<int> reason, const std::string& text) {
+void Connection::refuse(std::uint8_t reason, const std::string& text, std::string_view section) {
+  if (ended_) return;
+  if (connack_) send(wire::Disconnect{.reason = reason});
+  end(std::nullopt, text, section);
+}
+
+void Connection::end(std::optional<int> reason, const std::string& text, std::string_view section) {
   if (ended_) return;
   ended_ = true;
   end_text_ = text;
@@ -311,7 +341,7 @@ void Connection::end(std::optional<int> reason, const std::string& text) {
   waiting_.clear();
   stream_->cut();  // wakes who waits
   if (closing_) return;
-  events_.push_back({{Disconnected{reason, text}, steady_now()}, 0});
+  events_.push_back({{Disconnected{reason, text, std::string(section)}, steady_now()}, 0});
 }
 
 std::uint16_t Connection::next_packet_id() {
@@ -329,6 +359,7 @@ Error Connection::lost(const std::string& what) const {
 Result<wire::Connack, Error> Connection::open(const wire::Connect& connect, Duration timeout) {
   Lock lock(mutex_);
   keep_alive_ = std::chrono::seconds(connect.keep_alive_s);
+  clean_start_ = connect.clean_start;
   send(connect);
   const bool answered = wait(lock, timeout, [this] { return connack_.has_value(); });
   if (!answered) {
@@ -395,7 +426,7 @@ Result<void, Error> Connection::publish_oddly(wire::OddPublish odd, bool has_pac
   if (!has_packet_id) odd.packet.packet_id = next_packet_id();
   const auto bytes = wire::encode(odd);
   if (!bytes) return fail(Error{ErrorKind::kInvalid, "cannot publish: " + bytes.error()});
-  if (odd.packet.qos > 0) expect_acknowledgement(odd.packet);
+  if (odd.packet.qos > 0) expect_acknowledgement(odd.packet, true);
   send_bytes(*bytes);
   return wait_until_written(lock);
 }
@@ -416,7 +447,7 @@ void Connection::send_waiting() {
     if (next.qos > 0) {
       if (pending_.size() >= broker_receives_) return;  // 4.9
       next.packet_id = next_packet_id();
-      expect_acknowledgement(next);
+      expect_acknowledgement(next, false);
     }
     const wire::Publish sent = std::move(next);
     waiting_.pop_front();
@@ -424,11 +455,35 @@ void Connection::send_waiting() {
   }
 }
 
-void Connection::expect_acknowledgement(const wire::Publish& packet) {
+void Connection::expect_acknowledgement(const wire::Publish& packet, bool odd) {
   const wire::Property* correlation = packet.properties.find(PropertyId::kCorrelationData);
   pending_[packet.packet_id] = {.correlation_data = correlation == nullptr ? "" : correlation->text,
                                 .qos = packet.qos,
-                                .received = false};
+                                .received = false,
+                                .odd = odd};
+}
+
+// 4.3.2, 4.3.3. A broker that was found wrong on a few connections is not waited for on each.
+void Connection::await_acknowledgements(Duration timeout) {
+  constexpr int kPatientConnections = 4;
+  Lock lock(mutex_);
+  const auto owed = [this] {
+    return std::find_if(pending_.begin(), pending_.end(),
+                        [](const auto& each) { return !each.second.odd; });
+  };
+  const auto done = [&] { return ended_ || (waiting_.empty() && owed() == pending_.end()); };
+  const bool patient = loop_.unacknowledged() < kPatientConnections;
+  if (wait(lock, patient ? timeout : Duration{0}, done) || waits_have_ended()) return;
+  loop_.note_unacknowledged();
+  const auto first = owed();
+  const bool is_sent = first != pending_.end();
+  refuse(kUnexpected,
+         "no acknowledgement of " +
+             (is_sent ? "the PUBLISH with packet identifier " + std::to_string(first->first) +
+                            " and QoS " + std::to_string(first->second.qos)
+                      : std::string("enough PUBLISH packets for another one")) +
+             ", though it was waited for",
+         "4.3.2");
 }
 
 std::optional<Event> Connection::receive(Duration timeout) {

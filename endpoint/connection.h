@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "endpoint/endpoint.h"
@@ -52,6 +53,9 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   [[nodiscard]] std::optional<Event> receive(Duration timeout);
   [[nodiscard]] std::optional<Event> take();
 
+  // See Client.
+  void await_acknowledgements(Duration timeout);
+
   // Says farewell and waits a moment for the broker to read it. Nothing is received afterwards.
   void disconnect();
   void drop();
@@ -79,13 +83,15 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void deliver(wire::Publish& packet);
   void acknowledged(const wire::Ack& packet);
   void send_waiting();
-  void expect_acknowledgement(const wire::Publish& packet);
+  void expect_acknowledgement(const wire::Publish& packet, bool odd);
   [[nodiscard]] Result<void, Error> wait_until_written(Lock& lock);
   void push(Event event, std::size_t bytes);
   [[nodiscard]] Event pop();
-  // The broker did what it may not: it is told, and the connection ends.
-  void refuse(std::uint8_t reason, const std::string& text);
-  void end(std::optional<int> reason, const std::string& text);
+  // The broker did what it may not, by this section of MQTT 5, or what is too much for us (no
+  // section): it is told, and the connection ends.
+  void refuse(std::uint8_t reason, const std::string& text, std::string_view section);
+  void refuse_reasons(std::string_view packet, std::size_t count);
+  void end(std::optional<int> reason, const std::string& text, std::string_view section = {});
   void leave(bool politely);
   void rearm() const;
   [[nodiscard]] bool has_enough() const;
@@ -103,6 +109,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
     std::string correlation_data;
     std::uint8_t qos;
     bool received;  // its PUBREC has come
+    bool odd;       // nobody knows whether such a packet is acknowledged
   };
 
   std::mutex mutex_;
@@ -125,6 +132,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::optional<Duration> pinged_{};  // a PINGREQ without an answer
   Duration keep_alive_{0};            // 0: none
 
+  bool clean_start_ = true;
   std::optional<wire::Connack> connack_;
   std::uint16_t last_packet_id_ = 0;
   std::optional<std::uint16_t> awaited_;  // of the SUBSCRIBE or UNSUBSCRIBE under way

@@ -55,6 +55,7 @@ struct PublishRefused {
 struct Disconnected {
   std::optional<int> reason_code{};  // of a DISCONNECT packet; brokers may close without one
   std::string text{};  // what the broker did that no client can go on with; empty: it just ended it
+  std::string section{};  // of MQTT 5, which forbids a server what `text` says: "4.3.2"; or empty
 };
 
 struct Event {
@@ -116,6 +117,11 @@ class Client {
   // The bytes that a packet to the broker may have on this connection: the Maximum Packet Size of
   // its CONNACK, else Capabilities::max_packet_size. Nothing when neither is known.
   [[nodiscard]] virtual std::optional<std::uint32_t> packet_limit() const { return std::nullopt; }
+
+  // Returns when the broker has acknowledged what was published with QoS 1 or 2, but for odd packets.
+  // What it has not within `timeout` of our time ends the connection, with Disconnected::section. A
+  // client without acknowledgements, or of a library that does not tell of them, returns at once.
+  virtual void await_acknowledgements(Duration /*timeout*/) {}
 
   // May ClientOptions::on_event use the client itself?
   [[nodiscard]] virtual bool serves_in_place() const { return false; }

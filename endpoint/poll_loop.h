@@ -1,6 +1,7 @@
 // One thread that looks after all connections of an endpoint. Private to endpoint/.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,6 +37,10 @@ class PollLoop {
   // After this call the handler is not called again for what happens later; one call may be under
   // way.
   void remove(std::uint64_t id, int descriptor);
+  // Connections whose broker did not acknowledge what was published. Thread safe.
+  [[nodiscard]] int unacknowledged() const { return unacknowledged_; }
+  void note_unacknowledged() { ++unacknowledged_; }
+
   // What to call on_ready() for, while it can be done; nothing at first.
   void watch(std::uint64_t id, int descriptor, bool to_read, bool to_write) const;
 
@@ -49,6 +54,7 @@ class PollLoop {
   Socket wake_;    // an eventfd
   std::mutex mutex_;
   bool stopping_ = false;
+  std::atomic<int> unacknowledged_{0};
   std::uint64_t next_id_ = 1;  // 0 is the eventfd
   std::map<std::uint64_t, std::shared_ptr<Handler>> handlers_;
   std::thread thread_;

@@ -59,7 +59,7 @@ Event event_of(const Record& record) {
     out.what = PublishRefused{.reason_code = static_cast<int>(record.number),
                               .correlation_data = details.text};
   } else {
-    Disconnected ended{.text = details.text};
+    Disconnected ended{.text = details.text, .section = details.name};
     if (record.number >= 0) ended.reason_code = static_cast<int>(record.number);
     out.what = std::move(ended);
   }

@@ -74,6 +74,7 @@ Record record_of(const Event& event) {
     out.kind = Kind::kEnded;
     out.number = ended.reason_code.value_or(-1);
     out.details->text = ended.text;
+    out.details->name = ended.section;
   }
   return out;
 }
@@ -113,6 +114,10 @@ class RecordingClient final : public Client {
     auto event = client_->receive(timeout);
     write(event ? record_of(*event) : Record{.kind = Kind::kNothing});
     return event;
+  }
+  // What comes of it comes through receive().
+  void await_acknowledgements(Duration timeout) override {
+    client_->await_acknowledgements(timeout);
   }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
     const auto limit = client_->packet_limit();

@@ -103,8 +103,8 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   void reconnect();
   void judge(bool all = false);
   void settle_now_and_then();
+  void await_acknowledgements();
   void clean_up();
-  void delete_keys(const std::set<std::string>& keys);
   [[nodiscard]] bool is_over();
   [[nodiscard]] LoadProgress progress_now();
 
@@ -229,6 +229,7 @@ void Load::take(std::uint32_t client, endpoint::Event& event) {
   } else if (const auto* refused = std::get_if<endpoint::PublishRefused>(&event.what)) {
     traffic_.not_taken(client, refused->correlation_data, time_of(event));
   } else if (const auto* end = std::get_if<endpoint::Disconnected>(&event.what)) {
+    if (!end->section.empty()) traffic_.broker_is_wrong(end->section, end->text);
     traffic_.disconnected(client, now());
     slots_[client].broken = true;
     slots_[client].broken_at = now();
@@ -418,6 +419,7 @@ LoadResult Load::run(const std::atomic<bool>& stop,
     }
     std::this_thread::sleep_for(1ms);
   }
+  await_acknowledgements();
   judge(true);
   if (referee_) {
     const auto before = processor_time();
@@ -432,10 +434,22 @@ LoadResult Load::run(const std::atomic<bool>& stop,
     const std::lock_guard lock(mutex_);
     out.lost = lost_;
     out.reconnected = reconnected_;
+    out.deliveries = traffic_.delivery().findings();
+    out.doubts = traffic_.delivery().doubts();
   }
   if (options_.history != nullptr) out.trouble = options_.history->trouble();
   if (out.lost.empty()) clean_up();
   return out;
+}
+
+// Each client reads what has come of it itself.
+void Load::await_acknowledgements() {
+  for (std::uint32_t client = 0; client < slots_.size(); ++client) {
+    const std::lock_guard of_slot(slots_[client].mutex);
+    if (!slots_[client].client) continue;
+    slots_[client].client->await_acknowledgements(options_.acknowledged_within);
+    serve(client);
+  }
 }
 
 // What was written is deleted again: by the first client, without looking at the answers.

@@ -30,6 +30,8 @@ struct LoadOptions {
   HistoryWriter* history = nullptr;  // where the history goes, too
   bool keep_operations = false;      // in the result; they must fit into memory
   std::int64_t wall_offset_ms = 0;   // of the store's clock: requests have its time
+  // How long the broker may take to acknowledge what it has answered. (MQTT 5, 4.3.2)
+  std::chrono::milliseconds acknowledged_within{10'000};
 };
 
 struct LoadProgress {
@@ -44,6 +46,8 @@ struct LoadProgress {
 struct LoadResult {
   LoadProgress progress{};
   Judged judged{};
+  std::vector<DeliveryFinding> deliveries{};
+  DeliveryDoubts doubts{};
   std::chrono::duration<double> judging{0};  // of processor time, of `asking`
   std::chrono::duration<double> asking{0};   // from the first request to the last
   std::string lost{};     // why the run ended early: nobody was connected any more

@@ -53,7 +53,8 @@ class Simulation final : private Journal {
                   .client_prefix = "stress-",
                   .patience = kPatience,
                   .rate = options.rate,
-                  .plan = options.plan},
+                  .plan = options.plan,
+                  .check_reply = options.check_reply},
                  *this),
         lines_(options.clients) {
     for (std::uint32_t client = 0; client < options_.clients; ++client) {
@@ -193,7 +194,10 @@ class Simulation final : private Journal {
     traffic_.give_up(now_);
     if (is_over()) return;
     while (auto request = traffic_.next(client, now_, wall_ms())) {
-      if (chance(options_.lost_in_10000)) continue;
+      if (chance(options_.lost_in_10000)) {
+        traffic_.excuse(request->correlation_data.value_or(""));
+        continue;
+      }
       Line& line = lines_[client];
       line.to_store = std::max(line.to_store, now_ + delay());
       if (chance(options_.broken_in_10000)) {
@@ -234,7 +238,10 @@ class Simulation final : private Journal {
       const auto& readers = reply ? by_topic_ : clients_;
       const auto found = readers.find(reply ? delivery.message.topic : delivery.client_id);
       if (found == readers.end()) continue;
-      if (reply && chance(options_.lost_in_10000)) continue;
+      if (reply && chance(options_.lost_in_10000)) {
+        traffic_.excuse(delivery.message.correlation_data.value_or(""));
+        continue;
+      }
       Line& line = lines_[found->second];
       line.to_client = std::max(line.to_client, now_ + delay());
       plan(line.to_client, Happening::What::kReply, found->second, std::move(delivery.message));
@@ -250,6 +257,9 @@ class Simulation final : private Journal {
       referee_.close(traffic_.prefix_of(generation), now_);
     }
     referee_.finish();
+    out_.deliveries = traffic_.delivery().findings();
+    out_.doubts = traffic_.delivery().doubts();
+    if (options_.broken_in_10000 > 0) out_.doubts.lost = 0;
     out_.judged = referee_.judged();
     out_.counts = traffic_.counts();
     out_.duration = now_;

@@ -35,12 +35,15 @@ struct SimulationOptions {
   bool stop_at_violation = true;
   bool keep_operations = true;
   history::CheckLimits limits{};
-  std::optional<history::Bounds> bounds{};  // else simulated_bounds()
+  std::optional<history::Bounds> bounds{};              // else simulated_bounds()
+  decltype(TrafficOptions::check_reply) check_reply{};  // as there
 };
 
 struct SimulatedRun {
   Judged judged{};
   TrafficCounts counts{};
+  std::vector<DeliveryFinding> deliveries{};
+  DeliveryDoubts doubts{};                       // but for what the simulation has lost itself
   history::Time duration{0};                     // simulated
   std::vector<history::Operation> operations{};  // where they are kept: by number
 };

@@ -53,11 +53,22 @@ codec::Command command_of(const Operation& operation) {
   return out;
 }
 
+constexpr std::size_t kCorrelationBytes = 16;
+
 // 16 bytes, as the public client SDKs send, so that a store that insists on it answers.
 std::string correlation_of(std::uint64_t id) {
-  std::string out(16, '0');
+  std::string out(kCorrelationBytes, '0');
   for (auto at = out.rbegin(); id > 0; ++at, id /= 10) *at = static_cast<char>('0' + id % 10);
   return out;
+}
+
+// The reverse; nothing for what is no such text.
+std::optional<std::uint64_t> id_of(std::string_view correlation) {
+  std::uint64_t out = 0;
+  const char* end = correlation.data() + correlation.size();
+  const auto [at, error] = std::from_chars(correlation.data(), end, out);
+  const bool whole = correlation.size() == kCorrelationBytes && error == std::errc() && at == end;
+  return whole ? std::optional(out) : std::nullopt;
 }
 
 Outcome outcome_of(const codec::DecodedReply& reply) {
@@ -140,7 +151,8 @@ void Traffic::disconnected(std::uint32_t client, Time now) {
   journal_.linked({.client = client, .link = history::Link::kLost, .at = now});
   while (!state.under_way.empty()) {
     ++counts_.lost;
-    without_reply(state, std::string(state.under_way.begin()->first), "connection lost");
+    without_reply(state, std::string(state.under_way.begin()->first), "connection lost",
+                  Delivery::Without::kLost);
   }
   script_.disconnected(client);
 }
@@ -234,9 +246,11 @@ void Traffic::end(ClientState& state, const std::string& correlation, Operation&
 }
 
 void Traffic::without_reply(ClientState& state, const std::string& correlation,
-                            std::string_view reason) {
-  Operation operation = state.under_way.find(correlation)->second.operation;
+                            std::string_view reason, Delivery::Without why) {
+  const UnderWay& request = state.under_way.find(correlation)->second;
+  Operation operation = request.operation;
   operation.reason = reason;
+  delivery_.without_reply(request.id, operation, why);
   end(state, correlation, operation);
 }
 
@@ -244,14 +258,21 @@ void Traffic::received(std::uint32_t client, const codec::Message& message, Time
   if (message.topic.starts_with(codec::kStorePrefix)) return notified(client, message, at);
   ClientState& state = states_[client];
   const auto found = state.under_way.find(message.correlation_data.value_or(""));
-  // Also the reply to what has been given up, which comes too late.
   if (found == state.under_way.end() || message.topic != state.response_topic) {
     ++counts_.strays;
-    return;
+    return stray(state, message);
   }
   Operation operation = found->second.operation;
   operation.returned = at;
+  delivery_.answered(operation.called);
   const bool is_reply = read_reply(message, operation);
+  if (options_.check_reply) {
+    const auto problem =
+        options_.check_reply(message_of(state, found->second, found->first), message);
+    if (problem) delivery_.wrong(problem->requirement, problem->text, &operation);
+  } else if (!is_reply) {
+    delivery_.wrong("ENV-RESPONSE-1", operation.reason, &operation);
+  }
   if (operation.version) take_into_clock(state, *operation.version);
   if (!is_reply) {
     ++counts_.meaningless;
@@ -260,6 +281,26 @@ void Traffic::received(std::uint32_t client, const codec::Message& message, Time
     if (operation.outcome == Outcome::kRefused) ++counts_.refused;
   }
   end(state, std::string(found->first), operation);
+}
+
+// Also the reply to what has been given up, which comes too late. Req: ENV-RESPONSE-1,
+// ENV-CORRELATION-1, ENV-RESPONSE-TOPIC-1
+void Traffic::stray(const ClientState& state, const codec::Message& message) {
+  const std::string what = escape(message.payload, kReasonBytes);
+  if (message.topic != state.response_topic) {
+    return delivery_.wrong("ENV-RESPONSE-TOPIC-1",
+                           "a message on the topic " + escape(message.topic, kReasonBytes) +
+                               ", which this client has not asked for: " + what,
+                           nullptr);
+  }
+  auto id = id_of(message.correlation_data.value_or(""));
+  if (id && (*id == 0 || *id > next_id_)) id.reset();
+  if (id) --*id;
+  delivery_.stray_reply(id, message.duplicate, what);
+}
+
+void Traffic::excuse(std::string_view correlation) {
+  if (const auto id = id_of(correlation); id && *id > 0) delivery_.excuse(*id - 1);
 }
 
 // Req: HLC-CLIENT-2. But for what is so far ahead that the store would refuse it from a client, and
@@ -283,6 +324,17 @@ void Traffic::notified(std::uint32_t client, const codec::Message& message, Time
   const bool valueless = !decoded && is_valueless(message.payload);
   if (!ours || (!decoded && !valueless)) {
     ++counts_.strays;
+    const std::string what = escape(message.payload, kReasonBytes);
+    if (!target) {
+      delivery_.wrong("NTF-TOPIC-1", "no topic of a notification: " + escape(message.topic),
+                      nullptr);
+    } else if (!ours) {
+      delivery_.wrong("NTF-SEND-3",
+                      "a notification of a key that was not asked for: " + escape(target->key),
+                      nullptr);
+    } else {
+      delivery_.wrong("NTF-FORMAT-1", "what came is no notification: " + what, nullptr);
+    }
     return;
   }
   ++counts_.notifications;
@@ -303,7 +355,8 @@ void Traffic::not_taken(std::uint32_t client, std::string_view correlation, Time
   const auto found = state.under_way.find(correlation);
   if (found == state.under_way.end()) return;
   ++counts_.not_taken;
-  without_reply(state, std::string(found->first), "the broker refused the PUBLISH");
+  without_reply(state, std::string(found->first), "the broker refused the PUBLISH",
+                Delivery::Without::kRefused);
 }
 
 void Traffic::give_up(Time now) {
@@ -313,7 +366,7 @@ void Traffic::give_up(Time now) {
     ClientState& state = states_[oldest.client];
     if (!state.under_way.contains(oldest.correlation)) continue;
     ++counts_.timed_out;
-    without_reply(state, oldest.correlation, "time-out");
+    without_reply(state, oldest.correlation, "time-out", Delivery::Without::kTime);
   }
 }
 

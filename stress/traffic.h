@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@
 
 #include "codec/message.h"
 #include "history/history.h"
+#include "stress/delivery.h"
 #include "stress/script.h"
 
 namespace fencepost::stress {
@@ -43,6 +45,11 @@ class Journal {
 // Requests in the order in which they were sent, each with its client.
 using Plan = std::vector<history::Operation>;
 
+struct ReplyProblem {
+  std::string requirement{};
+  std::string text{};
+};
+
 struct TrafficOptions {
   ScriptOptions script{};
   std::string client_prefix{};              // of client ids
@@ -51,6 +58,11 @@ struct TrafficOptions {
   // What is asked, instead of what the script says: each client asks for its own in this order, and
   // then for nothing. Must outlive the traffic.
   const Plan* plan = nullptr;
+  // What is wrong with the properties and the form of a reply, whatever else was asked; empty:
+  // nobody looks. Called for each.
+  std::function<std::optional<ReplyProblem>(const codec::Message& request,
+                                            const codec::Message& reply)>
+      check_reply{};
 };
 
 struct TrafficCounts {
@@ -87,6 +99,13 @@ class Traffic {
   void received(std::uint32_t client, const codec::Message& message, Time at);
   // The broker has not taken the request with this correlation data.
   void not_taken(std::uint32_t client, std::string_view correlation, Time now);
+  // The connection of a client ended because the broker did what MQTT 5 forbids a server. To be
+  // told before disconnected().
+  void broker_is_wrong(const std::string& section, const std::string& text) {
+    delivery_.wrong("ENV-MQTT5-3", "MQTT 5, " + section + ": " + text, nullptr);
+  }
+  // The network has lost this request of a client, or the reply to it.
+  void excuse(std::string_view correlation);
   // Gives up what has waited for too long.
   void give_up(Time now);
 
@@ -104,6 +123,7 @@ class Traffic {
   [[nodiscard]] std::set<std::string> take_keys(std::size_t generation);
 
   [[nodiscard]] const TrafficCounts& counts() const { return counts_; }
+  [[nodiscard]] const Delivery& delivery() const { return delivery_; }
 
  private:
   struct UnderWay {
@@ -131,7 +151,9 @@ class Traffic {
   [[nodiscard]] codec::Message message_of(ClientState& state, const UnderWay& request,
                                           const std::string& correlation) const;
   void end(ClientState& state, const std::string& correlation, history::Operation& operation);
-  void without_reply(ClientState& state, const std::string& correlation, std::string_view reason);
+  void without_reply(ClientState& state, const std::string& correlation, std::string_view reason,
+                     Delivery::Without why);
+  void stray(const ClientState& state, const codec::Message& message);
   static void take_into_clock(ClientState& state, const hlc::Timestamp& version);
   void notified(std::uint32_t client, const codec::Message& message, Time at);
 
@@ -148,6 +170,7 @@ class Traffic {
   };
   std::deque<Sent> sent_{};
   TrafficCounts counts_{};
+  Delivery delivery_{};
   std::size_t under_way_ = 0;
   std::uint64_t next_id_ = 0;
   bool held_ = false;

@@ -4,12 +4,11 @@
 #include <array>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace fencepost::wire {
 namespace {
 
-constexpr std::uint8_t kMalformed = 0x81;
-constexpr std::uint8_t kProtocolError = 0x82;
-constexpr std::uint8_t kTooLarge = 0x95;
 constexpr std::size_t kMaxLength = 268'435'455;  // 1.5.5
 constexpr std::uint8_t kVersion = 5;
 
@@ -634,6 +633,53 @@ Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes, std::
   if (!in.at_end()) in.refuse(name + " with bytes behind its end");
   if (in.failed()) return fail(in.error());
   return Decoded{.packet = std::move(packet), .size = head + length};
+}
+
+namespace {
+
+std::optional<std::string> trouble_of_text(std::string_view text) {
+  if (!is_utf8(text)) return "that is not UTF-8";
+  if (text.find('\0') != std::string_view::npos) return "with U+0000";
+  return std::nullopt;
+}
+
+// Binary data stand beside texts. (2.2.2.2)
+bool is_text(PropertyId id) {
+  return id != PropertyId::kCorrelationData && id != PropertyId::kAuthenticationData;
+}
+
+const Properties* properties_of(const Packet& packet) {
+  return std::visit(
+      [](const auto& each) -> const Properties* {
+        if constexpr (requires { each.properties; }) return &each.properties;
+        return nullptr;
+      },
+      packet);
+}
+
+}  // namespace
+
+std::optional<std::string> trouble_of_texts(const Packet& packet) {
+  const auto wrong = [&](std::string_view what, std::string_view text) {
+    auto trouble = trouble_of_text(text);
+    if (trouble) {
+      *trouble = with_article(name(packet)) + " with " + std::string(what) + " " + *trouble;
+    }
+    return trouble;
+  };
+  if (const auto* publish = std::get_if<Publish>(&packet)) {
+    if (auto trouble = wrong("a topic", publish->topic)) return trouble;
+  }
+  const Properties* properties = properties_of(packet);
+  if (properties == nullptr) return std::nullopt;
+  for (const Property& each : properties->all()) {
+    if (!is_text(each.id)) continue;
+    const bool user = each.id == PropertyId::kUserProperty;
+    const std::string_view what = user ? "a user property" : "a property";
+    if (auto trouble = wrong(what, each.text)) return trouble;
+    if (auto trouble = wrong(what, each.value)) return trouble;
+  }
+  return std::nullopt;
 }
 
 }  // namespace fencepost::wire

@@ -194,8 +194,13 @@ struct Decoded {
   std::size_t size = 0;  // bytes that it took
 };
 
+// Reason codes of what is wrong within one packet. (4.13.1)
+inline constexpr std::uint8_t kMalformed = 0x81;
+inline constexpr std::uint8_t kProtocolError = 0x82;
+inline constexpr std::uint8_t kTooLarge = 0x95;
+
 struct DecodeError {
-  std::uint8_t reason = 0;  // to end the connection with: 0x81, 0x82 or 0x95
+  std::uint8_t reason = 0;  // to end the connection with: one of these three
   std::string text{};       // e.g. "a PUBLISH with QoS 3"
 };
 
@@ -207,5 +212,9 @@ struct DecodeError {
 // (as soon as its length is known). Whether texts are UTF-8, and topics legal, is not looked at.
 [[nodiscard]] Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes,
                                                                  std::size_t limit);
+
+// What is wrong with the texts of a packet that was decoded, all of which have to be UTF-8 without
+// U+0000 (1.5.4): "a PUBLISH with a user property that is not UTF-8". Nothing when they are right.
+[[nodiscard]] std::optional<std::string> trouble_of_texts(const Packet& packet);
 
 }  // namespace fencepost::wire

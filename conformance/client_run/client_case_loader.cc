@@ -8,7 +8,7 @@
 #include "conformance/client_run/step_words.h"
 #include "conformance/scenario/axes.h"
 #include "conformance/scenario/yaml_reader.h"
-#include "conformance/text/utf8.h"
+#include "base/utf8.h"
 
 namespace fencepost::client_run {
 namespace {
@@ -378,7 +378,7 @@ class ClientStepLoader {
 };
 
 void add_needs_of_bytes(const std::string& bytes, std::set<std::string>& out) {
-  if (!text::is_utf8(bytes)) out.emplace("binary");
+  if (!is_utf8(bytes)) out.emplace("binary");
 }
 
 bool is_of_locks(CommandKind kind) {

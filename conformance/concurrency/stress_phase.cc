@@ -7,6 +7,8 @@
 
 #include "base/bytes.h"
 #include "conformance/histories/checked_history.h"
+#include "conformance/judge/mismatch.h"
+#include "conformance/judge/oracle_response.h"
 #include "conformance/run/time_limits.h"
 #include "conformance/scenario/binding.h"
 #include "conformance/scenario/yaml_reader.h"
@@ -29,6 +31,8 @@ constexpr std::size_t kKeysOfEverything = 5'000;
 constexpr std::uint32_t kBytesOfEverything = 8'192;
 // Whether the endpoint is still there is asked for so long.
 constexpr std::chrono::seconds kPatience{5};
+
+judge::OracleBasis basis_of(const StressPhase& phase) { return {.waived = phase.waived}; }
 
 // One key does where many, or large values, have no room.
 const stress::Mix& workload_for(const endpoint::Capabilities& offered) {
@@ -75,15 +79,9 @@ void take_counts(const stress::TrafficCounts& counts, const stress::Judged& judg
   out.keys_unknown = judged.unknown_keys;
 }
 
-run::StressFinding finding_of(const history::KeyVerdict& key,
-                              const std::vector<history::Operation>& operations) {
-  run::StressFinding out{.requirement = key.verdict.requirement,
-                         .key = escape(key.key, key.key.size()),
-                         .text = key.verdict.text};
-  std::vector<const history::Operation*> shown;
-  for (const history::Index number : key.verdict.operations) {
-    if (number < operations.size()) shown.push_back(&operations[number]);
-  }
+// The finding with these operations.
+run::StressFinding with_operations(run::StressFinding out,
+                                   std::vector<const history::Operation*> shown) {
   std::stable_sort(shown.begin(), shown.end(),
                    [](const auto* a, const auto* b) { return a->called < b->called; });
   for (const history::Operation* operation : shown) {
@@ -98,6 +96,30 @@ run::StressFinding finding_of(const history::KeyVerdict& key,
     out.operations.push_back(std::move(added));
   }
   return out;
+}
+
+run::StressFinding finding_of(const history::KeyVerdict& key,
+                              const std::vector<history::Operation>& operations) {
+  std::vector<const history::Operation*> shown;
+  for (const history::Index number : key.verdict.operations) {
+    if (number < operations.size()) shown.push_back(&operations[number]);
+  }
+  return with_operations({.requirement = key.verdict.requirement,
+                          .key = escape(key.key, key.key.size()),
+                          .text = key.verdict.text},
+                         std::move(shown));
+}
+
+// What both kinds of runs have found.
+template <typename Run>
+void take_findings(const Run& run, run::StressResult& out) {
+  out.findings = findings_of(run.judged.violations, run.operations);
+  for (run::StressFinding& each : findings_of(run.deliveries)) {
+    out.findings.push_back(std::move(each));
+  }
+  if (const std::string doubts = describe(run.doubts); !doubts.empty()) {
+    out.undecided = "requests " + doubts;
+  }
 }
 
 void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::atomic<bool>& stop,
@@ -120,10 +142,11 @@ void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::
                                     static_cast<std::uint64_t>(phase.duration.count()) / 1'000,
                         .duration = phase.duration,
                         .limits = kStressLimits,
-                        .bounds = bounds},
+                        .bounds = bounds,
+                        .check_reply = reply_check(basis_of(phase))},
                        nullptr, [&](const stress::SimulatedRun&) { return stop.load(); });
   take_counts(run.counts, run.judged, out);
-  out.findings = findings_of(run.judged.violations, run.operations);
+  take_findings(run, out);
   out.simulated = true;
   out.duration = std::chrono::duration_cast<std::chrono::microseconds>(run.duration);
 }
@@ -136,7 +159,7 @@ void run_live(const StressPhase& phase, const stress::Mix& mix, endpoint::Endpoi
     return;
   }
   take_counts(run->progress.counts, run->judged, out);
-  out.findings = findings_of(run->judged.violations, run->operations);
+  take_findings(*run, out);
   out.duration = std::chrono::duration_cast<std::chrono::microseconds>(run->asking);
   if (!run->lost.empty()) out.trouble = "all connections ended: " + run->lost;
 }
@@ -163,6 +186,9 @@ stress::LoadOptions load_options(const StressPhase& phase, const stress::Mix& wo
                         .prefix = settings.key_prefix + "/" + settings.run_id + "/stress/"};
   out.traffic.client_prefix = "fencepost-stress-" + settings.run_id + "-";
   out.traffic.patience = run::scaled(run::kReplyTimeout, settings.timeout_scale);
+  out.traffic.check_reply = reply_check(basis_of(phase));
+  out.acknowledged_within = std::chrono::duration_cast<milliseconds>(
+      run::scaled(run::kStandstill, settings.timeout_scale));
   out.duration = phase.duration;
   out.bounds.expiry_late =
       std::max(out.bounds.expiry_late, settings.expiry_tolerance) + path_allowance(phase);
@@ -170,6 +196,44 @@ stress::LoadOptions load_options(const StressPhase& phase, const stress::Mix& wo
   out.limits = kStressLimits;
   out.keep_operations = true;
   out.wall_offset_ms = settings.clock_offset_ms;
+  return out;
+}
+
+decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis basis) {
+  return [basis = std::move(basis)](
+             const codec::Message& request,
+             const codec::Message& reply) -> std::optional<stress::ReplyProblem> {
+    judge::Exchange exchange(request, {}, 0);
+    exchange.reply.emplace(reply);
+    judge::Answered answered;
+    if (const auto wrong = judge::check_envelope(exchange, basis, answered)) {
+      return stress::ReplyProblem{wrong->requirement, wrong->because};
+    }
+    // Of a key that was written or read a version is due. Req: VER-SET-1, VER-GET-1
+    const bool owed =
+        (exchange.verb == codec::Verb::kSet && answered.reply.kind == codec::ReplyKind::kOk) ||
+        answered.reply.kind == codec::ReplyKind::kValue;
+    if (!owed || answered.has_version || !exchange.verb) return std::nullopt;
+    const std::string_view rule = judge::rule_of({.kind = judge::Mismatch::kVersionMissing,
+                                                  .verb = *exchange.verb,
+                                                  .reply = answered.reply.kind});
+    if (rule.empty() || !basis.binds(rule)) return std::nullopt;
+    return stress::ReplyProblem{std::string(rule), "the response has no version"};
+  };
+}
+
+std::vector<run::StressFinding> findings_of(
+    const std::vector<stress::DeliveryFinding>& deliveries) {
+  std::vector<run::StressFinding> out;
+  for (const stress::DeliveryFinding& each : deliveries) {
+    std::vector<const history::Operation*> shown;
+    if (each.operation) shown.push_back(&*each.operation);
+    out.push_back(with_operations(
+        {.requirement = each.requirement,
+         .key = each.operation ? escape(each.operation->key, each.operation->key.size()) : "",
+         .text = describe(each)},
+        std::move(shown)));
+  }
   return out;
 }
 

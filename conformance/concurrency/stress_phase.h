@@ -11,10 +11,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "conformance/judge/oracle_basis.h"
 #include "conformance/run/stress_result.h"
 #include "conformance/run/suite.h"
 #include "conformance/scenario/requirement.h"
@@ -38,6 +41,7 @@ struct StressPhase {
   endpoint::Duration round_trip_p99{0};  // that the preflight has measured
   std::string command{};  // `fencepost stress --endpoint URL`: the phase adds what is in force
   std::chrono::milliseconds duration{2'000};
+  std::set<std::string, std::less<>> waived{};  // rules that do not bind the store
 };
 
 // Runs the phase against `endpoint`; a store that is a function call away is made anew, and run in
@@ -59,6 +63,14 @@ struct StressPhase {
 [[nodiscard]] std::vector<run::StressFinding> findings_of(
     const std::vector<history::KeyVerdict>& violations,
     const std::vector<history::Operation>& operations);
+
+// What is wrong with the properties, the form and the presence of a version of each reply of a
+// store that `basis` binds: for stress::TrafficOptions. Pure and thread safe.
+[[nodiscard]] decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis basis);
+
+// What connections have shown beside the order of requests, as reports have it. Pure.
+[[nodiscard]] std::vector<run::StressFinding> findings_of(
+    const std::vector<stress::DeliveryFinding>& deliveries);
 
 // Says of each finding whether it fails the run: not where its rule does not bind this store, nor
 // where the baseline knows failures of it, as one cause may show in both. `result`: of the cases.

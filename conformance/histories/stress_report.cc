@@ -43,7 +43,7 @@ std::string without_reply(const stress::TrafficCounts& counts) {
 }
 
 std::string conclusion(const StressRun& run) {
-  if (!run.judged.violations.empty()) return "the store breaks a rule";
+  if (!run.judged.violations.empty() || !run.deliveries.empty()) return "the store breaks a rule";
   if (!run.trouble.empty()) return run.trouble;
   if (!run.lost.empty()) return "the endpoint was lost: " + run.lost;
   if (run.counts.replies == 0) return "no request was answered: is there a state store?";
@@ -53,6 +53,7 @@ std::string conclusion(const StressRun& run) {
                        text::counted(run.judged.unknown_keys, "key"));
   }
   if (run.counts.replies == run.counts.refused) return "every request was refused";
+  if (run.doubts.all() > 0) return "not decided: requests " + describe(run.doubts);
   return "no rule is broken";
 }
 
@@ -75,6 +76,24 @@ Result<void, std::string> write_page(const StressRun& run, const CheckedHistory&
                                                  .commands = {{"Judge again", judge_again(run)},
                                                               {"Provoke it again", run.again}}},
                                                 catalogue));
+}
+
+// Beside those of keys.
+std::string deliveries_text(const StressRun& run, const scenario::Catalogue& catalogue) {
+  std::string out;
+  for (const stress::DeliveryFinding& each : run.deliveries) {
+    out += fmt::format("\n  VIOLATION  {}\n", each.requirement);
+    if (const scenario::Requirement* rule = catalogue.find(each.requirement)) {
+      out += fmt::format("    rule  {}\n",
+                         text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
+    }
+    out += fmt::format("    seen  {}\n", describe(each));
+    if (each.operation) {
+      out += fmt::format("          client {}  {}\n", each.operation->client,
+                         request_text(*each.operation));
+    }
+  }
+  return out;
 }
 
 // What a smaller run has shown.
@@ -105,13 +124,15 @@ std::string shrunk_text(const StressRun& run) {
 }  // namespace
 
 run::ExitCode exit_code(const StressRun& run) {
-  if (!run.judged.violations.empty()) return run::ExitCode::kFailed;
+  if (!run.judged.violations.empty() || !run.deliveries.empty()) return run::ExitCode::kFailed;
   if (!run.trouble.empty()) return run::ExitCode::kInternal;
   if (!run.lost.empty()) return run::ExitCode::kUnreachable;
   if (run.interrupted) return run::ExitCode::kInterrupted;
   if (run.counts.replies == 0) return run::ExitCode::kUnreachable;
   const bool nothing_done = run.counts.replies == run.counts.refused;
-  if (run.judged.unknown_keys > 0 || nothing_done) return run::ExitCode::kInconclusive;
+  if (run.judged.unknown_keys > 0 || nothing_done || run.doubts.all() > 0) {
+    return run::ExitCode::kInconclusive;
+  }
   return run::ExitCode::kConformant;
 }
 
@@ -167,11 +188,13 @@ Result<CheckedHistory, std::string> findings_of(const StressRun& run, const std:
 
 std::string stress_text(const StressRun& run, const CheckedHistory& findings,
                         const scenario::Catalogue& catalogue) {
-  std::string out = findings_text(findings, catalogue, kMostFindings) + shrunk_text(run);
+  std::string out = findings_text(findings, catalogue, kMostFindings) + shrunk_text(run) +
+                    deliveries_text(run, catalogue);
   if (!findings.keys.empty() && !run.history.empty()) {
     out += fmt::format("\n  history   {}\n  judge     {}\n", run.history, judge_again(run));
   }
-  if (!findings.keys.empty()) out += fmt::format("  again     {}\n", run.again);
+  const bool found = !findings.keys.empty() || !run.deliveries.empty();
+  if (found) out += fmt::format("  again     {}\n", run.again);
   const stress::TrafficCounts& counts = run.counts;
   out +=
       fmt::format("\n{} requests in {:.1f} s{} ({:.0f}/s), {} notifications, judged in {:.2f} s\n",
@@ -184,8 +207,10 @@ std::string stress_text(const StressRun& run, const CheckedHistory& findings,
   if (run.reconnected > 0) {
     out += fmt::format("  connections that were made again: {}\n", run.reconnected);
   }
-  return out + fmt::format("{} ok, {} violations, {} unknown: {}\n",
-                           text::counted(run.judged.keys_ok, "key"), run.judged.violations.size(),
+  // Of a key of which nobody was told anything nothing is known.
+  const std::size_t ok = counts.replies == 0 ? 0 : run.judged.keys_ok;
+  return out + fmt::format("{} ok, {} violations, {} unknown: {}\n", text::counted(ok, "key"),
+                           run.judged.violations.size() + run.deliveries.size(),
                            run.judged.unknown_keys, conclusion(run));
 }
 
@@ -217,13 +242,26 @@ std::string to_json(const StressRun& run, const CheckedHistory& findings) {
                     {{"ok", run.judged.keys_ok},
                      {"violations", run.judged.violations.size()},
                      {"unknown", run.judged.unknown_keys}}},
+                   {"undecided",
+                    {{"lost", run.doubts.lost},
+                     {"refused", run.doubts.refused},
+                     {"late", run.doubts.late},
+                     {"silent", run.doubts.silent}}},
                    {"conclusion", conclusion(run)},
+                   {"deliveries", ordered_json::array()},
                    {"findings", ordered_json::array()},
                    {"commands", {{"again", run.again}}}};
   for (const history::KeyVerdict& key : findings.keys) {
     if (key.verdict.answer != history::Answer::kOk) {
       out["findings"].push_back(to_json(findings, key));
     }
+  }
+  for (const stress::DeliveryFinding& each : run.deliveries) {
+    out["deliveries"].push_back(
+        {{"requirement", each.requirement}, {"text", each.text}, {"times", each.times}});
+    if (!each.operation) continue;
+    out["deliveries"].back()["request"] = request_text(*each.operation);
+    out["deliveries"].back()["client"] = each.operation->client;
   }
   if (!run.history.empty()) {
     out["history"] = run.history;

@@ -27,6 +27,8 @@ struct StressRun {
   std::string again{};    // the command that provokes it again
   std::string history{};  // a file; empty: it was not kept
   stress::Judged judged{};
+  std::vector<stress::DeliveryFinding> deliveries{};
+  stress::DeliveryDoubts doubts{};
   stress::TrafficCounts counts{};
   double seconds = 0;  // of asking; simulated ones where it was
   double judging = 0;  // seconds of processor time
@@ -39,8 +41,8 @@ struct StressRun {
 };
 
 // kFailed, kInternal where the history could not be written, kUnreachable where nothing was
-// answered or the endpoint is gone, kInterrupted, kInconclusive where keys are unknown or all was
-// refused.
+// answered or the endpoint is gone, kInterrupted, kInconclusive where keys are unknown, all was
+// refused, or requests are without a reply and nobody knows why.
 [[nodiscard]] run::ExitCode exit_code(const StressRun& run);
 
 // "violation SET-NX-2": what two judgements of a key are compared by.

@@ -49,6 +49,7 @@ std::string stress_text(const run::StressResult& stress) {
   if (!stress.findings.empty()) {
     return out + (stress.fails() ? ": a rule is broken" : ": a rule that does not fail the run");
   }
+  if (!stress.undecided.empty()) return out + ": not decided: " + stress.undecided;
   if (stress.replies == stress.refused) return out + ": every answer was a refusal";
   out += ": no rule is broken";
   if (stress.keys_unknown > 0) {
@@ -99,6 +100,7 @@ ordered_json stress_json(const run::StressResult& stress) {
                    {"findings", ordered_json::array()},
                    {"command", stress.command}};
   if (!stress.trouble.empty()) out["trouble"] = stress.trouble;
+  if (!stress.undecided.empty()) out["undecided"] = stress.undecided;
   for (const run::StressFinding& each : stress.findings) {
     out["findings"].push_back(finding_json(each));
   }
@@ -119,6 +121,7 @@ run::StressResult read_stress(const JsonMembers& members) {
                         .keys_ok = keys.integer<std::size_t>("ok"),
                         .keys_unknown = keys.integer<std::size_t>("unknown"),
                         .trouble = members.text_if_there("trouble"),
+                        .undecided = members.text_if_there("undecided"),
                         .command = members.text("command")};
   members.each("findings", [&](const json& value, const std::string& where) {
     const JsonMembers finding = members.part(value, where);

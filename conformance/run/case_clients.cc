@@ -13,6 +13,7 @@
 #include "codec/topics.h"
 #include "conformance/judge/judge.h"
 #include "conformance/run/key_states.h"
+#include "conformance/run/time_limits.h"
 
 namespace fencepost::run {
 
@@ -40,6 +41,13 @@ Problem lost(const endpoint::Error& error) {
 
 Problem unexpected_disconnect(const RequestClient& client) {
   const endpoint::Disconnected& how = *client.disconnected();
+  // Whatever the case is about: it is the broker that no client can go on with.
+  if (!how.section.empty()) {
+    return {.message = "the broker does what MQTT 5 forbids a server, section " + how.section,
+            .expected = "packets and acknowledgements as MQTT 5 has them",
+            .actual = how.text,
+            .direct = std::string(kBrokerRule)};
+  }
   const std::string what =
       how.reason_code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *how.reason_code)
                       : "connection closed without a DISCONNECT packet";
@@ -151,6 +159,17 @@ std::unique_ptr<RequestClient> CaseClients::reused(const scenario::ClientSpec& s
   return client;
 }
 
+namespace {
+
+// The end of the connection says more than that the subscription failed.
+Problem lost_while_subscribing(RequestClient& client, const endpoint::Error& error) {
+  if (error.kind == endpoint::ErrorKind::kLost) client.drain();
+  const auto& how = client.disconnected();
+  return how && !how->section.empty() ? unexpected_disconnect(client) : lost(error);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<RequestClient>, Problem> CaseClients::fresh(const scenario::ClientSpec& spec,
                                                                    const std::string& id) {
   auto connection = session_.connect({.client_id = id,
@@ -167,11 +186,11 @@ Result<std::unique_ptr<RequestClient>, Problem> CaseClients::fresh(const scenari
       Recording{transcript_, start_, settings_.transcripts}, received_by(id));
   client->note("connected as " + id);
   if (!spec.subscribes) return client;
-  const auto responses = client->raw().subscribe(client->response_topic());
-  if (!responses) return fail(lost(responses.error()));
-  if (!spec.observes) return client;
-  const auto notifications = client->raw().subscribe(codec::notification_filter(id));
-  if (!notifications) return fail(lost(notifications.error()));
+  for (const std::string& filter : {client->response_topic(), codec::notification_filter(id)}) {
+    const auto done = client->raw().subscribe(filter);
+    if (!done) return fail(lost_while_subscribing(*client, done.error()));
+    if (!spec.observes) break;
+  }
   return client;
 }
 
@@ -298,7 +317,10 @@ MaybeProblem CaseClients::check_leftovers() {
 }
 
 MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
-  if (!client.disconnected()) client.drain();
+  if (!client.disconnected()) {
+    client.raw().await_acknowledgements(scaled(kStandstill, settings_.timeout_scale));
+    client.drain();
+  }
   if (!client.notifications().empty()) {
     const Notified& notified = client.notifications().front();
     return Problem{.message = "client " + client.name() +

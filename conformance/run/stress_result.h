@@ -43,6 +43,9 @@ struct StressResult {
   std::size_t keys_unknown = 0;  // that could not be decided
   std::vector<StressFinding> findings{};
   std::string trouble{};  // why it did not begin, or ended early; empty when nothing was wrong
+  // Requests of which nothing is known, and why: then the phase proves nothing. Empty: there are
+  // none.
+  std::string undecided{};
   std::string command{};  // that asks like this again
 
   [[nodiscard]] bool fails() const {

@@ -596,6 +596,7 @@ ExitCode exit_code(const SuiteResult& result) {
   // Where every case was skipped, nothing was certified.
   if (result.summary.skipped == result.cases.size()) return ExitCode::kNothingSelected;
   if (result.summary.inconclusive + result.summary.not_run > 0) return ExitCode::kInconclusive;
+  if (result.stress && !result.stress->undecided.empty()) return ExitCode::kInconclusive;
   return ExitCode::kConformant;
 }
 

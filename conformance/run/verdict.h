@@ -28,6 +28,9 @@ enum class Doubt {
   kSilence,  // nobody was answered for a while: inconclusive, unless it happens again
 };
 
+// What a broker breaks that does what MQTT 5 forbids a server.
+inline constexpr std::string_view kBrokerRule = "ENV-MQTT5-3";
+
 // Why a case does not pass.
 struct Problem {
   Verdict verdict = Verdict::kFailed;

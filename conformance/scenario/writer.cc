@@ -15,7 +15,7 @@
 #include "conformance/scenario/flow_text.h"
 #include "conformance/scenario/recorded.h"
 #include "conformance/text/printable.h"
-#include "conformance/text/utf8.h"
+#include "base/utf8.h"
 #include "conformance/text/yaml_quote.h"
 
 namespace fencepost::scenario {
@@ -388,7 +388,7 @@ bool is_name_without_append(const BytesSpec& spec) {
 
 bool is_text(const BytesSpec& spec) {
   const auto* literal = std::get_if<LiteralBytes>(&spec.what);
-  return literal != nullptr && text::is_utf8(literal->bytes);
+  return literal != nullptr && is_utf8(literal->bytes);
 }
 
 }  // namespace

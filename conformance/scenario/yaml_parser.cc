@@ -9,7 +9,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include "conformance/text/utf8.h"
+#include "base/utf8.h"
 
 namespace fencepost::scenario {
 namespace {
@@ -67,7 +67,7 @@ std::optional<YamlPlace> place_of_other_encoding(const std::vector<std::string_v
     }
     std::string_view rest = lines[i];
     while (!rest.empty()) {
-      const std::size_t length = text::first_character(rest).length;
+      const std::size_t length = first_character(rest).length;
       if (length == 0) {
         const std::size_t column = lines[i].size() - rest.size();
         return YamlPlace{static_cast<int>(i) + 1, static_cast<int>(column) + 1};

@@ -7,6 +7,11 @@
 #include "base/durations.h"
 
 namespace fencepost::search {
+namespace {
+
+constexpr std::size_t kMostCutShort = 20;  // one workload of so many
+
+}  // namespace
 
 std::string progress_text(const ExploreProgress& progress) {
   const double took = std::max(in_seconds(progress.elapsed), 0.001);
@@ -43,7 +48,21 @@ Conclusion conclude(const ExploreResult& result) {
   if (!result.found.empty()) {
     return {.code = kInconclusive, .text = "seen once, and not again: nothing is proved"};
   }
-  if (result.progress.requests == 0) return {.code = kInconclusive};
+  const ExploreProgress& done = result.progress;
+  if (done.requests == 0) return {.code = kInconclusive};
+  if (kMostCutShort * done.cut_short > done.examples) {
+    return {
+        .code = kInconclusive,
+        .text = fmt::format("not decided: {} of {} workloads were cut short by a connection that "
+                            "the broker ended; a green verdict needs {} % of them whole",
+                            done.cut_short, done.examples, 100 - 100 / kMostCutShort)};
+  }
+  if (done.undecidable > done.requests / 2) {
+    return {.code = kInconclusive,
+            .text = fmt::format("not decided: {} of {} operations could not be judged; a green "
+                                "verdict needs half of them",
+                                done.undecidable, done.requests)};
+  }
   return {.code = kConformant, .text = "no rule is broken"};
 }
 

@@ -28,7 +28,9 @@ struct Conclusion {
   std::string complaint{};  // the same for standard error
 };
 // kFailed when something was rejected again and again, else kUnreachable when the endpoint is lost,
-// kInterrupted, or kInconclusive when a rejection was seen once, or nothing was answered.
+// kInterrupted, or kInconclusive when a rejection was seen once, nothing was answered, or less was
+// judged than a green verdict rests on: 95 % of the workloads whole, half of the operations
+// decided.
 [[nodiscard]] Conclusion conclude(const ExploreResult& result);
 
 // A saved workload that was run again, as often as there are `runs`.

@@ -13,6 +13,7 @@
 #include "conformance/judge/exchange.h"
 #include "conformance/run/clean_up.h"
 #include "conformance/run/request_client.h"
+#include "conformance/run/verdict.h"
 #include "workload/rendering.h"
 
 namespace fencepost::search {
@@ -124,7 +125,7 @@ class Run {
         id, std::move(*connected), id, session_.clock(), std::nullopt, received_.at(client));
     for (const std::string& filter : {made->response_topic(), codec::notification_filter(id)}) {
       if (const auto subscribed = made->raw().subscribe(filter); !subscribed) {
-        out_.lost = subscribed.error();
+        if (!broker_is_wrong(*made)) out_.lost = subscribed.error();
         return nullptr;
       }
     }
@@ -147,6 +148,7 @@ class Run {
     // The oracle judges topic and correlation data.
     connection->await_loosely(exchange, options_.timeout);
     if (!exchange.is_over() && connection->disconnected()) {
+      if (broker_is_wrong(*connection)) return;
       out_.lost = endpoint::Error{.kind = endpoint::ErrorKind::kLost,
                                   .text = "the connection of a client ended"};
       return;
@@ -289,6 +291,18 @@ class Run {
     if (connection == nullptr || has_ended()) return;
     connection->drain();
     judge_queued(*connection);
+    broker_is_wrong(*connection);
+  }
+
+  // Has the broker done what MQTT 5 forbids a server? Then that is what the run has found.
+  bool broker_is_wrong(run::RequestClient& connection) {
+    if (!connection.disconnected()) connection.drain();
+    const auto& end = connection.disconnected();
+    if (!end || end->section.empty()) return false;
+    const auto& exchanges = connection.exchanges();
+    take(judge::rejected(run::kBrokerRule, "MQTT 5, " + end->section + ": " + end->text),
+         exchanges.empty() ? codec::Message{} : exchanges.back().request, nullptr);
+    return true;
   }
 
   // Gives the oracle what has come for a client, as far as it has been looked at, in its order.
@@ -343,6 +357,10 @@ class Run {
     for (std::size_t client = 0; client < connections_.size(); ++client) {
       std::unique_ptr<run::RequestClient>& connection = connections_[client];
       if (connection == nullptr) continue;
+      if (all_is_well && !connection->disconnected()) {
+        connection->raw().await_acknowledgements(run::kStandstill);
+        if (broker_is_wrong(*connection)) continue;
+      }
       if (all_is_well && may_share(client) && connection->is_clean()) {
         options_.pool->give(kClient, connection->release());
       } else {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "conformance/text/utf8.h"
+#include "base/utf8.h"
 
 namespace fencepost::text {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace fencepost::text {
+namespace fencepost {
 
 struct Character {
   std::size_t length = 0;  // bytes; 0: the text does not begin with right UTF-8
@@ -18,4 +18,4 @@ struct Character {
 // Nothing but right UTF-8?
 [[nodiscard]] bool is_utf8(std::string_view text);
 
-}  // namespace fencepost::text
+}  // namespace fencepost

@@ -1,8 +1,8 @@
-#include "conformance/text/utf8.h"
+#include "base/utf8.h"
 
 #include <array>
 
-namespace fencepost::text {
+namespace fencepost {
 
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -30,4 +30,4 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-}  // namespace fencepost::text
+}  // namespace fencepost
