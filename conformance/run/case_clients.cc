@@ -321,6 +321,7 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
     client.raw().await_acknowledgements(scaled(kStandstill, settings_.timeout_scale));
     client.drain();
   }
+  if (leave_out_) leave_out_(client);
   if (!client.notifications().empty()) {
     const Notified& notified = client.notifications().front();
     return Problem{.message = "client " + client.name() +

@@ -2,6 +2,7 @@
 // it that nothing that they received is overlooked.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -64,6 +65,11 @@ class CaseClients {
   // The same, and notifications that no step has consumed, and connections that ended.
   [[nodiscard]] MaybeProblem check_leftovers();
 
+  // Leaves out notifications that a right store may send whatever the case says; empty: none is.
+  void may_leave_out(std::function<void(RequestClient&)> leave_out) {
+    leave_out_ = std::move(leave_out);
+  }
+
   // An MQTT client id that nobody else uses.
   [[nodiscard]] std::string client_id(const std::string& name) const;
   // What the case says of the client of that name, which it has.
@@ -101,6 +107,7 @@ class CaseClients {
   std::set<std::pair<std::string, std::string>> former_;  // client ids, and keys that they observed
   std::map<std::string, std::shared_ptr<Received>> received_;  // by client id
   std::vector<endpoint::Duration> round_trips_;
+  std::function<void(RequestClient&)> leave_out_{};
 };
 
 }  // namespace fencepost::run

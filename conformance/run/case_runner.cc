@@ -76,6 +76,8 @@ class StepRunner {
 
 MaybeProblem run_steps(CaseState& state) {
   StepRunner runner(state);
+  state.clients.may_leave_out(
+      [&state](RequestClient& client) { leave_out_late_expiries(client, state); });
   for (std::size_t i = 0; i < state.test_case.steps.size(); ++i) {
     const scenario::Step& step = state.test_case.steps[i];
     state.result.step = i + 1;

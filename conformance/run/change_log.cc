@@ -56,6 +56,25 @@ judge::Cause ChangeLog::take(const Notification& wanted, endpoint::Duration now)
   return found->writer == wanted.observer ? judge::Cause::kOwnChange : judge::Cause::kOthersChange;
 }
 
+bool ChangeLog::take_expiry(const std::string& observer, std::string_view key,
+                            endpoint::Duration now, endpoint::Duration most_late) {
+  const auto found = std::find_if(changes_.begin(), changes_.end(), [&](const Change& change) {
+    return change.writer.empty() && change.key == key && change.from <= now &&
+           now - change.from <= most_late && !change.notified.contains(observer);
+  });
+  if (found == changes_.end()) return false;
+  found->notified.insert(observer);
+  return true;
+}
+
+void ChangeLog::give_back(const Notification& wanted, endpoint::Duration now) {
+  const auto found = std::find_if(changes_.rbegin(), changes_.rend(), [&](const Change& change) {
+    return change.key == wanted.key && change.operation == wanted.operation && change.from <= now &&
+           change.notified.contains(wanted.observer);
+  });
+  if (found != changes_.rend()) found->notified.erase(wanted.observer);
+}
+
 bool ChangeLog::has(const Notification& wanted, endpoint::Duration now) const {
   return std::any_of(changes_.begin(), changes_.end(),
                      [&](const Change& change) { return fits(change, wanted, now); });

@@ -33,6 +33,12 @@ class ChangeLog {
   // What made the oldest change that fits and of which `wanted.observer` has not been notified;
   // from then on it has. kUnknown when there is none. `now` is on the session's clock.
   judge::Cause take(const Notification& wanted, endpoint::Duration now);
+  // The same of an expiry of `key`, if there was one at most `most_late` ago of which this observer
+  // has not been notified. False, and nothing is noted, when there is none.
+  bool take_expiry(const std::string& observer, std::string_view key, endpoint::Duration now,
+                   endpoint::Duration most_late);
+  // What take() has given was not told after all: it may still be.
+  void give_back(const Notification& wanted, endpoint::Duration now);
   // Is there still such a change?
   [[nodiscard]] bool has(const Notification& wanted, endpoint::Duration now) const;
   // Has a STOP been answered that is not of this observer and this key? Req: NTF-STOP-2

@@ -172,6 +172,31 @@ void leave_out_belated(RequestClient& observer, CaseState& state) {
   });
 }
 
+// Is this the notification that the step awaits, as far as its key and operation say?
+bool is_awaited_deletion(const scenario::NotificationStep* awaited, const Notified& notified,
+                         const CaseState& state) {
+  return awaited != nullptr && awaited->operation == codec::Operation::kDelete &&
+         state.bytes_of(awaited->key) == notified.key;
+}
+
+// Req: SET-PX-OPEN-8, NTF-EXPIRY-1. A store tells of an expiry when it notices it: that may be at
+// the next access to the key, or at a look for all that have expired; and who observes the key by
+// then is told. `awaited`: the step that this may be the notification of; null: there is none.
+void leave_out_late_expiries(RequestClient& observer, const scenario::NotificationStep* awaited,
+                             CaseState& state) {
+  constexpr std::chrono::seconds kMostLate{2};  // what the public client SDKs bear
+  const bool binds = !state.may_not_bind("NTF-EXPIRY-1");
+  const endpoint::Duration most_late = binds ? state.scaled(kMostLate) : endpoint::Duration::max();
+  std::erase_if(observer.notifications(), [&](const Notified& notified) {
+    const auto decoded = codec::decode_notification(notified.message.payload);
+    if (!decoded || decoded->operation != codec::Operation::kDelete ||
+        is_awaited_deletion(awaited, notified, state)) {
+      return false;
+    }
+    return state.changes.take_expiry(observer.client_id(), notified.key, notified.time, most_late);
+  });
+}
+
 // Where notifications may overtake each other, the awaited one is taken from behind those that tell
 // of other changes, which later steps find. What tells of no change is wrong whatever comes next.
 MaybeProblem bring_forward(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
@@ -303,6 +328,7 @@ MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& obs
   if (auto problem = write(fence)) return problem;
   const auto arrived = [&] {
     const std::deque<Notified>& queue = observer.notifications();
+    leave_out_late_expiries(observer, optional == nullptr ? nullptr : &optional->step, state);
     const bool fenced = std::any_of(queue.begin(), queue.end(),
                                     [&](const Notified& each) { return each.key == fence; });
     return fenced || (optional == nullptr && !queue.empty()) || !observer.surprises().empty();
@@ -372,6 +398,10 @@ MaybeProblem run_optional(const scenario::NotificationStep& step, CaseState& sta
 
 }  // namespace
 
+void leave_out_late_expiries(RequestClient& observer, CaseState& state) {
+  leave_out_late_expiries(observer, nullptr, state);
+}
+
 MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState& state) {
   if (!is_due(step, state)) return std::nullopt;
   if (step.optional) return run_optional(step, state);
@@ -379,7 +409,10 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   if (!found) return found.error();
   RequestClient& observer = **found;
   std::deque<Notified>& queue = observer.notifications();
-  const auto arrived = [&] { return !queue.empty(); };
+  const auto arrived = [&] {
+    leave_out_late_expiries(observer, &step, state);
+    return !queue.empty();
+  };
   // Where it must be there already, it is the order of messages that is judged, not time.
   const bool in_order = step.within.count() == 0;
   const bool late = in_order && !arrived();
@@ -405,6 +438,7 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   if (queue.empty()) {
     if (observer.disconnected()) return unexpected_disconnect(observer);
     if (!observer.surprises().empty()) return state.clients.check_surprises();
+    if (awaited.cause == judge::Cause::kExpiry) state.changes.give_back(wanted, state.clock.now());
     return missing(awaited, in_order ? endpoint::Duration{0} : within, state);
   }
   if (late) {

@@ -7,6 +7,10 @@
 
 namespace fencepost::run {
 
+// Takes from what has come for this client the notifications of expiries that the store has noticed
+// late, as it may. (Req: SET-PX-OPEN-8)
+void leave_out_late_expiries(RequestClient& observer, CaseState& state);
+
 // Waits for the next notification of the step's client and judges it.
 [[nodiscard]] MaybeProblem run_notification(const scenario::NotificationStep& step,
                                             CaseState& state);

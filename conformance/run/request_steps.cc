@@ -80,6 +80,14 @@ bool forbids_replies(const scenario::RequestStep& step) {
                      });
 }
 
+std::string non_reply_text(const judge::Exchange& exchange, bool probed) {
+  std::string out = exchange.refused
+                        ? fmt::format("PUBACK with reason code 0x{:02x}", *exchange.refused)
+                        : std::string(probed ? "no reply" : "nothing");
+  if (probed) out += "; a later request on the same connection was answered";
+  return out;
+}
+
 // Silence and disconnection. Time alone would not show which it is: a GET sent after the request
 // shows that the store is there. It may answer the later one first.
 // (MQTT 5, 4.6 orders packets, not what a store does; Req: ENV-ORDER-OPEN-1)
@@ -99,6 +107,9 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
     const SlotYield waiting(state.settings.slots);
     from.pump_until([&] { return exchange.is_over(); }, state.scaled(kOvertaken));
   }
+  // A refusal may be followed by the end of the connection: only the probe shows that it is not.
+  // (MQTT 5, 4.13.2)
+  if (exchange.refused && !probed()) from.pump_until(probed, state.reply_timeout());
   if (exchange.reply) return judge_reply(*sent.step, exchange, state);
   if (from.disconnected()) {
     if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
@@ -119,8 +130,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   return Problem{.message = silent ? "the client stayed connected and got no reply"
                                    : "neither this request nor the next one was answered",
                  .expected = expected_text(*sent.step, exchange, state),
-                 .actual = silent ? "no reply; a later request on the same connection was answered"
-                                  : "nothing"};
+                 .actual = non_reply_text(exchange, probed())};
 }
 
 // What is not answered soon is waited for: others run meanwhile.
