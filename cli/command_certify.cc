@@ -338,7 +338,8 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
                                      .round_trip_p99 = plan.context.preflight.round_trip_p99,
                                      .command = std::move(command),
                                      .duration = plan.stress_time,
-                                     .waived = scenario::unsettled(plan.library.catalogue, bases)},
+                                     .waived = scenario::unsettled(plan.library.catalogue, bases),
+                                     .stop_at_violation = result.summary.expected_failures == 0},
                                     endpoint, stop_flag());
   concurrency::mark_failures(stress, plan.library.catalogue, options.strict, result);
   result.stress = std::move(stress);

@@ -42,6 +42,7 @@ struct StressPhase {
   std::string command{};  // `fencepost stress --endpoint URL`: the phase adds what is in force
   std::chrono::milliseconds duration{2'000};
   std::set<std::string, std::less<>> waived{};  // rules that do not bind the store
+  bool stop_at_violation = true;                // else what comes after the first is found, too
 };
 
 // Runs the phase against `endpoint`; a store that is a function call away is made anew, and run in
@@ -73,8 +74,8 @@ struct StressPhase {
     const std::vector<stress::DeliveryFinding>& deliveries);
 
 // Says of each finding whether it fails the run: not where its rule does not bind this store, nor
-// where the baseline knows failures of it, as one cause may show in both. `result`: of the cases.
-// Pure.
+// where cases that the baseline expects to fail break the same rule, as one cause shows in both.
+// `result`: of the cases. Pure.
 void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalogue, bool strict,
                    const run::SuiteResult& result);
 

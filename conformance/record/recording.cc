@@ -89,6 +89,9 @@ Recording write_recording(const Capture& capture, const std::string& path, FlagW
     out.said.output +=
         fmt::format("fencepost: {} answers that no right store gives\n", made.flagged.size());
     out.code = run::ExitCode::kFailed;
+  } else if (made.requests == 0) {
+    complain("no request was seen: nothing was judged", out.said);
+    out.code = run::ExitCode::kNothingSelected;
   }
   return out;
 }

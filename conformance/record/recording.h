@@ -49,7 +49,8 @@ struct Recording {
                                       std::chrono::milliseconds slack);
 
 // Writes the file, unless it has no name, and says what is in it: kConformant, kFailed when
-// something is flagged, or kInternal where it cannot be written.
+// something is flagged, kNothingSelected when there is no request, or kInternal where it cannot be
+// written.
 [[nodiscard]] Recording write_recording(const Capture& capture, const std::string& path,
                                         FlagWatcher& watcher);
 

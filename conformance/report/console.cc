@@ -209,7 +209,7 @@ void Console::end(const run::SuiteResult& result, const scenario::Catalogue& cat
   print_waived(result, catalogue);
   print_stress(result, catalogue, context);
   print_summary(result, catalogue, context);
-  print_verdict(result);
+  print_verdict(result, context);
 }
 
 // A line for each area: what became of its cases.
@@ -546,12 +546,15 @@ void Console::print_skipped(const run::SuiteResult& result) {
   line("skipped: " + text + ": docs/DESCRIPTORS.md");
 }
 
-void Console::print_verdict(const run::SuiteResult& result) {
+void Console::print_verdict(const run::SuiteResult& result, const ReportContext& context) {
   const run::Summary& summary = result.summary;
   const bool met = result.stress && result.stress->fails();
+  const std::string part = part_text(result, context);
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
-      if (summary.expected_failures > 0) {
+      if (!part.empty()) {
+        line(paint_(kGreen, "no failure in a part: " + part + ", which certifies nothing"));
+      } else if (summary.expected_failures > 0) {
         line(paint_(kYellow, "conformant, except for the known failures of the baseline"));
       } else if (summary.warnings > 0) {
         line(paint_(kGreen, "conformant, with warnings: see above"));

@@ -81,7 +81,7 @@ class Console {
                     const ReportContext& context);
   void print_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context);
-  void print_verdict(const run::SuiteResult& result);
+  void print_verdict(const run::SuiteResult& result, const ReportContext& context);
   void print_skipped(const run::SuiteResult& result);
   // One line, broken at the width of the terminal; what follows the break is indented.
   void line(const std::string& text);

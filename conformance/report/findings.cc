@@ -153,6 +153,11 @@ std::string evidence(const run::CaseResult& result, const std::string& rule_id,
   return text;
 }
 
+std::string part_text(const run::SuiteResult& result, const ReportContext& context) {
+  if (result.cases.size() >= context.known_cases) return "";
+  return fmt::format("{} of {} cases selected", result.cases.size(), context.known_cases);
+}
+
 std::string rfc2119_keyword(scenario::Level level) {
   std::string text(name(level));
   std::transform(text.begin(), text.end(), text.begin(),

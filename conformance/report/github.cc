@@ -194,7 +194,12 @@ std::string_view headline(run::ExitCode exit) {
 std::string summary_head(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                          const ReportContext& context) {
   const run::Summary& summary = result.summary;
-  std::string out = fmt::format("## State store conformance: {}\n\n", headline(exit_code(result)));
+  const std::string part = part_text(result, context);
+  const bool certifies = exit_code(result) != run::ExitCode::kConformant || part.empty();
+  std::string out = fmt::format(
+      "## State store conformance: {}\n\n",
+      certifies ? headline(exit_code(result)) : "no failure in a part, which certifies nothing");
+  if (!part.empty()) out += part + ".\n\n";
   out += fmt::format("Endpoint {}, profile {}, dialect seen: {}, fencepost {}, seed {}.\n\n",
                      code(context.endpoint), name(context.profile), observed_dialect(result),
                      suite_version(), context.seed);

@@ -63,6 +63,10 @@ struct ReportContext {
   std::map<std::string, std::string> environment{};
 };
 
+// "1 of 1927 cases selected" where the run is a part of what there is: then it certifies nothing.
+// Empty where it is all, or nobody knows.
+[[nodiscard]] std::string part_text(const run::SuiteResult& result, const ReportContext& context);
+
 // Does the report have the messages of this case?
 [[nodiscard]] bool has_transcript(const run::CaseResult& result, const ReportContext& context);
 

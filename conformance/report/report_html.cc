@@ -146,6 +146,10 @@ Headline headline(const run::SuiteResult& result, const scenario::Catalogue& cat
                   const ReportContext& context) {
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
+      if (const std::string part = part_text(result, context); !part.empty()) {
+        return {"open", "◔", "A part without a failure",
+                part + ": that certifies nothing. Only a run of all cases does."};
+      }
       return conformant(result);
     case run::ExitCode::kFailed:
       return failed(result, context, catalogue);

@@ -195,6 +195,9 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   out["seed"] = context.seed;
   out["strict"] = context.strict;
   out["selection"] = to_json(context.selection);
+  if (context.known_cases > 0) {
+    out["selected"] = {{"cases", result.cases.size()}, {"of", context.known_cases}};
+  }
   out["shard"] = {{"index", context.selection.shard}, {"of", context.selection.shards}};
   out["transcripts"] = name(context.transcripts);
   out["command"] = context.command;

@@ -408,6 +408,8 @@ std::string to_junit(const run::SuiteResult& result, const scenario::Catalogue& 
     suite.append_attribute("file") = text::printable(entry.file).c_str();
     pugi::xml_node properties = suite.append_child("properties");
     add_property(properties, "endpoint", context.endpoint);
+    const std::string part = part_text(result, context);
+    if (!part.empty()) add_property(properties, "selected", part);
     add_property(properties, "profile", std::string(name(context.profile)));
     add_property(properties, "wording", std::string(name(context.wording)));
     add_property(properties, "judged_by", basis_text(result, catalogue, context));

@@ -202,6 +202,9 @@ ReportContext context_of(const JsonMembers& root) {
     }
   }
   out.selection = read_selection(root);
+  if (root.has("selected")) {
+    out.known_cases = root.object("selected").integer<std::size_t>("of", 1);
+  }
   return out;
 }
 

@@ -355,9 +355,10 @@ judge::Exchange* RequestClient::find_request(const codec::Message& message) {
   while (answered_ < exchanges_.size() && exchanges_[answered_].reply) ++answered_;
   const auto begin = exchanges_.begin() + static_cast<std::ptrdiff_t>(answered_);
   const auto found = std::find_if(begin, exchanges_.end(), [&](const judge::Exchange& exchange) {
+    // Correlation data of no bytes may be none. (Req: ENV-CORRELATION-OPEN-1)
     return !exchange.reply && !exchange.closed &&
            exchange.request.response_topic.value_or("") == message.topic &&
-           exchange.request.correlation_data == message.correlation_data;
+           exchange.request.correlation_data.value_or("") == message.correlation_data.value_or("");
   });
   return found == exchanges_.end() ? nullptr : &*found;
 }

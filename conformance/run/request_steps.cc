@@ -107,9 +107,9 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
     const SlotYield waiting(state.settings.slots);
     from.pump_until([&] { return exchange.is_over(); }, state.scaled(kOvertaken));
   }
-  // A refusal may be followed by the end of the connection: only the probe shows that it is not.
-  // (MQTT 5, 4.13.2)
-  if (exchange.refused && !probed()) from.pump_until(probed, state.reply_timeout());
+  // A refusal may be followed by the end of the connection: only the probe shows that it is not
+  // (MQTT 5, 4.13.2). And no later connection is to get the reply to it.
+  if (exchange.is_over() && !probed()) from.pump_until(probed, state.reply_timeout());
   if (exchange.reply) return judge_reply(*sent.step, exchange, state);
   if (from.disconnected()) {
     if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
