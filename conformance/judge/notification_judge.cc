@@ -98,8 +98,9 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
   // more; by the article alone it may (Req: NTF-ORDER-OPEN-2). Of these, and of other keys, nothing
   // is concluded here: missing() does, when a reply has come.
   const bool in_order = basis_.binds("NTF-ORDER-1");
+  // An expiry may be told late, also behind what was written since. (Req: SET-PX-OPEN-8)
   const auto passed_over = [&](const PendingNotification& change) {
-    return in_order && change.key == received.key;
+    return in_order && change.key == received.key && change.rule != expiry_rule();
   };
   const auto skipped = std::find_if(
       expected.begin(), found,
@@ -237,8 +238,9 @@ Judgement NotificationJudge::missing(KeyTable& keys, std::string_view client_id,
   Judgement out;
   // The notification of a change comes before the response to a request that was sent when the
   // change was known: what has not come by now will not come. (Req: NTF-ORDER-1)
-  const microseconds lag = basis_.binds("NTF-ORDER-1") ? microseconds{0} : kNotificationLag;
+  const microseconds any = basis_.binds("NTF-ORDER-1") ? microseconds{0} : kNotificationLag;
   std::erase_if(expected->second, [&](const PendingNotification& change) {
+    const microseconds lag = change.rule == expiry_rule() ? std::max(any, kExpiryTold) : any;
     if (change.known_at + lag > sent || change.outlives) return false;
     if (change.certain && out.answer == Answer::kAccepted) {
       out = rejected(change.rule,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <set>
@@ -33,6 +34,15 @@ struct OracleBasis {
 
 // Where no document says how soon a notification comes, it has come by then. (Req: NTF-ORDER-1)
 inline constexpr std::chrono::microseconds kNotificationLag{1'000'000};
+
+// How late a store may tell of an expiry: it notices by a timer, by a look for all that have
+// expired, or when the key is used again. (Req: SET-PX-OPEN-8; the public client SDKs bear two
+// seconds)
+inline constexpr std::chrono::microseconds kExpiryTold{2'000'000};
+
+// The coarsest clock of a store that is looked for: it reads so many milliseconds less than it is.
+// (Req: HLC-SKEW-OPEN-1)
+inline constexpr std::uint64_t kCoarsestTickMs = 1'000;
 
 // The rule by which this request has to be carried out, and which does not bind the store: then it
 // may be refused, with `error` where that is one that the protocol lists. Empty: there is none.

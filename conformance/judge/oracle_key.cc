@@ -300,9 +300,11 @@ void Outcomes::apply_set(const OfferedTimestamp& timestamp, const OfferedTimesta
 // The key expires as PX says. Where there is none, a former expiry may go on.
 void Outcomes::add_expiries(const Branch& applied) {
   const codec::Command& command = asked_.command;
+  // A store that counts in milliseconds of its clock ends up to one of them early.
+  static constexpr microseconds kEarly{1'000};
   const auto expires = [](Branch branch, Expiry expiry, microseconds from, microseconds to) {
     branch.next.expiry = expiry;
-    branch.next.earliest = from;
+    branch.next.earliest = from - std::min(from, kEarly);
     branch.next.latest = to;
     return branch;
   };

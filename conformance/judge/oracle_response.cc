@@ -19,9 +19,6 @@ using codec::ErrorCode;
 using codec::ReplyKind;
 
 constexpr std::uint64_t kMinuteMs = 60'000;
-// A store that compares whole seconds lets a timestamp pass that is up to a second further ahead.
-// (Req: HLC-SKEW-OPEN-1)
-constexpr std::uint64_t kCoarsestTickMs = 1'000;
 
 std::string text_of(const hlc::Timestamp& version) {
   return hlc::format(version, hlc::Padding::kNone);
@@ -67,8 +64,10 @@ std::optional<Judgement> check_fresh_version(const CandidateState& before, const
       return rejected("VER-NODE-1", "the version has the client's node id: " + text_of(version));
     }
     // By HLC updates the wall clock of a version is the greatest of three: the request's, the
-    // store's own clock and its last version. Of the store's clock only `wall_low` is certain.
-    if (version.wall_ms < std::max(sent->wall_ms, asked.wall_low)) {
+    // store's own clock and its last version. Of the store's clock only `wall_low` is certain, and
+    // that it is not coarser than seconds.
+    const std::uint64_t clock = asked.wall_low - std::min(asked.wall_low, kCoarsestTickMs);
+    if (version.wall_ms < std::max(sent->wall_ms, clock)) {
       return rejected("HLC-SKEW-4", "the version is behind the store's clock: " + text_of(version));
     }
   }

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "conformance/judge/oracle_basis.h"
 #include "reference_store/rules.h"
 
 namespace fencepost::judge {
@@ -16,10 +17,13 @@ using codec::ErrorCode;
 
 // Counters up to here are legal for every store. (Req: HLC-PARSE-OPEN-2)
 constexpr std::uint64_t kMaxPortableCounter = 2'147'483'647ULL;
+constexpr std::uint64_t kMaxCounterOf32Bits = 4'294'967'295ULL;
 // Between these it is open whether a timestamp is too far ahead. (Req: HLC-SKEW-OPEN-1)
 // The limit is "more than one minute", and a store may count in milliseconds or in whole seconds.
-constexpr std::uint64_t kMaxSurelyTakenMs = 59'999;
-constexpr std::uint64_t kMaxPossiblyTakenMs = 60'999;
+constexpr std::uint64_t kMaxSurelyTakenMs = 59'999 - kCoarsestTickMs;
+constexpr std::uint64_t kMaxPossiblyTakenMs = 59'999 + kCoarsestTickMs;
+// The end of the year 9999: a wall clock beyond it may be none that the store can hold.
+constexpr std::uint64_t kMaxPortableWallMs = 253'402'300'799'999ULL;
 constexpr std::size_t kMaxPortableNode = 64;  // bytes
 constexpr std::string_view kStoreNode = "StateStore";
 
@@ -65,6 +69,11 @@ std::optional<OpenPointChoice> doubt_of_counter(std::string_view digits, bool is
   if (counter > store::kMaxRequestCounter) {
     return OpenPointChoice{kRule, is_token ? "__ft beyond 63 bits" : "__ts beyond 63 bits", {}};
   }
+  // Any limit will do between these two: what a store does with one says nothing of a greater one.
+  if (counter > kMaxCounterOf32Bits) {
+    return OpenPointChoice{
+        kRule, is_token ? "__ft beyond 32 bits" : "__ts beyond 32 bits", {}, true};
+  }
   if (counter > kMaxPortableCounter) {
     return OpenPointChoice{kRule, is_token ? "__ft beyond 31 bits" : "__ts beyond 31 bits", {}};
   }
@@ -100,7 +109,7 @@ std::optional<OpenPointChoice> doubt_of_timestamp(std::string_view text, bool is
   // A store that refuses one odd node id, or one spelling of a number, may take the next: these
   // rules leave open what is legal, not one question with one answer.
   const bool one_question = doubts.size() == 1 && doubts.front().requirement == "HLC-PARSE-OPEN-2";
-  doubts.front().several = !one_question;
+  doubts.front().several = doubts.front().several || !one_question;
   return doubts.front();
 }
 
@@ -117,6 +126,9 @@ OfferedTimestamp read_offered(const std::string* text, bool is_token, const Aske
       asked.store_nodes->contains(out.value->node)) {
     if (!doubt) doubt = OpenPointChoice{"HLC-PARSE-OPEN-1", "the node id of the store", {}};
     doubt->several = true;
+  }
+  if (out.value && out.value->wall_ms > kMaxPortableWallMs && !doubt) {
+    doubt = OpenPointChoice{"HLC-PARSE-OPEN-3", "a wall clock beyond the year 9999", {}, true};
   }
   const ErrorCode too_far =
       is_token ? ErrorCode::kTokenTooFarAhead : ErrorCode::kTimestampTooFarAhead;
