@@ -169,6 +169,9 @@ TEST(Connection, EndsWithAWordWhateverABrokerSends) {
            {"\x82\7\0\1\0\0\1a\1"s, "a SUBSCRIBE, which no broker sends"},
            {"\x30\7\0\1t\3\x23\0\1"s, "a PUBLISH with a topic alias, of which we take none"},
            {"\x30\3\0\0\0"s, "a PUBLISH without a topic"},
+           {"\x30\5\0\2t#\0"s, "a PUBLISH whose topic has a wildcard"},
+           {"\x30\5\0\2t\xff\0"s, "a PUBLISH with a topic that is not UTF-8"},
+           {"\x30\x0b\0\1t\7\x26\0\1a\0\1\0"s, "a PUBLISH with a user property with U+0000"},
            {"\x36\6\0\1t\0\1\0"s, "a PUBLISH with QoS 3"},
            {"\x30\xff\xff\xff\x7f"s, "a PUBLISH of 268435460 bytes, where 20971520 is the most"},
            {"\xff\xff\xff\xff\xff"s, "an AUTH with flags that cannot be"},
@@ -194,6 +197,88 @@ TEST(Connection, EndsWithAWordWhateverABrokerSends) {
       EXPECT_GE(reason, 0x80) << row.text;
     }
   }
+}
+
+Disconnected how_it_ended(Client& client) {
+  while (const auto event = client.receive(kPatience)) {
+    if (const auto* gone = std::get_if<Disconnected>(&event->what)) return *gone;
+  }
+  return {.text = "it goes on"};
+}
+
+// What MQTT 5 forbids a server has its section; what is too much for us alone has none.
+TEST(Connection, NamesTheSectionOfWhatIsForbidden) {
+  const auto section_of = [](const std::string& bytes) {
+    World world([&](ScriptedBroker& broker) {
+      broker.greet();
+      broker.write(bytes);
+      broker.listen();
+    });
+    const auto client = world.connect();
+    return how_it_ended(*client).section;
+  };
+  EXPECT_EQ(section_of("\xd0\0"s), "3.13");
+  EXPECT_EQ(section_of("\x36\6\0\1t\0\1\0"s), "4.13");
+  EXPECT_EQ(section_of("\x30\5\0\2t\xff\0"s), "1.5.4");
+  EXPECT_EQ(section_of("\x30\xff\xff\xff\x7f"s), "");
+  EXPECT_EQ(section_of("\xe0\0"s), "");
+}
+
+TEST(Connection, RefusesASessionThatItHasNotAskedFor) {
+  World world([](ScriptedBroker& broker) {
+    broker.greet({.session_present = true});
+    broker.listen();
+  });
+  const auto client = world.session->connect({.client_id = "c"});
+  ASSERT_FALSE(client);
+  EXPECT_THAT(client.error().text, HasSubstr("Session Present after a CONNECT with Clean Start"));
+}
+
+TEST(Connection, RefusesMoreReasonCodesThanFilters) {
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    const auto subscribe = broker.read_a<wire::Subscribe>();
+    if (!subscribe) return;
+    broker.write(wire::Suback{.packet_id = subscribe->packet_id, .reasons = {1, 1}});
+    broker.listen();
+  });
+  const auto client = world.connect();
+  const auto done = client->subscribe("a");
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().text, HasSubstr("a SUBACK with 2 reason codes for 1 filter"));
+  EXPECT_EQ(how_it_ended(*client).section, "3.9.3");
+}
+
+// MQTT 5, 4.3.2
+TEST(Connection, EndsWhereWhatItPublishedIsNotAcknowledged) {
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    broker.listen();
+  });
+  const auto client = world.connect();
+  ASSERT_TRUE(client->publish({.topic = "t", .qos = 1}));
+  client->await_acknowledgements(20ms);
+  const Disconnected end = how_it_ended(*client);
+  EXPECT_EQ(end.section, "4.3.2");
+  EXPECT_THAT(end.text, HasSubstr("the PUBLISH with packet identifier 1 and QoS 1"));
+}
+
+TEST(Connection, GoesOnWhereEverythingIsAcknowledged) {
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    const auto publish = broker.read_a<wire::Publish>();
+    if (!publish) return;
+    broker.write(wire::Ack{.kind = wire::AckKind::kPuback, .packet_id = publish->packet_id});
+    broker.write(wire::Publish{.topic = "t"});
+    broker.listen();
+  });
+  const auto client = world.connect();
+  client->await_acknowledgements(kPatience);  // of nothing
+  ASSERT_TRUE(client->publish({.topic = "t", .qos = 1}));
+  client->await_acknowledgements(kPatience);
+  const auto event = client->receive(kPatience);
+  ASSERT_TRUE(event);
+  EXPECT_TRUE(std::holds_alternative<MessageReceived>(event->what));
 }
 
 TEST(Connection, TellsTheReasonOfADisconnect) {

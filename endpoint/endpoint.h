@@ -118,9 +118,10 @@ class Client {
   // its CONNACK, else Capabilities::max_packet_size. Nothing when neither is known.
   [[nodiscard]] virtual std::optional<std::uint32_t> packet_limit() const { return std::nullopt; }
 
-  // Returns when the broker has acknowledged what was published with QoS 1 or 2, but for odd packets.
-  // What it has not within `timeout` of our time ends the connection, with Disconnected::section. A
-  // client without acknowledgements, or of a library that does not tell of them, returns at once.
+  // Returns when the broker has acknowledged what was published with QoS 1 or 2, but for odd
+  // packets. What it has not within `timeout` of our time ends the connection, with
+  // Disconnected::section. A client without acknowledgements, or of a library that does not tell of
+  // them, returns at once.
   virtual void await_acknowledgements(Duration /*timeout*/) {}
 
   // May ClientOptions::on_event use the client itself?

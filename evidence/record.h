@@ -40,7 +40,8 @@ enum class Kind : std::uint8_t {
   kNothing = 13,      // no event came in time
   kReceived = 14,     // time; message
   kRefused = 15,      // time; number: reason code; text: correlation data
-  kEnded = 16,  // time; number: reason code, or -1; text: what the broker did; name: section of MQTT 5
+  // time; number: reason code, or -1; text: what the broker did; name: the section of MQTT 5
+  kEnded = 16,
   kPacketLimit = 17,  // number: bytes, or -1 when none is known
   kDisconnect = 18,
   kDrop = 19,

@@ -444,10 +444,12 @@ LoadResult Load::run(const std::atomic<bool>& stop,
 
 // Each client reads what has come of it itself.
 void Load::await_acknowledgements() {
+  const Time deadline = now() + options_.acknowledged_within;  // of all of them
   for (std::uint32_t client = 0; client < slots_.size(); ++client) {
     const std::lock_guard of_slot(slots_[client].mutex);
     if (!slots_[client].client) continue;
-    slots_[client].client->await_acknowledgements(options_.acknowledged_within);
+    slots_[client].client->await_acknowledgements(
+        std::chrono::duration_cast<Duration>(std::max(deadline - now(), Time{0})));
     serve(client);
   }
 }

@@ -108,7 +108,7 @@ TEST(Traffic, WhatIsNotAnsweredIsUnknown) {
   EXPECT_FALSE(traffic.next(0, 7s, 0));  // until it is connected again
 }
 
-TEST(Traffic, WhatBelongsToNothingIsCountedAndNoMore) {
+TEST(Traffic, WhatBelongsToNothingIsCountedAndFound) {
   Notes notes;
   Traffic traffic(options_of("register"), notes);
   traffic.connected(0, 0us);
@@ -125,6 +125,41 @@ TEST(Traffic, WhatBelongsToNothingIsCountedAndNoMore) {
   EXPECT_EQ(traffic.counts().strays, 3U);
   EXPECT_THAT(notes.over, IsEmpty());
   EXPECT_THAT(notes.news, IsEmpty());
+  std::vector<std::string> rules;
+  for (const DeliveryFinding& each : traffic.delivery().findings())
+    rules.push_back(each.requirement);
+  EXPECT_THAT(rules, ElementsAre("ENV-CORRELATION-1", "ENV-RESPONSE-TOPIC-1", "NTF-SEND-3"));
+}
+
+// Req: ENV-RESPONSE-1
+TEST(Traffic, FindsRepliesThatAreMissingAndThoseThatComeTwice) {
+  Notes notes;
+  Traffic traffic(options_of("register"), notes);
+  traffic.connected(0, 0us);
+  traffic.connected(1, 0us);
+  const auto lost = traffic.next(0, 1us, 0);
+  const auto answered = traffic.next(1, 2us, 0);
+  ASSERT_TRUE(lost && answered);
+  traffic.received(1, reply_to(*answered, "$-1\r\n"), 3us);
+  EXPECT_THAT(traffic.delivery().findings(), IsEmpty());
+  traffic.received(1, reply_to(*answered, "$-1\r\n"), 4us);
+  traffic.give_up(6s);
+  std::vector<std::string> texts;
+  for (const DeliveryFinding& each : traffic.delivery().findings()) {
+    EXPECT_EQ(each.requirement, "ENV-RESPONSE-1");
+    texts.push_back(each.text);
+  }
+  EXPECT_THAT(texts, ElementsAre(testing::HasSubstr("a second reply"),
+                                 testing::HasSubstr("no reply, though requests")));
+}
+
+TEST(Traffic, TellsWhatABrokerDoesThatMqttForbids) {
+  Notes notes;
+  Traffic traffic(options_of("register"), notes);
+  traffic.broker_is_wrong("4.3.2", "no acknowledgement");
+  ASSERT_EQ(traffic.delivery().findings().size(), 1U);
+  EXPECT_EQ(traffic.delivery().findings()[0].requirement, "ENV-MQTT5-3");
+  EXPECT_EQ(traffic.delivery().findings()[0].text, "MQTT 5, 4.3.2: no acknowledgement");
 }
 
 TEST(Traffic, NotificationsAreInTheJournal) {

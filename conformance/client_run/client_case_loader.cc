@@ -4,11 +4,11 @@
 #include <array>
 #include <map>
 
+#include "base/utf8.h"
 #include "conformance/client_run/charge.h"
 #include "conformance/client_run/step_words.h"
 #include "conformance/scenario/axes.h"
 #include "conformance/scenario/yaml_reader.h"
-#include "base/utf8.h"
 
 namespace fencepost::client_run {
 namespace {

@@ -137,13 +137,45 @@ TEST(MarkFailures, FailsWhereABindingRuleIsBroken) {
 TEST(MarkFailures, WarnsWhereTheBaselineKnowsFailures) {
   run::SuiteResult result;
   result.summary.expected_failures = 1;
-  EXPECT_THAT(failing({"MUST", "MAY"}, false, result), IsEmpty());
+  result.cases.push_back({.verdict = run::Verdict::kExpectedFailure, .requirement = "R-MUST-1"});
   run::StressResult stress{.findings = {{.requirement = "R-MUST-1", .text = "wrong"},
                                         {.requirement = "R-MAY-1", .text = "wrong"}}};
   mark_failures(stress, test::catalogue(), false, result);
-  EXPECT_EQ(stress.findings[0].text,
-            "wrong (a warning: the baseline knows failures of this store)");
+  EXPECT_EQ(stress.findings[0].text, "wrong (a warning: the baseline knows failures by this rule)");
   EXPECT_EQ(stress.findings[1].text, "wrong");
+  // What breaks another rule is news.
+  result.cases[0].requirement = "R-OTHER-1";
+  stress = {.findings = {{.requirement = "R-MUST-1", .text = "wrong"}}};
+  mark_failures(stress, test::catalogue(), false, result);
+  EXPECT_TRUE(stress.findings[0].fails);
+}
+
+// --- replies, whatever was asked at the same time ----------------------------------------------
+
+TEST(ReplyCheck, FindsWhatNoOrderOfRequestsExplains) {
+  const auto check = [](std::string_view payload, codec::Message reply, judge::OracleBasis basis) {
+    codec::Message request{.topic = "t", .payload = std::string(payload)};
+    request.response_topic = "r";
+    request.correlation_data = "c";
+    reply.topic = "r";
+    reply.correlation_data = "c";
+    const auto problem = reply_check(std::move(basis))(request, reply);
+    return problem ? problem->requirement : std::string();
+  };
+  const std::string set = "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n";
+  codec::Message right{.payload = "+OK\r\n"};
+  right.user_properties = {{"__stat", "200"}, {"__ts", "1:0:n"}};
+  EXPECT_EQ(check(set, right, {}), "");
+  codec::Message bare{.payload = "+OK\r\n"};
+  EXPECT_EQ(check(set, bare, {}), "ENV-STATUS-1");
+  EXPECT_EQ(check(set, bare, {.waived = {"ENV-STATUS-1"}}), "VER-SET-1");
+  EXPECT_EQ(check(set, bare, {.waived = {"ENV-STATUS-1", "VER-SET-1"}}), "");
+  codec::Message malformed = right;
+  malformed.user_properties[1].second = "99999999999999999999:1:x";
+  EXPECT_NE(check(set, malformed, {}), "");
+  codec::Message nothing = right;
+  nothing.payload = "nonsense";
+  EXPECT_EQ(check(set, nothing, {}), "ENV-RESPONSE-1");
 }
 
 // --- the phase ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "codec/command.h"
 #include "conformance/scenario/axes.h"
 #include "conformance/scenario/bytes_writer.h"
@@ -15,7 +16,6 @@
 #include "conformance/scenario/flow_text.h"
 #include "conformance/scenario/recorded.h"
 #include "conformance/text/printable.h"
-#include "base/utf8.h"
 #include "conformance/text/yaml_quote.h"
 
 namespace fencepost::scenario {

@@ -49,7 +49,9 @@ Conclusion conclude(const ExploreResult& result) {
     return {.code = kInconclusive, .text = "seen once, and not again: nothing is proved"};
   }
   const ExploreProgress& done = result.progress;
-  if (done.requests == 0) return {.code = kInconclusive};
+  if (done.requests == 0) {
+    return {.code = kInconclusive, .text = "not decided: no operation was answered"};
+  }
   if (kMostCutShort * done.cut_short > done.examples) {
     return {
         .code = kInconclusive,

@@ -32,7 +32,7 @@ TEST(ExploreReport, SaysWhatTheStoreIsJudgedBy) {
 TEST(ExploreReport, ConcludesWithTheWorst) {
   ExploreResult result;
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);  // nothing was answered
-  EXPECT_EQ(conclude(result).text, "");
+  EXPECT_EQ(conclude(result).text, "not decided: no operation was answered");
   result.progress.requests = 1;
   EXPECT_EQ(conclude(result).code, ExitCode::kConformant);
   EXPECT_EQ(conclude(result).text, "no rule is broken");
@@ -50,6 +50,20 @@ TEST(ExploreReport, ConcludesWithTheWorst) {
   EXPECT_EQ(conclude(result).code, ExitCode::kFailed);
   EXPECT_EQ(conclude(result).text, "the store breaks a rule");
   EXPECT_EQ(conclude(result).complaint, "");
+}
+
+// What a green verdict rests on.
+TEST(ExploreReport, ConcludesNothingFromLittle) {
+  ExploreResult result;
+  result.progress = {.examples = 100, .requests = 1'000, .undecidable = 500, .cut_short = 5};
+  EXPECT_EQ(conclude(result).code, ExitCode::kConformant);
+  result.progress.cut_short = 6;
+  EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
+  EXPECT_NE(conclude(result).text.find("6 of 100 workloads were cut short"), std::string::npos);
+  result.progress.cut_short = 0;
+  result.progress.undecidable = 501;
+  EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
+  EXPECT_NE(conclude(result).text.find("501 of 1000 operations"), std::string::npos);
 }
 
 TEST(ExploreReport, TellsWhatHasBecomeOfASavedWorkload) {

@@ -94,6 +94,7 @@ def parts_of_full():
     return [
         one("tidy", "ci/tidy", after=()),
         one("adapters", "ci/clients", "--build", release),
+        one("other stores", "ci/other-stores", "--build", release),
         one("hostile", "ci/hostile", release),
         one("kills", "ci/kills", f"{release}/bin/fencepost"),
         one("live faults", "ci/live-faults"),

@@ -1,0 +1,220 @@
+"""What the absence of an answer comes to: docs/VERDICTS.md, each cell a test.
+
+    silence_test.py BUILD_BIN_DIR [unittest arguments]
+
+A right store stands behind a proxy that takes something away, or adds something, of what its broker sends: packets of MQTT 5, read
+here from the standard. Nothing else is wrong, so that only this can be found.
+"""
+
+import json
+import socket
+import threading
+
+import harness
+
+PUBLISH, PUBACK = 3, 4
+
+
+def read_variable(data, at):
+    value = shift = 0
+    while at < len(data):
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+    return None, at
+
+
+def packets(buffer):
+    """Takes whole packets from the front of the buffer."""
+    while len(buffer) >= 2:
+        length, start = read_variable(buffer, 1)
+        if length is None or len(buffer) < start + length:
+            return
+        yield bytes(buffer[:start + length]), start
+        del buffer[:start + length]
+
+
+def topic_of(packet, start):
+    size = int.from_bytes(packet[start:start + 2], "big")
+    return packet[start + 2:start + 2 + size]
+
+
+def is_reply(packet, start):
+    return packet[0] >> 4 == PUBLISH and b"/response" in topic_of(packet, start)
+
+
+class Proxy:
+    """`change(packet, is_reply, number)` says which packets go to the client in the place of one; `number` counts replies."""
+
+    def __init__(self, port, change):
+        self.change = change
+        self.broker = port
+        self.replies = 0
+        self.lock = threading.Lock()
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.url = f"mqtt://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def close(self):
+        self.listener.close()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            broker = socket.create_connection(("127.0.0.1", self.broker))
+            for each in (client, broker):
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self.pump, args=(client, broker, False), daemon=True).start()
+            threading.Thread(target=self.pump, args=(broker, client, True), daemon=True).start()
+
+    def pump(self, source, sink, changes):
+        buffer = bytearray()
+        try:
+            while data := source.recv(65536):
+                if not changes:
+                    sink.sendall(data)
+                    continue
+                buffer += data
+                sink.sendall(b"".join(each for packet, start in packets(buffer) for each in self.changed(packet, start)))
+        except OSError:
+            pass
+        for each in (source, sink):
+            try:
+                each.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def changed(self, packet, start):
+        reply = is_reply(packet, start)
+        with self.lock:
+            self.replies += reply
+            return self.change(packet, reply, self.replies)
+
+
+def without_pubacks(packet, _, __):
+    return [] if packet[0] >> 4 == PUBACK else [packet]
+
+
+def without_each_seventh_reply(packet, reply, number):
+    """But for the first, with which a run finds out that there is a store."""
+    return [] if reply and number > 400 and number % 7 == 0 else [packet]
+
+
+def each_reply_twice(packet, reply, _):
+    """With the QoS of the packet taken away: a packet identifier that comes twice would be a redelivery."""
+    return [packet, as_qos_0(packet)] if reply else [packet]
+
+
+def as_qos_0(packet):
+    _, start = read_variable(packet, 1)
+    size = int.from_bytes(packet[start:start + 2], "big")
+    body = packet[start:start + 2 + size] + packet[start + 2 + size + (2 if packet[0] & 6 else 0):]
+    length, out = len(body), bytearray([packet[0] & 0xf1])
+    while True:
+        length, low = divmod(length, 128)
+        out.append(low | (0x80 if length else 0))
+        if not length:
+            return bytes(out) + body
+
+
+def with_a_nul_in_the_topic(packet, reply, _):
+    return [packet.replace(b"/response", b"/respons\0", 1)] if reply else [packet]
+
+
+class Silence(harness.FolderTest):
+    def behind(self, change):
+        proxy = Proxy(self.serve().port, change)
+        self.addCleanup(proxy.close)
+        return proxy.url
+
+    def check(self, code, *arguments):
+        done = harness.run(*arguments, cwd=self.folder)
+        self.assertEqual(code, done.returncode, done.stdout[-3000:] + done.stderr[-1000:])
+        return done.stdout + done.stderr
+
+    def stress(self, code, url, *arguments):
+        return self.check(code, "stress", "--endpoint", url, "--duration", "1s", "--no-shrink", "--timeout-scale", "0.3", *arguments)
+
+    def explore(self, code, url):
+        return self.check(code, "explore", "--endpoint", url, "--max-time", "3s", "--timeout-scale", "0.3", "-q")
+
+    def certify(self, code, url):
+        report = self.folder / "r.json"
+        said = self.check(code, "certify", "--endpoint", url, "--quiet", "--timeout-scale", "0.3", "--run", "set.plain.*", "--run",
+                          "get.*", "--run", "envelope.delivery.*", "--json", report)
+        return said, {difference["requirement"] for difference in harness.load_json(report)["differences"]}
+
+    def test_a_proxy_that_changes_nothing_is_no_finding(self):
+        url = self.behind(lambda packet, _, __: [packet])
+        self.assertIn("no rule is broken", self.stress(0, url))
+        self.assertIn("no rule is broken", self.explore(0, url))
+
+    def test_no_puback(self):
+        url = self.behind(without_pubacks)
+        said, rules = self.certify(1, url)
+        self.assertEqual({"ENV-MQTT5-3"}, rules, said)
+        self.assertIn("VIOLATION  ENV-MQTT5-3", self.stress(1, url))
+        self.assertIn("REJECTED  ENV-MQTT5-3", self.explore(1, url))
+
+    def test_lost_replies(self):
+        url = self.behind(without_each_seventh_reply)
+        said = self.stress(1, url)
+        self.assertIn("VIOLATION  ENV-RESPONSE-1", said)
+        self.assertIn("no reply, though requests that were sent later got theirs", said)
+        self.assertIn("REJECTED  ENV-RESPONSE-1", self.explore(1, self.behind(without_each_seventh_reply)))
+
+    def test_doubled_replies(self):
+        url = self.behind(each_reply_twice)
+        said = self.stress(1, url)
+        self.assertIn("VIOLATION  ENV-RESPONSE-1", said)
+        self.assertIn("a second reply to one request", said)
+        self.assertIn("REJECTED", self.explore(1, url))
+        self.certify(1, url)
+
+    def test_malformed_packets(self):
+        url = self.behind(with_a_nul_in_the_topic)
+        self.assertIn("VIOLATION  ENV-MQTT5-3", self.stress(1, url))
+        # Nobody gets as far as to ask.
+        for command in ("certify", "explore"):
+            self.assertIn("U+0000", self.check(3, command, "--endpoint", url))
+
+    def test_nobody_answers(self):
+        url = self.behind(lambda packet, reply, _: [] if reply else [packet])
+        said = self.stress(3, url)
+        self.assertIn("no request was answered", said)
+        self.assertIn("0 keys ok", said)
+
+    def test_a_part_is_no_certificate(self):
+        page = self.folder / "r.html"
+        said = self.check(0, "certify", "--endpoint", "inproc:", "--run", "set.nx.refuses-equal-value", "--html", page, "--junit",
+                          self.folder / "r.xml", "--json", self.folder / "r.json", "--badge", self.folder / "b.json")
+        self.assertRegex(said, r"1 of \d+ cases selected, which certifies nothing")
+        self.assertNotIn("conformant", said)
+        html = page.read_text("utf-8")
+        self.assertIn("A part without a failure", html)
+        self.assertNotIn("Every case that ran passed", html)
+        self.assertRegex((self.folder / "r.xml").read_text("utf-8"), r'name="selected" value="1 of \d+ cases selected"')
+        self.assertEqual(1, harness.load_json(self.folder / "r.json")["selected"]["cases"])
+        self.assertIn("(part)", json.loads((self.folder / "b.json").read_text("utf-8"))["message"])
+
+    def test_a_baseline_hides_no_other_rule(self):
+        baseline = self.folder / "known.yaml"
+        self.check(1, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--fix-baseline", "--stress",
+                   "none")  # which leaves the reasons to write
+        baseline.write_text(baseline.read_text("utf-8").replace("reason: ''", "reason: known"), "utf-8")
+        self.check(0, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--stress", "short")
+        self.check(1, "certify", "--quiet", "--endpoint", "inproc:?fault=C08+T20", "--baseline", baseline, "--stress", "short")
+
+    def test_nothing_to_record(self):
+        self.assertIn("no request was seen", self.check(5, "record", "--endpoint", self.serve().url, "--time", "500ms", "--out",
+                                                        self.folder / "cases.yaml"))
+
+
+if __name__ == "__main__":
+    harness.main()
