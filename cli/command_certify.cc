@@ -114,8 +114,8 @@ bool choose_shard(CertifyOptions& options) {
   options.selection.shard = found->shard.index;
   options.selection.shards = found->shard.total;
   if (!found->source.empty()) {
-    fmt::print(stderr, "fencepost: shard {}/{} ({})\n", found->shard.index, found->shard.total,
-               found->source);
+    print_error("fencepost: shard {}/{} ({})\n", found->shard.index, found->shard.total,
+                found->source);
   }
   return true;
 }
@@ -187,9 +187,8 @@ bool go_on(const report::Resumed& earlier, Plan& plan) {
     complain(finished.error());
     return false;
   }
-  fmt::print(stderr,
-             "fencepost: goes on with the run that began {}: {} of {} cases have finished\n",
-             earlier.head.context.started, finished->size(), plan.cases.size());
+  print_error("fencepost: goes on with the run that began {}: {} of {} cases have finished\n",
+              earlier.head.context.started, finished->size(), plan.cases.size());
   plan.suite.finished = std::move(*finished);
   plan.context.started = earlier.head.context.started;
   plan.context.command = earlier.head.context.command;
@@ -433,7 +432,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
 run::ExitCode certify(CertifyOptions options) {
   auto plan = make_plan(options);
   if (!plan) return run::ExitCode::kUsage;
-  fmt::print(stderr, "{}", github_of(options).masks(secrets_of(plan->descriptor)));
+  print_error(github_of(options).masks(secrets_of(plan->descriptor)));
   if (plan->cases.empty()) {
     const bool said = !options.last_failed.empty() && options.selection.run.empty();
     if (!said) complain(why_empty(options.selection, plan->library));

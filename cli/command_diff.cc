@@ -98,7 +98,7 @@ CertifyOptions run_options(const DiffOptions& options, const Side& side, const S
 
 // Runs an endpoint. What is not kConformant ends the comparison with that exit code.
 run::ExitCode run(Side& side, CertifyOptions options, const scenario::Library& library) {
-  fmt::print(stderr, "running {}: {}\n", side.letter, side.name);
+  print_error("running {}: {}\n", side.letter, side.name);
   std::string document;
   options.document = &document;
   const run::ExitCode code = certify(options);

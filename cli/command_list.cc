@@ -68,7 +68,7 @@ bool explain_family(const std::string& id, const scenario::Library& library) {
 void print_errors(const std::vector<scenario::LoadError>& errors,
                   const std::vector<scenario::SourceFile>& files) {
   const auto say = [&](const scenario::LoadError& error) { return with_excerpt(error, files); };
-  for (const std::string& text : describe_all(errors, say)) fmt::print(stderr, "{}\n", text);
+  for (const std::string& text : describe_all(errors, say)) print_error("{}\n", text);
 }
 
 }  // namespace
@@ -78,11 +78,11 @@ std::optional<scenario::Library> open_library(const std::string& scenarios) {
   if (!scenarios.empty()) {
     auto read = scenario::read_files(scenarios);
     if (!read) {
-      fmt::print(stderr, "fencepost: {}\n", read.error());
+      print_error("fencepost: {}\n", read.error());
       return std::nullopt;
     }
     if (read->empty()) {
-      fmt::print(stderr, "fencepost: there is no *.yaml in the folder {}\n", scenarios);
+      print_error("fencepost: there is no *.yaml in the folder {}\n", scenarios);
       return std::nullopt;
     }
     files = std::move(*read);
@@ -236,13 +236,13 @@ run::ExitCode explain_nearly(const std::string& id, const scenario::Library& lib
     begin.push_back(each);
   }
   const std::string guess = scenario::nearest(id, known);
-  fmt::print(stderr, "fencepost: there is no requirement, no case and no fault {}{}\n", id,
-             !begin.empty()  ? "; these begin like it:"
-             : guess.empty() ? "; see fencepost list"
-                             : "; did you mean " + guess + "?");
+  print_error("fencepost: there is no requirement, no case and no fault {}{}\n", id,
+              !begin.empty()  ? "; these begin like it:"
+              : guess.empty() ? "; see fencepost list"
+                              : "; did you mean " + guess + "?");
   for (std::size_t i = 0; i < std::min(kMost, begin.size()); ++i)
-    fmt::print(stderr, "           {}\n", begin[i]);
-  if (begin.size() > kMost) fmt::print(stderr, "           and {} more\n", begin.size() - kMost);
+    print_error("           {}\n", begin[i]);
+  if (begin.size() > kMost) print_error("           and {} more\n", begin.size() - kMost);
   return run::ExitCode::kUsage;
 }
 
@@ -277,7 +277,7 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     auto read = scenario::read_files(path);
     if (!read) {
-      fmt::print(stderr, "fencepost: {}\n", read.error());
+      print_error("fencepost: {}\n", read.error());
       return run::ExitCode::kUsage;
     }
     files.insert(files.end(), read->begin(), read->end());
@@ -298,8 +298,7 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   }
   print_errors(errors, files);
   for (const scenario::LoadError& warning : warnings) {
-    fmt::print(stderr, "{}:{}: warning: {}\n", warning.position.file, warning.position.line,
-               warning.text);
+    print_error("{}:{}: warning: {}\n", warning.position.file, warning.position.line, warning.text);
   }
   fmt::print("{}, {}, {}, {}, {}\n", text::counted(files.size(), "file"),
              text::counted(library.cases.size(), "case"),

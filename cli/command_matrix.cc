@@ -15,7 +15,7 @@ namespace fencepost::cli {
 namespace {
 
 bool refuse(const std::string& text) {
-  fmt::print(stderr, "fencepost: {}\n", text);
+  print_error("fencepost: {}\n", text);
   return false;
 }
 

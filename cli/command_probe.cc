@@ -70,8 +70,7 @@ run::ExitCode probe(const ProbeOptions& options) {
   }
   if (!findings) {
     complain(describe(findings.error(), endpoint.url()));
-    if (!findings.error().hint.empty())
-      fmt::print(stderr, "           {}\n", findings.error().hint);
+    if (!findings.error().hint.empty()) print_error("           {}\n", findings.error().hint);
     return run::ExitCode::kUnreachable;
   }
   if (findings->cases.endpoint_lost) {

@@ -30,10 +30,15 @@ run::ExitCode write_all(const RecordOptions& options, const record::Capture& cap
   const auto slack = options.slack.empty() ? usual_slack : *scenario::parse_duration(options.slack);
   const record::Recording cases = record::write_recording(capture, options.out, watcher);
   print(cases.said);
-  if (options.history.empty()) return cases.code;
-  const record::Recording history = record::write_history(capture, options.history, slack);
-  print(history.said);
-  return history.code == run::ExitCode::kConformant ? cases.code : history.code;
+  run::ExitCode code = cases.code;
+  if (!options.history.empty()) {
+    const record::Recording history = record::write_history(capture, options.history, slack);
+    print(history.said);
+    if (history.code != run::ExitCode::kConformant) code = history.code;
+  }
+  if (code != run::ExitCode::kConformant || cases.requests > 0) return code;
+  complain("no request was seen: nothing was judged");
+  return run::ExitCode::kNothingSelected;
 }
 
 run::ExitCode from_pcap(const RecordOptions& options) {

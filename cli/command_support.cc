@@ -85,7 +85,12 @@ void warn_of_readable_password(const std::string& path, const target::Descriptor
 
 }  // namespace
 
-void complain(const std::string& text) { fmt::print(stderr, "fencepost: {}\n", text); }
+void print_error(std::string_view text) {
+  const std::string safe = text::printable(text);
+  (void)std::fwrite(safe.data(), 1, safe.size(), stderr);
+}
+
+void complain(const std::string& text) { print_error("fencepost: {}\n", text); }
 
 std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) {
   target::Descriptor descriptor;
@@ -177,7 +182,7 @@ std::optional<RunBasis> prepare_run(const RunFlags& flags) {
 
 void complain(const NotReady& error) {
   complain(error.reason);
-  if (!error.hint.empty()) fmt::print(stderr, "           {}\n", error.hint);
+  if (!error.hint.empty()) print_error("           {}\n", error.hint);
 }
 
 Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
@@ -238,7 +243,7 @@ std::string command_for(const std::string& program, const char* command,
 }
 
 void print(const record::Said& said) {
-  fmt::print(stderr, "{}", said.errors);
+  print_error(said.errors);
   fmt::print("{}", said.output);
   if (!said.output.empty()) std::fflush(stdout);
 }

@@ -4,6 +4,10 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "conformance/record/recording.h"
@@ -16,6 +20,14 @@
 namespace fencepost::cli {
 
 // To standard error, with the program's name in front.
+// To standard error, where control characters are escaped: what is said there may come from a file
+// or an endpoint. What cannot be written is left out: it is no reason to end otherwise.
+void print_error(std::string_view text);
+template <typename... Arguments>
+void print_error(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  print_error(std::string_view(fmt::format(format, std::forward<Arguments>(arguments)...)));
+}
+
 void complain(const std::string& text);
 
 // What --endpoint and --descriptor say; both may be empty.

@@ -683,8 +683,9 @@ int main(int argc, char** argv) {
     return fencepost::cli::said(fencepost::cli::run(argc, argv));
   } catch (const std::exception& error) {
     const bool output = std::ferror(stdout) != 0;  // fmt throws
-    fmt::print(stderr, "fencepost: {}: {}\n",
-               output ? "cannot write to standard output" : "internal error", error.what());
+    fencepost::cli::print_error("fencepost: {}: {}\n",
+                                output ? "cannot write to standard output" : "internal error",
+                                error.what());
     return static_cast<int>(fencepost::run::ExitCode::kInternal);
   }
 }

@@ -245,8 +245,8 @@ int refuse(const CLI::App& app, const CLI::ParseError& error,
   if (no_command) said = "a command is needed: certify is the one to begin with";
   if (said.empty()) said = error.what();
   complain(without_passwords(said, arguments));
-  fmt::print(stderr, "           see fencepost {}--help\n",
-             command == nullptr ? "" : command->get_name() + " ");
+  print_error("           see fencepost {}--help\n",
+              command == nullptr ? "" : command->get_name() + " ");
   return static_cast<int>(run::ExitCode::kUsage);
 }
 

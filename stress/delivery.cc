@@ -52,7 +52,7 @@ void Delivery::stray_reply(std::optional<std::uint64_t> number, bool is_redelive
   if (found->second.why == Without::kRefused) {
     wrong("ENV-PUBACK-1", "a reply to a request that the broker has refused: " + what,
           &found->second.operation);
-  } else {
+  } else if (found->second.why == Without::kTime) {
     ++late_;
   }
   open_.erase(found);

@@ -3,8 +3,8 @@
 // these.
 //
 //   Delivery delivery;
-//   delivery.answered(operation.called);
-//   delivery.without_reply(7, other, Delivery::Without::kTime);
+//   delivery.without_reply(7, {.key = "k"}, Delivery::Without::kTime);
+//   delivery.answered(std::chrono::seconds{1});
 //   for (const DeliveryFinding& found : delivery.findings()) print(found.requirement, found.text);
 //
 // Pure; not thread safe.

@@ -291,8 +291,9 @@ class Record(harness.FolderTest):
         recorder = self.start_recorder("--endpoint", server.url, "--time", "2s")
         request(server.port, "writer-1", "GET", "k")
         output, complaint = recorder.communicate(timeout=HANG)
-        self.assertEqual(recorder.returncode, 0, complaint)
+        self.assertEqual(recorder.returncode, 5, complaint)
         self.assertIn("no case", output + complaint)
+        self.assertIn("nothing was judged", complaint)
 
     def test_lost_and_unreachable_endpoints(self):
         done = run("record", "--endpoint", f"mqtt://127.0.0.1:{free_port()}", "--out", self.out)

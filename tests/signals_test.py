@@ -183,7 +183,7 @@ class Signals(FolderTest):
             recorder = self.start_program("record", "--endpoint", server.url, "--out", self.folder / "out.yaml")
             self.assertIn("recording", recorder.stdout.readline())
             begin = time.monotonic()
-            self.assertEqual(self.stop(recorder, number)[0], 0, number)
+            self.assertEqual(self.stop(recorder, number)[0], 5, number)  # there was nothing to record
             self.assertLess(time.monotonic() - begin, SOON)
             self.assertTrue((self.folder / "out.yaml").exists())
             begin = time.monotonic()

@@ -2,8 +2,8 @@
 
     silence_test.py BUILD_BIN_DIR [unittest arguments]
 
-A right store stands behind a proxy that takes something away, or adds something, of what its broker sends: packets of MQTT 5, read
-here from the standard. Nothing else is wrong, so that only this can be found.
+A right store stands behind a proxy that takes something away, or adds something, of what its broker sends: packets of MQTT 5,
+read here from the standard. Nothing else is wrong, so that only this can be found.
 """
 
 import json
@@ -139,15 +139,16 @@ class Silence(harness.FolderTest):
         return done.stdout + done.stderr
 
     def stress(self, code, url, *arguments):
-        return self.check(code, "stress", "--endpoint", url, "--duration", "1s", "--no-shrink", "--timeout-scale", "0.3", *arguments)
+        return self.check(code, "stress", "--endpoint", url, "--duration", "1s", "--no-shrink", "--timeout-scale", "0.3",
+                          *arguments)
 
     def explore(self, code, url):
         return self.check(code, "explore", "--endpoint", url, "--max-time", "3s", "--timeout-scale", "0.3", "-q")
 
     def certify(self, code, url):
         report = self.folder / "r.json"
-        said = self.check(code, "certify", "--endpoint", url, "--quiet", "--timeout-scale", "0.3", "--run", "set.plain.*", "--run",
-                          "get.*", "--run", "envelope.delivery.*", "--json", report)
+        said = self.check(code, "certify", "--endpoint", url, "--quiet", "--timeout-scale", "0.3", "--json", report,
+                          "--run", "set.plain.*", "--run", "get.*", "--run", "envelope.delivery.*")
         return said, {difference["requirement"] for difference in harness.load_json(report)["differences"]}
 
     def test_a_proxy_that_changes_nothing_is_no_finding(self):
@@ -192,8 +193,8 @@ class Silence(harness.FolderTest):
 
     def test_a_part_is_no_certificate(self):
         page = self.folder / "r.html"
-        said = self.check(0, "certify", "--endpoint", "inproc:", "--run", "set.nx.refuses-equal-value", "--html", page, "--junit",
-                          self.folder / "r.xml", "--json", self.folder / "r.json", "--badge", self.folder / "b.json")
+        said = self.check(0, "certify", "--endpoint", "inproc:", "--run", "set.nx.refuses-equal-value", "--html", page,
+                          "--junit", self.folder / "r.xml", "--json", self.folder / "r.json", "--badge", self.folder / "b.json")
         self.assertRegex(said, r"1 of \d+ cases selected, which certifies nothing")
         self.assertNotIn("conformant", said)
         html = page.read_text("utf-8")
@@ -205,8 +206,8 @@ class Silence(harness.FolderTest):
 
     def test_a_baseline_hides_no_other_rule(self):
         baseline = self.folder / "known.yaml"
-        self.check(1, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--fix-baseline", "--stress",
-                   "none")  # which leaves the reasons to write
+        self.check(1, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--fix-baseline",
+                   "--stress", "none")  # which leaves the reasons to write
         baseline.write_text(baseline.read_text("utf-8").replace("reason: ''", "reason: known"), "utf-8")
         self.check(0, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--stress", "short")
         self.check(1, "certify", "--quiet", "--endpoint", "inproc:?fault=C08+T20", "--baseline", baseline, "--stress", "short")

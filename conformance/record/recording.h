@@ -42,6 +42,7 @@ class FlagWatcher {
 struct Recording {
   Said said{};
   run::ExitCode code = run::ExitCode::kConformant;
+  std::size_t requests = 0;  // that were seen: of none, nothing was judged
 };
 
 // Writes the history, and says what is in it. kConformant, or kInternal where it cannot be written.
@@ -49,8 +50,7 @@ struct Recording {
                                       std::chrono::milliseconds slack);
 
 // Writes the file, unless it has no name, and says what is in it: kConformant, kFailed when
-// something is flagged, kNothingSelected when there is no request, or kInternal where it cannot be
-// written.
+// something is flagged, or kInternal where it cannot be written.
 [[nodiscard]] Recording write_recording(const Capture& capture, const std::string& path,
                                         FlagWatcher& watcher);
 

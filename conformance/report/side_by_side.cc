@@ -122,9 +122,9 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
   if (states == document.end() || !states->is_array()) {
     return wrong("this is no report of certify that has the states of requirements");
   }
-  Column out{.name = name.empty() ? member_text(document, "endpoint") : name,
+  Column out{.name = name.empty() ? text::one_line(member_text(document, "endpoint")) : name,
              .file = file.name,
-             .endpoint = member_text(document, "endpoint"),
+             .endpoint = text::one_line(member_text(document, "endpoint")),
              .suite_version = member_text(document, "suite_version"),
              .suite_commit = member_text(document, "suite_commit"),
              .started = member_text(document, "started"),

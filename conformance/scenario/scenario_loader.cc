@@ -30,6 +30,10 @@ bool is_case_id(const std::string& id) {
 std::string load_title(YamlReader& reader, YamlNode node, std::string_view what) {
   auto text = reader.text(node, what);
   if (text && text->empty()) reader.complain(node, std::string(what) + " must not be empty");
+  // It stands on terminals and pages as it is.
+  if (text && std::any_of(text->begin(), text->end(), [](unsigned char c) { return c < ' '; })) {
+    reader.complain(node, std::string(what) + " has a control character");
+  }
   return text.value_or("");
 }
 

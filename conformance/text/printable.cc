@@ -17,8 +17,13 @@ constexpr std::string_view kEllipsis = "…";
 std::size_t character_length(std::string_view text) {
   const Character first = first_character(text);
   const bool control = first.code < 0x20 && first.code != '\n' && first.code != '\t';
-  const bool legal = !control && first.code != 0x7f && first.code != 0xfffe && first.code != 0xffff;
-  return legal ? first.length : 0;
+  // Terminals take 0x9b for the beginning of a command, and let others turn the order of a line.
+  const bool other_control = first.code >= 0x7f && first.code <= 0x9f;
+  const bool turns = first.code == 0x200e || first.code == 0x200f ||
+                     (first.code >= 0x202a && first.code <= 0x202e) ||
+                     (first.code >= 0x2066 && first.code <= 0x2069);
+  const bool none = first.code == 0xfffe || first.code == 0xffff;
+  return control || other_control || turns || none ? 0 : first.length;
 }
 
 }  // namespace

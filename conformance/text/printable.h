@@ -13,8 +13,8 @@
 
 namespace fencepost::text {
 
-// Characters of XML 1.0 in right UTF-8 stay, line feeds and tabs among them; each other byte
-// becomes \xNN.
+// Characters of XML 1.0 in right UTF-8 stay, line feeds and tabs among them, but for control
+// characters and marks that turn the direction of a line; each other byte becomes \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // As printable(), on one line: line feeds and tabs become blanks.

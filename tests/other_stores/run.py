@@ -71,7 +71,8 @@ class Store:
     def __init__(self, words, seed, profile):
         self.arguments = ["--port", "0", "--profile", profile, *([] if seed is None else ["--seed", str(seed)])]
         self.choices = tempfile.TemporaryFile(mode="w+", encoding="utf-8")
-        self.process = subprocess.Popen([*map(str, words), *self.arguments], stdout=subprocess.PIPE, stderr=self.choices, text=True)
+        self.process = subprocess.Popen([*map(str, words), *self.arguments], stdout=subprocess.PIPE, stderr=self.choices,
+                                        text=True)
         line = self.process.stdout.readline()
         found = re.fullmatch(r"listening on 127\.0\.0\.1:(\d+)\n", line)
         if found is None:
