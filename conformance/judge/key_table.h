@@ -32,6 +32,10 @@ struct Observation {
 struct KeyKnowledge {
   std::vector<CandidateState> candidates{};  // at least one
   std::map<std::string, Observation, std::less<>> observers{};
+  // The last expiry that there may have been, and until when it may be told: also to who registers
+  // in between. (Req: SET-PX-OPEN-8)
+  std::chrono::microseconds expires_from{0};
+  std::chrono::microseconds told_until{-1};
 };
 
 // Of one store, used by one thread.

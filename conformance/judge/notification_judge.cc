@@ -82,9 +82,9 @@ Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification
   if (auto judgement = judge_expected(key, received)) return *judgement;
   const microseconds perhaps_until = std::max(observation.lingers_until, observation.asked_until);
   if (observation.registered == Registered::kNo && received.at <= perhaps_until) {
-    return judge_unexpected(key, received, Registered::kPerhaps);
+    return judge_unexpected(key, received, Registered::kPerhaps, observation.since);
   }
-  return judge_unexpected(key, received, observation.registered);
+  return judge_unexpected(key, received, observation.registered, observation.since);
 }
 
 // A notification of a change that is queued, or may be; nothing when it is of none.
@@ -135,7 +135,7 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
 // A notification of a change that nobody has asked for: an expiry, or wrong.
 Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
                                               const ReceivedNotification& received,
-                                              Registered registered) {
+                                              Registered registered, microseconds since) {
   const std::deque<PendingNotification>& expected = pending_[std::string(received.client_id)];
   // The right SET with another version than its response had.
   if (received.set &&
@@ -150,6 +150,10 @@ Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
   }
   if (!received.set) {
     if (auto judgement = judge_expiry(key, received)) return *judgement;
+    // A store that notices an expiry late tells all who observe the key by then.
+    if (since >= key.expires_from && received.at <= key.told_until) {
+      return undecidable("SET-PX-OPEN-8", "the expiry of before the registration, told late");
+    }
   }
   // Where a value was written by somebody else, that client may write again.
   const bool surely =

@@ -77,7 +77,7 @@ class NotificationJudge {
                            std::string_view client_id, std::chrono::microseconds at);
   std::optional<Judgement> judge_expected(KeyKnowledge& key, const ReceivedNotification& received);
   Judgement judge_unexpected(KeyKnowledge& key, const ReceivedNotification& received,
-                             Registered registered);
+                             Registered registered, std::chrono::microseconds since);
   std::optional<Judgement> judge_expiry(KeyKnowledge& key, const ReceivedNotification& received);
   void expect_expiries(KeyTable& keys, std::string_view client_id, std::chrono::microseconds sent,
                        std::chrono::microseconds slack);

@@ -309,6 +309,10 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
   if (next.empty()) return judge_unfitting(exchange, known, asked, answered, fitting);
   expect_notifications(client_id, known, asked, answered, fitting);
   if (answered.version) nodes.insert(answered.version->node);
+  if (fitting.change == Change::kSet && command.expires_after) {
+    known.expires_from = asked.sent + *command.expires_after;
+    known.told_until = asked.received + *command.expires_after + options.expiry_slack + kExpiryTold;
+  }
   known.candidates.swap(next);
   open_points.settle(known.candidates);
   if (known.candidates.size() > kMaxCandidates) KeyTable::forget(known);
