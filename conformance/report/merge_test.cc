@@ -100,10 +100,12 @@ Report merged(const std::vector<Report>& reports, const scenario::Library& libra
   return {};
 }
 
-// The report without what is known to differ: times, versions, and what it was made of.
+// The report without what is known to differ: times, versions, what it was made of, and that a
+// merged one knows how many cases there are.
 json comparable(const Report& report, const scenario::Library& library) {
   json out = json::parse(to_json(report.result, library.catalogue, report.context));
-  for (const char* member : {"parts", "duration_ms", "started", "latency_ms", "clock_offset_ms"}) {
+  for (const char* member :
+       {"parts", "duration_ms", "started", "latency_ms", "clock_offset_ms", "selected"}) {
     out.erase(member);
   }
   for (json& entry : out["cases"]) {

@@ -80,6 +80,14 @@ std::string some_filled_text() {
   return out.empty() ? "x" : out;
 }
 
+// Without control characters, as the loader wants it.
+std::string some_title() {
+  std::string out = some_filled_text();
+  std::replace_if(
+      out.begin(), out.end(), [](unsigned char c) { return c < ' '; }, 'x');
+  return out;
+}
+
 std::string some_bytes() {
   switch (up_to(6)) {
     case 0:
@@ -101,7 +109,7 @@ class CaseMaker {
   Case make(const std::string& id) {
     case_.area = "made up: by a test";
     case_.id = id;
-    case_.title = some_filled_text();
+    case_.title = some_title();
     if (chance(3)) case_.note = some_text();
     case_.requirements = subset(kKnown);
     if (case_.requirements.empty()) case_.requirements.push_back(kKnown.front());

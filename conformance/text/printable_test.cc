@@ -14,8 +14,20 @@ TEST(Printable, KeepsWhatXmlCanHoldAndNamesOtherBytes) {
   EXPECT_EQ(printable(""), "");
 }
 
+// What a terminal would take for a command, or for another order of the line.
+TEST(Printable, NamesControlCharactersAndTurnedLines) {
+  EXPECT_EQ(printable("\x1b]0;x\x07"), "\\x1b]0;x\\x07");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b31m");
+  EXPECT_EQ(printable("a\xe2\x80\xae"
+                      "b"),
+            "a\\xe2\\x80\\xaeb");
+  EXPECT_EQ(printable("\xe2\x81\xa6"), "\\xe2\\x81\\xa6");
+}
+
 TEST(Printable, KeepsRightUtf8Only) {
-  for (const char* good : {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
+  for (const char* good : {"\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xee\x80\x80",
                            "\xef\xbf\xbd", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_EQ(printable(good), good);
   }
