@@ -404,11 +404,11 @@ LoadResult Load::run(const std::atomic<bool>& stop,
       progress(progress_now());
     }
   }
+  hold("the end", true);  // first: a busy machine asks until then
   out.asking = now() - begin;
   out.interrupted = stop;
   ticker.request_stop();
   ticker.join();
-  hold("the end", true);
   const Time patience = now() + options_.traffic.patience + 1s;
   while (now() < patience) {
     {
