@@ -257,6 +257,15 @@ Judgement NotificationJudge::missing(KeyTable& keys, std::string_view client_id,
   return out;
 }
 
+bool NotificationJudge::awaits_expiry() const {
+  return std::any_of(pending_.begin(), pending_.end(), [](const auto& of_client) {
+    const auto& queue = of_client.second;
+    return std::any_of(queue.begin(), queue.end(), [](const PendingNotification& each) {
+      return each.certain && !each.outlives && each.rule == expiry_rule();
+    });
+  });
+}
+
 // Of a client that observes the key no longer.
 void NotificationJudge::allow_expiry_before(const KeyKnowledge& key, std::string_view key_name,
                                             std::string_view client_id, microseconds at) {

@@ -64,6 +64,9 @@ class NotificationJudge {
                                   std::chrono::microseconds sent,
                                   std::chrono::microseconds expiry_slack);
 
+  // Is a certain one of an expiry queued?
+  [[nodiscard]] bool awaits_expiry() const;
+
   // The client, which observed the key or may have done so, has stopped that: that the key expired
   // before `at` may be told all the same.
   void stopped(const KeyKnowledge& key, std::string_view key_name, std::string_view client_id,

@@ -574,6 +574,8 @@ Judgement Oracle::missing(std::string_view client_id, microseconds sent) {
       state_->notifications.missing(state_->keys, client_id, sent, state_->options.expiry_slack));
 }
 
+bool Oracle::awaits_expiry() const { return state_->notifications.awaits_expiry(); }
+
 void Oracle::disconnected(std::string_view client_id, microseconds at) {
   state_->notifications.disconnected(state_->keys, client_id, at);
   state_->keys.end_registrations(client_id, at + state_->options.disconnect_settling);

@@ -334,25 +334,22 @@ class Run {
     take(oracle_.notified(connection.client_id(), message, time), message, &message);
   }
 
-  // Is an expiry to be told that may be told late? (Req: SET-PX-OPEN-8)
-  [[nodiscard]] bool tells_of_expiries() const {
-    const auto has = [&](const auto& what) {
-      return std::any_of(trace_.begin(), trace_.end(), what);
-    };
-    return has([](const Operation& each) { return each.kind == Kind::kKeynotify; }) &&
-           has([](const Operation& each) { return each.kind == Kind::kSet && each.px_ms; });
-  }
-
   // A last request of each client: no notification can hide behind its reply.
   void close() {
     at_ = trace_.size();
-    if (tells_of_expiries()) {
-      wait_until(now() + judge::kExpiryTold);
-      take_all();
-    } else if (!options_.oracle.basis.binds("NTF-ORDER-1")) {
+    if (!options_.oracle.basis.binds("NTF-ORDER-1")) {
       wait_until(now() + judge::kNotificationLag);
       take_all();
     }
+    ask_for_all_keys();
+    // One of an expiry may: it is waited for, where it is still to come.
+    if (is_over() || !oracle_.awaits_expiry()) return;
+    wait_until(now() + judge::kExpiryTold);
+    take_all();
+    ask_for_all_keys();
+  }
+
+  void ask_for_all_keys() {
     for (std::size_t client = 0; client < connections_.size() && !is_over(); ++client) {
       if (connections_.at(client) == nullptr) continue;
       for (std::size_t key = 0; key < keys_.size() && !is_over(); ++key) {
