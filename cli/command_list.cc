@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "cli/client_cases.h"
+#include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/client_run/client_case_loader.h"
 #include "conformance/matrix/explain.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/client_cases.h"
+#include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/matrix/matrix.h"
 #include "conformance/matrix/matrix_formats.h"

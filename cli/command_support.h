@@ -19,7 +19,6 @@
 
 namespace fencepost::cli {
 
-// To standard error, with the program's name in front.
 // To standard error, where control characters are escaped: what is said there may come from a file
 // or an endpoint. What cannot be written is left out: it is no reason to end otherwise.
 void print_error(std::string_view text);
@@ -28,6 +27,7 @@ void print_error(fmt::format_string<Arguments...> format, Arguments&&... argumen
   print_error(std::string_view(fmt::format(format, std::forward<Arguments>(arguments)...)));
 }
 
+// The same with the program's name in front.
 void complain(const std::string& text);
 
 // What --endpoint and --descriptor say; both may be empty.

@@ -218,7 +218,7 @@ def connections_to(port):
 
 
 class Proxy:
-    """Passes TCP connections on to a port of the loopback, until `close`. Subclasses see, and may end, what passes."""
+    """Passes TCP connections on to a port of the loopback, until `close`. Subclasses see, change or end what passes."""
 
     def __init__(self, to_port):
         self.to_port = to_port
@@ -232,6 +232,11 @@ class Proxy:
         del number, up, data
         return True
 
+    def changed(self, number, up, data):
+        """What goes on in the place of `data`."""
+        del number, up
+        return data
+
     def accept(self):
         while True:
             try:
@@ -243,6 +248,8 @@ class Proxy:
             except OSError:
                 client.close()
                 continue
+            for each in (client, server):
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.accepted += 1
             threading.Thread(target=self.relay, args=(self.accepted, client, server), daemon=True).start()
 
@@ -260,7 +267,7 @@ class Proxy:
                     # Both directions end, as in a network that breaks.
                     source.shutdown(socket.SHUT_RDWR)
                     break
-                sink.sendall(data)
+                sink.sendall(self.changed(number, up, data))
             else:
                 self.passes(number, up, b"")
         with contextlib.suppress(OSError):

@@ -6,8 +6,8 @@ A right store stands behind a proxy that takes something away, or adds something
 read here from the standard. Nothing else is wrong, so that only this can be found.
 """
 
+import collections
 import json
-import socket
 import threading
 
 import harness
@@ -46,55 +46,32 @@ def is_reply(packet, start):
     return packet[0] >> 4 == PUBLISH and b"/response" in topic_of(packet, start)
 
 
-class Proxy:
+class ChangingProxy(harness.Proxy):
     """`change(packet, is_reply, number)` says which packets go to the client in the place of one; `number` counts replies."""
 
     def __init__(self, port, change):
         self.change = change
-        self.broker = port
         self.replies = 0
         self.lock = threading.Lock()
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.url = f"mqtt://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.begun = collections.defaultdict(bytearray)  # by connection: of a packet that is not whole yet
+        super().__init__(port)
 
-    def close(self):
-        self.listener.close()
+    @property
+    def url(self):
+        return f"mqtt://127.0.0.1:{self.port}"
 
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            broker = socket.create_connection(("127.0.0.1", self.broker))
-            for each in (client, broker):
-                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self.pump, args=(client, broker, False), daemon=True).start()
-            threading.Thread(target=self.pump, args=(broker, client, True), daemon=True).start()
-
-    def pump(self, source, sink, changes):
-        buffer = bytearray()
-        try:
-            while data := source.recv(65536):
-                if not changes:
-                    sink.sendall(data)
-                    continue
-                buffer += data
-                sink.sendall(b"".join(each for packet, start in packets(buffer) for each in self.changed(packet, start)))
-        except OSError:
-            pass
-        for each in (source, sink):
-            try:
-                each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def changed(self, packet, start):
-        reply = is_reply(packet, start)
+    def changed(self, number, up, data):
+        if up:
+            return data
         with self.lock:
-            self.replies += reply
-            return self.change(packet, reply, self.replies)
+            buffer = self.begun[number]
+            buffer += data
+            return b"".join(each for packet, start in packets(buffer) for each in self.replaced(packet, start))
+
+    def replaced(self, packet, start):
+        reply = is_reply(packet, start)
+        self.replies += reply
+        return self.change(packet, reply, self.replies)
 
 
 def without_pubacks(packet, _, __):
@@ -129,7 +106,7 @@ def with_a_nul_in_the_topic(packet, reply, _):
 
 class Silence(harness.FolderTest):
     def behind(self, change):
-        proxy = Proxy(self.serve().port, change)
+        proxy = ChangingProxy(self.serve().port, change)
         self.addCleanup(proxy.close)
         return proxy.url
 

@@ -32,8 +32,6 @@ constexpr std::uint32_t kBytesOfEverything = 8'192;
 // Whether the endpoint is still there is asked for so long.
 constexpr std::chrono::seconds kPatience{5};
 
-judge::OracleBasis basis_of(const StressPhase& phase) { return {.waived = phase.waived}; }
-
 // One key does where many, or large values, have no room.
 const stress::Mix& workload_for(const endpoint::Capabilities& offered) {
   const bool few_keys =
@@ -149,7 +147,7 @@ void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::
                         .stop_at_violation = phase.stop_at_violation,
                         .limits = kStressLimits,
                         .bounds = bounds,
-                        .check_reply = reply_check(basis_of(phase))},
+                        .check_reply = reply_check({.waived = phase.waived})},
                        nullptr, [&](const stress::SimulatedRun&) { return stop.load(); });
   take_counts(run.counts, run.judged, out);
   take_findings(run, out);
@@ -192,7 +190,7 @@ stress::LoadOptions load_options(const StressPhase& phase, const stress::Mix& wo
                         .prefix = settings.key_prefix + "/" + settings.run_id + "/stress/"};
   out.traffic.client_prefix = "fencepost-stress-" + settings.run_id + "-";
   out.traffic.patience = run::scaled(run::kReplyTimeout, settings.timeout_scale);
-  out.traffic.check_reply = reply_check(basis_of(phase));
+  out.traffic.check_reply = reply_check({.waived = phase.waived});
   out.acknowledged_within = std::chrono::duration_cast<milliseconds>(
       run::scaled(run::kStandstill, settings.timeout_scale));
   out.duration = phase.duration;

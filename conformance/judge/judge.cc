@@ -161,9 +161,10 @@ std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expe
     ReplyMatch match{.outcome = &outcome};
     const auto divergence = divergence_of(outcome, context);
     const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what);
-    const bool plain = divergence == Divergence::kKeynotifyError && error != nullptr &&
-                       (plain_error(error->code, context) == reply.payload() ||
-                        plain_error(error->code, context) == std::string(reply.payload()) + "\r\n");
+    const bool plain =
+        divergence == Divergence::kKeynotifyError && error != nullptr &&
+        std::string(reply.payload()) + (reply.payload().ends_with("\r\n") ? "" : "\r\n") ==
+            plain_error(error->code, context);
     // The plain form of an error is that of both dialects, whichever this run judges by.
     if (plain && context.profile == codec::Profile::kDocumented) return match;
     // A form is evidence of a dialect only if the other one does not have it: where both match,

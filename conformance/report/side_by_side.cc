@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::report {
 namespace {
@@ -20,7 +21,8 @@ std::string member_text(const json& object, const char* name) {
   if (found == object.end() || !found->is_string()) return {};
   constexpr std::size_t kMostShown = 300;
   const auto& text = found->get_ref<const std::string&>();
-  return text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...";
+  // It goes to a terminal, whoever wrote it.
+  return text::one_line(text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...");
 }
 
 void read_findings(const json& document, Column& out) {
@@ -122,9 +124,9 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
   if (states == document.end() || !states->is_array()) {
     return wrong("this is no report of certify that has the states of requirements");
   }
-  Column out{.name = name.empty() ? text::one_line(member_text(document, "endpoint")) : name,
+  Column out{.name = name.empty() ? member_text(document, "endpoint") : name,
              .file = file.name,
-             .endpoint = text::one_line(member_text(document, "endpoint")),
+             .endpoint = member_text(document, "endpoint"),
              .suite_version = member_text(document, "suite_version"),
              .suite_commit = member_text(document, "suite_commit"),
              .started = member_text(document, "started"),

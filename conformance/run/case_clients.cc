@@ -58,6 +58,13 @@ Problem unexpected_disconnect(const RequestClient& client) {
 
 namespace {
 
+// The end of the connection says more than that the subscription failed.
+Problem lost_while_subscribing(RequestClient& client, const endpoint::Error& error) {
+  if (error.kind == endpoint::ErrorKind::kLost) client.drain();
+  const auto& how = client.disconnected();
+  return how && !how->section.empty() ? unexpected_disconnect(client) : lost(error);
+}
+
 // Does a step connect, disconnect or subscribe, or may client ids matter? They end with the names
 // of the clients, and only a name of one letter says nothing.
 bool is_about_connections(const scenario::Case& test_case) {
@@ -158,17 +165,6 @@ std::unique_ptr<RequestClient> CaseClients::reused(const scenario::ClientSpec& s
   client->note("goes on as " + client->client_id());
   return client;
 }
-
-namespace {
-
-// The end of the connection says more than that the subscription failed.
-Problem lost_while_subscribing(RequestClient& client, const endpoint::Error& error) {
-  if (error.kind == endpoint::ErrorKind::kLost) client.drain();
-  const auto& how = client.disconnected();
-  return how && !how->section.empty() ? unexpected_disconnect(client) : lost(error);
-}
-
-}  // namespace
 
 Result<std::unique_ptr<RequestClient>, Problem> CaseClients::fresh(const scenario::ClientSpec& spec,
                                                                    const std::string& id) {

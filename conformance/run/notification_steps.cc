@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "codec/notification.h"
 #include "codec/resp3.h"
+#include "conformance/judge/oracle_basis.h"
 #include "conformance/run/message_checks.h"
 #include "conformance/run/reply_judge.h"
 #include "conformance/run/request_steps.h"
@@ -184,9 +185,9 @@ bool is_awaited_deletion(const scenario::NotificationStep* awaited, const Notifi
 // then is told. `awaited`: the step that this may be the notification of; null: there is none.
 void leave_out_late_expiries(RequestClient& observer, const scenario::NotificationStep* awaited,
                              CaseState& state) {
-  constexpr std::chrono::seconds kMostLate{2};  // what the public client SDKs bear
   const bool binds = !state.may_not_bind("NTF-EXPIRY-1");
-  const endpoint::Duration most_late = binds ? state.scaled(kMostLate) : endpoint::Duration::max();
+  const endpoint::Duration most_late =
+      binds ? state.scaled(judge::kExpiryTold) : endpoint::Duration::max();
   std::erase_if(observer.notifications(), [&](const Notified& notified) {
     const auto decoded = codec::decode_notification(notified.message.payload);
     if (!decoded || decoded->operation != codec::Operation::kDelete ||
