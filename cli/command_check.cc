@@ -25,7 +25,7 @@ run::ExitCode check(const CheckOptions& options) {
   const scenario::Library library = load_library({}, errors);  // without the cases
   std::vector<histories::CheckedHistory> all;
   for (const std::string& path : options.files) {
-    auto checked = histories::check_history(path, options.max_steps);
+    auto checked = histories::check_history(path, options.max_steps, options.initial);
     if (!checked) {
       complain(checked.error());
       return run::ExitCode::kUsage;

@@ -132,8 +132,9 @@ struct CheckOptions {
   std::vector<std::string> files{};  // histories
   std::string json{};
   std::string junit{};
-  std::string html{};                 // of one history
-  std::size_t max_steps = 5'000'000;  // of the search for an order, for each key
+  std::string html{};                    // of one history
+  std::optional<std::string> initial{};  // of registers, in logs of other harnesses
+  std::size_t max_steps = 5'000'000;     // of the search for an order, for each key
 };
 // Judges saved histories of requests that meet. kConformant; kFailed when one cannot be that of a
 // right store, kInconclusive when one cannot be decided, kNothingSelected when there is nothing in

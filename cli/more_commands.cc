@@ -134,7 +134,8 @@ void add_check(CLI::App& app, CheckOptions& options, Action& action) {
       "Exit code 1 when not, 4 when that cannot be decided");
   command
       ->add_option("histories", options.files,
-                   "Histories as JSON Lines, or logs of a single register with :invoke and :ok")
+                   "Histories as JSON Lines, or logs of registers and locks as Knossos, Jepsen and "
+                   "Porcupine have them")
       ->required();
   command->add_option("--json", options.json,
                       "Write the verdicts as JSON to this file, - for standard output (schema: "
@@ -144,6 +145,9 @@ void add_check(CLI::App& app, CheckOptions& options, Action& action) {
   command->add_option("--html", options.html,
                       "Write a page with a timeline on which the findings are marked to this file "
                       "(of one history)");
+  command->add_option("--initial", options.initial,
+                      "In logs of other harnesses: the value of each register before the first "
+                      "operation (default: none, which reads as nil)");
   command
       ->add_option("--max-steps", options.max_steps,
                    "Give up a key after so many steps of the search (default 5000000)")

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +63,9 @@ inline constexpr std::array kOutcomes = {
 // "ok", "not applied", "value", "missing", "deleted", "token required", "token lower", "refused",
 // "unknown"
 [[nodiscard]] std::string_view name(Outcome outcome);
+
+// Not a client: what a register held before anybody asked.
+inline constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
 // A request, with the reply that it got.
 struct Operation {

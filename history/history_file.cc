@@ -194,13 +194,17 @@ ordered_json to_json(const Operation& operation) {
   return out;
 }
 
-HistoryReader::HistoryReader(Sink sink) : sink_(std::move(sink)) {}
+HistoryReader::HistoryReader(Sink sink, std::optional<std::string> initial)
+    : sink_(std::move(sink)), initial_(std::move(initial)) {}
 HistoryReader::~HistoryReader() = default;
 
 Result<void, std::string> HistoryReader::line(std::string_view text) {
   ++lines_;
   if (text.find_first_not_of(" \t\r") == std::string_view::npos) return {};
-  if (!begun_ && !edn_ && text.substr(0, 2) != "{\"") edn_ = std::make_unique<EdnLog>(sink_);
+  // Other harnesses write JSON, too, and always name the process.
+  const bool ours =
+      text.substr(0, 2) == "{\"" && text.find("\"process\"") == std::string_view::npos;
+  if (!begun_ && !edn_ && !ours) edn_ = std::make_unique<EdnLog>(sink_, initial_);
   const Result<void, std::string> read = edn_ ? edn_->line(lines_, text) : json_line(text);
   if (read) return {};
   return fail("line " + std::to_string(lines_) + ": " + read.error());
@@ -287,13 +291,14 @@ Result<void, std::string> HistoryReader::add_return(std::uint64_t id, Operation 
   return {};
 }
 
-void HistoryReader::finish() {
-  if (edn_) edn_->finish();
+bool HistoryReader::finish() {
+  if (edn_) return edn_->finish();
   for (auto& [id, operation] : pending_) {
     operation.reason = "the history ends";
     sink_(std::move(operation));
   }
   pending_.clear();
+  return true;
 }
 
 }  // namespace fencepost::history

@@ -8,7 +8,7 @@
 //   HistoryReader reader([](const Event& event) { use(event); });
 //   const Result<void, std::string> read = reader.line(out.substr(0, out.find('\n')));
 //
-// The reader also takes logs of single registers, see edn_log.h. Pure. A library of its own,
+// The reader also takes logs of other harnesses, see edn_log.h. Pure. A library of its own,
 // fencepost_history_file.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -49,7 +50,8 @@ class HistoryReader {
   // Called for each event as soon as it is complete: an operation when its reply has come.
   using Sink = std::function<void(const Event&)>;
 
-  explicit HistoryReader(Sink sink);
+  // `initial`: of logs of other harnesses, see edn_log.h.
+  explicit HistoryReader(Sink sink, std::optional<std::string> initial = std::nullopt);
   ~HistoryReader();
   HistoryReader(const HistoryReader&) = delete;
   HistoryReader& operator=(const HistoryReader&) = delete;
@@ -60,10 +62,10 @@ class HistoryReader {
   // line; the line has changed nothing then.
   [[nodiscard]] Result<void, std::string> line(std::string_view text);
 
-  // There is no more: hands on what has got no reply.
-  void finish();
+  // There is no more: hands on what has got no reply. Returns whether the last thing was complete.
+  bool finish();
 
-  // Times are numbers of lines, not nanoseconds.
+  // It is a log of another harness: times are numbers of lines, not nanoseconds.
   [[nodiscard]] bool counts_lines() const { return edn_ != nullptr; }
 
  private:
@@ -71,6 +73,7 @@ class HistoryReader {
   [[nodiscard]] Result<void, std::string> add_return(std::uint64_t id, Operation reply);
 
   Sink sink_;
+  std::optional<std::string> initial_;
   std::uint64_t lines_ = 0;
   bool begun_ = false;                            // the header was there
   std::map<std::uint64_t, Operation> pending_{};  // by id

@@ -146,6 +146,10 @@ std::vector<std::string> witness_lines(const CheckedHistory& checked,
   std::vector<std::string> out;
   for (const Operation* operation : shown) {
     const history::Time origin = shown.front()->called;
+    if (operation->client == history::kNobody) {
+      out.push_back(fmt::format("at first: {}", quoted(operation->value)));
+      continue;
+    }
     out.push_back(fmt::format("client {:<4} {:>11} .. {:<11}  {}  ->  {}", operation->client,
                               time_text(operation->called, origin, checked.counts_lines),
                               time_text(operation->returned, origin, checked.counts_lines),

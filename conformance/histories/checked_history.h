@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,10 +19,11 @@ namespace fencepost::histories {
 
 struct CheckedHistory {
   std::string file{};
+  std::optional<std::string> initial{};  // of registers, in a log of another harness
   std::size_t operations = 0;
   std::size_t notifications = 0;
   std::set<std::uint32_t> clients{};
-  bool counts_lines = false;  // times are numbers of lines
+  bool counts_lines = false;  // of another harness: times are numbers of lines
   bool cut = false;           // the last line was not complete
   double seconds = 0;         // for judging
   history::ClockObservation clock{};

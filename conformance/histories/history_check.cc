@@ -16,11 +16,13 @@ namespace {
 
 using history::Answer;
 
+constexpr std::string_view kNotLinearizable = "not linearizable";
+
 Result<void, std::string> write_timeline(const CheckedHistory& checked, const std::string& path,
                                          const scenario::Catalogue& catalogue) {
   Timeline timeline(checked.keys, checked.operations);
-  const auto read =
-      read_events(checked.file, [&](const history::Event& event) { timeline.add(event); });
+  const auto read = read_events(
+      checked.file, [&](const history::Event& event) { timeline.add(event); }, checked.initial);
   if (!read) return fail(read.error());
   const std::string page = timeline.html(
       {.source = checked.file,
@@ -36,23 +38,34 @@ Result<void, std::string> write_timeline(const CheckedHistory& checked, const st
 }  // namespace
 
 // Reads the file twice: nobody needs to remember operations that no verdict names.
-Result<CheckedHistory, std::string> check_history(const std::string& path, std::size_t steps) {
-  CheckedHistory out{.file = path};
+Result<CheckedHistory, std::string> check_history(const std::string& path, std::size_t steps,
+                                                  const std::optional<std::string>& initial) {
+  CheckedHistory out{.file = path, .initial = initial};
   history::Checker checker({.search = {.steps = steps}});
-  const auto read = read_events(path, [&](const history::Event& event) {
+  std::size_t given = 0;
+  const auto add = [&](const history::Event& event) {
     if (const auto* operation = std::get_if<history::Operation>(&event)) {
-      out.clients.insert(operation->client);
+      if (operation->client == history::kNobody) {
+        ++given;
+      } else {
+        out.clients.insert(operation->client);
+      }
     }
     if (std::holds_alternative<history::Notification>(event)) ++out.notifications;
     checker.add(event);
-  });
+  };
+  const auto read = read_events(path, add, initial);
   if (!read) return fail(read.error());
   out.counts_lines = read->counts_lines;
   out.cut = read->cut;
-  out.operations = checker.added();
+  out.operations = checker.added() - given;
   out.clock = checker.clock();
   const auto begin = std::chrono::steady_clock::now();
   out.keys = checker.finish();
+  for (history::KeyVerdict& key : out.keys) {
+    const bool violation = key.verdict.answer == Answer::kViolation;
+    if (out.counts_lines && violation) key.verdict.requirement = kNotLinearizable;
+  }
   out.told = checker.order();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (auto shown = read_shown(path, out); !shown) return fail(std::move(shown.error()));
@@ -63,10 +76,11 @@ Result<void, std::string> read_shown(const std::string& path, CheckedHistory& ch
   const std::set<history::Index> wanted = checked.wanted();
   if (wanted.empty()) return {};
   history::Index number = 0;
-  const auto read = read_events(path, [&](const history::Event& event) {
+  const auto add = [&](const history::Event& event) {
     const auto* operation = std::get_if<history::Operation>(&event);
     if (operation != nullptr && wanted.contains(number++)) checked.shown[number - 1] = *operation;
-  });
+  };
+  const auto read = read_events(path, add, checked.initial);
   if (!read) return fail(read.error());
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,12 @@
 
 namespace fencepost::histories {
 
-// `steps`: of the search for an order, for each key. The error says why the file cannot be read.
-[[nodiscard]] Result<CheckedHistory, std::string> check_history(const std::string& path,
-                                                                std::size_t steps);
+// `steps`: of the search for an order, for each key; `initial`: of registers, in logs of other
+// harnesses (history/edn_log.h), whose violations break no rule of this protocol: they are called
+// "not linearizable". The error says why the file cannot be read.
+[[nodiscard]] Result<CheckedHistory, std::string> check_history(
+    const std::string& path, std::size_t steps,
+    const std::optional<std::string>& initial = std::nullopt);
 
 // Reads the operations that witnesses name into `checked.shown`. The error says why the file cannot
 // be read.

@@ -46,9 +46,10 @@ Result<ReadHistory, std::string> read_evidence(const std::string& path,
 }  // namespace
 
 Result<ReadHistory, std::string> read_events(const std::string& path,
-                                             const history::HistoryReader::Sink& sink) {
+                                             const history::HistoryReader::Sink& sink,
+                                             const std::optional<std::string>& initial) {
   LineReader file(path);
-  history::HistoryReader reader(sink);
+  history::HistoryReader reader(sink, initial);
   ReadHistory out;
   for (std::string line; file.next(line);) {
     if (evidence::is_evidence(line + "\n")) return read_evidence(path, sink);
@@ -58,7 +59,7 @@ Result<ReadHistory, std::string> read_events(const std::string& path,
     }
   }
   if (!file.trouble().empty()) return fail(file.trouble());
-  reader.finish();
+  if (!reader.finish()) out.cut = true;
   out.counts_lines = reader.counts_lines();
   return out;
 }

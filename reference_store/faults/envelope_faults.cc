@@ -159,6 +159,23 @@ class ServesForbiddenTopics final : public Decorator {
   std::optional<std::string> wanted_;
 };
 
+// M26: the store's prefix is looked for with a slash behind it.
+class ServesThePrefixItself final : public Decorator {
+ public:
+  using Decorator::Decorator;
+
+ private:
+  void before(const Caller& /*caller*/, codec::Message& request, const Instant& /*now*/) override {
+    asked_ = request.response_topic == codec::kStorePrefix;
+    if (asked_) request.response_topic = "nowhere";
+  }
+  void after(Exchange& exchange) override {
+    if (asked_ && exchange.response() != nullptr) exchange.response()->topic = codec::kStorePrefix;
+  }
+
+  bool asked_ = false;
+};
+
 // Only the response topic that the article recommends is served.
 void serves_the_recommended_topic_only(Exchange& exchange) {
   codec::Message* response = exchange.response();
@@ -303,6 +320,11 @@ std::vector<Fault> envelope_faults() {
        .text = "a response topic below the store's own prefix is served",
        .requirements = {"ENV-RESPONSE-TOPIC-3", "ENV-RESPONSE-TOPIC-4"},
        .make = with_decorator<ServesForbiddenTopics>()},
+      {.id = "M26",
+       .name = "prefix-itself-served",
+       .text = "the store's own prefix, with nothing behind it, is served as a response topic",
+       .requirements = {"ENV-RESPONSE-TOPIC-3", "ENV-RESPONSE-TOPIC-4"},
+       .make = with_decorator<ServesThePrefixItself>()},
       {.id = "M17",
        .name = "recommended-topic-only",
        .text = "only the recommended response topic is served",

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 
+#include "codec/topics.h"
 #include "reference_store/faults/decorator.h"
 
 namespace fencepost::store {
@@ -279,6 +281,42 @@ class ExpiryIsSilent final : public Decorator {
   void expired(std::vector<Delivery>& out) override { out.clear(); }
 };
 
+// X16: who observes a key is told of its expiry with the next sweep, unless a SET was faster.
+class SetHidesTheExpiry final : public Decorator {
+ public:
+  using Decorator::Decorator;
+
+  [[nodiscard]] Deadline next_expiry() const override {
+    const Deadline next = Decorator::next_expiry();
+    return untold_.empty() ? next : std::min(next.value_or(sweep_), sweep_);
+  }
+  void expire(const Instant& now, std::vector<Delivery>& out) override {
+    std::vector<Delivery> expired;
+    Decorator::expire(now, expired);
+    if (untold_.empty()) sweep_ = now.steady + milliseconds{200};
+    std::move(expired.begin(), expired.end(), std::back_inserter(untold_));
+    if (now.steady < sweep_) return;
+    std::move(untold_.begin(), untold_.end(), std::back_inserter(out));
+    untold_.clear();
+  }
+  Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
+                  std::vector<Delivery>& out) override {
+    expire(now, out);
+    const auto command = codec::parse_command(request.payload, dialect());
+    if (command && command->verb == codec::Verb::kSet) {
+      std::erase_if(untold_, [&](const Delivery& each) {
+        const auto target = codec::parse_notification_topic(each.message.topic);
+        return target && target->key == command->key;
+      });
+    }
+    return Decorator::handle(caller, request, now, out);
+  }
+
+ private:
+  std::vector<Delivery> untold_;
+  microseconds sweep_{0};
+};
+
 }  // namespace
 
 // A table. NOLINTNEXTLINE(readability-function-size)
@@ -362,6 +400,11 @@ std::vector<Fault> expiry_faults() {
        .text = "observers do not hear of an expiry",
        .requirements = {"NTF-EXPIRY-1"},
        .make = with_decorator<ExpiryIsSilent>()},
+      {.id = "X16",
+       .name = "set-hides-the-expiry",
+       .text = "of an expiry nobody is told when a SET of the key comes within the next 200 ms",
+       .requirements = {"NTF-EXPIRY-1"},
+       .make = with_decorator<SetHidesTheExpiry>()},
   };
 }
 

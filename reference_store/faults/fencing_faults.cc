@@ -43,6 +43,14 @@ MaybeError compare_ignores_the_node(Token held, Token offered) {
   return b < a ? MaybeError(ErrorCode::kTokenLower) : std::nullopt;
 }
 
+// F25: as long as a UUID, and no longer.
+MaybeError compare_36_bytes_of_the_node(Token held, Token offered) {
+  if (held == nullptr || offered == nullptr) return fencing_error(held, offered);
+  const hlc::Timestamp a{held->wall_ms, held->counter, held->node.substr(0, 36)};
+  const hlc::Timestamp b{offered->wall_ms, offered->counter, offered->node.substr(0, 36)};
+  return b < a ? MaybeError(ErrorCode::kTokenLower) : std::nullopt;
+}
+
 MaybeError compare_as_text(Token held, Token offered) {
   if (held == nullptr || offered == nullptr) return fencing_error(held, offered);
   return hlc::format(*offered, hlc::Padding::kNone) < hlc::format(*held, hlc::Padding::kNone)
@@ -408,6 +416,11 @@ std::vector<Fault> fencing_faults() {
        .text = "an __ft of two parts is a token",
        .requirements = {"FT-FORMAT-1", "FT-MALFORMED-1", "HLC-PARSE-1"},
        .make = with_token_check(token_may_lack_its_node)},
+      {.id = "F25",
+       .name = "compares-36-bytes-of-the-node",
+       .text = "of the node ids of two tokens the first 36 bytes are compared",
+       .requirements = {"HLC-ORDER-1"},
+       .make = with_comparison(compare_36_bytes_of_the_node)},
       // The article leaves these open.
       {.id = "F09",
        .name = "compare-ignores-the-node",
