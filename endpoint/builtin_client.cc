@@ -87,6 +87,7 @@ class BuiltinClient final : public Client {
   void await_acknowledgements(Duration timeout) override {
     connection_->await_acknowledgements(timeout);
   }
+  void gather(bool on) override { connection_->gather(on); }
   void disconnect() override { connection_->disconnect(); }
   void drop() override { connection_->drop(); }
 

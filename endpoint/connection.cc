@@ -103,7 +103,15 @@ void Connection::send_bytes(std::string_view bytes) {
   last_sent_ = steady_now();
   const bool idle = out_.empty();
   out_ += bytes;
-  if (idle) flush();
+  if (idle && !gathers_) flush();
+}
+
+void Connection::gather(bool on) {
+  const Lock lock(mutex_);
+  gathers_ = on;
+  if (on || out_.empty() || ended_) return;
+  flush();
+  if (!out_.empty()) rearm();
 }
 
 void Connection::flush() {
@@ -129,6 +137,7 @@ void Connection::read_some() {
   for (int times = 0; times < 16 && !ended_; ++times) {
     const Moved moved = stream_->read(buffer.data(), buffer.size());
     if (moved.bytes > 0) {
+      received_at_once_ = 0;
       in_.append(buffer.data(), moved.bytes);
       take_packets();
     }
@@ -222,6 +231,13 @@ void Connection::take(wire::Publish& packet) {
     return refuse(0x90, "a PUBLISH whose topic has a wildcard", "3.3.2.1");
   }
   if (packet.qos == 0) return deliver(packet);
+  // All of this was sent before any of it was acknowledged. (4.9)
+  if (++received_at_once_ > we_receive_) {
+    return refuse(0x93,
+                  "more PUBLISH packets of QoS 1 and 2 at once than our Receive Maximum of " +
+                      std::to_string(we_receive_),
+                  "3.1.2.11.3");
+  }
   const std::uint16_t id = packet.packet_id;
   if (packet.qos == 1) {
     deliver(packet);
@@ -360,6 +376,7 @@ Result<wire::Connack, Error> Connection::open(const wire::Connect& connect, Dura
   Lock lock(mutex_);
   keep_alive_ = std::chrono::seconds(connect.keep_alive_s);
   clean_start_ = connect.clean_start;
+  we_receive_ = connect.properties.number(PropertyId::kReceiveMaximum).value_or(kReceiveMaximum);
   send(connect);
   const bool answered = wait(lock, timeout, [this] { return connack_.has_value(); });
   if (!answered) {
@@ -434,7 +451,7 @@ Result<void, Error> Connection::publish_oddly(wire::OddPublish odd, bool has_pac
 Result<void, Error> Connection::wait_until_written(Lock& lock) {
   const auto written = [this] { return out_.size() < kMostUnwritten; };
   if (written() || wait(lock, kStandstill, written)) {
-    if (!out_.empty()) rearm();
+    if (!out_.empty() && !gathers_) rearm();
     return {};
   }
   if (ended_) return fail(lost("cannot publish: the connection ended"));

@@ -55,6 +55,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
 
   // See Client.
   void await_acknowledgements(Duration timeout);
+  void gather(bool on);
 
   // Says farewell and waits a moment for the broker to read it. Nothing is received afterwards.
   void disconnect();
@@ -127,7 +128,8 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
 
   std::string in_;        // what has been read, and is no whole packet yet
   std::size_t done_ = 0;  // bytes of it that have been dealt with
-  std::string out_;       // what could not be written yet
+  std::string out_;       // what could not be written yet, or is gathered
+  bool gathers_ = false;
   Duration last_sent_{0};
   std::optional<Duration> pinged_{};  // a PINGREQ without an answer
   Duration keep_alive_{0};            // 0: none
@@ -141,6 +143,8 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::map<std::uint16_t, Pending> pending_;
   std::deque<wire::Publish> waiting_;      // until the broker takes more at once
   std::size_t broker_receives_ = 65'535;   // at once: its Receive Maximum
+  std::size_t we_receive_ = 65'535;        // ours
+  std::size_t received_at_once_ = 0;       // of QoS 1 and 2, since we could acknowledge any
   std::set<std::uint16_t> half_received_;  // of QoS 2: delivered, not yet released
   std::deque<Unread> events_;
   std::size_t unread_ = 0;     // bytes of them

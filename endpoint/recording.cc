@@ -119,6 +119,7 @@ class RecordingClient final : public Client {
   void await_acknowledgements(Duration timeout) override {
     client_->await_acknowledgements(timeout);
   }
+  void gather(bool on) override { client_->gather(on); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
     const auto limit = client_->packet_limit();
     write({.kind = Kind::kPacketLimit, .number = limit ? std::int64_t{*limit} : -1});

@@ -12,8 +12,13 @@ ReceivedReply::ReceivedReply(codec::Message received, std::chrono::microseconds 
       wall_ms(wall_time_ms) {}
 
 std::optional<codec::ErrorCode> ReceivedReply::error() const {
-  if (!is(codec::ReplyKind::kError)) return std::nullopt;
-  return codec::error_with_text(decoded->value);
+  if (is(codec::ReplyKind::kError)) return codec::error_with_text(decoded->value);
+  // The article prints its first error without the final CR LF. (Req: RESP-ERROR-FORM-1)
+  if (decoded || !payload().starts_with('-') || payload().ends_with("\r\n")) return std::nullopt;
+  const std::string completed = std::string(payload()) + "\r\n";
+  const auto again = codec::decode_reply(completed);
+  const bool error = again && again->kind == codec::ReplyKind::kError;
+  return error ? codec::error_with_text(again->value) : std::nullopt;
 }
 
 Exchange::Exchange(codec::Message sent_message, std::chrono::microseconds sent_at,

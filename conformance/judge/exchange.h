@@ -33,7 +33,8 @@ struct ReceivedReply {
   [[nodiscard]] std::string_view payload() const { return message.payload; }
   // A reply of the protocol, and of this kind?
   [[nodiscard]] bool is(codec::ReplyKind kind) const { return decoded && decoded->kind == kind; }
-  // The error that the store names; nothing when it names none, or one that nobody knows.
+  // The error that the store names, with or without a line end behind it; nothing when it names
+  // none, or one that nobody knows.
   [[nodiscard]] std::optional<codec::ErrorCode> error() const;
 
   const codec::Message message;

@@ -59,6 +59,11 @@ constexpr std::array kMismatches = {
     MismatchRow{.kind = Mismatch::kVersionMissing,
                 .operation = Operation::kSet,
                 .requirement = "NTF-VERSION-1"},
+    // The article says it of DEL and VDEL.
+    MismatchRow{.kind = Mismatch::kVersionMissing,
+                .operation = Operation::kDelete,
+                .cause = Cause::kExpiry,
+                .requirement = "NTF-EXPIRY-1"},
     MismatchRow{.kind = Mismatch::kVersionMissing,
                 .operation = Operation::kDelete,
                 .requirement = "NTF-VERSION-2"},

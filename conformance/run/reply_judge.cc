@@ -127,6 +127,8 @@ judge::MismatchFacts facts_of(const scenario::Expectation& expect, const judge::
   if (reply.decoded) {
     out.reply = reply.decoded->kind;
     out.removed = reply.is(ReplyKind::kCount) && reply.decoded->count > 0;
+  } else if (reply.error() && state.settings.profile != codec::Profile::kDeployed) {
+    out.reply = ReplyKind::kError;  // without its line end, which the article leaves out, too
   } else {
     out.malformed = reply.payload();
   }

@@ -245,11 +245,23 @@ MaybeProblem run_request(const scenario::RequestStep& step, CaseState& state) {
 MaybeProblem run_requests(const std::vector<scenario::RequestStep>& steps, CaseState& state,
                           const std::function<void(const judge::Exchange&)>& seen) {
   std::vector<Sent> all;
+  MaybeProblem unsent;
   for (const scenario::RequestStep& step : steps) {
+    // Whoever reads them reads several at a time: what it makes of the first must be seen by the
+    // second.
+    if (const auto client = state.clients.get(step.client)) (*client)->raw().gather(true);
     const auto sent = send(step, state);
-    if (!sent) return sent.error();
-    all.push_back(*sent);
+    if (sent) {
+      all.push_back(*sent);
+    } else {
+      unsent = sent.error();
+      break;
+    }
   }
+  for (const scenario::RequestStep& step : steps) {
+    if (const auto client = state.clients.get(step.client)) (*client)->raw().gather(false);
+  }
+  if (unsent) return unsent;
   for (const Sent& sent : all) {
     if (auto problem = finish(sent, state)) return problem;
     seen(*sent.exchange);
