@@ -244,6 +244,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   plan.suite.strict = options.strict;
   plan.suite.fresh_connections = options.fresh_connections;
   plan.suite.shuffled = options.shuffle;
+  plan.suite.shortest_first = options.max_failures > 0;
   const std::uint64_t seed = plan.suite.settings.seed;
   plan.context = {.endpoint = shown_url(plan.descriptor.url),
                   .profile = plan.suite.settings.profile,
@@ -396,13 +397,15 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   const auto limit = [&] {
     return run::FailureLimit{.failures = console.failures(), .most = options.max_failures};
   };
+  run::TellingWhy to_tell_why(std::chrono::steady_clock::now);
   run::SuiteResult result =
       run_suite(endpoint, known.to_run(plan.cases), plan.library.catalogue, plan.suite, stop_flag(),
                 [&](const run::CaseResult& entry, std::size_t done, std::size_t total) {
                   const run::CaseResult expected{.test_case = entry.test_case,
                                                  .verdict = run::Verdict::kExpectedFailure};
                   console.progress(known.expects(entry) ? expected : entry, done, total);
-                  if (limit().is_reached()) stop_early();
+                  if (limit().is_reached()) to_tell_why.begin();
+                  if (to_tell_why.is_over()) stop_early();
                 });
   plan.suite.keep = {};
   plan.suite.finished.clear();

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "conformance/report/cause.h"
+#include "conformance/run/reply_rule.h"
 
 namespace fencepost::report {
 namespace {
@@ -103,7 +104,7 @@ class Explainer {
       : catalogue_(catalogue), strict_(strict) {
     for (const CaseResult& entry : result.cases) {
       if (entry.verdict != run::Verdict::kPassed) continue;
-      for (const std::string& rule : entry.test_case->requirements) ++passed_[rule];
+      for (const std::string& rule : kept_by(*entry.test_case)) ++passed_[rule];
     }
   }
 
@@ -134,6 +135,21 @@ class Explainer {
   }
 
  private:
+  // What a case shows that passed: its own rules, and those of what it has asked on the way.
+  static std::set<std::string> kept_by(const scenario::Case& test_case) {
+    std::set<std::string> out(test_case.requirements.begin(), test_case.requirements.end());
+    const auto add = [&](const scenario::RequestStep& step) {
+      if (std::string rule = run::rule_kept_by(step); !rule.empty()) out.insert(std::move(rule));
+    };
+    for (const scenario::Step& step : test_case.steps) {
+      if (const auto* request = std::get_if<scenario::RequestStep>(&step.what)) add(*request);
+      if (const auto* all = std::get_if<scenario::PipelineStep>(&step.what)) {
+        std::for_each(all->requests.begin(), all->requests.end(), add);
+      }
+    }
+    return out;
+  }
+
   void count(const Cases& cases) {
     failed_.clear();
     for (const CaseResult* entry : cases) {
@@ -181,17 +197,23 @@ class Explainer {
 
   [[nodiscard]] std::string best_rule(const std::vector<Group>& groups) const {
     std::map<std::string, double> scores;
+    std::map<std::string, double> explained;
+    double all = 0;
     for (const Group& group : groups) {
       for (const CaseResult* entry : group.cases) {
+        ++all;
         for (const std::string& rule : rules_of(*entry)) {
-          if (can_be_named(*entry, rule)) scores[rule] += weight(*entry, rule);
+          if (!can_be_named(*entry, rule)) continue;
+          scores[rule] += weight(*entry, rule);
+          if (speaks_for(*entry, rule) || suspects(*entry, rule)) ++explained[rule];
         }
       }
     }
     std::string best = groups.front().cases.front()->requirement;
     double most = 0;
     for (const auto& [rule, score] : scores) {
-      const double likely = score * likelihood(rule);
+      // What few of the failures come of is less likely than what all may come of.
+      const double likely = score * likelihood(rule) * (explained[rule] + 1) / (all + 1);
       if (likely <= most) continue;
       most = likely;
       best = rule;
@@ -273,7 +295,7 @@ class Explainer {
 
   const scenario::Catalogue& catalogue_;
   const bool strict_;
-  std::map<std::string, std::size_t> passed_;  // cases, by the rules that they are about
+  std::map<std::string, std::size_t> passed_;  // cases, by the rules that they show to be kept
   std::map<std::string, std::size_t> failed_;
 };
 

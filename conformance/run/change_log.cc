@@ -80,6 +80,11 @@ bool ChangeLog::has(const Notification& wanted, endpoint::Duration now) const {
                      [&](const Change& change) { return fits(change, wanted, now); });
 }
 
+bool ChangeLog::has_stop_of(const std::string& observer) const {
+  return std::any_of(stops_.begin(), stops_.end(),
+                     [&](const auto& stop) { return stop.first == observer; });
+}
+
 bool ChangeLog::has_other_stop(const std::string& observer, std::string_view key) const {
   return std::any_of(stops_.begin(), stops_.end(), [&](const auto& stop) {
     return (stop.first == observer) != (stop.second == key);

@@ -42,6 +42,8 @@ class ChangeLog {
   // Is there still such a change?
   [[nodiscard]] bool has(const Notification& wanted, endpoint::Duration now) const;
   // Has a STOP been answered that is not of this observer and this key? Req: NTF-STOP-2
+  // Has the client sent a STOP, of whatever key?
+  [[nodiscard]] bool has_stop_of(const std::string& observer) const;
   [[nodiscard]] bool has_other_stop(const std::string& observer, std::string_view key) const;
   // Had the key been deleted, or expired, before the last SET that is noted?
   [[nodiscard]] bool is_set_again(std::string_view key, endpoint::Duration now) const;

@@ -40,7 +40,11 @@ std::string_view rule_of_effect(const judge::Exchange& exchange) {
   if (!reply.is(ReplyKind::kOk)) return effect_of(exchange.verb.value_or(Verb::kSet), reply);
   // Of the requests that are answered so, only a SET has a version. What it is may not be known, as
   // the payload need not be one that everybody takes. Req: VER-SET-1
-  if (reply.message.property(codec::kTimestampProperty) != nullptr) return "SET-WRITE-1";
+  if (reply.message.property(codec::kTimestampProperty) != nullptr) {
+    const auto command =
+        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    return command && command->expires_after ? "SET-PX-2" : "SET-WRITE-1";
+  }
   return exchange.verb == Verb::kKeynotify ? "NTF-RESPONSE-2" : "";
 }
 

@@ -104,6 +104,15 @@ struct Awaited {
   judge::Cause cause = judge::Cause::kUnknown;
 
   [[nodiscard]] std::deque<Notified>& queue() const { return observer.notifications(); }
+  // That it is the observer's own change matters where nothing else has come before: no deletion of
+  // the key, and no STOP. (Req: NTF-SELF-1)
+  [[nodiscard]] judge::Cause cause_for_sure(const CaseState& state) const {
+    const std::string key = state.bytes_of(step.key);
+    const bool own = cause == judge::Cause::kOwnChange && !state.may_not_bind("NTF-SELF-1");
+    const bool before = !state.key_states.past_of(key).removal.empty() ||
+                        state.changes.has_stop_of(observer.client_id());
+    return own && before ? judge::Cause::kUnknown : cause;
+  }
   [[nodiscard]] MaybeProblem charge(MaybeProblem problem, CaseState& state) const {
     if (!problem) return std::nullopt;
     problem->subject = step.operation == codec::Operation::kSet ? "notification of a SET"
@@ -111,7 +120,7 @@ struct Awaited {
     const judge::MismatchFacts facts{
         .kind = problem->kind,
         .operation = step.operation,
-        .cause = cause,
+        .cause = cause_for_sure(state),
         .set_again = state.changes.is_set_again(state.bytes_of(step.key), state.clock.now())};
     problem->suspects =
         suspects_of(*problem, state.bytes_of(step.key), step.operation, cause, state);

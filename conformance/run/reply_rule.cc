@@ -130,6 +130,27 @@ std::string rule_of_reply(const scenario::RequestStep& step, const judge::Exchan
   return std::string(judge::requirement_of(request_facts(exchange), before, *wanted));
 }
 
+std::string rule_kept_by(const scenario::RequestStep& step) {
+  const auto wanted = wanted_reply(step.expect);
+  const auto* command = std::get_if<scenario::CommandBytes>(&step.payload.what);
+  if (!wanted || command == nullptr || command->arguments.empty()) return {};
+  const auto word = [&](std::size_t i) -> std::string_view {
+    const auto* text = std::get_if<scenario::LiteralBytes>(&command->arguments[i].what);
+    return text == nullptr ? std::string_view() : std::string_view(text->bytes);
+  };
+  judge::RequestFacts request{.has_token =
+                                  !std::holds_alternative<scenario::NoTimestamp>(step.token)};
+  for (const codec::Verb verb : codec::kVerbs) {
+    if (codec::name(verb) == word(0)) request.verb = verb;
+  }
+  for (std::size_t i = 2; i < command->arguments.size(); ++i) {
+    if (word(i) == "NX") request.condition = codec::Condition::kIfAbsent;
+    if (word(i) == "NEX") request.condition = codec::Condition::kIfAbsentOrEqual;
+    if (word(i) == "STOP") request.stop = true;
+  }
+  return request.verb ? std::string(judge::requirement_of(request, {}, *wanted)) : std::string();
+}
+
 // A store that refuses what it must take: the reason that it gives says which sentence it has
 // misread. Of the properties it says that it has not seen, or has not read, what was there.
 std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& state) {

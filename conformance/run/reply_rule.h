@@ -18,6 +18,10 @@ namespace fencepost::run {
 // The one reply that is expected; nothing where several are, or none.
 [[nodiscard]] std::optional<judge::ReplyFacts> wanted_reply(const scenario::Expectation& expect);
 
+// The rule that a step as this one shows to be kept when it passes, whatever its case is about;
+// empty where several replies are right.
+[[nodiscard]] std::string rule_kept_by(const scenario::RequestStep& step);
+
 // The rule that the expected reply stands for, by request, options and what the key was before:
 // that of the request which should have left it like that, where the reply shows that it has not.
 // Empty where the outcome is open, or no reply. Req: those of judge/attribution.h

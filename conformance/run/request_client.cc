@@ -303,9 +303,15 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
     notifications_.push_back({std::move(message), target->key, time, open});
     return;
   }
+  // Of a key that this client observes, it is its own, and the topic is wrong.
+  const bool own =
+      target && std::any_of(exchanges_.begin(), exchanges_.end(), [&](const auto& each) {
+        return each.verb == codec::Verb::kKeynotify &&
+               each.request.payload.find(target->key) != std::string::npos;
+      });
   surprises_.push_back({.text = "a notification on the topic " + escape(message.topic, 300) +
                                 ", which is not this client's or not upper-case Base16",
-                        .rule = target ? "NTF-SEND-3" : "NTF-TOPIC-1",
+                        .rule = target && !own ? "NTF-SEND-3" : "NTF-TOPIC-1",
                         .message = message,
                         .time = time});
 }
@@ -317,6 +323,14 @@ std::string RequestClient::rule_of_unexpected(const std::string& key) const {
     const auto command =
         codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
     if (!command || command->verb != codec::Verb::kKeynotify) continue;
+    // Req: NTF-REQUEST-3. A name is not a pattern, and not the beginning of one.
+    const std::string_view prefix =
+        command->key.substr(0, command->key.find_last_not_of("*#?+") + 1);
+    const bool taken = exchange.reply && exchange.reply->is(codec::ReplyKind::kOk);
+    if (taken && prefix.size() < command->key.size() && key != command->key &&
+        key.starts_with(prefix)) {
+      out = "NTF-REQUEST-3";
+    }
     if (command->key != key || !exchange.reply) continue;
     const bool refused = exchange.reply->is(codec::ReplyKind::kError) && !command->stop;
     if (refused && out == "NTF-SEND-3") out = "ERR-STATE-1";

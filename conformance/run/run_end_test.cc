@@ -63,5 +63,17 @@ TEST(ExitCode, FailsWhereConcurrentClientsSawARuleBroken) {
   EXPECT_EQ(exit_code(result), ExitCode::kFailed);
 }
 
+TEST(TellingWhy, TakesAMomentFromTheFirstCallOn) {
+  std::chrono::steady_clock::time_point now{};
+  TellingWhy telling([&] { return now; });
+  EXPECT_FALSE(telling.is_over());
+  telling.begin();
+  EXPECT_FALSE(telling.is_over());
+  now += TellingWhy::kTime / 2;
+  telling.begin();  // of a further failure
+  now += TellingWhy::kTime / 2;
+  EXPECT_TRUE(telling.is_over());
+}
+
 }  // namespace
 }  // namespace fencepost::run

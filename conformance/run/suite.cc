@@ -167,7 +167,9 @@ class SuiteRun {
     }
     // Longest first: the run then takes as long as its longest case, not as long as the sum.
     std::stable_sort(queue.begin(), queue.end(), [this](const CaseResult* a, const CaseResult* b) {
-      return expected_time(*a->test_case) > expected_time(*b->test_case);
+      const CaseResult* first = options_.shortest_first ? b : a;
+      const CaseResult* second = options_.shortest_first ? a : b;
+      return expected_time(*first->test_case) > expected_time(*second->test_case);
     });
     return queue;
   }

@@ -30,11 +30,13 @@ struct Kept {
 
 struct SuiteOptions {
   RunSettings settings{};
-  std::size_t jobs = 1;                   // cases at once
-  std::size_t running = 0;                // of these, at most so many that do not wait; 0: all
-  bool strict = false;                    // a failed "should" fails the run
-  bool fresh_connections = false;         // no case uses a connection that another has left clean
-  bool shuffled = false;                  // cases run in an order that the seed decides
+  std::size_t jobs = 1;            // cases at once
+  std::size_t running = 0;         // of these, at most so many that do not wait; 0: all
+  bool strict = false;             // a failed "should" fails the run
+  bool fresh_connections = false;  // no case uses a connection that another has left clean
+  bool shuffled = false;           // cases run in an order that the seed decides
+  // Of a run that ends with its first failures: the shortest cases tell best what is wrong.
+  bool shortest_first = false;
   endpoint::Duration round_trip{0};       // of one request: decides which cases take longest
   endpoint::Duration round_trip_tail{0};  // of the slowest: time limits begin with it
   // Whether an inconclusive case is run once more, alone, when the others are through.

@@ -33,7 +33,8 @@ Gate gate_of_topic(std::string_view topic, const Decisions& is) {
   }
   if (topic == codec::kRequestTopic) return forbidden;
   if (compared.starts_with(prefix)) {
-    const bool is_below = compared.size() > prefix.size() && compared[prefix.size()] == '/';
+    // It begins with itself, too.
+    const bool is_below = compared.size() == prefix.size() || compared[prefix.size()] == '/';
     if (is_below || is.is<"prefix-levels", "bytes">()) return forbidden;
   }
   if (topic.starts_with('$') && !is.is<"dollar-response-topic", "disconnected">()) {
