@@ -124,8 +124,9 @@ class Client {
   // them, returns at once.
   virtual void await_acknowledgements(Duration /*timeout*/) {}
 
-  // Between gather(true) and gather(false) what is published is kept back, and then written at once:
-  // the broker reads it in as few pieces as can be. A client that cannot do that publishes as ever.
+  // Between gather(true) and gather(false) what is published is kept back, and then written at
+  // once: the broker reads it in as few pieces as can be. A client that cannot do that publishes as
+  // ever.
   virtual void gather(bool /*on*/) {}
 
   // May ClientOptions::on_event use the client itself?

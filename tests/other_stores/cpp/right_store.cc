@@ -41,7 +41,6 @@ constexpr int64_t kMaxSkewMs = 60'000;
 constexpr int64_t kNever = -1;
 constexpr size_t kMaxTopic = 65'535;
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Randomness
 
 class Random {
@@ -69,7 +68,6 @@ uint64_t Hash(std::string_view text) {  // FNV-1a
   return hash;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Small things about bytes
 
 bool IsDigits(std::string_view text) {
@@ -144,7 +142,6 @@ std::string Bulk(std::string_view bytes) {
   return "$" + std::to_string(bytes.size()) + "\r\n" + std::string(bytes) + "\r\n";
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Hybrid logical clocks, section 5
 
 struct Hlc {
@@ -166,7 +163,6 @@ struct Stamp {
   Hlc hlc;
 };
 
-// ---------------------------------------------------------------------------------------------------------------------
 // Decisions
 
 class Drawer {
@@ -689,7 +685,6 @@ struct Policy {
 
 }  // namespace
 
-// ---------------------------------------------------------------------------------------------------------------------
 // The store
 
 class Store::Impl {
@@ -802,7 +797,6 @@ class Store::Impl {
   };
 
   // -- Time
-  // -----------------------------------------------------------------------------------------------------------
 
   void Begin(uint64_t wall_us, int64_t steady_us) {
     const int64_t us = std::max<int64_t>(0, static_cast<int64_t>(wall_us) + policy_.offset_us);
@@ -886,7 +880,6 @@ class Store::Impl {
   }
 
   // -- Timestamps of requests
-  // -----------------------------------------------------------------------------------------
 
   std::optional<Hlc> ParseHlc(std::string_view text) const {
     if (policy_.trim) text = Trim(text);
@@ -948,7 +941,6 @@ class Store::Impl {
   }
 
   // -- Payload
-  // --------------------------------------------------------------------------------------------------------
 
   struct Parsed {
     std::vector<std::string> args;
@@ -1166,7 +1158,6 @@ class Store::Impl {
   }
 
   // -- Envelope
-  // -------------------------------------------------------------------------------------------------------
 
   // kAnswered with an empty reply: go on. No failed request is carried out.
   Handling CheckEnvelope(const Message& message, Reply& reply) {
@@ -1210,7 +1201,6 @@ class Store::Impl {
   }
 
   // -- Replies
-  // --------------------------------------------------------------------------------------------------------
 
   Reply ErrorReply(const char* error, bool keynotify, const std::string& key = "") const {
     const std::string text = error;
@@ -1273,7 +1263,6 @@ class Store::Impl {
   }
 
   // -- Execution
-  // ------------------------------------------------------------------------------------------------------
 
   Reply Execute(const std::string& client, const Message& message) {
     Parsed parsed = Parse(message.payload);
@@ -1537,7 +1526,6 @@ class Store::Impl {
   }
 
   // -- Keys and their end
-  // ---------------------------------------------------------------------------------------------
 
   using Entries = std::map<std::string, Entry>;
 
@@ -1582,7 +1570,6 @@ class Store::Impl {
   }
 
   // -- Notifications
-  // --------------------------------------------------------------------------------------------------
 
   static std::string NotifyTopic(const std::string& client, const std::string& key) {
     return std::string(kNotifyPrefix) + "/" + UpperHex(client) + "/command/notify/" + UpperHex(key);
@@ -1671,8 +1658,6 @@ class Store::Impl {
   std::vector<Note> notes_;  // of the present call
   std::deque<Pending> pending_;
 };
-
-// ---------------------------------------------------------------------------------------------------------------------
 
 Store::Store(uint64_t seed, Profile profile, const Fixed& fixed)
     : impl_(std::make_unique<Impl>(seed, profile, fixed)) {}
