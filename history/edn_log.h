@@ -83,7 +83,7 @@ class EdnLog {
   std::string string_{};         // of a string that goes on in the next line
   bool in_string_ = false;
   bool names_ = false;                         // the form before was a string
-  std::optional<std::size_t> words_before_{};  // the type, in a line of words
+  std::optional<std::size_t> words_before_{};  // in words_: where the type of an operation stands
   Time now_{0};
   std::set<std::string, std::less<>> registers_{};  // that have begun
   std::map<std::uint32_t, Operation> pending_{};    // by process

@@ -91,6 +91,12 @@ std::size_t bytes_sent(const CaseResult& result) {
   return out;
 }
 
+// Did it fail among requests under way together? One after the other are easier to follow.
+bool is_pipelined(const CaseResult& result) {
+  return result.step > 0 && std::holds_alternative<scenario::PipelineStep>(
+                                result.test_case->steps[result.step - 1].what);
+}
+
 using Cases = std::vector<const CaseResult*>;
 
 struct Group {
@@ -280,8 +286,9 @@ class Explainer {
     const auto rank = [&](const CaseResult* entry) {
       const scenario::Case& test_case = *entry->test_case;
       return std::tuple(kind_of(*entry) == FindingKind::kWarning, !is_about(*entry, rule),
-                        !speaks_for(*entry, rule), entry->step, test_case.clients.size(),
-                        bytes_sent(*entry), test_case.steps.size(), std::string_view(test_case.id));
+                        !speaks_for(*entry, rule), is_pipelined(*entry), entry->step,
+                        test_case.clients.size(), bytes_sent(*entry), test_case.steps.size(),
+                        std::string_view(test_case.id));
     };
     std::sort(out.cases.begin(), out.cases.end(),
               [&](const CaseResult* a, const CaseResult* b) { return rank(a) < rank(b); });

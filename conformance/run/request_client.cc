@@ -304,11 +304,7 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
     return;
   }
   // Of a key that this client observes, it is its own, and the topic is wrong.
-  const bool own =
-      target && std::any_of(exchanges_.begin(), exchanges_.end(), [&](const auto& each) {
-        return each.verb == codec::Verb::kKeynotify &&
-               each.request.payload.find(target->key) != std::string::npos;
-      });
+  const bool own = target && rule_of_unexpected(target->key) == "NTF-SEND-4";
   surprises_.push_back({.text = "a notification on the topic " + escape(message.topic, 300) +
                                 ", which is not this client's or not upper-case Base16",
                         .rule = target && !own ? "NTF-SEND-3" : "NTF-TOPIC-1",

@@ -1,6 +1,7 @@
 #include "conformance/run/request_steps.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -245,22 +246,21 @@ MaybeProblem run_request(const scenario::RequestStep& step, CaseState& state) {
 MaybeProblem run_requests(const std::vector<scenario::RequestStep>& steps, CaseState& state,
                           const std::function<void(const judge::Exchange&)>& seen) {
   std::vector<Sent> all;
+  std::set<RequestClient*> gathering;
   MaybeProblem unsent;
   for (const scenario::RequestStep& step : steps) {
+    const auto client = state.clients.get(step.client);
     // Whoever reads them reads several at a time: what it makes of the first must be seen by the
     // second.
-    if (const auto client = state.clients.get(step.client)) (*client)->raw().gather(true);
+    if (client && gathering.insert(*client).second) (*client)->raw().gather(true);
     const auto sent = send(step, state);
-    if (sent) {
-      all.push_back(*sent);
-    } else {
+    if (!sent) {
       unsent = sent.error();
       break;
     }
+    all.push_back(*sent);
   }
-  for (const scenario::RequestStep& step : steps) {
-    if (const auto client = state.clients.get(step.client)) (*client)->raw().gather(false);
-  }
+  for (RequestClient* client : gathering) client->raw().gather(false);
   if (unsent) return unsent;
   for (const Sent& sent : all) {
     if (auto problem = finish(sent, state)) return problem;
