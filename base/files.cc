@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -33,6 +34,112 @@ std::string too_long(std::size_t most_bytes) {
 }
 
 }  // namespace
+
+namespace {
+
+// A file beside `path` that has no meaning to anybody yet; gone with this object, unless it took
+// the place of `path`.
+class FileBeside {
+ public:
+  FileBeside(const std::string& path, unsigned mode) : path_(path) {
+    // Nobody can guess the name, and O_EXCL takes neither a file nor a link that is there.
+    std::array<unsigned char, 8> random{};
+    if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) return;
+    const std::size_t folder = path.rfind('/') + 1;  // npos + 1 is 0
+    name_ = path.substr(0, folder) + ".fencepost-";
+    for (const unsigned char byte : random) {
+      name_ += "0123456789abcdef"[byte >> 4U];
+      name_ += "0123456789abcdef"[byte & 0xfU];
+    }
+    name_ += ".partial";
+    number_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  }
+  ~FileBeside() {
+    const int why = errno;
+    if (number_ >= 0 && !placed_) unlink(name_.c_str());
+    if (number_ >= 0 && !taken_) close(number_);
+    errno = why;
+  }
+  FileBeside(const FileBeside&) = delete;
+  FileBeside& operator=(const FileBeside&) = delete;
+
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] bool take_place() {
+    return placed_ = number_ >= 0 && rename(name_.c_str(), path_.c_str()) == 0;
+  }
+  // For the caller, who closes it.
+  [[nodiscard]] int take() {
+    taken_ = true;
+    return number_;
+  }
+
+ private:
+  const std::string& path_;
+  std::string name_{};
+  int number_ = -1;
+  bool placed_ = false;
+  bool taken_ = false;
+};
+
+// Is it a pipe, a device, a socket, a folder or a descriptor, which no file can take the place of?
+bool is_no_file(const std::string& path) {
+  for (const std::string_view descriptors : {"/proc/", "/dev/fd/", "/dev/std"}) {
+    if (path.starts_with(descriptors)) return true;
+  }
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+// The descriptor of what is_no_file(). Without O_NONBLOCK a pipe would wait for a reader, for ever
+// perhaps; one that is slow is waited for.
+int open_as_it_is(const std::string& path) {
+  const int number = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  if (number >= 0) fcntl(number, F_SETFL, O_WRONLY);
+  return number;
+}
+
+bool write_all(int number, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(number, content.data(), content.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    content.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace
+
+int open_new_file(const std::string& path, unsigned mode) {
+  if (is_no_file(path)) return open_as_it_is(path);
+  FileBeside file(path, mode);
+  return file.take_place() ? file.take() : -1;
+}
+
+bool write_new_file(const std::string& path, std::string_view content) {
+  if (!is_no_file(path)) {
+    FileBeside file(path, kNewFileMode);
+    return file.number() >= 0 && write_all(file.number(), content) && file.take_place();
+  }
+  const int number = open_as_it_is(path);
+  if (number < 0) return false;
+  const bool written = write_all(number, content);
+  const int why = errno;
+  const bool closed = close(number) == 0;
+  if (!written) errno = why;
+  return written && closed;
+}
+
+bool can_write_new_file(const std::string& path) {
+  struct stat about {};
+  if (stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) {
+    errno = EISDIR;
+    return false;
+  }
+  // To open a pipe and to close it again would end its reader.
+  if (is_no_file(path)) return access(path.c_str(), W_OK) == 0;
+  return FileBeside(path, kNewFileMode).number() >= 0;
+}
 
 FileDescriptor::FileDescriptor(const std::string& path)
     // Opening a pipe would wait for somebody who writes.

@@ -1,13 +1,17 @@
 // Reads files that somebody else may have made: within a limit, and without waiting for ever.
+// Writes files where somebody else may have put something: another file of that name is replaced,
+// and a link there is, but neither is ever followed or emptied.
 //
 //   const auto content = read_whole_file("report.json");
 //   const std::string why = content ? "" : content.error();  // "cannot read f: it is a folder"
+//   if (!write_new_file("report.json", text)) complain(std::strerror(errno));
 //
 // A library of its own, fencepost_files. Each object is of one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -23,6 +27,21 @@ inline constexpr std::size_t kMostLineBytes = std::size_t{8} << 20U;
 // may take up to 4 s for each part.
 [[nodiscard]] Result<std::string, std::string> read_whole_file(
     const std::string& path, std::size_t most_bytes = kMostFileBytes);
+
+// What these write has this mode, and what umask says.
+inline constexpr unsigned kNewFileMode = 0666;
+
+// A descriptor of a new and empty file that stands at `path` from now on, for writing; devices and
+// pipes are opened as they are, a pipe that nobody reads is refused. -1 with errno: nothing has
+// changed.
+[[nodiscard]] int open_new_file(const std::string& path, unsigned mode = kNewFileMode);
+
+// A file of this content, which stands at `path` when it is whole. False with errno: what was there
+// still is.
+[[nodiscard]] bool write_new_file(const std::string& path, std::string_view content);
+
+// Could it? Leaves nothing behind. False with errno.
+[[nodiscard]] bool can_write_new_file(const std::string& path);
 
 // A file that is open for reading.
 class FileDescriptor {

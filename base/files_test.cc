@@ -1,11 +1,15 @@
 #include "base/files.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -96,6 +100,65 @@ TEST_F(Files, NobodyWaitsForAPipeThatNobodyWritesTo) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(read_whole_file(path("pipe")).error(),
             "cannot read " + path("pipe") + ": nothing has come from it for 4 s");
+}
+
+std::string content_of(const std::string& path) { return *read_whole_file(path); }
+
+std::size_t entries(const std::filesystem::path& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+TEST_F(Files, AreReplacedByNewOnes) {
+  EXPECT_TRUE(can_write_new_file(path("f")));
+  EXPECT_EQ(entries(folder_), 0U);
+  EXPECT_TRUE(write_new_file(path("f"), "one"));
+  EXPECT_TRUE(write_new_file(path("f"), "two"));
+  EXPECT_EQ(content_of(path("f")), "two");
+  const int opened = open_new_file(path("f"));
+  ASSERT_GE(opened, 0);
+  EXPECT_EQ(content_of(path("f")), "");
+  EXPECT_EQ(write(opened, "three", 5), 5);
+  close(opened);
+  EXPECT_EQ(content_of(path("f")), "three");
+  EXPECT_EQ(entries(folder_), 1U);
+}
+
+// Whoever may write into the folder could else choose what we overwrite.
+TEST_F(Files, LinksAreReplacedAndNotFollowed) {
+  for (const bool streamed : {false, true}) {
+    std::ofstream(path("theirs")) << "precious";
+    std::filesystem::remove(path("f"));
+    std::filesystem::create_symlink(path("theirs"), path("f"));
+    EXPECT_TRUE(can_write_new_file(path("f")));
+    if (streamed) {
+      const int opened = open_new_file(path("f"));
+      EXPECT_GE(opened, 0);
+      close(opened);
+    } else {
+      EXPECT_TRUE(write_new_file(path("f"), "ours"));
+    }
+    EXPECT_EQ(content_of(path("theirs")), "precious");
+    EXPECT_FALSE(std::filesystem::is_symlink(path("f")));
+  }
+}
+
+TEST_F(Files, ThatStandBesideStay) {
+  std::ofstream(path("f.partial")) << "precious";
+  EXPECT_TRUE(can_write_new_file(path("f")));
+  EXPECT_TRUE(write_new_file(path("f"), "ours"));
+  EXPECT_EQ(content_of(path("f.partial")), "precious");
+}
+
+TEST_F(Files, ThatCannotBeWrittenLeaveWhatWasThere) {
+  EXPECT_FALSE(write_new_file(folder_.string(), "a"));
+  EXPECT_EQ(errno, EISDIR);
+  EXPECT_FALSE(can_write_new_file(folder_.string()));
+  EXPECT_FALSE(write_new_file(path("missing/f"), "a"));
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(open_new_file(path("missing/f")), -1);
+  EXPECT_TRUE(write_new_file("/dev/null", "a"));
+  EXPECT_FALSE(write_new_file("/dev/full", "a"));
+  EXPECT_EQ(errno, ENOSPC);
 }
 
 }  // namespace

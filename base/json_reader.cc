@@ -1,6 +1,5 @@
 #include "base/json_reader.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/bytes.h"
@@ -16,11 +15,26 @@ constexpr std::size_t kMaxShownValue = 200;  // bytes of a value in a message
 
 }  // namespace
 
-bool has_too_many_values(std::string_view text) {
-  constexpr std::ptrdiff_t kMost = 6'000'000;
-  if (text.size() <= static_cast<std::size_t>(kMost)) return false;
-  return std::count_if(text.begin(), text.end(),
-                       [](char c) { return c == ',' || c == ':' || c == '[' || c == '{'; }) > kMost;
+std::string json_limit_broken(std::string_view text) {
+  constexpr std::size_t kMostValues = 6'000'000;
+  std::size_t values = 0;
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '"') in_string = !in_string;
+    if (c == '\\' && in_string) ++at;
+    values += c == ',' || c == ':' || c == '[' || c == '{' ? 1 : 0;
+    if (in_string) continue;
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+    if ((c == '[' || c == '{') && ++depth > kMostJsonDepth) return kTooDeep;
+  }
+  return values > kMostValues ? kTooManyValues : "";
+}
+
+json read_json(std::string_view text) {
+  if (!json_limit_broken(text).empty()) return json(json::value_t::discarded);
+  return json::parse(text, nullptr, false);
 }
 
 std::string shown_json(const json& value) {

@@ -25,10 +25,17 @@ namespace fencepost {
 // A value as a message may show it: "an object", "an array", or its text, cut after 200 bytes.
 [[nodiscard]] std::string shown_json(const nlohmann::json& value);
 
-// Has the text more values than a document of ours can have? Each takes up to 60 bytes of memory
-// when it is read. Counts what stands between values, so that strings may count, too.
-[[nodiscard]] bool has_too_many_values(std::string_view text);
+// Which limit a text breaks that no document of ours comes near; empty: none. Each value takes up
+// to 60 bytes of memory when it is read, and what copies or writes a value calls itself for each
+// level. Counts what stands between values, so that those in strings count, too.
+[[nodiscard]] std::string json_limit_broken(std::string_view text);
+inline constexpr std::size_t kMostJsonDepth = 100;
 inline constexpr const char* kTooManyValues = "it has more than 6,000,000 values";
+inline constexpr const char* kTooDeep = "it has values within values, more than 100 deep";
+
+// The document; a discarded value, which is of no type, when the text is no JSON or breaks a limit.
+// Nothing else of ours parses JSON of others: tests/style_check.py.
+[[nodiscard]] nlohmann::json read_json(std::string_view text);
 
 // The first complaint about a document. Reading goes on after one, with empty values, so that
 // nobody has to ask after every member.

@@ -6,6 +6,7 @@
 
 #include "cli/command_support.h"
 #include "conformance/report/report_files.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::cli {
 
@@ -13,7 +14,7 @@ void print_client_summary(const client_report::JudgedClients& judged) {
   const std::string summary = client_report::summary_of(judged);
   for (std::size_t at = 0; at < summary.size();) {
     const std::size_t line_end = summary.find('\n', at);
-    fmt::print("fencepost: {}\n", summary.substr(at, line_end - at));
+    text::print("fencepost: {}\n", summary.substr(at, line_end - at));
     at = line_end + 1;
   }
   std::fflush(stdout);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <random>
 
 #include <fmt/format.h>
 
@@ -20,18 +19,13 @@
 #include "conformance/run/run_end.h"
 #include "conformance/scenario/library.h"
 #include "conformance/target/target.h"
+#include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
-
-// Not the run's id, which the endpoint gets to see.
-std::string unguessable_word() {
-  std::random_device device;
-  return fmt::format("fencepost-{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
-}
 
 // Where what a run has found goes when nothing can be written beside its reports.
 std::string spare_journal() {
@@ -75,7 +69,8 @@ bool write_reports(const CertifyOptions& options, const run::SuiteResult& result
 bool write_for_github(const CertifyOptions& options, const run::SuiteResult& result,
                       const scenario::Catalogue& catalogue, const report::ReportContext& context) {
   const report::Github github = github_of(options);
-  fmt::print("{}", github.annotations(result, catalogue, context));
+  WorkflowPause::end_all();
+  text::write_commands(stdout, github.annotations(result, catalogue, context));
   const auto written = github.write_files(result, catalogue, context);
   if (!written) complain(written.error());
   return written.has_value();
@@ -308,9 +303,9 @@ run::ExitCode settled(const CertifyOptions& options, const run::SuiteResult& res
 // Prints the ids of these cases, which a run would have.
 run::ExitCode dry_run(const std::vector<const scenario::Case*>& cases,
                       const scenario::Library& library) {
-  for (const scenario::Case* test_case : cases) fmt::print("{}\n", test_case->id);
-  fmt::print("{} of {} would run; nothing was sent\n", text::counted(cases.size(), "case"),
-             library.cases.size());
+  for (const scenario::Case* test_case : cases) text::print("{}\n", test_case->id);
+  text::print("{} of {} would run; nothing was sent\n", text::counted(cases.size(), "case"),
+              library.cases.size());
   return run::ExitCode::kConformant;
 }
 
@@ -352,7 +347,7 @@ void print_news(const baseline::RunBaseline& known) {
     if (known.trouble()) {
       complain(line);
     } else {
-      fmt::print("{}\n", line);
+      text::print("{}\n", line);
     }
   }
 }
@@ -379,9 +374,6 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
 
   std::FILE* stream = options.progress_only ? stderr : stdout;
   report::Console console(stream, console_style(options, stream));
-  const report::Github github = github_of(options);
-  const std::string word = unguessable_word();
-  fmt::print("{}", github.pause_commands(word));
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.running);
   const baseline::RunBaseline& known = plan.baseline;
   report::RunJournal journal(plan.context, [](const std::string& text) { complain(text); });
@@ -421,7 +413,6 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   }
   console.end(result, plan.library.catalogue, plan.context);
   print_news(known);
-  fmt::print("{}", github.resume_commands(word));
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
   journal.end(written, spare_journal());
@@ -435,7 +426,6 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
 run::ExitCode certify(CertifyOptions options) {
   auto plan = make_plan(options);
   if (!plan) return run::ExitCode::kUsage;
-  print_error(github_of(options).masks(secrets_of(plan->descriptor)));
   if (plan->cases.empty()) {
     const bool said = !options.last_failed.empty() && options.selection.run.empty();
     if (!said) complain(why_empty(options.selection, plan->library));

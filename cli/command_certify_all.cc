@@ -19,11 +19,14 @@
 #include <fmt/format.h>
 #include <spawn.h>
 
+#include "base/files.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/report/findings.h"
 #include "conformance/scenario/library.h"
+#include "conformance/text/output.h"
 #include "conformance/text/text_wrap.h"
+#include "endpoint/socket.h"
 #include "endpoint/url.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared
@@ -68,7 +71,9 @@ std::optional<std::vector<FleetMember>> read_fleet(const std::string& path) {
     words >> one.name >> one.target >> rest;
     if (one.name.empty() || one.name.starts_with('#')) continue;
     std::string wrong;
-    if (!is_name(one.name)) {
+    if (one.name == "compare" || one.name == "index") {
+      wrong = "the name " + one.name + " is that of the comparison of all";
+    } else if (!is_name(one.name)) {
       wrong = "the name must be letters, digits, -, _ and ., as its reports are named after it";
     } else if (one.target.empty() || (!rest.empty() && !rest.starts_with('#'))) {
       wrong = "expected a name, and an endpoint or a descriptor (*.yaml), without blanks in them";
@@ -104,8 +109,8 @@ std::vector<std::string> arguments_of(const CertifyAllOptions& options, const Fl
                                       const std::filesystem::path& folder,
                                       const std::filesystem::path& beside) {
   const bool descriptor = one.target.ends_with(".yaml") || one.target.ends_with(".yml");
-  const std::string target =
-      descriptor ? (beside / one.target).lexically_normal().string() : one.target;
+  const std::string target = descriptor ? (beside / one.target).lexically_normal().string()
+                                        : endpoint::without_password(one.target);
   const std::string stem = (folder / one.name).string();
   std::vector<std::string> out = {
       options.program, "certify",      descriptor ? "--descriptor" : "--endpoint",
@@ -125,18 +130,41 @@ std::vector<std::string> arguments_of(const CertifyAllOptions& options, const Fl
   return out;
 }
 
+// The environment of this process for a run, with the password of its endpoint, which stands on no
+// command line; what it prints goes to no runner of GitHub.
+std::vector<std::string> environment_of(const std::string& password) {
+  constexpr std::string_view kPassword = "FENCEPOST_PASSWORD=";
+  std::vector<std::string> out;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const bool replaced = text.starts_with(kPassword) && !password.empty();
+    if (!replaced && !text.starts_with("GITHUB_ACTIONS=")) out.emplace_back(text);
+  }
+  if (!password.empty()) out.push_back(std::string(kPassword) + password);
+  return out;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
 // Starts it with its output in a file; nothing when it cannot be started.
-std::optional<pid_t> start(const std::vector<std::string>& arguments, const std::string& log) {
-  std::vector<char*> argv;
-  argv.reserve(arguments.size() + 1);
-  for (const std::string& word : arguments)
-    argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT
-  argv.push_back(nullptr);
+std::optional<pid_t> start(std::vector<std::string> arguments, std::vector<std::string> variables,
+                           const std::string& log) {
+  const endpoint::Socket output(open_new_file(log));  // closes any descriptor
+  if (output.descriptor() < 0) {
+    complain(fmt::format("cannot write {}: {}", log, std::strerror(errno)));  // NOLINT
+    return std::nullopt;
+  }
+  const std::vector<char*> argv = pointers_to(arguments);
+  const std::vector<char*> environment = pointers_to(variables);
   posix_spawn_file_actions_t files{};
   posix_spawn_file_actions_init(&files);
-  constexpr int kMode = 0644;
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                   kMode);
+  posix_spawn_file_actions_adddup2(&files, output.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   // In a group of its own: Ctrl-C reaches this process alone, which passes it on once.
   posix_spawnattr_t attributes{};
@@ -144,7 +172,7 @@ std::optional<pid_t> start(const std::vector<std::string>& arguments, const std:
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t child = 0;
   const int failed =
-      posix_spawn(&child, "/proc/self/exe", &files, &attributes, argv.data(), environ);
+      posix_spawn(&child, "/proc/self/exe", &files, &attributes, argv.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (failed == 0) return child;
@@ -165,7 +193,9 @@ class FleetRuns {
         FleetMember& one = fleet_[next++];
         const std::string log =
             (std::filesystem::path(options_.out) / (one.name + ".log")).string();
-        const auto child = start(arguments_of(options_, one, options_.out, beside), log);
+        const auto url = endpoint::parse_url(one.target);
+        const auto child = start(arguments_of(options_, one, options_.out, beside),
+                                 environment_of(url ? url->password : ""), log);
         if (child) running_[*child] = &one;
       }
       if (stop_flag()) {
@@ -197,8 +227,8 @@ class FleetRuns {
     if (WIFEXITED(status)) one.exit_code = WEXITSTATUS(status);
     running_.erase(found);
     const std::string_view word = report::name(static_cast<run::ExitCode>(one.exit_code));
-    fmt::print("{}: {} (exit code {}), {} running\n", one.name, word, one.exit_code,
-               running_.size());
+    text::print("{}: {} (exit code {}), {} running\n", one.name, word, one.exit_code,
+                running_.size());
     std::fflush(stdout);
   }
 
@@ -257,7 +287,7 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
   compared.json = (folder / "compare.json").string();
   compared.html = (folder / "index.html").string();
   const run::ExitCode alike = compare(compared);
-  fmt::print("reports, logs and the comparison: {}\n", compared.html);
+  text::print("reports, logs and the comparison: {}\n", compared.html);
   return alike == run::ExitCode::kUsage || alike == run::ExitCode::kInternal ? alike
                                                                              : worst_of(*fleet);
 }

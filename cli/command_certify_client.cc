@@ -15,6 +15,7 @@
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/source_excerpt.h"
 #include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/output.h"
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::cli {
@@ -61,10 +62,10 @@ bool is_selected(const ClientCase& test_case, const std::vector<std::string>& gl
 void tell(const CaseOutcome& outcome, const client_run::CertificateContext& context,
           const CertifyClientOptions& options) {
   if (outcome.verdict == CaseVerdict::kFailed) {
-    fmt::print("{}\n", client_run::failure_text(outcome, context));
+    text::print("{}\n", text::Lines(client_run::failure_text(outcome, context)));
   } else if (options.verbose) {
-    fmt::print("{} {}: {}\n", client_run::name(outcome.verdict), outcome.test_case->id,
-               outcome.test_case->title);
+    text::print("{} {}: {}\n", client_run::name(outcome.verdict), outcome.test_case->id,
+                outcome.test_case->title);
   }
   std::fflush(stdout);
 }
@@ -104,8 +105,8 @@ run::ExitCode code_of(client_run::SuiteErrorKind kind) {
 }
 
 void list_client_cases(const std::vector<const ClientCase*>& cases) {
-  for (const ClientCase* each : cases) fmt::print("{:<50} {}\n", each->id, each->title);
-  fmt::print("{}\n", text::counted(cases.size(), "case"));
+  for (const ClientCase* each : cases) text::print("{:<50} {}\n", each->id, each->title);
+  text::print("{}\n", text::counted(cases.size(), "case"));
 }
 
 }  // namespace
@@ -145,8 +146,10 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
                                                .profile = options.profile,
                                                .program = options.program,
                                                .command = options.command};
-  client_run::ClientSuiteOptions suite{
-      .command = options.command, .jobs = options.jobs, .most_failures = options.max_failures};
+  client_run::ClientSuiteOptions suite{.command = options.command,
+                                       .variables = options.variables,
+                                       .jobs = options.jobs,
+                                       .most_failures = options.max_failures};
   suite.play.stop = &stop_flag();
   suite.play.dialect = *codec::dialect_named(options.profile);
   suite.play.timeout = *timeout;
@@ -156,7 +159,7 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
     complain(result.error().text);
     return code_of(result.error().kind);
   }
-  fmt::print("{}", summary_text(*result, context));
+  text::print("{}", text::Lines(summary_text(*result, context)));
   if (!write_certificates(*result, context, options)) return run::ExitCode::kInternal;
   return code_of(*result);
 }

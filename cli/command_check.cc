@@ -7,6 +7,7 @@
 #include "conformance/histories/history_check.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::cli {
 
@@ -31,7 +32,7 @@ run::ExitCode check(const CheckOptions& options) {
       return run::ExitCode::kUsage;
     }
     const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
-    if (!quiet) fmt::print("{}", checked_text(*checked, library.catalogue));
+    if (!quiet) text::print("{}", text::Lines(checked_text(*checked, library.catalogue)));
     all.push_back(std::move(*checked));
   }
   const run::ExitCode code = exit_code(all);

@@ -9,6 +9,7 @@
 #include "conformance/report/console.h"
 #include "conformance/report/side_by_side.h"
 #include "conformance/scenario/library.h"
+#include "conformance/text/output.h"
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::cli {
@@ -79,8 +80,9 @@ run::ExitCode compare(const CompareOptions& options) {
   }
   if (bad) return run::ExitCode::kUsage;
   const report::SideBySide found = report::side_by_side(std::move(columns), library->catalogue);
-  fmt::print("{}", side_by_side_text(found, library->catalogue, text::terminal_width(stdout),
-                                     report::console_options(stdout).colour));
+  text::print("{}",
+              text::Lines(side_by_side_text(found, library->catalogue, text::terminal_width(stdout),
+                                            report::console_options(stdout).colour)));
   if (!write_formats(options, found, library->catalogue)) return run::ExitCode::kInternal;
   return exit_code(found);
 }

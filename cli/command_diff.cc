@@ -13,6 +13,7 @@
 #include "conformance/report/diff_report.h"
 #include "conformance/report/report_read.h"
 #include "conformance/scenario/library.h"
+#include "conformance/text/output.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
@@ -125,9 +126,10 @@ run::ExitCode show(const DiffOptions& options, const Side& a, const Side& b,
   const report::Comparison found = compare(*a.report, *b.report, library.catalogue);
   const report::DiffSubject subject{a.name, b.name, *a.report, *b.report, library.catalogue};
   if (options.quiet) {
-    fmt::print("{}\n", diff_verdict(found));
+    text::print("{}\n", diff_verdict(found));
   } else {
-    fmt::print("{}", diff_text(found, subject, report::console_options(stdout).colour));
+    text::print("{}",
+                text::Lines(diff_text(found, subject, report::console_options(stdout).colour)));
   }
   std::fflush(stdout);
   if (!options.json.empty()) {

@@ -25,6 +25,7 @@
 #include "conformance/search/explore_report.h"
 #include "conformance/search/saved_workload.h"
 #include "conformance/target/target.h"
+#include "conformance/text/output.h"
 #include "endpoint/rate_limit.h"
 #include "endpoint/url.h"
 
@@ -51,33 +52,33 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
   const record::Trials trials{
       .endpoint = endpoint, .new_run_id = random_run_id, .stop = stop_flag()};
   for (const search::Counterexample& found : result.found) {
-    fmt::print("{}", counterexample_text(found, run));
+    text::print("{}", text::Lines(counterexample_text(found, run)));
     std::fflush(stdout);
     const auto file = save(found, run, trials);
     if (file) {
-      fmt::print("{}", *file);
+      text::print("{}", text::Lines(*file));
       std::fflush(stdout);
     } else {
       complain(file.error());
       saved = false;
     }
   }
-  fmt::print("\n{}\n", search::progress_text(result.progress));
-  for (const auto& [point, outcome] : result.observed) fmt::print("  {}: {}\n", point, outcome);
+  text::print("\n{}\n", search::progress_text(result.progress));
+  for (const auto& [point, outcome] : result.observed) text::print("  {}: {}\n", point, outcome);
   if (!saved) return run::ExitCode::kInternal;
   const search::Conclusion end = conclude(result);
-  if (!end.text.empty()) fmt::print("{}\n", end.text);
+  if (!end.text.empty()) text::print("{}\n", end.text);
   if (!end.complaint.empty()) complain(end.complaint);
   return end.code;
 }
 
 // What is found is made a scenario of at `direct`, of which there is no evidence.
 run::ExitCode search(endpoint::Endpoint& endpoint, endpoint::Endpoint& direct, ExploreRun& run) {
-  fmt::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n",
-             report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
-             run.options.max_time);
-  fmt::print("judged by {}\n", search::basis_text(run.explore.judged.oracle.basis,
-                                                  run.context.profile == codec::Profile::kAuto));
+  text::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n",
+              report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
+              run.options.max_time);
+  text::print("judged by {}\n", search::basis_text(run.explore.judged.oracle.basis,
+                                                   run.context.profile == codec::Profile::kAuto));
   std::fflush(stdout);
   report::ProgressLine line(report::console_options(stdout).live, run.options.quiet);
   const search::ExploreResult result =
@@ -138,15 +139,15 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
     const search::ReplayedWorkload replayed{
         .file = each.file, .requirement = each.saved.requirement, .runs = *runs};
     if (const search::JudgedRun* rejected = replayed.rejected()) {
-      fmt::print("{}", record::rejection_text(*rejected, each.saved.trace, run.all_packets,
-                                              run.library.catalogue));
+      text::print("{}", text::Lines(record::rejection_text(
+                            *rejected, each.saved.trace, run.all_packets, run.library.catalogue)));
       ++failing;
     } else if (runs->empty()) {
       ++not_run;
     }
-    fmt::print("{}\n", replayed_text(replayed));
+    text::print("{}\n", replayed_text(replayed));
   }
-  fmt::print("{} workloads: {} rejected\n", all.size(), failing);
+  text::print("{} workloads: {} rejected\n", all.size(), failing);
   if (failing > 0) return run::ExitCode::kFailed;
   if (stop_flag()) return run::ExitCode::kInterrupted;
   return not_run > 0 ? run::ExitCode::kInconclusive : run::ExitCode::kConformant;

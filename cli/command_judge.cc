@@ -11,6 +11,7 @@
 #include "cli/judge_kinds.h"
 #include "conformance/report/console.h"
 #include "conformance/report/evidence_head.h"
+#include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 #include "endpoint/recorded.h"
@@ -46,9 +47,9 @@ void print_agreement(const std::map<std::string, std::string>& then,
                                   text::printable(verdict), found->second));
     }
   }
-  fmt::print("verdicts: {} the same as those of the run, {} not\n", same, lines.size());
-  if (absent > 0) fmt::print("  {} of the run have no whole evidence\n", absent);
-  for (const std::string& line : lines) fmt::print("{}\n", line);
+  text::print("verdicts: {} the same as those of the run, {} not\n", same, lines.size());
+  if (absent > 0) text::print("  {} of the run have no whole evidence\n", absent);
+  for (const std::string& line : lines) text::print("{}\n", line);
 }
 
 struct Judgement {
@@ -185,14 +186,14 @@ bool can_be_judged(const std::string& file,
 
 void print_rules(const report::RulesSince& since, const report::EvidenceHead& head) {
   const auto line = [](const char* what, const std::vector<std::string>& ids) {
-    if (!ids.empty()) fmt::print("  {}: {} ({})\n", what, ids.size(), some_of(ids));
+    if (!ids.empty()) text::print("  {}: {} ({})\n", what, ids.size(), some_of(ids));
   };
   if (since.changed.empty() && since.gone.empty() && since.added.empty()) {
-    fmt::print("rules: the same as those of the run\n");
+    text::print("rules: the same as those of the run\n");
     return;
   }
-  fmt::print("rules: others than those of the run (fencepost {})\n",
-             text::printable(head.run.version));
+  text::print("rules: others than those of the run (fencepost {})\n",
+              text::printable(head.run.version));
   line("changed", since.changed);
   line("no longer there", since.gone);
   line("new, and not in the evidence", since.added);
@@ -208,9 +209,9 @@ void Agreement::compare(const std::string& part, const std::string& then, const 
 }
 
 void Agreement::print() const {
-  fmt::print("verdicts: {} the same as those of the run, {} not\n", same_, others_.size());
-  if (missing_ > 0) fmt::print("  {} of the run have no whole evidence\n", missing_);
-  for (const std::string& line : others_) fmt::print("{}\n", line);
+  text::print("verdicts: {} the same as those of the run, {} not\n", same_, others_.size());
+  if (missing_ > 0) text::print("  {} of the run have no whole evidence\n", missing_);
+  for (const std::string& line : others_) text::print("{}\n", line);
 }
 
 std::string describe(const EvidenceFile& file) {
@@ -245,7 +246,7 @@ run::ExitCode judge(const JudgeOptions& options) {
   const auto recorded = endpoint::Recorded::read(file->content);
   if (!can_be_judged(options.file, recorded)) return run::ExitCode::kUsage;
   if (!options.quiet) {
-    fmt::print(
+    text::print(
         "fencepost judge {}  {}  endpoint {}  run of {}  {} requests, {} messages received\n",
         report::suite_version(), options.file, text::printable(head->run.context.endpoint),
         text::printable(head->run.context.started), recorded->published(), recorded->received());

@@ -16,6 +16,7 @@
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
 #include "conformance/target/conditions_options.h"
+#include "conformance/text/output.h"
 #include "endpoint/conditions.h"
 
 namespace fencepost::cli {
@@ -25,7 +26,7 @@ constexpr std::size_t kMostFindingsKept = 10'000;
 
 void take_findings(clients::Judge& judge, client_report::JudgedClients& judged) {
   for (clients::Finding& finding : judge.take_findings()) {
-    fmt::print("fencepost: {}\n", client_report::line_of(finding));
+    text::print("fencepost: {}\n", client_report::line_of(finding));
     if (judged.findings.size() < kMostFindingsKept) judged.findings.push_back(std::move(finding));
   }
 }

@@ -23,6 +23,7 @@
 #include "conformance/scenario/moves_clock.h"
 #include "conformance/scenario/source_excerpt.h"
 #include "conformance/scenario/untied.h"
+#include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 #include "reference_store/faults/fault.h"
@@ -59,10 +60,10 @@ bool explain_family(const std::string& id, const scenario::Library& library) {
   }
   if (members.empty()) return false;
   const scenario::Position& at = members.front()->position;
-  fmt::print("{}  (a family of {} cases, {}:{})\n\n", id, members.size(), at.file, at.line);
+  text::print("{}  (a family of {} cases, {}:{})\n\n", id, members.size(), at.file, at.line);
   for (const scenario::Case* member : members)
-    fmt::print("    {:<52} {}\n", member->id, member->title);
-  fmt::print("\n  run it with: fencepost certify --run '{}.*'\n", id);
+    text::print("    {:<52} {}\n", member->id, member->title);
+  text::print("\n  run it with: fencepost certify --run '{}.*'\n", id);
   return true;
 }
 
@@ -92,7 +93,7 @@ std::optional<scenario::Library> open_library(const std::string& scenarios) {
   scenario::Library library = load_library(files, errors);
   print_errors(errors, files);
   if (!errors.empty()) {
-    fmt::print(
+    text::print(
         stderr,
         "fencepost: {} error{} in the scenario files; scenarios/FORMAT.md describes the format\n",
         errors.size(), errors.size() == 1 ? "" : "s");
@@ -108,10 +109,10 @@ run::ExitCode list_capabilities(bool json) {
     if (json) {
       out.push_back({{"name", row.name}, {"meaning", row.meaning}, {"provide", row.provide}});
     } else {
-      fmt::print("{:<18} {}\n{:<18} without: {}\n", row.name, row.meaning, "", row.provide);
+      text::print("{:<18} {}\n{:<18} without: {}\n", row.name, row.meaning, "", row.provide);
     }
   }
-  if (json) fmt::print("{}\n", out.dump(1));
+  if (json) text::print_document(stdout, out.dump(1) + "\n");
   return run::ExitCode::kConformant;
 }
 
@@ -127,10 +128,10 @@ run::ExitCode list_faults(bool json) {
                      {"text", fault.text},
                      {"requirements", fault.requirements}});
     } else {
-      fmt::print("{:<4} {:<7} {:<40} {}\n", fault.id, name(fault.kind), fault.name, fault.text);
+      text::print("{:<4} {:<7} {:<40} {}\n", fault.id, name(fault.kind), fault.name, fault.text);
     }
   }
-  if (json) fmt::print("{}\n", out.dump(1));
+  if (json) text::print_document(stdout, out.dump(1) + "\n");
   return run::ExitCode::kConformant;
 }
 
@@ -148,21 +149,21 @@ run::ExitCode list_axes(const scenario::Catalogue& catalogue, bool json) {
                      {"requirement", axis.requirement},
                      {"open", why}});
     } else {
-      fmt::print("{:<26} {}\n{:<26} {}: {}\n", axis.name, fmt::join(decisions, ", "), "",
-                 axis.requirement, why);
+      text::print("{:<26} {}\n{:<26} {}: {}\n", axis.name,
+                  fmt::format("{}", fmt::join(decisions, ", ")), "", axis.requirement, why);
     }
   }
-  if (json) fmt::print("{}\n", out.dump(1));
+  if (json) text::print_document(stdout, out.dump(1) + "\n");
   return run::ExitCode::kConformant;
 }
 
 void explain_fault(const store::Fault& fault) {
-  fmt::print("{}  {}  ({})\n\n  does      {}\n", fault.id, fault.name, name(fault.kind),
-             fault.text);
+  text::print("{}  {}  ({})\n\n  does      {}\n", fault.id, fault.name, name(fault.kind),
+              fault.text);
   if (!fault.requirements.empty()) {
-    fmt::print("  breaks    {}\n", fmt::join(fault.requirements, ", "));
+    text::print("  breaks    {}\n", fmt::format("{}", fmt::join(fault.requirements, ", ")));
   }
-  fmt::print(
+  text::print(
       "  see it    fencepost certify --endpoint 'inproc:?fault={}'\n"
       "  serve it  fencepost serve --fault {}\n",
       fault.name, fault.name);
@@ -191,12 +192,12 @@ run::ExitCode list_requirements(const scenario::Catalogue& catalogue, const List
       out.push_back(matrix::requirement_json(requirement));
       if (profile) out.back()["demand"] = demanded;
     } else {
-      fmt::print("{:<24} {:<7} {:<7} {}{}{}\n", requirement.id, name(requirement.level),
-                 requirement.binds, profile ? fmt::format("{:<8} ", demanded) : "",
-                 requirement.text, how_of_clients(requirement, client_cases));
+      text::print("{:<24} {:<7} {:<7} {}{}{}\n", requirement.id, name(requirement.level),
+                  requirement.binds, profile ? fmt::format("{:<8} ", demanded) : "",
+                  requirement.text, how_of_clients(requirement, client_cases));
     }
   }
-  if (options.json) fmt::print("{}\n", out.dump(1));
+  if (options.json) text::print_document(stdout, out.dump(1) + "\n");
   return run::ExitCode::kConformant;
 }
 
@@ -213,10 +214,10 @@ run::ExitCode list(const ListOptions& options) {
     if (options.json) {
       out.push_back(to_json(test_case, library->catalogue));
     } else {
-      fmt::print("{:<52} {}\n", test_case.id, test_case.title);
+      text::print("{:<52} {}\n", test_case.id, test_case.title);
     }
   }
-  if (options.json) fmt::print("{}\n", out.dump(1));
+  if (options.json) text::print_document(stdout, out.dump(1) + "\n");
   return run::ExitCode::kConformant;
 }
 
@@ -254,14 +255,14 @@ run::ExitCode explain(const std::string& id, const std::string& scenarios) {
                                    .colour = report::console_options(stdout).colour,
                                    .certify = certify_with(scenarios)};
   if (const scenario::Requirement* requirement = library->catalogue.find(id)) {
-    fmt::print("{}", explain_requirement(*requirement, *library, how));
+    text::print("{}", text::Lines(explain_requirement(*requirement, *library, how)));
     return run::ExitCode::kConformant;
   }
   const auto found =
       std::find_if(library->cases.begin(), library->cases.end(),
                    [&](const scenario::Case& test_case) { return test_case.id == id; });
   if (found != library->cases.end()) {
-    fmt::print("{}", explain_case(*found, *library, how));
+    text::print("{}", text::Lines(explain_case(*found, *library, how)));
     return run::ExitCode::kConformant;
   }
   if (explain_family(id, *library)) return run::ExitCode::kConformant;
@@ -301,10 +302,10 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   for (const scenario::LoadError& warning : warnings) {
     print_error("{}:{}: warning: {}\n", warning.position.file, warning.position.line, warning.text);
   }
-  fmt::print("{}, {}, {}, {}, {}\n", text::counted(files.size(), "file"),
-             text::counted(library.cases.size(), "case"),
-             text::counted(library.catalogue.all().size(), "requirement"),
-             text::counted(errors.size(), "error"), text::counted(warnings.size(), "warning"));
+  text::print("{}, {}, {}, {}, {}\n", text::counted(files.size(), "file"),
+              text::counted(library.cases.size(), "case"),
+              text::counted(library.catalogue.all().size(), "requirement"),
+              text::counted(errors.size(), "error"), text::counted(warnings.size(), "warning"));
   return errors.empty() ? run::ExitCode::kConformant : run::ExitCode::kUsage;
 }
 

@@ -10,6 +10,7 @@
 #include "conformance/report/console.h"
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
+#include "conformance/text/output.h"
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::cli {
@@ -62,9 +63,10 @@ run::ExitCode matrix(const MatrixOptions& options) {
     if (!write(output.path, output.render(matrix))) return run::ExitCode::kUsage;
   }
   if (to_console) {
-    fmt::print("{}", matrix_text(matrix, {.width = text::terminal_width(stdout),
-                                          .colour = report::console_options(stdout).colour,
-                                          .full = options.full}));
+    text::print("{}",
+                text::Lines(matrix_text(matrix, {.width = text::terminal_width(stdout),
+                                                 .colour = report::console_options(stdout).colour,
+                                                 .full = options.full})));
   }
   const bool complete = matrix.gaps(scenario::Level::kMust).empty();
   return complete ? run::ExitCode::kConformant : run::ExitCode::kFailed;

@@ -8,21 +8,22 @@
 #include "conformance/report/merge.h"
 #include "conformance/report/report_read.h"
 #include "conformance/scenario/library.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::cli {
 namespace {
 
 void print_parts(const report::Report& merged) {
   const report::ReportContext& context = merged.context;
-  fmt::print("fencepost merge {}  endpoint {}  profile {}  {} reports, {} cases\n",
-             report::suite_version(), context.endpoint, name(context.profile), context.parts.size(),
-             merged.result.cases.size());
+  text::print("fencepost merge {}  endpoint {}  profile {}  {} reports, {} cases\n",
+              report::suite_version(), context.endpoint, name(context.profile),
+              context.parts.size(), merged.result.cases.size());
   std::size_t width = 0;
   for (const report::ReportPart& part : context.parts) width = std::max(width, part.file.size());
   for (const report::ReportPart& part : context.parts) {
-    fmt::print("  shard {:<3} {:<{}}  started {}  {:7.2f} s  exit code {}  seed {}\n", part.shard,
-               part.file, width, part.started, static_cast<double>(part.duration.count()) / 1e6,
-               part.exit_code, part.seed);
+    text::print("  shard {:<3} {:<{}}  started {}  {:7.2f} s  exit code {}  seed {}\n", part.shard,
+                part.file, width, part.started, static_cast<double>(part.duration.count()) / 1e6,
+                part.exit_code, part.seed);
   }
 }
 

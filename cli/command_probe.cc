@@ -12,6 +12,7 @@
 #include "conformance/target/probe.h"
 #include "conformance/target/probe_report.h"
 #include "conformance/target/target.h"
+#include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::cli {
@@ -31,17 +32,18 @@ target::ProbeSettings settings_of(const ProbeOptions& options, const endpoint::E
 run::ExitCode report(const ProbeOptions& options, const target::Findings& findings,
                      const target::ProbeContext& context) {
   const std::string descriptor = to_descriptor(findings, context);
-  fmt::print(options.out.empty() ? stderr : stdout, "{}", to_summary(findings, context));
+  text::print(options.out.empty() ? stderr : stdout, "{}",
+              text::Lines(to_summary(findings, context)));
   if (options.out.empty()) {
-    fmt::print("{}", descriptor);
+    text::print("{}", text::Lines(descriptor));
     return run::ExitCode::kConformant;
   }
   if (const auto written = report::write_file(options.out, descriptor); !written) {
     complain(written.error());
     return run::ExitCode::kInternal;
   }
-  fmt::print("written        {}: fencepost certify --descriptor {}\n", options.out,
-             text::shell_word(options.out));
+  text::print("written        {}: fencepost certify --descriptor {}\n", options.out,
+              text::shell_word(options.out));
   return run::ExitCode::kConformant;
 }
 

@@ -13,6 +13,7 @@
 #include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::cli {
 namespace {
@@ -110,7 +111,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
        .time = time},
       stop_flag(),
       [&] {
-        fmt::print("fencepost: recording at {}\n", target->endpoint->url());
+        text::print("fencepost: recording at {}\n", target->endpoint->url());
         std::fflush(stdout);
       },
       [&](const record::Capture& capture) {

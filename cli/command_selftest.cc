@@ -22,6 +22,7 @@
 #include "conformance/target/descriptor.h"
 #include "conformance/target/target.h"
 #include "conformance/text/colour.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::cli {
 namespace {
@@ -54,7 +55,7 @@ class ProgressLine {
     if (!live_ && (now - said_ < kHeartbeat || done == total)) return;
     said_ = now;
     const std::string line = fmt::format("  {}/{} {}", done, total, what);
-    fmt::print("{}", live_ ? text::kEraseLine + line : line + "\n");
+    text::print("{}", text::Lines(live_ ? text::kEraseLine + line : line + "\n"));
     std::fflush(stdout);
   }
 
@@ -102,11 +103,11 @@ run::ExitCode selftest_pairs(const SelftestOptions& command, const scenario::Lib
   const selftest::PairsResult result =
       selftest::run_pairs(library.cases, library.catalogue, faults_opener(), options, stop_flag(),
                           [&](std::size_t done, std::size_t total) {
-                            if (live) fmt::print("{}  {}/{} pairs", text::kEraseLine, done, total);
+                            if (live) text::print("\r\033[K  {}/{} pairs", done, total);
                             if (live) std::fflush(stdout);
                           });
-  if (live) fmt::print(text::kEraseLine);
-  fmt::print("{}", selftest::pairs_text(result));
+  if (live) text::print("{}", text::Lines(text::kEraseLine));
+  text::print("{}", text::Lines(selftest::pairs_text(result)));
   return result.interrupted ? run::ExitCode::kInterrupted : run::ExitCode::kConformant;
 }
 
@@ -123,11 +124,11 @@ run::ExitCode selftest_right(const SelftestOptions& command, const scenario::Lib
       selftest::run_right_stores(library.cases, library.catalogue, right_opener(), options,
                                  stop_flag(), [&](std::size_t done, std::size_t total) {
                                    if (live)
-                                     fmt::print("\r\033[K  {}/{} right stores", done, total);
+                                     text::print("\r\033[K  {}/{} right stores", done, total);
                                    if (live) std::fflush(stdout);
                                  });
-  if (live) fmt::print("\r\033[K");
-  fmt::print("{}", selftest::right_stores_text(result));
+  if (live) text::print("\r\033[K");
+  text::print("{}", text::Lines(selftest::right_stores_text(result)));
   if (result.interrupted) return run::ExitCode::kInterrupted;
   return result.proved() ? run::ExitCode::kConformant : run::ExitCode::kFailed;
 }
@@ -172,8 +173,8 @@ run::ExitCode selftest(const SelftestOptions& command) {
     options.cases_at_once = kReferenceAtOnce.jobs;
     options.cases_running = kReferenceAtOnce.running;
   }
-  fmt::print("fencepost selftest {}  endpoint {}  {} cases  seed {}\n", report::suite_version(),
-             command.endpoint, library->cases.size(), command.seed);
+  text::print("fencepost selftest {}  endpoint {}  {} cases  seed {}\n", report::suite_version(),
+              command.endpoint, library->cases.size(), command.seed);
   std::fflush(stdout);
   const auto driver = endpoint::driver_named(command.driver).value_or(endpoint::Driver::kBuiltin);
   selftest::SelftestResult result =
@@ -184,8 +185,8 @@ run::ExitCode selftest(const SelftestOptions& command) {
         {.only = command.only, .seed = command.seed, .jobs = options.jobs}, stop_flag());
     result.interrupted = stop_flag();
   }
-  if (isatty(STDOUT_FILENO) == 1) fmt::print(text::kEraseLine);
-  fmt::print("{}", selftest_text(result));
+  if (isatty(STDOUT_FILENO) == 1) text::print("{}", text::Lines(text::kEraseLine));
+  text::print("{}", text::Lines(selftest_text(result)));
   for (const auto& [path, render] : {std::pair{&command.json, &selftest::selftest_json},
                                      std::pair{&command.html, &selftest::selftest_html}}) {
     if (path->empty()) continue;

@@ -19,6 +19,7 @@
 #include "conformance/serve/judged_command.h"
 #include "conformance/serve/traffic_log.h"
 #include "conformance/target/conditions_options.h"
+#include "conformance/text/output.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/tap.h"
 #include "reference_store/authorization.h"
@@ -119,22 +120,22 @@ bool files_can_be_written(const ServeOptions& options) {
 
 void announce(const ServeOptions& options, const std::vector<const store::Fault*>& faults,
               const serve::Access& access, const std::string& url) {
-  fmt::print("fencepost: state store ({} dialect) ready at {}\n", options.profile, url);
-  for (const std::string& note : access.notes()) fmt::print("fencepost: {}\n", note);
+  text::print("fencepost: state store ({} dialect) ready at {}\n", options.profile, url);
+  for (const std::string& note : access.notes()) text::print("fencepost: {}\n", note);
   for (const store::Fault* fault : faults) {
-    fmt::print("fencepost: it is {} on purpose ({} {}): {}\n",
-               fault->kind == store::FaultKind::kBenign ? "unusual" : "wrong", fault->id,
-               fault->name, fault->text);
+    text::print("fencepost: it is {} on purpose ({} {}): {}\n",
+                fault->kind == store::FaultKind::kBenign ? "unusual" : "wrong", fault->id,
+                fault->name, fault->text);
   }
   if (!options.right.empty()) {
-    fmt::print("fencepost: it is another right store: {}\n",
-               store::to_text(*store::parse_decisions(options.right)));
+    text::print("fencepost: it is another right store: {}\n",
+                store::to_text(*store::parse_decisions(options.right)));
   }
   if (options.judge_clients) {
-    fmt::print("fencepost: clients are judged: a line for each rule that one breaks\n");
+    text::print("fencepost: clients are judged: a line for each rule that one breaks\n");
   }
   if (options.control) {
-    fmt::print("fencepost: messages to fencepost/control change it: docs/CLIENTS.md\n");
+    text::print("fencepost: messages to fencepost/control change it: docs/CLIENTS.md\n");
   }
   std::fflush(stdout);
 }
@@ -193,20 +194,20 @@ struct JudgedBroker {
 
 void print_findings(JudgedBroker& judged) {
   const std::vector<std::string> lines = judged.judge.take_lines();
-  for (const std::string& line : lines) fmt::print("{}\n", line);
+  for (const std::string& line : lines) text::print("{}\n", line);
   if (!lines.empty()) std::fflush(stdout);
 }
 
 // Listens where clients are to come; false after a complaint.
 bool open_tap(const ServeOptions& options, const std::optional<endpoint::TlsListener>& tls,
-              std::uint16_t broker_port, JudgedBroker& judged) {
+              const std::string& broker_socket, JudgedBroker& judged) {
   const std::uint16_t usual = !options.command.empty() ? 0 : tls ? kTlsPort : kPlainPort;
   const std::uint16_t wanted = options.port.value_or(usual);
   const endpoint::TlsListener files = tls.value_or(endpoint::TlsListener{});
   auto tap =
       endpoint::Tap::start({.address = options.bind,
                             .port = wanted,
-                            .to_port = broker_port,
+                            .to_socket = broker_socket,
                             .certificate = files.certificate,
                             .key = files.key,
                             .client_ca = files.ca,
@@ -268,7 +269,7 @@ run::ExitCode watch(const ServeOptions& options, endpoint::BrokerProcess& broker
       const run::ExitCode of_clients = end_judge(signal > 0);
       broker.stop();
       const run::ExitCode code = worse(of_clients, end(traffic));
-      if (signal > 0) fmt::print("fencepost: stopped\n");
+      if (signal > 0) text::print("fencepost: stopped\n");
       return code;
     }
     print(traffic.look(wall_clock()));
@@ -286,14 +287,6 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
   if (!dialect) {
     complain("--profile " + options.profile + " is neither documented nor deployed");
     return std::nullopt;
-  }
-  for (const auto& [option, value] : {std::pair{"--node-id", &options.node_id},
-                                      {"--record", &options.record},
-                                      {"--right", &options.right}}) {
-    if (const auto one_line = serve::check_one_line(option, *value); !one_line) {
-      complain(one_line.error());
-      return std::nullopt;
-    }
   }
   const bool tls = !options.tls.empty() || !options.certificate.empty();
   endpoint::BrokerOptions out{.port = options.port.value_or(tls ? kTlsPort : kPlainPort),
@@ -359,9 +352,9 @@ run::ExitCode serve(const ServeOptions& options) {
   std::optional<JudgedBroker> judged;
   std::optional<endpoint::TlsListener> tls_of_tap;
   if (options.judge_clients) {
-    // The broker goes to a port of its own; clients reach the tap, which has its TLS.
-    broker_options->port = 0;
-    broker_options->bind = "127.0.0.1";
+    // The broker gets a socket of its own, which nobody else reaches: clients come to the tap,
+    // which has its TLS.
+    broker_options->private_socket = true;
     tls_of_tap = std::exchange(broker_options->tls, std::nullopt);
     judged.emplace(*broker_options);
   }
@@ -381,7 +374,7 @@ run::ExitCode serve(const ServeOptions& options) {
     return broker.error().kind == endpoint::StartErrorKind::kFailed ? run::ExitCode::kInternal
                                                                     : run::ExitCode::kUsage;
   }
-  if (judged && !open_tap(options, tls_of_tap, (*broker)->port(), *judged)) {
+  if (judged && !open_tap(options, tls_of_tap, (*broker)->private_socket(), *judged)) {
     (*traffic)->discard();
     return run::ExitCode::kUsage;
   }

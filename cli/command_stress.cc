@@ -28,6 +28,7 @@
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/target/conditions_options.h"
 #include "conformance/target/target.h"
+#include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 #include "endpoint/url.h"
 #include "stress/load.h"
@@ -366,7 +367,7 @@ run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
   }
   const StressOptions& options = setup.options;
   const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
-  if (!quiet) fmt::print("{}", stress_text(run, *findings, library.catalogue));
+  if (!quiet) text::print("{}", text::Lines(stress_text(run, *findings, library.catalogue)));
   histories::StressRun shown = run;
   shown.history = setup.history;  // the page is made of it in any case
   const auto written = write_stress(options.html.empty() ? run : shown, *findings,
@@ -445,9 +446,9 @@ run::ExitCode stress(const StressOptions& options) {
   const auto url = endpoint::parse_url(setup.descriptor.url);
   const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
   if (!quiet) {
-    fmt::print("fencepost stress {}  endpoint {}  {}  seed {}  {}{}\n", report::suite_version(),
-               url ? url->display() : "unknown", histories::describe(size), seed, options.duration,
-               is_simulated(setup) ? ", simulated" : "");
+    text::print("fencepost stress {}  endpoint {}  {}  seed {}  {}{}\n", report::suite_version(),
+                url ? url->display() : "unknown", histories::describe(size), seed, options.duration,
+                is_simulated(setup) ? ", simulated" : "");
     std::fflush(stdout);
   }
   auto run = is_simulated(setup) ? run_simulated(setup, size) : run_live(setup, size);

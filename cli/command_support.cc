@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <semaphore.h>
 
+#include "conformance/report/github.h"
 #include "conformance/scenario/library.h"
 #include "conformance/target/contradiction.h"
 #include "conformance/text/printable.h"
@@ -58,6 +59,13 @@ void end_waits_after_signal() {
   endpoint::end_all_waits();
 }
 
+// Of the object that lives.
+struct Paused {
+  std::FILE* stream = nullptr;  // null: nothing is paused
+  std::string word{};
+};
+Paused paused;
+
 std::string_view headline(run::PreflightErrorKind kind) {
   switch (kind) {
     case run::PreflightErrorKind::kNoBroker:
@@ -85,12 +93,36 @@ void warn_of_readable_password(const std::string& path, const target::Descriptor
 
 }  // namespace
 
-void print_error(std::string_view text) {
-  const std::string safe = text::printable(text);
-  (void)std::fwrite(safe.data(), 1, safe.size(), stderr);
+void print_error(text::Lines lines) { text::write(stderr, lines.text, false); }
+
+void complain(const std::string& text) {
+  std::string lines = "fencepost: " + text;
+  for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1)) {
+    lines.insert(at + 1, "  ");
+  }
+  print_error(text::Lines(lines + "\n"));
 }
 
-void complain(const std::string& text) { print_error("fencepost: {}\n", text); }
+WorkflowPause::WorkflowPause(std::FILE* stream) {
+  const report::Github github(true, report::variable_of_this_process);
+  if (!github.on()) return;
+  // Not the run's id, which the endpoint gets to see.
+  std::random_device device;
+  paused = {.stream = stream,
+            .word = fmt::format("fencepost-{:08x}{:08x}{:08x}{:08x}", device(), device(), device(),
+                                device())};
+  text::write_commands(stream, github.pause_commands(paused.word));
+  std::fflush(stream);
+}
+
+void WorkflowPause::end_all() {
+  if (paused.stream == nullptr) return;
+  const report::Github github(true, report::variable_of_this_process);
+  std::fflush(stdout);
+  text::write_commands(paused.stream, github.resume_commands(paused.word));
+  std::fflush(paused.stream);
+  paused = {};
+}
 
 std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) {
   target::Descriptor descriptor;
@@ -108,6 +140,9 @@ std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) 
     warn_of_readable_password(choice.descriptor, descriptor);
   }
   if (!choice.url.empty()) descriptor.url = choice.url;
+  if (const auto password = report::variable_of_this_process("FENCEPOST_PASSWORD")) {
+    descriptor.url = endpoint::with_password(descriptor.url, *password);
+  }
   return descriptor;
 }
 
@@ -243,8 +278,8 @@ std::string command_for(const std::string& program, const char* command,
 }
 
 void print(const record::Said& said) {
-  print_error(said.errors);
-  fmt::print("{}", said.output);
+  print_error(text::Lines(said.errors));
+  text::print("{}", text::Lines(said.output));
   if (!said.output.empty()) std::fflush(stdout);
 }
 

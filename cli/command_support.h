@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,20 +16,36 @@
 #include "conformance/run/suite.h"
 #include "conformance/target/descriptor.h"
 #include "conformance/target/target.h"
+#include "conformance/text/output.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::cli {
 
-// To standard error, where control characters are escaped: what is said there may come from a file
-// or an endpoint. What cannot be written is left out: it is no reason to end otherwise.
-void print_error(std::string_view text);
-template <typename... Arguments>
-void print_error(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  print_error(std::string_view(fmt::format(format, std::forward<Arguments>(arguments)...)));
+// To standard error; what cannot be written is left out: it is no reason to end otherwise.
+void print_error(text::Lines lines);
+template <typename... Values>
+void print_error(fmt::format_string<text::detail::Shown<Values>&...> format,
+                 const Values&... values) {
+  print_error(text::Lines(text::format<Values...>(format, values...)));
 }
 
-// The same with the program's name in front.
+// The same with the program's name in front. Each further line is indented: what follows a line
+// feed of a name or a value cannot be taken for a line of ours.
 void complain(const std::string& text);
+
+// While it lives, GitHub's runner takes nothing that is printed for a command, though
+// text::for_output() lets none through. `stream` is what the lines around it go to: standard error
+// where standard output may be piped into another program. Of one thread; one at a time.
+class WorkflowPause {
+ public:
+  explicit WorkflowPause(std::FILE* stream);
+  ~WorkflowPause() { end_all(); }
+  WorkflowPause(const WorkflowPause&) = delete;
+  WorkflowPause& operator=(const WorkflowPause&) = delete;
+
+  // Before commands of ours.
+  static void end_all();
+};
 
 // What --endpoint and --descriptor say; both may be empty.
 struct EndpointChoice {

@@ -5,6 +5,7 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/ssh_keygen.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::cli {
 
@@ -18,9 +19,9 @@ run::ExitCode verify(const VerifyOptions& options) {
     complain(found.text);
     return found.state == SignatureState::kBad ? run::ExitCode::kFailed : run::ExitCode::kUsage;
   }
-  fmt::print("{}: {}\n", options.file, found.text);
+  text::print("{}: {}\n", options.file, found.text);
   if (options.allowed_signers.empty()) {
-    fmt::print("whose key that is, only --allowed-signers can tell\n");
+    text::print("whose key that is, only --allowed-signers can tell\n");
   }
   return run::ExitCode::kConformant;
 }

@@ -71,10 +71,11 @@ struct CertifyOptions : RunFlags {
 [[nodiscard]] run::ExitCode certify(CertifyOptions options);
 
 struct CertifyClientOptions {
-  std::vector<std::string> command{};  // the adapter, with its arguments
-  std::string scenarios{};             // a folder or file instead of the built-in cases
-  std::string profile = "deployed";    // the dialect that our broker speaks
-  std::vector<std::string> only{};     // globs of ids; none: all cases
+  std::vector<std::string> command{};    // the adapter, with its arguments
+  std::vector<std::string> variables{};  // of our environment that it gets besides the usual ones
+  std::string scenarios{};               // a folder or file instead of the built-in cases
+  std::string profile = "deployed";      // the dialect that our broker speaks
+  std::vector<std::string> only{};       // globs of ids; none: all cases
   std::string json{};
   std::string junit{};
   std::string html{};

@@ -13,6 +13,7 @@
 #include "cli/run_evidence.h"
 #include "conformance/record/counterexample.h"
 #include "conformance/search/explore_evidence.h"
+#include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 #include "endpoint/recorded.h"
 #include "workload/trace_text.h"
@@ -114,11 +115,12 @@ class RunsAgain {
       if (better) shown = &each;
     }
     if (shown != nullptr) {
-      fmt::print("{}", record::rejection_text(shown->run, shown->trace, all_packets, catalogue_));
-      fmt::print("  rejected {} times\n", shown->times);
+      text::print("{}", text::Lines(record::rejection_text(shown->run, shown->trace, all_packets,
+                                                           catalogue_)));
+      text::print("  rejected {} times\n", shown->times);
     }
-    fmt::print("{} workloads, {} operations, {} workloads rejected\n", runs_, requests_,
-               rejected_.size());
+    text::print("{} workloads, {} operations, {} workloads rejected\n", runs_, requests_,
+                rejected_.size());
   }
   void print_agreement() const { agreement_.print(); }
   [[nodiscard]] const std::optional<NotReady>& not_ready() const { return not_ready_; }
@@ -164,14 +166,14 @@ run::ExitCode judge_explore(const JudgeOptions& options, const EvidenceFile& fil
   const auto end = read_run_end(recorded->end());
   if (!again.begin(*recorded) && end) complain(*again.not_ready());
   if (!options.quiet) {
-    fmt::print("{}  {} requests, {} messages received\n", describe(file), recorded->published(),
-               recorded->received());
+    text::print("{}  {} requests, {} messages received\n", describe(file), recorded->published(),
+                recorded->received());
   }
   again.print(options.trace);
   const scenario::Library rules{.catalogue = library->catalogue, .cases = {}};
   print_rules(rules_since(file.head, rules), file.head);
   again.print_agreement();
-  if (!end) fmt::print("the run did not come to its end\n");
+  if (!end) text::print("the run did not come to its end\n");
   return again.code(end);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/run_evidence.h"
 #include "conformance/replay/printer.h"
 #include "conformance/report/console.h"
+#include "conformance/text/output.h"
 #include "endpoint/recorded.h"
 
 namespace fencepost::cli {
@@ -34,10 +35,9 @@ void print_agreement(const std::map<std::string, std::string>& then,
   agreement.print();
 }
 
-// Runs them again; nothing where what was asked before them has led to nothing.
-std::optional<std::map<std::string, std::string>> play_rounds(const EvidenceFile& file,
-                                                              const endpoint::Recorded& recorded,
-                                                              replay::Session& session) {
+// Runs them again; an exit code where what was asked before them has led to nothing.
+Result<std::map<std::string, std::string>, run::ExitCode> play_rounds(
+    const EvidenceFile& file, const endpoint::Recorded& recorded, replay::Session& session) {
   const report::EvidenceHead& head = file.head;
   const std::string& url = head.run.context.endpoint;
   const auto first = play(recorded, url, head.capabilities);
@@ -47,8 +47,9 @@ std::optional<std::map<std::string, std::string>> play_rounds(const EvidenceFile
                               .disconnect_settling = head.disconnect_settling},
                              1, session.suite);
   if (!ready) {
-    if (!recorded.end().empty()) complain(ready.error());
-    return std::nullopt;
+    if (recorded.end().empty()) return fail(run::ExitCode::kInterrupted);
+    complain(ready.error());
+    return fail(ready.error().code);
   }
   session.context.preflight = *ready;
   std::map<std::string, std::string> out;
@@ -84,12 +85,12 @@ run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file
                             .seed = session.context.seed,
                             .timeout_scale = file.head.run.call.timeout_scale};
   if (!options.quiet) {
-    fmt::print("{}  {} requests, {} messages received\n", describe(file), recorded->published(),
-               recorded->received());
+    text::print("{}  {} requests, {} messages received\n", describe(file), recorded->published(),
+                recorded->received());
   }
   const auto end = read_run_end(recorded->end());
   const auto now = play_rounds(file, *recorded, session);
-  if (!now) return end ? static_cast<run::ExitCode>(end->exit_code) : run::ExitCode::kInterrupted;
+  if (!now) return now.error();
   session.run.interrupted = !end || end->exit_code == static_cast<int>(run::ExitCode::kInterrupted);
   if (session.run.endpoint_lost) {
     session.context.stopped_because = "the endpoint was lost during the run";

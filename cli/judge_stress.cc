@@ -8,6 +8,7 @@
 #include "conformance/histories/history_check.h"
 #include "conformance/histories/stress_report.h"
 #include "conformance/scenario/library.h"
+#include "conformance/text/output.h"
 #include "endpoint/recorded.h"
 
 namespace fencepost::cli {
@@ -28,13 +29,16 @@ void print_keys(const RunEnd& then, const histories::CheckedHistory& checked) {
   agreement.print();
 }
 
-// Of a run that was cut short, only what is wrong counts.
+// Of a run that was cut short, only what is wrong counts. That it was is all that is taken from
+// what the file says of itself.
 run::ExitCode stress_code(run::ExitCode found, const std::optional<RunEnd>& end) {
   if (found == run::ExitCode::kFailed) return found;
-  if (!end) return run::ExitCode::kInterrupted;
-  const auto then = static_cast<run::ExitCode>(end->exit_code);
-  const bool early = then == run::ExitCode::kInterrupted || then == run::ExitCode::kUnreachable;
-  if (early) return then;
+  if (!end || end->exit_code == static_cast<int>(run::ExitCode::kInterrupted)) {
+    return run::ExitCode::kInterrupted;
+  }
+  if (end->exit_code == static_cast<int>(run::ExitCode::kUnreachable)) {
+    return run::ExitCode::kUnreachable;
+  }
   return found == run::ExitCode::kNothingSelected ? run::ExitCode::kUnreachable : found;
 }
 
@@ -50,19 +54,18 @@ run::ExitCode judge_stress(const JudgeOptions& options, const EvidenceFile& file
   const auto end = read_run_end(recorded->end());
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = scenario::load_library({}, errors);  // without the cases
-  if (!options.quiet) fmt::print("{}\n", describe(file));
+  if (!options.quiet) text::print("{}\n", describe(file));
   auto checked = histories::check_history(file.name, CheckOptions().max_steps);
   if (!checked) {
     complain(checked.error());
-    if (end) return static_cast<run::ExitCode>(end->exit_code);
-    return run::ExitCode::kInterrupted;
+    return run::ExitCode::kUsage;
   }
   const bool piped = options.reports.json == "-" || options.reports.junit == "-";
   if (!piped) {
-    fmt::print("{}", checked_text(*checked, library.catalogue));
+    text::print("{}", text::Lines(checked_text(*checked, library.catalogue)));
     print_rules(rules_since(file.head, library), file.head);
     print_keys(end.value_or(RunEnd{}), *checked);
-    if (!end) fmt::print("the run did not come to its end\n");
+    if (!end) text::print("the run did not come to its end\n");
   }
   const std::vector<histories::CheckedHistory> all = {std::move(*checked)};
   const run::ExitCode code = stress_code(exit_code(all), end);

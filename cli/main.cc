@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <new>
@@ -23,6 +24,8 @@
 #include "cli/more_commands.h"
 #include "cli/usage.h"
 #include "conformance/report/report.h"
+#include "conformance/text/output.h"
+#include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
@@ -114,7 +117,7 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       *command, options,
       {.endpoint =
            "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; the "
-           "first two may have options: "
+           "password may be in the variable FENCEPOST_PASSWORD; the first two may have options: "
            "embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms",
        .descriptor = "YAML file that describes the endpoint: url, tls, roles, capabilities",
        .profile = "deployed (what client SDKs require), documented (what the article prints: rules "
@@ -156,7 +159,7 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   command->add_option("--scenarios", options.scenarios,
                       "Run the cases of this folder or file instead of the built-in ones");
   command->add_flag("--no-github", options.no_github,
-                    "No annotations, step summary, outputs and masks where GITHUB_ACTIONS=true");
+                    "No annotations, step summary and outputs where GITHUB_ACTIONS=true");
   command->callback([&] { action = [&] { return certify(options); }; });
 }
 
@@ -540,7 +543,8 @@ void add_manual(CLI::App& app, std::string& shell, Action& action) {
   CLI::App* manual = app.add_subcommand("manual", "Print the manual page, as troff");
   manual->callback([&] {
     action = [&] {
-      fmt::print("{}", manual_page(app, std::string("fencepost ") + report::suite_version()));
+      text::print(
+          "{}", text::Lines(manual_page(app, std::string("fencepost ") + report::suite_version())));
       return run::ExitCode::kConformant;
     };
   });
@@ -550,7 +554,7 @@ void add_manual(CLI::App& app, std::string& shell, Action& action) {
       ->check(one_of({"bash", "zsh", "fish"}));
   command->callback([&] {
     action = [&] {
-      fmt::print("{}", completion(app, shell));
+      text::print("{}", text::Lines(completion(app, shell)));
       return run::ExitCode::kConformant;
     };
   });
@@ -615,6 +619,21 @@ void add_commands(CLI::App& app, AllOptions& options, const char* program, Actio
   add_manual(app, options.shell, action);
 }
 
+// Whoever may list processes sees the words of this one: no password any more, once they are read.
+void hide_passwords(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word(argv[i]);
+    if (word.starts_with("--") && word.find('=') != std::string_view::npos) {
+      word.remove_prefix(word.find('=') + 1);
+    }
+    for (const std::string& password : endpoint::passwords_in(word)) {
+      const std::size_t at = word.find(password);
+      if (at != std::string_view::npos)
+        std::memset(argv[i] + (word.data() - argv[i]) + at, '*', password.size());
+    }
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Fencepost: conformance suite of the state store protocol over MQTT 5"};
   app.name("fencepost");
@@ -637,6 +656,8 @@ int run(int argc, char** argv) {
     return static_cast<int>(run::ExitCode::kUsage);
   }
   if (reports_to_standard_output(app)) report::keep_standard_output_for_a_report();
+  hide_passwords(argc, argv);
+  const WorkflowPause pause(app.got_subcommand("certify") ? stdout : stderr);
   return static_cast<int>(action());
 }
 

@@ -319,6 +319,11 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
       ->check(whole_number(1, kMostAdapters));
   command->add_option("--max-failures", options.max_failures, "End the run after so many failures")
       ->check(whole_number(1));
+  command
+      ->add_option("--pass-env", options.variables,
+                   "A variable that the adapter gets, too (repeatable): of the environment it has "
+                   "PATH, HOME and the like alone")
+      ->allow_extra_args(false);
   command->add_flag("--list", options.list, "Print the cases, and play none");
   command->add_option("--scenarios", options.scenarios,
                       "The cases of this folder or file instead of the built-in ones");

@@ -84,7 +84,7 @@ std::string run_end_json(const RunEnd& end) {
 }
 
 std::optional<RunEnd> read_run_end(const std::string& text) {
-  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const auto document = read_json(text);
   if (!document.is_object()) return std::nullopt;
   JsonComplaint complaint;
   RunEnd out{.exit_code = JsonMembers(document, "", complaint).integer<int>("exit_code")};

@@ -15,9 +15,9 @@
 #include <fmt/format.h>
 #include <spawn.h>
 
+#include "base/child_environment.h"
+#include "base/files.h"
 #include "conformance/text/printable.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared
 
 namespace fencepost::cli {
 namespace {
@@ -44,8 +44,12 @@ Result<Said, std::string> keygen(std::vector<std::string> arguments,
   std::vector<char*> words;
   for (std::string& each : arguments) words.push_back(each.data());
   words.push_back(nullptr);
+  // An agent may hold the key, and ask somebody.
+  ChildEnvironment environment(
+      {"SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY"});
   pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, kProgram, &actions, nullptr, words.data(), environ);
+  const int failed =
+      ::posix_spawnp(&child, kProgram, &actions, nullptr, words.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   ::close(pipe[1]);
   Said out;
@@ -108,12 +112,18 @@ Result<void, std::string> check_signing(const std::string& key) {
 }
 
 Result<void, std::string> sign_file(const std::string& key, const std::string& file) {
-  // It asks before it replaces a file, and nobody is there to answer.
-  std::remove((file + ".sig").c_str());
-  const auto said = keygen({"-Y", "sign", "-n", kSignatureNamespace, "-f", key, "--", file});
+  // To its standard output: it would write a file where anything may stand.
+  const auto said = keygen({"-Y", "sign", "-n", kSignatureNamespace, "-f", key}, file);
   if (!said) return fail(said.error());
-  if (said->code == 0 && is_file(file + ".sig")) return {};
-  return fail(fmt::format("{} is not signed: {}", file, said->text));
+  const std::size_t begin = said->text.find("-----BEGIN SSH SIGNATURE-----");
+  constexpr std::string_view kEnd = "-----END SSH SIGNATURE-----";
+  const std::size_t end = said->text.find(kEnd);
+  if (said->code != 0 || begin == std::string::npos || end == std::string::npos) {
+    return fail(fmt::format("{} is not signed: {}", file, said->text));
+  }
+  const std::string signature = said->text.substr(begin, end + kEnd.size() - begin) + "\n";
+  if (write_new_file(file + ".sig", signature)) return {};
+  return fail(fmt::format("cannot write {}.sig: {}", file, std::strerror(errno)));
 }
 
 Verified verify_file(const Verification& what) {

@@ -13,6 +13,7 @@
 #include "cli/command_support.h"
 #include "conformance/run/exit_code.h"
 #include "conformance/scenario/yaml_reader.h"
+#include "conformance/text/output.h"
 #include "conformance/text/text_wrap.h"
 #include "endpoint/url.h"
 
@@ -235,7 +236,7 @@ int refuse(const CLI::App& app, const CLI::ParseError& error,
     std::ostringstream out;
     std::ostringstream complaint;
     app.exit(error, out, complaint);
-    fmt::print("{}", out.str());
+    text::print("{}", text::Lines(out.str()));
     return 0;
   }
   const std::vector<CLI::App*> begun = app.get_subcommands();

@@ -1,5 +1,6 @@
 #include "endpoint/broker_process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/child_environment.h"
 #include "codec/topics.h"
 #include "endpoint/memory_file.h"
 #include "endpoint/socket.h"
@@ -67,6 +69,7 @@ struct Ports {
 };
 
 Ports choose_ports(const BrokerOptions& options, const std::string& own_socket) {
+  if (options.private_socket) return {.plain = 0, .tls = 0, .own_socket = own_socket};
   const auto any = [&] {
     const auto port = free_port_of(options.bind);
     return port ? *port : std::uint16_t{0};
@@ -77,84 +80,111 @@ Ports choose_ports(const BrokerOptions& options, const std::string& own_socket) 
   return {.plain = port, .tls = any()};
 }
 
-std::string store_configuration(const BrokerOptions& options, const std::string& plugin,
-                                const std::string& authorization_path) {
-  std::string text = "plugin " + plugin + "\n";
-  text += "plugin_opt_dialect " + std::string(codec::dialect(options.dialect).name) + "\n";
-  text += "plugin_opt_quota " + std::to_string(options.quota) + "\n";
+// The broker's configuration, a setting a line: a line end in a value would be the begin of a
+// setting of its own, which opens listeners and loads libraries.
+class Configuration {
+ public:
+  // `option`: what users call the value.
+  void add(std::string_view setting, std::string_view value, std::string_view option) {
+    const bool wrong = std::any_of(value.begin(), value.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
+    if (wrong && wrong_.empty()) {
+      wrong_ = std::string(option) +
+               ": a value with control characters or line ends; a broker's configuration has none";
+    }
+    if (!wrong) text_ += std::string(setting) + " " + std::string(value) + "\n";
+  }
+  void add(std::string_view setting, std::uint64_t value) {
+    add(setting, std::to_string(value), "");
+  }
+  // A constant of ours.
+  void add(std::string_view line) { text_ += std::string(line) + "\n"; }
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  // Which option has a value that no line holds; empty: none.
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+ private:
+  std::string text_{};
+  std::string wrong_{};
+};
+
+void add_store(const BrokerOptions& options, const std::string& plugin,
+               const std::string& authorization_path, Configuration& out) {
+  out.add("plugin", plugin, "the folder of the program");
+  out.add("plugin_opt_dialect", codec::dialect(options.dialect).name, "--profile");
+  out.add("plugin_opt_quota", options.quota);
   if (options.limits) {
-    text += "plugin_opt_max_bytes " + std::to_string(options.limits->keys_bytes) + "\n";
-    text += "plugin_opt_max_registrations " + std::to_string(options.limits->registrations) + "\n";
+    out.add("plugin_opt_max_bytes", options.limits->keys_bytes);
+    out.add("plugin_opt_max_registrations", options.limits->registrations);
   }
-  text += "plugin_opt_node_id " + options.node_id + "\n";
-  text += "plugin_opt_parent_pid " + std::to_string(getpid()) + "\n";
+  out.add("plugin_opt_node_id", options.node_id, "--node-id");
+  out.add("plugin_opt_parent_pid", static_cast<std::uint64_t>(getpid()));
   const auto add = [&](const char* name, milliseconds value) {
-    if (value.count() != 0)
-      text += "plugin_opt_" + (name + (" " + std::to_string(value.count()))) + "\n";
+    if (value.count() != 0) out.add(name, std::to_string(value.count()), "");
   };
-  add("clock_offset_ms", options.conditions.clock_offset);
-  add("response_delay_ms", options.conditions.response_delay);
-  add("response_jitter_ms", options.conditions.response_jitter);
+  add("plugin_opt_clock_offset_ms", options.conditions.clock_offset);
+  add("plugin_opt_response_delay_ms", options.conditions.response_delay);
+  add("plugin_opt_response_jitter_ms", options.conditions.response_jitter);
   if (!options.fault.empty()) {
-    text += "plugin_opt_fault " + options.fault + "\n";
-    if (!options.control) text += "plugin_opt_seed " + std::to_string(options.seed) + "\n";
+    out.add("plugin_opt_fault", options.fault, "--fault");
+    if (!options.control) out.add("plugin_opt_seed", options.seed);
   }
-  if (!options.right.empty()) text += "plugin_opt_right " + options.right + "\n";
-  if (!options.record.empty()) text += "plugin_opt_record " + options.record + "\n";
-  if (options.open_routing) text += "plugin_opt_routing open\n";
+  if (!options.right.empty()) out.add("plugin_opt_right", options.right, "--right");
+  if (!options.record.empty()) out.add("plugin_opt_record", options.record, "--record");
+  if (options.open_routing) out.add("plugin_opt_routing open");
   if (options.control) {
-    text += "plugin_opt_control on\nplugin_opt_seed " + std::to_string(options.seed) + "\n";
+    out.add("plugin_opt_control on");
+    out.add("plugin_opt_seed", options.seed);
   }
   if (!options.authorization_json.empty()) {
-    text += "plugin_opt_authorization " + authorization_path + "\n";
+    out.add("plugin_opt_authorization", authorization_path, "--authorization");
   }
-  return text;
 }
 
 // Each line has a reason. per_listener_settings: true means no ticks for plugins. set_tcp_nodelay:
 // false costs 44 ms a request. max_inflight_messages: the default is announced as Receive
 // Maximum 20. max_queued_messages: 0 makes the broker drop clients whose PUBLISH is refused, the
 // default of 1000 drops responses in silence.
-std::string configuration(const BrokerOptions& options, const Ports& ports,
-                          const std::string& store) {
-  std::string text = "per_listener_settings false\n";
-  if (ports.plain != 0) {
-    text += "listener " + std::to_string(ports.plain) + " " + options.bind + "\n";
-  }
-  if (!ports.own_socket.empty()) text += "listener 0 " + ports.own_socket + "\n";
+Configuration configuration(const BrokerOptions& options, const Ports& ports,
+                            const std::string& plugin, const std::string& authorization_path) {
+  Configuration out;
+  out.add("per_listener_settings false");
+  const auto listen = [&](std::uint16_t port) {
+    out.add("listener", std::to_string(port) + " " + options.bind, "--bind");
+  };
+  if (ports.plain != 0) listen(ports.plain);
+  if (!ports.own_socket.empty()) out.add("listener", "0 " + ports.own_socket, "");
   if (options.tls) {
     const TlsListener& tls = *options.tls;
-    text += "listener " + std::to_string(ports.tls) + " " + options.bind + "\n";
-    text += "certfile " + tls.certificate.string() + "\nkeyfile " + tls.key.string() + "\n";
-    if (!tls.ca.empty()) text += "cafile " + tls.ca.string() + "\n";
-    text +=
-        std::string("require_certificate ") + (tls.require_certificate ? "true" : "false") + "\n";
+    listen(ports.tls);
+    out.add("certfile", tls.certificate.string(), "--certificate");
+    out.add("keyfile", tls.key.string(), "--key");
+    if (!tls.ca.empty()) out.add("cafile", tls.ca.string(), "--client-ca");
+    out.add(tls.require_certificate ? "require_certificate true" : "require_certificate false");
   }
-  text += options.passwords
-              ? "allow_anonymous false\npassword_file " + options.passwords->path.string()
-              : std::string("allow_anonymous true");
-  text += "\n" + store;
-  if (options.max_packet_size > 0) {
-    text += "max_packet_size " + std::to_string(options.max_packet_size) + "\n";
+  out.add(options.passwords ? "allow_anonymous false" : "allow_anonymous true");
+  if (options.passwords) {
+    out.add("password_file", options.passwords->path.string(), "--password-file");
   }
+  if (options.with_store) add_store(options, plugin, authorization_path, out);
+  if (options.max_packet_size > 0) out.add("max_packet_size", options.max_packet_size);
   // Not memory_limit: what a plugin allocates and the broker frees makes mosquitto 2.0.11 miscount,
   // and it ends connections for want of memory that is there.
   if (options.limits) {
-    text += "max_inflight_bytes " + std::to_string(options.limits->queued_bytes) + "\n";
-    text += "max_queued_bytes " + std::to_string(options.limits->queued_bytes) + "\n";
+    out.add("max_inflight_bytes", options.limits->queued_bytes);
+    out.add("max_queued_bytes", options.limits->queued_bytes);
   }
-  text +=
-      "persistence false\n"
-      "set_tcp_nodelay true\n"
-      "max_inflight_messages " +
-      std::to_string(options.receive_maximum) +
-      "\n"
-      "max_queued_messages 100000\n"
-      "sys_interval 0\n"
-      "log_dest stderr\n";
-  if (geteuid() == 0)
-    text += "user root\n";  // else the broker changes user and cannot read its configuration
-  return text;
+  out.add("persistence false");
+  out.add("set_tcp_nodelay true");
+  out.add("max_inflight_messages", options.receive_maximum);
+  out.add("max_queued_messages 100000");
+  out.add("sys_interval 0");
+  out.add("log_dest stderr");
+  // Else the broker changes user and cannot read its configuration.
+  if (geteuid() == 0) out.add("user root");
+  return out;
 }
 
 // A sanitized plugin needs the sanitizer's runtime in the (not sanitized) broker.
@@ -204,17 +234,14 @@ pid_t spawn(const std::string& program, const std::string& config_path,
   std::vector<char*> arguments;
   for (std::string& text : arguments_text) arguments.push_back(text.data());
   arguments.push_back(nullptr);
-  std::string preload = preload_setting();
-  std::vector<char*> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    environment.push_back(*variable);
-  }
-  if (!preload.empty()) environment.push_back(preload.data());
-  environment.push_back(nullptr);
+  const std::string preload = preload_setting();
+  ChildEnvironment variables;
+  if (!preload.empty()) variables.add(preload);
+  char* const* environment = variables.data();
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    run_child(program.c_str(), arguments.data(), environment.data(), descriptors, parent);
+    run_child(program.c_str(), arguments.data(), environment, descriptors, parent);
   }
   return child;
 }
@@ -228,11 +255,14 @@ std::optional<int> exit_code(pid_t pid) {
 
 // Waits until the child listens. Returns its exit code when it ended instead, nothing when it is
 // ready.
-std::optional<int> wait_until_listening(pid_t pid, const std::string& host, std::uint16_t port) {
+std::optional<int> wait_until_listening(pid_t pid, const std::string& host, const Ports& ports) {
   const SteadyClock::time_point deadline = SteadyClock::now() + kStartTimeout;
+  const std::uint16_t port = ports.plain != 0 ? ports.plain : ports.tls;
   while (SteadyClock::now() < deadline) {
     if (const auto code = exit_code(pid)) return code;
-    if (connect_tcp(host, port, kPollInterval * 100)) return std::nullopt;
+    const auto reached = port != 0 ? connect_tcp(host, port, kPollInterval * 100)
+                                   : connect_unix(ports.own_socket, kPollInterval * 100);
+    if (reached) return std::nullopt;
     std::this_thread::sleep_for(kPollInterval);
   }
   kill(pid, SIGKILL);
@@ -297,9 +327,22 @@ StartError port_in_use(const BrokerOptions& options) {
           "port " + std::to_string(options.port) + " of " + options.bind + " is in use"};
 }
 
+std::string last_lines(const std::string& log) {
+  constexpr std::size_t kMaxBytes = 2000;
+  return log.size() > kMaxBytes ? "..." + log.substr(log.size() - kMaxBytes) : log;
+}
+
+// What the machine does not have any more: processes, memory, descriptors.
+StartError cannot_start() {
+  return {StartErrorKind::kFailed,
+          "cannot start mosquitto: " + std::error_code(errno, std::generic_category()).message()};
+}
+
+}  // namespace
+
 // A folder that only we can enter, for a socket; gone with this object. Its path leads over our
 // descriptor: mosquitto ends the name of a socket at a blank, and sockets have short names.
-class OwnSocket {
+class BrokerProcess::OwnSocket {
  public:
   explicit OwnSocket(bool wanted) {
     if (!wanted) return;
@@ -326,19 +369,6 @@ class OwnSocket {
   std::optional<Socket> descriptor_{};  // closes any descriptor
 };
 
-std::string last_lines(const std::string& log) {
-  constexpr std::size_t kMaxBytes = 2000;
-  return log.size() > kMaxBytes ? "..." + log.substr(log.size() - kMaxBytes) : log;
-}
-
-// What the machine does not have any more: processes, memory, descriptors.
-StartError cannot_start() {
-  return {StartErrorKind::kFailed,
-          "cannot start mosquitto: " + std::error_code(errno, std::generic_category()).message()};
-}
-
-}  // namespace
-
 std::string address_to_reach(const std::string& bind) {
   if (bind == "0.0.0.0") return "127.0.0.1";
   return bind == "::" ? "::1" : bind;
@@ -359,20 +389,22 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
                                " is not beside this program: run ci/build"});
   }
   const MemoryFile authorization("fencepost-authorization", options.authorization_json);
-  const std::string store =
-      options.with_store ? store_configuration(options, plugin->string(), authorization.path())
-                         : "";
   const int attempts = options.port == 0 ? kPortAttempts : 1;
   const std::string host = address_to_reach(options.bind);
-  const OwnSocket own_socket(options.tls && options.tls->alone);
+  auto own_socket =
+      std::make_unique<OwnSocket>(options.private_socket || (options.tls && options.tls->alone));
+  if (options.private_socket && own_socket->path().empty()) return fail(cannot_start());
   std::string log_text;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    const Ports ports = choose_ports(options, own_socket.path());
+    const Ports ports = choose_ports(options, own_socket->path());
     const std::uint16_t port = ports.plain != 0 ? ports.plain : ports.tls;
     if (options.port != 0 && connect_tcp(host, port, kPollInterval * 200)) {
       return fail(port_in_use(options));
     }
-    const MemoryFile config("fencepost-mosquitto", configuration(options, ports, store));
+    const Configuration lines = configuration(
+        options, ports, options.with_store ? plugin->string() : "", authorization.path());
+    if (!lines.wrong().empty()) return fail(StartError{StartErrorKind::kBadValue, lines.wrong()});
+    const MemoryFile config("fencepost-mosquitto", lines.text());
     const MemoryFile log("fencepost-log", "");
     if (!config.ok() || !authorization.ok() || !log.ok()) return fail(cannot_start());
     const pid_t pid = spawn(program->string(), config.path(),
@@ -381,9 +413,10 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
                              .log = options.forward_log ? -1 : log.descriptor(),
                              .ends_with_thread = options.ends_with_thread});
     if (pid < 0) return fail(cannot_start());
-    const auto ended = wait_until_listening(pid, host, port);
+    const auto ended = wait_until_listening(pid, host, ports);
     if (!ended) {
       std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, pid, port, ports.tls));
+      if (options.private_socket) broker->own_socket_ = std::move(own_socket);
       if (options.with_store && !leave_sink_session(ports, options)) {
         return fail(StartError{StartErrorKind::kFailed,
                                "the broker does not answer:\n" + last_lines(log.content())});
@@ -399,6 +432,14 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
   return fail(StartError{StartErrorKind::kFailed,
                          "mosquitto did not start" +
                              (log_text.empty() ? std::string() : ":\n" + last_lines(log_text))});
+}
+
+BrokerProcess::BrokerProcess(BrokerOptions options, pid_t pid, std::uint16_t port,
+                             std::uint16_t tls_port)
+    : options_(std::move(options)), pid_(pid), port_(port), tls_port_(tls_port) {}
+
+std::string BrokerProcess::private_socket() const {
+  return own_socket_ ? own_socket_->path() : std::string();
 }
 
 bool BrokerProcess::running() {

@@ -69,6 +69,8 @@ struct BrokerOptions {
   bool control = false;  // clients may change fault and conditions: broker_plugin/control.h
   std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};
+  // No port at all: a socket in a folder that other users cannot enter, for a proxy of ours.
+  bool private_socket = false;
   bool with_store = true;    // false: a plain broker without the plugin
   bool forward_log = false;  // the broker's log goes to standard error
   // The kernel ends the broker together with the thread that starts it. False: the plugin alone
@@ -79,7 +81,12 @@ struct BrokerOptions {
 // Where this machine reaches what listens at `bind`: "127.0.0.1" for "0.0.0.0".
 [[nodiscard]] std::string address_to_reach(const std::string& bind);
 
-enum class StartErrorKind { kPortInUse, kMissingProgram, kFailed };
+enum class StartErrorKind {
+  kPortInUse,
+  kMissingProgram,
+  kBadValue,  // an option whose value no configuration can hold
+  kFailed
+};
 struct StartError {
   StartErrorKind kind = StartErrorKind::kFailed;
   std::string text;
@@ -99,6 +106,8 @@ class BrokerProcess {
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::uint16_t tls_port() const { return tls_port_; }
+  // Where it is reached that has a private socket, for as long as this object lives; else empty.
+  [[nodiscard]] std::string private_socket() const;
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   // False once the child has ended, for whatever reason.
@@ -112,13 +121,14 @@ class BrokerProcess {
   [[nodiscard]] Result<void, StartError> restart();
 
  private:
-  BrokerProcess(BrokerOptions options, pid_t pid, std::uint16_t port, std::uint16_t tls_port)
-      : options_(std::move(options)), pid_(pid), port_(port), tls_port_(tls_port) {}
+  class OwnSocket;
+  BrokerProcess(BrokerOptions options, pid_t pid, std::uint16_t port, std::uint16_t tls_port);
 
   BrokerOptions options_;
   pid_t pid_;
   std::uint16_t port_;
   std::uint16_t tls_port_;
+  std::unique_ptr<OwnSocket> own_socket_{};  // null: it has none
   bool ended_ = false;
 };
 

@@ -666,6 +666,37 @@ TEST(BrokerProcess, SaysWhyItDidNotStart) {
   EXPECT_THAT(broker.error().text, HasSubstr("fencepost: "));
 }
 
+// It would be a further line of the broker's configuration: a listener, or a foreign library.
+TEST(BrokerProcess, RefusesValuesThatWouldBeLinesOfItsConfiguration) {
+  const std::string more = "x\nlistener 25603 127.0.0.1";
+  const std::filesystem::path file = more;
+  for (const auto& [option, options] : std::vector<std::pair<std::string, BrokerOptions>>{
+           {"--node-id", {.node_id = more}},
+           {"--record", {.record = more}},
+           {"--right", {.right = "a\rb"}},
+           {"--fault", {.fault = more}},
+           {"--certificate", {.tls = TlsListener{.certificate = file, .key = "k"}}},
+           {"--key", {.tls = TlsListener{.certificate = "c", .key = file}}},
+           {"--client-ca", {.tls = TlsListener{.certificate = "c", .key = "k", .ca = file}}},
+           {"--password-file",
+            {.passwords = PasswordFile{.path = file, .user = "u", .password = "p"}}}}) {
+    const auto broker = BrokerProcess::start(options);
+    ASSERT_FALSE(broker) << option;
+    EXPECT_EQ(broker.error().kind, StartErrorKind::kBadValue) << broker.error().text;
+    EXPECT_THAT(broker.error().text, StartsWith(option + ": "));
+  }
+}
+
+TEST(BrokerProcess, WithAPrivateSocketHasNoPort) {
+  const auto broker = take(BrokerProcess::start({.private_socket = true}));
+  EXPECT_EQ(broker->port(), 0);
+  EXPECT_EQ(broker->tls_port(), 0);
+  const std::filesystem::path socket = broker->private_socket();
+  EXPECT_TRUE(connect_unix(socket.string(), 1s));
+  const auto mode = std::filesystem::status(socket.parent_path()).permissions();
+  EXPECT_EQ(mode & std::filesystem::perms::mask, std::filesystem::perms::owner_all);
+}
+
 TEST(BrokerProcess, StopsInOrder) {
   const auto broker = take(BrokerProcess::start({}));
   EXPECT_TRUE(broker->running());

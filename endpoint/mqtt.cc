@@ -10,6 +10,7 @@
 #include "endpoint/builtin_client.h"
 #include "endpoint/connector.h"
 #include "endpoint/end_of_waits.h"
+#include "endpoint/hiding_connector.h"
 #include "endpoint/paho_client.h"
 #include "endpoint/socket.h"
 
@@ -23,8 +24,13 @@ constexpr auto kRestartPoll = milliseconds{50};
 constexpr std::size_t kConnectsAtOnce = 16;
 
 std::unique_ptr<Connector> connector_for(const MqttOptions& options) {
-  if (options.driver == Driver::kPaho) return std::make_unique<PahoConnector>(options);
-  return std::make_unique<BuiltinConnector>(options);
+  std::unique_ptr<Connector> out;
+  if (options.driver == Driver::kPaho) {
+    out = std::make_unique<PahoConnector>(options);
+  } else {
+    out = std::make_unique<BuiltinConnector>(options);
+  }
+  return hide_secrets(std::move(out), secrets_to_hide(options));
 }
 
 class MqttSession final : public Session, public Clock {

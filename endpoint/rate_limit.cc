@@ -56,8 +56,13 @@ class LimitedClient final : public Client {
     return client_->publish_oddly(message, odd);
   }
   std::optional<Event> receive(Duration timeout) override { return client_->receive(timeout); }
+  std::optional<Event> take() override { return client_->take(); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
     return client_->packet_limit();
+  }
+  // Without it a broker that acknowledges nothing would not be found out.
+  void await_acknowledgements(Duration timeout) override {
+    client_->await_acknowledgements(timeout);
   }
   void disconnect() override { client_->disconnect(); }
   void drop() override { client_->drop(); }

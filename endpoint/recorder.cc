@@ -7,12 +7,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "evidence/frame.h"
 
 namespace fencepost::endpoint {
 namespace {
 
-constexpr mode_t kFileMode = 0666;  // and what umask says
 // A frame begins to be written before it has this size: no record is larger than what a packet may
 // hold.
 constexpr std::size_t kLargeFrame = std::size_t{1} << 20U;
@@ -26,9 +26,7 @@ std::string why_not(const std::string& path) {
 
 Result<std::unique_ptr<Recorder>, std::string> Recorder::create(const std::string& path,
                                                                 std::size_t most_content) {
-  // A pipe that nobody reads is refused.
-  const int descriptor = ::open(
-      path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK, kFileMode);
+  const int descriptor = open_new_file(path);
   if (descriptor < 0) return fail(why_not(path));
   ::fcntl(descriptor, F_SETFL, O_APPEND);
   std::unique_ptr<Recorder> out(new Recorder(path, descriptor, most_content));

@@ -207,7 +207,9 @@ class TapLoop {
       full_ = errno == EMFILE || errno == ENFILE;
       return;
     }
-    auto broker = connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout);
+    auto broker = options_.to_socket.empty()
+                      ? connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout)
+                      : connect_unix(options_.to_socket, kTapConnectTimeout);
     if (!broker) return;
     pairs_.push_back({++last_, Stream::accepted(std::move(client), tls_),
                       Stream::accepted(std::move(*broker), nullptr)});

@@ -37,6 +37,7 @@ struct TapOptions {
   std::uint16_t port = 0;             // 0: one that is free
   std::string to_address = "127.0.0.1";
   std::uint16_t to_port = 0;
+  std::string to_socket{};  // in the file system, in the place of a port; empty: a port
   // Of TLS between clients and the tap: behind it nothing is encrypted. Empty: there is none.
   std::filesystem::path certificate{};
   std::filesystem::path key{};

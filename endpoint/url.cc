@@ -241,6 +241,28 @@ std::string redacted(std::string_view text) {
   return out;
 }
 
+std::string without_password(std::string_view url) {
+  std::string out(url);
+  const auto password = parse_url(url) ? password_in(url) : std::nullopt;
+  if (!password) return out;
+  const auto at = static_cast<std::size_t>(password->data() - url.data());
+  return out.erase(at - 1, password->size() + 1);  // with the colon before it
+}
+
+std::string with_password(std::string_view url, std::string_view password) {
+  const auto parsed = parse_url(url);
+  std::string out(url);
+  if (!parsed || parsed->user.empty() || password_in(url)) return out;
+  const std::size_t at = out.rfind('@', out.find('?'));
+  std::string encoded = out[at - 1] == ':' ? "" : ":";
+  for (const char c : password) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    encoded += {'%', kDigits[byte >> 4U], kDigits[byte & 0xfU]};
+  }
+  return out.insert(at, encoded);
+}
+
 std::vector<std::string> passwords_in(std::string_view url) {
   const auto parsed = parse_url(url);
   const auto password = password_in(url);

@@ -34,6 +34,12 @@ struct Url {
 // replaced by ***, of anything else whatever could be a user name or a password.
 [[nodiscard]] std::string redacted(std::string_view text);
 
+// A legal URL without its password, but with its user; any other text as it is.
+[[nodiscard]] std::string without_password(std::string_view url);
+
+// A legal URL that has a user and no password, with this one, encoded; any other text as it is.
+[[nodiscard]] std::string with_password(std::string_view url, std::string_view password);
+
 // The password of a URL as it stands there and as it is decoded, each once; empty when there is
 // none.
 [[nodiscard]] std::vector<std::string> passwords_in(std::string_view url);

@@ -211,7 +211,7 @@ Result<void, std::string> HistoryReader::line(std::string_view text) {
 }
 
 Result<void, std::string> HistoryReader::json_line(std::string_view text) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = read_json(text);
   if (!document.is_object()) return fail(std::string("this is not a JSON object"));
   JsonComplaint complaint;
   const JsonMembers members(document, "", complaint);

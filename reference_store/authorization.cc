@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/glob.h"
+#include "base/json_reader.h"
 
 namespace fencepost::store {
 namespace {
@@ -187,7 +188,7 @@ bool Authorization::allows(const Caller& caller, Access access, std::string_view
 }
 
 Result<Authorization, std::string> parse_authorization(std::string_view text) {
-  const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json document = read_json(text);
   if (document.is_discarded()) return fail(std::string("the authorization file is not JSON"));
   const json policies = document.is_object() ? document.value("policies", json{}) : json{};
   if (!policies.is_array()) {

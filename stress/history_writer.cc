@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/files.h"
+
 namespace fencepost::stress {
 namespace {
 
@@ -18,8 +20,7 @@ std::string error_text() { return std::error_code(errno, std::generic_category()
 
 Result<std::unique_ptr<HistoryWriter>, std::string> HistoryWriter::open(
     const std::string& path, const history::Bounds& bounds, Copy copy) {
-  constexpr int kMode = 0644;
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+  const int descriptor = open_new_file(path);
   if (descriptor < 0) {
     return fail("cannot write " + path + ": " + error_text());
   }

@@ -277,6 +277,31 @@ def check_lines(path, lines, complaints):
             complaints.append(f"{path}:{number}: blanks at the end of the line")
 
 
+# What goes out, comes in or is written in one way only, and where that is: pattern, what to use instead, who may.
+ONE_WAY = [
+    (re.compile(r"\bfmt::print|\bstd::(cout|cerr|printf|puts|fprintf|fputs|fputc|fwrite)\b|\bstd::println?\("),
+     "text::print(), which escapes what a terminal or a CI takes for a command",
+     {"conformance/text/output.cc", "base/check.cc", "conformance/scenario/scenario_compiler.cc",
+      "history/history_yardstick.cc"}),
+    (re.compile(r"\bjson::(parse|accept|sax_parse)\("), "read_json(), which has limits",
+     {"base/json_reader.cc", "conformance/report/report_read.cc", "conformance/report/evidence_head.cc"}),
+    (re.compile(r"\bstd::ofstream\b|\bO_TRUNC\b|\bstd::fopen\b"),
+     "write_new_file() or open_new_file(), which follow no link",
+     {"conformance/scenario/scenario_compiler.cc", "history/history_yardstick.cc",
+      "conformance/report/github.cc"}),
+]
+
+
+def check_one_way(path, lines, complaints):
+    if room_of(path) not in LAYERS or room_of(path) == "fuzz" or is_test(path):
+        return
+    for number, line in enumerate(lines, 1):
+        code = line.split("//")[0]
+        for pattern, instead, allowed in ONE_WAY:
+            if str(path) not in allowed and pattern.search(code):
+                complaints.append(f"{path}:{number}: use {instead}")
+
+
 def check_rooms_are_described(root, sources, complaints):
     page = pathlib.Path(root) / "docs/ARCHITECTURE.md"
     text = page.read_text(encoding="utf-8") if page.is_file() else None
@@ -309,6 +334,7 @@ def check(root):
             sources[path] = text
             check_includes(path, lines, complaints)
             check_namespace(path, text, complaints)
+            check_one_way(path, lines, complaints)
         check_lines(path, lines, complaints)
         script = path.parts[0] in ("ci", ".ci") and path.suffix in ("", ".sh", ".py") and path.name != "Dockerfile"
         if script and full.stat().st_mode & 0o111 == 0:

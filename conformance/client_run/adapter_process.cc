@@ -15,6 +15,8 @@
 
 #include <spawn.h>
 
+#include "base/child_environment.h"
+
 namespace fencepost::client_run {
 namespace {
 
@@ -60,7 +62,8 @@ bool has_ended(pid_t child) {
   return failed != 0 || seen.si_pid == child;
 }
 
-int spawn_adapter(std::vector<std::string> words, const std::array<int, 3>& streams, pid_t& child) {
+int spawn_adapter(std::vector<std::string> words, const std::vector<std::string>& variables,
+                  const std::array<int, 3>& streams, pid_t& child) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
@@ -83,8 +86,9 @@ int spawn_adapter(std::vector<std::string> words, const std::array<int, 3>& stre
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  const int failed =
-      posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(), environ);
+  ChildEnvironment environment(variables);
+  const int failed = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(),
+                                  environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return failed;
@@ -93,7 +97,7 @@ int spawn_adapter(std::vector<std::string> words, const std::array<int, 3>& stre
 }  // namespace
 
 Result<std::unique_ptr<AdapterProcess>, StartError> AdapterProcess::start(
-    const std::vector<std::string>& command) {
+    const std::vector<std::string>& command, const std::vector<std::string>& variables) {
   // A child that ends while we write to it is told by its end, not by a signal to us.
   std::signal(SIGPIPE, SIG_IGN);
   auto input = make_pipe();
@@ -104,8 +108,8 @@ Result<std::unique_ptr<AdapterProcess>, StartError> AdapterProcess::start(
   if (!errors) return fail(errors.error());
   pid_t child = -1;
   const int failed = spawn_adapter(
-      command, {input->read.descriptor(), output->write.descriptor(), errors->write.descriptor()},
-      child);
+      command, variables,
+      {input->read.descriptor(), output->write.descriptor(), errors->write.descriptor()}, child);
   if (failed != 0) {
     StartError error = our_own(failed);
     if (is_of_program(failed)) error.kind = StartErrorKind::kProgram;

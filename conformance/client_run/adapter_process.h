@@ -35,8 +35,9 @@ class AdapterProcess {
  public:
   // Starts it, in a process group of its own; from now on this process ignores SIGPIPE. The error
   // says why it cannot be started.
+  // It gets the variables that are for every child (base/child_environment.h), and these.
   [[nodiscard]] static Result<std::unique_ptr<AdapterProcess>, StartError> start(
-      const std::vector<std::string>& command);
+      const std::vector<std::string>& command, const std::vector<std::string>& variables = {});
 
   // Ends it, and all that it has started.
   ~AdapterProcess();

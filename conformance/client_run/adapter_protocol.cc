@@ -33,8 +33,7 @@ std::optional<std::string> bytes_of(std::string text) {
 
 // An object; nothing for any other line.
 std::optional<json> object_of(std::string_view line) {
-  if (has_too_many_values(line)) return std::nullopt;
-  json out = json::parse(line, nullptr, false);
+  json out = read_json(line);
   if (!out.is_object()) return std::nullopt;
   return out;
 }

@@ -49,7 +49,7 @@ class Player {
 
   Result<Greeting, SuiteError> start() {
     adapter_.reset();
-    auto started = AdapterProcess::start(options_.command);
+    auto started = AdapterProcess::start(options_.command, options_.variables);
     if (!started) {
       const bool is_ours = started.error().kind == StartErrorKind::kOurOwn;
       return fail(SuiteError{is_ours ? SuiteErrorKind::kOurOwn : SuiteErrorKind::kCannotStart,

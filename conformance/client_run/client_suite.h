@@ -24,7 +24,8 @@ struct CaseOutcome {
 };
 
 struct ClientSuiteOptions {
-  std::vector<std::string> command{};  // the adapter, with its arguments
+  std::vector<std::string> command{};    // the adapter, with its arguments
+  std::vector<std::string> variables{};  // of our environment that it gets besides the usual ones
   PlayOptions play{};
   Milliseconds to_start{20'000};  // until it greets
   // Cases at once, each with an adapter of its own; 0: jobs_for() what the first one takes.

@@ -123,6 +123,27 @@ void add_unique(std::vector<std::string>& list, std::string text) {
 
 }  // namespace
 
+namespace {
+
+std::string resolve_wire(const scenario::WireBytes& wire, const std::string& key_prefix) {
+  std::string out;
+  for (const scenario::WireBytes::Piece& piece : wire.pieces) {
+    out += piece.bytes;
+    if (piece.key.empty()) continue;
+    std::string key = key_prefix + piece.key;
+    const auto size = static_cast<std::int64_t>(key.size()) + piece.change;
+    if (piece.is_length) {
+      out += std::to_string(size);
+    } else {
+      key.resize(static_cast<std::size_t>(std::max<std::int64_t>(size, 0)));
+      out += key;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string resolve(const scenario::BytesSpec& spec, const std::string& key_prefix,
                     const Fillings& fillings) {
   if (const auto* literal = std::get_if<scenario::LiteralBytes>(&spec.what)) return literal->bytes;
@@ -132,6 +153,9 @@ std::string resolve(const scenario::BytesSpec& spec, const std::string& key_pref
   if (const auto* fill = std::get_if<scenario::FillBytes>(&spec.what)) {
     const auto found = fillings.find(fill->excess);
     return found == fillings.end() ? std::string() : found->second;
+  }
+  if (const auto* wire = std::get_if<scenario::WireBytes>(&spec.what)) {
+    return resolve_wire(*wire, key_prefix);
   }
   std::string out;
   if (const auto* joined = std::get_if<scenario::JoinedBytes>(&spec.what)) {

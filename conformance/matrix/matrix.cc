@@ -9,6 +9,7 @@
 
 #include "base/json_reader.h"
 #include "conformance/judge/mismatch.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::matrix {
 namespace {
@@ -38,7 +39,10 @@ bool cites(const scenario::Case& test_case, const std::string& requirement) {
 // A text member of a JSON object; empty when it has none.
 std::string text_of(const json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  // It goes to a terminal and into Markdown, whoever wrote it.
+  return found != object.end() && found->is_string()
+             ? text::one_line(found->get_ref<const std::string&>())
+             : "";
 }
 
 Result<CaseFinding, std::string> read_case(const json& entry) {
@@ -101,8 +105,8 @@ std::optional<RowFinding> finding_of(const MatrixRow& row, const RunFindings& ru
 }  // namespace
 
 Result<RunFindings, std::string> read_findings(std::string_view report) {
-  if (has_too_many_values(report)) return fail(kTooManyValues);
-  const json document = json::parse(report, nullptr, false);
+  if (auto limit = json_limit_broken(report); !limit.empty()) return fail(std::move(limit));
+  const json document = read_json(report);
   if (document.is_discarded()) return fail("it is not JSON");
   if (!document.is_object() || !document.contains("cases") || !document["cases"].is_array()) {
     return fail("it is no report of fencepost certify --json: it has no list of cases");

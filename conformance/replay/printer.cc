@@ -44,8 +44,7 @@ std::string remark(const Replay& replay) {
     return fmt::format("failed {} times of {}", replay.failed, replay.runs);
   }
   const bool has_verdict = is_failure(replay.outcome) || replay.result.message.empty();
-  return has_verdict ? replay.test_case->title
-                     : text::one_line(text::printable(replay.result.message));
+  return has_verdict ? replay.test_case->title : replay.result.message;
 }
 
 }  // namespace
@@ -58,39 +57,38 @@ void Printer::begin() const {
   const std::string wording = context.wording == scenario::Wording::kAuto
                                   ? ""
                                   : fmt::format(" ({} wording)", name(context.wording));
-  fmt::print(stream_,
-             "{} {}  endpoint {}  profile {}{}  {} case{} of {} file{}, {} at once  seed {}{}\n",
-             paint_(kBold, "fencepost replay"), report::suite_version(), context.endpoint,
-             name(context.profile), wording, cases, cases == 1 ? "" : "s", files,
-             files == 1 ? "" : "s", session_.suite.jobs, context.seed,
-             session_.run.runs > 1 ? fmt::format("  {} runs", session_.run.runs) : "");
+  say("{} {}  endpoint {}  profile {}{}  {} case{} of {} file{}, {} at once  seed {}{}\n",
+      text::Lines(paint_(kBold, "fencepost replay")), report::suite_version(), context.endpoint,
+      name(context.profile), wording, cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
+      session_.suite.jobs, context.seed,
+      session_.run.runs > 1 ? fmt::format("  {} runs", session_.run.runs) : "");
   std::fflush(stream_);
 }
 
 void Printer::end() {
-  if (style_.live && !style_.quiet) fmt::print(stream_, text::kEraseLine);
+  if (style_.live && !style_.quiet) text::write(stream_, text::kEraseLine, true);
   if (!style_.quiet) print_list();
   for (const Replay& replay : session_.run.cases) explain(replay);
-  for (const std::string& line : session_.run.healed) fmt::print(stream_, "healed {}\n", line);
-  for (const std::string& line : session_.run.not_healed)
-    fmt::print(stream_, "not healed {}\n", line);
+  for (const std::string& line : session_.run.healed) say("healed {}\n", line);
+  for (const std::string& line : session_.run.not_healed) say("not healed {}\n", line);
   for (const std::string& form : session_.run.mixed_forms) {
-    fmt::print(stream_, "{}\n", paint_(kRed, "the endpoint mixes both forms of " + form));
+    say("{}\n",
+        text::Lines(paint_(kRed, text::one_line("the endpoint mixes both forms of " + form))));
   }
   if (!session_.context.stopped_because.empty()) {
-    fmt::print(stream_, "{}\n", paint_(kYellow, session_.context.stopped_because));
+    say("{}\n", text::Lines(paint_(kYellow, text::one_line(session_.context.stopped_because))));
   }
   print_verdict();
 }
 
 void Printer::print_list() const {
-  fmt::print(stream_, "\n");
+  say("\n");
   for (const Replay& replay : session_.run.cases) {
     const OutcomeStyle style = style_of(replay.outcome);
     const scenario::Position& at = replay.test_case->position;
-    fmt::print(stream_, "  {} {:<13}  {}:{}  {}  {}\n", paint_(style.colour, style.sign),
-               name(replay.outcome), at.file, at.line, replay.test_case->id,
-               paint_(kDim, remark(replay)));
+    say("  {} {:<13}  {}:{}  {}  {}\n", text::Lines(paint_(style.colour, style.sign)),
+        name(replay.outcome), at.file, at.line, replay.test_case->id,
+        text::Lines(paint_(kDim, text::one_line(remark(replay)))));
   }
 }
 
@@ -98,18 +96,18 @@ void Printer::explain(const Replay& replay) {
   if (!is_failure(replay.outcome) && replay.outcome != Replayed::kInconclusive) return;
   console_.failure(replay.result, session_.saved.catalogue, context_of(replay));
   if (is_failure(replay.outcome)) {
-    fmt::print(stream_, "  outcome   {}\n", paint_(kRed, name(replay.outcome)));
+    say("  outcome   {}\n", text::Lines(paint_(kRed, name(replay.outcome))));
   }
   if (replay.runs > 1) {
-    fmt::print(stream_, "  runs      failed {} times of {}{}\n", replay.failed, replay.runs,
-               replay.always_alike ? "" : ", not always alike");
+    say("  runs      failed {} times of {}{}\n", replay.failed, replay.runs,
+        replay.always_alike ? "" : ", not always alike");
   }
   const std::optional<scenario::Recorded>& recorded = replay.test_case->recorded;
   if (!recorded || !recorded->failed()) return;
-  fmt::print(stream_, "  recorded  {}{}\n",
-             recorded->signature.empty() ? recorded->requirement
-                                         : run::quoted_signature(recorded->signature),
-             recorded->when.empty() ? "" : " on " + recorded->when);
+  say("  recorded  {}{}\n",
+      recorded->signature.empty() ? recorded->requirement
+                                  : run::quoted_signature(recorded->signature),
+      recorded->when.empty() ? "" : " on " + recorded->when);
 }
 
 // With the command that runs this case alone.
@@ -122,15 +120,15 @@ const report::ReportContext& Printer::context_of(const Replay& replay) {
 }
 
 void Printer::print_verdict() const {
-  fmt::print(stream_, "\n{}\n", summary(session_.run));
+  say("\n{}\n", summary(session_.run));
   const run::ExitCode code = exit_code(session_.run);
   if (code == run::ExitCode::kConformant) {
-    fmt::print(stream_, "{}\n", paint_(kGreen, "nothing of this fails"));
+    say("{}\n", text::Lines(paint_(kGreen, "nothing of this fails")));
   } else if (code == run::ExitCode::kInconclusive) {
-    fmt::print(stream_, "{}\n", paint_(kYellow, "no failure, but not everything could be decided"));
+    say("{}\n", text::Lines(paint_(kYellow, "no failure, but not everything could be decided")));
   } else if (code == run::ExitCode::kUsage) {
-    fmt::print(stream_, "{}\n",
-               paint_(kRed, "not everything was run: files that cannot be loaded, see above"));
+    say("{}\n", text::Lines(paint_(
+                    kRed, "not everything was run: files that cannot be loaded, see above")));
   }
   std::fflush(stream_);
 }

@@ -9,6 +9,7 @@
 #include "conformance/report/console.h"
 #include "conformance/report/report_files.h"
 #include "conformance/text/colour.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::replay {
 
@@ -30,6 +31,11 @@ class Printer {
   void end();
 
  private:
+  template <typename... Values>
+  void say(fmt::format_string<text::detail::Shown<Values>&...> format,
+           const Values&... values) const {
+    text::write(stream_, text::format<Values...>(format, values...), style_.colour || style_.live);
+  }
   void print_list() const;
   void explain(const Replay& replay);
   [[nodiscard]] const report::ReportContext& context_of(const Replay& replay);

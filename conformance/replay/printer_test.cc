@@ -112,7 +112,7 @@ TEST(ReplayPrinter, SaysWhyACaseDidNotRun) {
   Session lost = session_of({{"get.yaml", kGetCase}});
   do_not_begin(lost, "no\nbroker", run::ExitCode::kUnreachable);
   EXPECT_EQ(printed(lost),
-            "\n  · not run        get.yaml:3  saved.get  no broker\nno\nbroker\n\n1 case: 1 not "
+            "\n  · not run        get.yaml:3  saved.get  no broker\nno broker\n\n1 case: 1 not "
             "run\n");
 }
 

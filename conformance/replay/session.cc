@@ -155,7 +155,7 @@ std::string cases_json(const Session& session) {
 }
 
 Result<void, std::string> read_cases_json(const std::string& text, Session& session) {
-  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const auto document = read_json(text);
   if (!document.is_object()) return fail(std::string("its cases are not there"));
   JsonComplaint complaint;
   const JsonMembers root(document, "", complaint);

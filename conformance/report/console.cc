@@ -15,6 +15,8 @@
 #include "conformance/report/stress_section.h"
 #include "conformance/run/signature.h"
 #include "conformance/text/colour.h"
+#include "conformance/text/output.h"
+#include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::report {
@@ -130,15 +132,13 @@ std::string Console::fitted(const std::string& text, std::size_t most) const {
   return text::cut(text, most * (options_.width - kLabel));
 }
 
-// Not by fmt, which throws where the stream is full or closed.
 void Console::whole_line(const std::string& text) {
-  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stream_));
-  static_cast<void>(std::fputc('\n', stream_));
+  text::write(stream_, text + "\n", options_.colour || options_.live);
   static_cast<void>(std::fflush(stream_));
 }
 
 void Console::clear_line() {
-  if (options_.live) fmt::print(stream_, text::kEraseLine);
+  if (options_.live) text::write(stream_, text::kEraseLine, true);
 }
 
 void Console::begin(const ReportContext& context, const scenario::Catalogue& catalogue,
@@ -186,7 +186,7 @@ void Console::progress(const run::CaseResult& result, std::size_t done, std::siz
   std::string id = result.test_case->id;
   const std::size_t taken = text::columns(text) + 3;  // with the blanks, and the cursor
   if (options_.width > taken) id = text::cut(id, options_.width - taken);
-  fmt::print(stream_, "{}  {}", text, paint_(kDim, id));
+  text::write(stream_, text + "  " + paint_(kDim, id), true);
   std::fflush(stream_);
 }
 
@@ -526,7 +526,7 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
   for (const std::string& note : result.baseline_notes) line("baseline: " + note);
   if (!result.baseline_complaints.empty()) line(paint_(kRed, "the baseline is out of date:"));
   for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);
-  if (!context.stopped_because.empty()) line(paint_(kRed, context.stopped_because));
+  if (!context.stopped_because.empty()) line(paint_(kRed, text::one_line(context.stopped_because)));
 }
 
 // What the endpoint lacks, and for how many cases: a verdict is of what ran.

@@ -10,6 +10,7 @@
 
 #include "base/durations.h"
 #include "conformance/text/colour.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::report {
 namespace {
@@ -69,7 +70,7 @@ class Text {
                     name(context.profile), observed_dialect(report.result),
                     report.result.cases.size(), context.started));
     if (!context.stopped_because.empty()) {
-      add("     " + paint_(kRed, context.stopped_because));
+      add("     " + paint_(kRed, text::one_line(context.stopped_because)));
     }
   }
 

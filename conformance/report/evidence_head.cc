@@ -118,15 +118,10 @@ std::string evidence_head_json(const EvidenceHead& head, const scenario::Library
 }
 
 Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
-  // dump() of `own` calls itself for each level.
-  constexpr int kMaxDepth = 100;
-  bool is_deep = false;
-  const auto watch = [&is_deep](int depth, json::parse_event_t, const json&) {
-    is_deep = is_deep || depth > kMaxDepth;
-    return !is_deep;
-  };
-  const json document = json::parse(text, watch, false);
-  if (is_deep) return fail(std::string("its head has values within values to no end"));
+  if (const auto limit = json_limit_broken(text); !limit.empty()) {
+    return fail("its head cannot be read: " + limit);
+  }
+  const json document = read_json(text);
   if (!document.is_object()) return fail(std::string("its head is no JSON object"));
   JsonComplaint complaint;
   const JsonMembers root(document, "", complaint);
@@ -169,7 +164,7 @@ std::string verdicts_json(const run::SuiteResult& result) {
 }
 
 std::map<std::string, std::string> read_verdicts(const std::string& text) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = read_json(text);
   if (!document.is_object()) return {};
   JsonComplaint complaint;
   return texts_of(JsonMembers(document, "", complaint), "verdicts");
@@ -180,7 +175,7 @@ std::map<std::string, std::string> verdicts_so_far(const std::vector<std::string
                                                    const scenario::Library& library) {
   std::map<std::string, run::CaseResult> last;
   for (const std::string& line : case_lines) {
-    const json document = json::parse(line, nullptr, false);
+    const json document = read_json(line);
     JsonComplaint complaint;
     const JsonMembers record(document, "", complaint);
     const std::string id = record.text("case");

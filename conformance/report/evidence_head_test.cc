@@ -215,7 +215,7 @@ TEST(EvidenceHead, RefusesValuesWithinValuesToNoEnd) {
   };
   EXPECT_TRUE(read_evidence_head(nested(50)));
   EXPECT_EQ(read_evidence_head(nested(1'000'000)).error(),
-            "its head has values within values to no end");
+            "its head cannot be read: it has values within values, more than 100 deep");
 }
 
 // --- rules

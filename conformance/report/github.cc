@@ -319,19 +319,6 @@ Github::Github(bool wanted, const Variables& variables) {
   output_file_ = variables("GITHUB_OUTPUT").value_or("");
 }
 
-std::string Github::masks(const std::vector<std::string>& secrets) const {
-  std::string out;
-  if (!on_) return out;
-  for (const std::string& secret : secrets) {
-    // The log is one of lines: each line of a secret is one.
-    std::istringstream lines(secret);
-    for (std::string line; std::getline(lines, line);) {
-      if (line.size() >= kShortestMask) out += "::add-mask::" + escape_data(line) + "\n";
-    }
-  }
-  return out;
-}
-
 std::string Github::pause_commands(const std::string& token) const {
   return on_ ? "::stop-commands::" + token + "\n" : "";
 }

@@ -1,10 +1,8 @@
 // What GitHub Actions shows of a run, when it is GitHub Actions that runs it: annotations at the
-// lines that failed, a summary of the step, outputs for later steps, and masks for credentials.
+// lines that failed, a summary of the step and outputs for later steps.
 //
 //   const Github github(wanted, variable_of_this_process);
-//   fmt::print(stderr, "{}", github.masks(secrets));     // first of all
-//   ... the run ...
-//   fmt::print("{}", github.annotations(result, catalogue, context));
+//   text::write_commands(stdout, github.annotations(result, catalogue, context));
 //   github.write_files(result, catalogue, context);
 //
 // Elsewhere, or with --no-github, all texts are empty and nothing is written. The limits are
@@ -34,8 +32,6 @@ using Variables = std::function<std::optional<std::string>(const std::string& na
 
 inline constexpr std::size_t kMaxAnnotationsPerLevel = 10;
 inline constexpr std::size_t kMaxSummaryBytes = 1024UL * 1024UL;
-// A shorter password is not masked: it would blot out half of the log.
-inline constexpr std::size_t kShortestMask = 4;
 
 // Thread safe; the variables are read once.
 class Github {
@@ -43,10 +39,6 @@ class Github {
   Github(bool wanted, const Variables& variables);
 
   [[nodiscard]] bool on() const { return on_; }
-
-  // Tells the runner to hide each of `secrets` from now on. Empty when there is none. These lines
-  // hold the secrets: they are for standard error, which nobody pipes into a file that is kept.
-  [[nodiscard]] std::string masks(const std::vector<std::string>& secrets) const;
 
   // What a store sends may stand in the console's text, and must not be a command to the runner:
   // between the two lines there are no commands. `token` is a word that nobody can guess.

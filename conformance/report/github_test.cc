@@ -69,17 +69,9 @@ TEST(Github, IsOnWhereItRunsThisAndIsWanted) {
 TEST(Github, SaysNothingElsewhere) {
   const Github off(false, variables_of({{"GITHUB_ACTIONS", "true"}}));
   const Sample run = every_verdict();
-  EXPECT_EQ(off.masks({"secret"}), "");
   EXPECT_EQ(off.pause_commands("word"), "");
   EXPECT_EQ(off.resume_commands("word"), "");
   EXPECT_EQ(off.annotations(run.result, test::catalogue(), sample_context()), "");
-}
-
-// --- masks -------------------------------------------------------------------------------------
-
-TEST(Github, MasksEveryLineOfASecret) {
-  EXPECT_EQ(on().masks({"s3cret%", "line one\nline two", "abc", ""}),
-            "::add-mask::s3cret%25\n::add-mask::line one\n::add-mask::line two\n");
 }
 
 TEST(Github, PausesCommandsWhileOthersText) {

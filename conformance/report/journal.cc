@@ -127,8 +127,11 @@ std::string case_line(const run::CaseResult& result, bool undecided, bool with_t
 }
 
 Result<std::unique_ptr<Journal>, std::string> Journal::open(const std::string& path) {
-  const int descriptor =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, kMode);
+  const int descriptor = ::open(
+      path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, kMode);
+  if (descriptor < 0 && errno == ELOOP) {
+    return fail(fmt::format("cannot write {}: it is a link, which is not followed", path));
+  }
   if (descriptor < 0) return fail(fmt::format("cannot write {}: {}", path, reason()));
   std::unique_ptr<Journal> out(new Journal(path, descriptor));
   struct stat about {};
@@ -146,6 +149,10 @@ Result<std::unique_ptr<Journal>, std::string> Journal::create(const std::string&
                                                               const std::string& head) {
   auto out = open(path);
   if (!out) return out;
+  const std::string before = (*out)->content();
+  if (!before.empty() && !before.starts_with(kBeginning)) {
+    return fail(fmt::format("cannot write {}: there is a file that no run has left", path));
+  }
   if (::ftruncate((*out)->descriptor_, 0) != 0) {
     return fail(fmt::format("cannot write {}: {}", path, reason()));
   }
@@ -239,7 +246,7 @@ Head head_of(const JsonMembers& root) {
 
 Result<Head, std::string> read_head(const scenario::SourceFile& file) {
   const auto lines = lines_of(file.content);
-  const json document = lines.empty() ? json() : json::parse(lines.front(), nullptr, false);
+  const json document = lines.empty() ? json() : read_json(lines.front());
   if (!is_unfinished(file) || !document.is_object()) {
     return fail(file.name + ": is not what a killed run of `fencepost certify` leaves, " +
                 "REPORT" + kUnfinished);
@@ -273,7 +280,7 @@ Result<std::vector<run::Kept>, std::string> read_cases(const scenario::SourceFil
   std::map<const scenario::Case*, std::size_t> known;
   const auto lines = lines_of(file.content);
   for (std::size_t i = 1; i < lines.size(); ++i) {
-    const json document = json::parse(lines[i], nullptr, false);
+    const json document = read_json(lines[i]);
     if (lines[i].empty() || document.is_discarded()) continue;  // a disk was full
     JsonComplaint complaint;
     const JsonMembers record(document, "", complaint);

@@ -25,8 +25,9 @@ Result<std::vector<std::string>, std::string> last_failed(const std::string& pat
   const std::string where = "--last-failed " + path + ": ";
   const auto file = scenario::read_file(path);
   if (!file) return fail("--last-failed " + file.error());
-  if (has_too_many_values(file->content)) return fail(where + kTooManyValues);
-  const auto document = nlohmann::json::parse(file->content, nullptr, false);
+  if (const auto limit = json_limit_broken(file->content); !limit.empty())
+    return fail(where + limit);
+  const auto document = read_json(file->content);
   const auto cases = document.is_object() ? document.find("cases") : document.end();
   if (cases == document.end() || !cases->is_array()) {
     return fail(where + "this is no JSON report of certify");

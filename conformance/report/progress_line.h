@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "conformance/text/colour.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::report {
 
@@ -22,11 +23,13 @@ class ProgressLine {
   void show(std::chrono::milliseconds elapsed, const Describe& describe) {
     if (quiet_ || elapsed < due_) return;
     due_ = elapsed + (live_ ? std::chrono::milliseconds{1'000} : kInterval);
-    fmt::print("{}  {}{}", live_ ? text::kEraseLine : "", describe(), live_ ? "" : "\n");
+    if (live_) clear();
+    text::print("  {}", describe());
+    if (!live_) text::print("\n");
     std::fflush(stdout);
   }
   void clear() const {
-    if (live_ && !quiet_) fmt::print(text::kEraseLine);
+    if (live_ && !quiet_) text::print("{}", text::Lines(text::kEraseLine));
   }
 
  private:

@@ -6,14 +6,15 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "base/files.h"
+#include "conformance/text/output.h"
 
 namespace fencepost::report {
 namespace {
@@ -34,14 +35,6 @@ constexpr std::string_view kStandardOutput = "-";
 // Is set once, by keep_standard_output_for_a_report().
 std::FILE* kept_output = nullptr;
 
-std::string writing_place(const std::string& path) {
-  std::error_code failed;
-  const auto status = std::filesystem::status(path, failed);
-  const bool replaceable =
-      !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-  return replaceable ? path + ".partial" : path;
-}
-
 bool is_pipe(const std::string& path) {
   std::error_code failed;
   return std::filesystem::is_fifo(std::filesystem::status(path, failed));
@@ -53,18 +46,6 @@ std::string cannot_write(const std::string& path) {
   }
   return fmt::format("cannot write the report {}: {}", path,
                      std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
-}
-
-// A pipe that nobody reads is refused: opened as other files are, it would wait for a reader, for
-// ever perhaps.
-Result<void, std::string> write_to_pipe(const std::string& path, const std::string& content) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return fail(cannot_write(path));
-  ::fcntl(descriptor, F_SETFL, O_WRONLY);  // a reader that is slow is waited for
-  std::FILE* stream = ::fdopen(descriptor, "wb");
-  const bool written = std::fwrite(content.data(), 1, content.size(), stream) == content.size();
-  if (std::fclose(stream) == 0 && written) return {};
-  return fail(cannot_write(path));
 }
 
 }  // namespace
@@ -79,17 +60,8 @@ void keep_standard_output_for_a_report() {
 
 Result<void, std::string> check_writable(const std::string& path) {
   if (path == kStandardOutput) return {};
-  // To open a pipe and to close it again would end its reader.
-  if (is_pipe(path)) {
-    if (::access(path.c_str(), W_OK) != 0) return fail(cannot_write(path));
-    return {};
-  }
-  const std::string place = writing_place(path);
-  std::ofstream stream(place, std::ios::binary | std::ios::app);
-  if (!stream.is_open()) return fail(cannot_write(path));
-  stream.close();
-  if (place != path) std::remove(place.c_str());
-  return {};
+  if (can_write_new_file(path)) return {};
+  return fail(cannot_write(path));
 }
 
 Result<void, std::string> check_writable(const ReportFiles& files) {
@@ -108,20 +80,12 @@ Result<void, std::string> check_writable(const ReportFiles& files) {
 Result<void, std::string> write_file(const std::string& path, const std::string& content) {
   if (path == kStandardOutput) {
     std::FILE* output = kept_output == nullptr ? stdout : kept_output;
-    const bool written = std::fwrite(content.data(), 1, content.size(), output) == content.size() &&
-                         std::fflush(output) == 0;
-    if (!written) return fail(cannot_write("to standard output"));
-    return {};
+    text::print_document(output, content);
+    if (std::fflush(output) == 0 && std::ferror(output) == 0) return {};
+    return fail(cannot_write("to standard output"));
   }
-  if (is_pipe(path)) return write_to_pipe(path, content);
-  const std::string place = writing_place(path);
-  std::ofstream stream(place, std::ios::binary | std::ios::trunc);
-  stream << content;
-  stream.close();
-  if (stream && (place == path || std::rename(place.c_str(), path.c_str()) == 0)) return {};
-  std::string error = cannot_write(path);
-  if (place != path) std::remove(place.c_str());
-  return fail(std::move(error));
+  if (write_new_file(path, content)) return {};
+  return fail(cannot_write(path));
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include "conformance/report/journal.h"
 #include "conformance/report/report_json.h"
 #include "conformance/report/stress_section.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::report {
 namespace {
@@ -163,9 +164,20 @@ scenario::Basis read_basis(const JsonMembers& judged_by) {
 
 }  // namespace
 
+namespace {
+
+// What is printed within a line. A report that somebody has changed could else forge lines.
+std::string line_of(const JsonMembers& members, const char* name) {
+  std::string out = members.text(name);
+  if (text::one_line(out) != out) members.wrong(name, "one line without control characters");
+  return out;
+}
+
+}  // namespace
+
 ReportContext context_of(const JsonMembers& root) {
   ReportContext out;
-  out.endpoint = root.text("endpoint");
+  out.endpoint = line_of(root, "endpoint");
   const auto profile = codec::profile_named(root.text("profile"));
   if (!profile) root.wrong("profile", "auto, documented or deployed");
   out.profile = profile.value_or(codec::Profile::kAuto);
@@ -176,7 +188,10 @@ ReportContext context_of(const JsonMembers& root) {
   out.strict = root.flag("strict");
   out.transcripts = read_transcripts(root);
   out.command = root.text("command");
-  out.started = root.text("started");
+  if (!text::is_command_of(out.command, kProgramName)) {
+    root.wrong("command", "a command of fencepost, its words quoted as fencepost does it");
+  }
+  out.started = line_of(root, "started");
   const JsonMembers latency = root.object("latency_ms");
   out.preflight.round_trip_p50 = latency.duration("unloaded_p50");
   out.preflight.round_trip_p99 = latency.duration("unloaded_p99");
@@ -198,7 +213,7 @@ ReportContext context_of(const JsonMembers& root) {
   if (root.has("environment")) {
     const JsonMembers environment = root.object("environment");
     for (const char* name : kEnvironment) {
-      if (environment.has(name)) out.environment[name] = environment.text(name);
+      if (environment.has(name)) out.environment[name] = line_of(environment, name);
     }
   }
   out.selection = read_selection(root);
@@ -258,7 +273,9 @@ class ReportReader {
 
  private:
   [[nodiscard]] Result<json, std::string> parse() const {
-    if (has_too_many_values(file_.content)) return fail(file_.name + ": " + kTooManyValues);
+    if (const auto limit = json_limit_broken(file_.content); !limit.empty()) {
+      return fail(file_.name + ": " + limit);
+    }
     try {
       return json::parse(file_.content);
     } catch (const json::parse_error& error) {  // the library has no other way to say where
@@ -362,7 +379,11 @@ class ReportReader {
     const std::string end = reproduce_selection(context, result);
     if (!command.ends_with(end)) return;  // check() complains
     command.resize(command.size() - end.size());
-    if (command != context.command) context.commands[result.test_case->id] = std::move(command);
+    if (command == context.command) return;
+    if (!text::is_command_of(command, kProgramName)) {
+      entry.wrong("reproduce", "a command of fencepost, its words quoted as fencepost does it");
+    }
+    context.commands[result.test_case->id] = std::move(command);
   }
 
   // Written again, the report must say the same: what it says twice must agree, nothing must be

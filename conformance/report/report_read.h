@@ -41,4 +41,8 @@ struct Report {
 // `root`; a context comes back in any case.
 [[nodiscard]] ReportContext context_of(const JsonMembers& root);
 
+// How the name of the program begins whose commands a report may hold: they are printed for people
+// to run.
+inline constexpr const char* kProgramName = "fencepost";
+
 }  // namespace fencepost::report

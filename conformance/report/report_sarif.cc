@@ -44,10 +44,12 @@ ordered_json object(ordered_json::initializer_list_t members) {
   return ordered_json::object(members);
 }
 
-// A message string: braces would be placeholders, so they are doubled.
+// A message string: braces would be placeholders, so they are doubled, and `[text](address)` a link
+// of somebody else's, so it is taken apart (SARIF 2.1.0, 3.11.5 and 3.11.6).
 ordered_json message(std::string_view text) {
   std::string out;
   for (const char c : text::shortened(text::printable(text), kMaxBytesOfMessage)) {
+    if (c == '(' && out.ends_with(']')) out += ' ';
     out += c;
     if (c == '{' || c == '}') out += c;
   }

@@ -4,10 +4,15 @@
 
 #include <fmt/format.h>
 
-#include "endpoint/url.h"
-
 namespace fencepost::report {
 namespace {
+
+constexpr std::pair<const char*, std::string ReportFiles::*> kReportOptions[] = {
+    {"--json", &ReportFiles::json},
+    {"--junit", &ReportFiles::junit},
+    {"--html", &ReportFiles::html},
+    {"--sarif", &ReportFiles::sarif},
+    {"--badge", &ReportFiles::badge}};
 
 bool same(const run::Selection& a, const run::Selection& b) {
   return a.run == b.run && a.skip == b.skip && a.tags == b.tags && a.requirements == b.requirements;
@@ -45,13 +50,60 @@ std::string contradiction(const std::string& file, const std::vector<Option>& op
   return {};
 }
 
-std::string missing_password(const std::string& file, const std::string& given,
-                             const std::string& was) {
-  const bool whole = endpoint::parse_url(was) && was.find("***") == std::string::npos;
-  if (!given.empty() || was.empty() || whole) return {};
+// A store of ours, which runs in this process or as its child.
+bool is_own_store(const std::string& url) {
+  return url.empty() || url.starts_with("inproc:") || url == "embedded" ||
+         url.starts_with("embedded?");
+}
+
+// Of the reports that the run was to write, the one that `file` is named after: it lies beside it.
+// Each other one has to be given.
+struct Beside {
+  ReportFiles files{};
+  std::string missing{};  // what has to be given, as an option; empty: nothing
+};
+Beside beside(const std::string& file, const ReportFiles& was) {
+  const std::string stem = file.substr(0, file.rfind(kUnfinished));
+  const std::string name = stem.substr(stem.rfind('/') + 1);  // npos + 1 is 0
+  Beside out{.files = {.strict_junit = was.strict_junit}};
+  for (const auto& [option, path] : kReportOptions) {
+    const std::string& report = was.*path;
+    if (report.empty()) continue;
+    if (!name.empty() && report.substr(report.rfind('/') + 1) == name) {
+      out.files.*path = stem;
+    } else if (out.missing.empty()) {
+      out.missing = fmt::format("{} {}", option, report);
+    }
+  }
+  return out;
+}
+
+std::string give_again(const std::string& file, const std::string& what) {
   return fmt::format(
-      "{} is of a run with --endpoint {}, and passwords are not kept: give --endpoint again", file,
-      was);
+      "{} is of a run with {}: give that again to go on; where to connect, what to read and what "
+      "to write is not taken from a file",
+      file, what);
+}
+
+// What has to be given, and is not; empty: nothing.
+std::string missing(const std::string& file, const Invocation& given, const Call& was) {
+  const auto lacks = [](const std::string& option, const std::string& then) {
+    return option.empty() && !then.empty();
+  };
+  if (given.call.url.empty() && !is_own_store(was.url)) {
+    return give_again(file, "--endpoint " + was.url);
+  }
+  if (lacks(given.call.descriptor, was.descriptor)) {
+    return give_again(file, "--descriptor " + was.descriptor);
+  }
+  if (lacks(given.call.scenarios, was.scenarios)) {
+    return give_again(file, "--scenarios " + was.scenarios);
+  }
+  if (lacks(given.call.baseline, was.baseline)) {
+    return give_again(file, "--baseline " + was.baseline);
+  }
+  const std::string report = beside(file, was.files).missing;
+  return report.empty() || !no_files(given.call.files) ? "" : give_again(file, report);
 }
 
 std::string other_selection(const std::string& file, const run::Selection& given,
@@ -68,7 +120,6 @@ std::string obstacle(const std::string& file, const Invocation& given, const Hea
   for (const std::string& found :
        {contradiction(file, {{"--endpoint", given.call.url, was.url},
                              {"--descriptor", given.call.descriptor, was.descriptor}}),
-        missing_password(file, given.call.url, was.url),
         contradiction(file, {{"--scenarios", given.call.scenarios, was.scenarios},
                              {"--driver", given.call.driver, was.driver},
                              {"--baseline", given.call.baseline, was.baseline},
@@ -79,7 +130,8 @@ std::string obstacle(const std::string& file, const Invocation& given, const Hea
                              flag("--shuffle", given.call.shuffled, was.shuffled)}),
         other_selection(file, given.selection, context.selection),
         contradiction(file, {{"--shard", given.shard == "auto" ? "" : given.shard,
-                              shard_text(context.selection)}})}) {
+                              shard_text(context.selection)}}),
+        missing(file, given, was)}) {
     if (!found.empty()) return found;
   }
   return {};
@@ -101,7 +153,8 @@ Result<Invocation, std::string> completed(const std::string& file, const Invocat
                  .selection = context.selection,
                  .shard = shard_text(context.selection)};
   if (given.call.timeout_scale != 1.0) out.call.timeout_scale = given.call.timeout_scale;
-  if (!no_files(given.call.files)) out.call.files = given.call.files;
+  out.call.files =
+      no_files(given.call.files) ? beside(file, head.call.files).files : given.call.files;
   return out;
 }
 

@@ -1,5 +1,6 @@
 // certify --resume: goes on with a run that was killed. What the command line leaves out is as it
-// was in that run; what it says must not contradict it.
+// was in that run; what it says must not contradict it. But the file may be anybody's: where to
+// connect, and which files to read, to run or to write, is never taken from it.
 //
 //   auto resumed = resume("report.json.unfinished", {.seed = 7});
 //   if (resumed) suite.finished = *finished_cases(*resumed, library);
@@ -31,7 +32,9 @@ struct Invocation {
 };
 
 // `given`, completed by how the run of `head` was called. The error is the first contradiction, or
-// says that a password has to be given again; `file` is where `head` stands. Pure.
+// says what has to be given again: an endpoint that is not ours, a descriptor, scenarios, a
+// baseline, a report. The report that `file`, where `head` stands, is named after need not be.
+// Pure.
 [[nodiscard]] Result<Invocation, std::string> completed(const std::string& file,
                                                         const Invocation& given, const Head& head);
 

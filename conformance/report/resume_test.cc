@@ -70,7 +70,48 @@ void expect_all_of_the_run(const Result<Invocation, std::string>& out) {
 }
 
 TEST(Completed, WhatIsNotGivenIsThatOfTheRun) {
-  expect_all_of_the_run(completed("f", {}, full_head()));
+  expect_all_of_the_run(completed(
+      "r.json.unfinished",
+      {.call = {.descriptor = "d.yaml", .scenarios = "mine", .baseline = "b.yaml"}}, full_head()));
+}
+
+// The file may be anybody's: it could name a file to overwrite, a hook to run, a host to send a
+// password to.
+TEST(Completed, NoPathAndNoHostIsTakenFromTheFile) {
+  struct Case {
+    Call was;
+    const char* said;
+  };
+  for (const Case& each : {
+           Case{{.url = "mqtt://host"}, "f is of a run with --endpoint mqtt://host: give that ag"},
+           Case{{.url = "mqtt://me:***@host"}, "with --endpoint mqtt://me:***@host: give that ag"},
+           Case{{.url = "embeddedx"}, "with --endpoint embeddedx: give that again to go on"},
+           Case{{.descriptor = "d"}, "f is of a run with --descriptor d: give that again to go on"},
+           Case{{.scenarios = "s"}, "f is of a run with --scenarios s: give that again to go on"},
+           Case{{.baseline = "b"}, "f is of a run with --baseline b: give that again to go on"},
+           Case{{.files = {.json = "j"}}, "f is of a run with --json j: give that again to go on"},
+           Case{{.files = {.junit = "/etc/passwd"}}, "with --junit /etc/passwd: give that again"},
+           Case{{.files = {.sarif = "s"}}, "with --sarif s: give that again"},
+       }) {
+    EXPECT_THAT(complaint({}, {.context = sample_context(), .call = each.was}),
+                HasSubstr(each.said));
+  }
+  for (const char* own : {"", "inproc:", "embedded", "embedded?quota=3"}) {
+    EXPECT_EQ(complaint({}, {.context = sample_context(), .call = {.url = own}}), "") << own;
+  }
+}
+
+TEST(Completed, TheReportThatTheFileIsNamedAfterLiesBesideIt) {
+  const Head head{.context = sample_context(),
+                  .call = {.files = {.json = "/elsewhere/r.json", .strict_junit = true}}};
+  for (const auto& [file, report] : {std::pair{"here/r.json.unfinished", "here/r.json"},
+                                     std::pair{"r.json.unfinished.old2", "r.json"}}) {
+    const auto out = completed(file, {}, head);
+    ASSERT_TRUE(out) << out.error();
+    EXPECT_EQ(out->call.files.json, report);
+    EXPECT_TRUE(out->call.files.strict_junit);
+  }
+  EXPECT_FALSE(completed("here/other.json.unfinished", {}, head));
 }
 
 TEST(Completed, WhatIsGivenMayBeTheSame) {
@@ -81,8 +122,13 @@ TEST(Completed, WhatIsGivenMayBeTheSame) {
 }
 
 TEST(Completed, ReportsAndTimeLimitsMayBeOthers) {
-  const auto out =
-      completed("f", {.call = {.timeout_scale = 3, .files = {.badge = "b"}}}, full_head());
+  const auto out = completed("f",
+                             {.call = {.descriptor = "d.yaml",
+                                       .scenarios = "mine",
+                                       .baseline = "b.yaml",
+                                       .timeout_scale = 3,
+                                       .files = {.badge = "b"}}},
+                             full_head());
   ASSERT_TRUE(out) << out.error();
   EXPECT_EQ(out->call.timeout_scale, 3);
   EXPECT_EQ(out->call.files.badge, "b");
@@ -130,20 +176,6 @@ TEST(Completed, NamesTheOptionThatContradicts) {
 TEST(Completed, SaysTheFirstContradiction) {
   EXPECT_THAT(complaint({.profile = "auto", .seed = 4, .shard = "3/5"}, full_head()),
               HasSubstr("--profile auto contradicts"));
-}
-
-TEST(Completed, WantsAPasswordAgain) {
-  Head head = full_head();
-  head.call.url = "mqtt://me:***@host";
-  EXPECT_EQ(complaint({.profile = "auto"}, head),
-            "f is of a run with --endpoint mqtt://me:***@host, and passwords are not kept: give "
-            "--endpoint again");
-  EXPECT_EQ(complaint({.call = {.url = "mqtt://me:***@host"}}, head), "");
-  EXPECT_THAT(complaint({.call = {.url = "mqtt://me:***@other"}}, head), HasSubstr("contradicts"));
-  head.call.url = "no URL";
-  EXPECT_THAT(complaint({}, head), HasSubstr("give --endpoint again"));
-  head.call.url = "";
-  EXPECT_EQ(complaint({}, head), "");
 }
 
 class ResumeTest : public testing::Test {

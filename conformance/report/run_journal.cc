@@ -54,11 +54,14 @@ bool RunJournal::put_aside(const std::string& place) const {
   const auto unlocked = Journal::go_on(place);  // no other run is writing it
   const std::size_t cases = left && is_unfinished(*left) ? count_cases(*left) : 0;
   if (!unlocked || cases == 0) return true;
-  const std::string aside = place + ".old";
+  std::string aside = place + ".old";
+  for (int i = 2; std::filesystem::exists(std::filesystem::symlink_status(aside, failed)); ++i) {
+    aside = fmt::format("{}.old{}", place, i);
+  }
   std::filesystem::rename(place, aside, failed);
   complain_(
-      fmt::format("an earlier run was killed when {} of its cases had finished; to go on with it: "
-                  "fencepost certify --resume {}",
+      fmt::format("an earlier run was killed when {} of its cases had finished; to go on with it, "
+                  "call it as it was called, with --resume {}",
                   cases, text::shell_word(failed ? place : aside)));
   return !failed;
 }

@@ -148,28 +148,40 @@ TEST_F(RunJournalTest, ANewRunPutsAsideWhatAKilledOneHasLeft) {
   EXPECT_EQ(folder_.read("r.json.unfinished.old"), left);
   EXPECT_EQ(cases_in(place_), 0U);
   EXPECT_THAT(said_, ElementsAre("an earlier run was killed when 2 of its cases had finished; to "
-                                 "go on with it: fencepost certify --resume " +
+                                 "go on with it, call it as it was called, with --resume " +
                                  place_ + ".old"));
 }
 
 TEST_F(RunJournalTest, WhatHasNoCaseIsReplacedWithoutAWord) {
   leave(0);
   leave(0);
-  folder_.write("r.json.unfinished", "anything\n{\"case\":\n");
-  leave(0);
   EXPECT_THAT(said_, IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(place_ + ".old"));
 }
 
-TEST_F(RunJournalTest, WhatCannotBePutAsideIsNotReplaced) {
+TEST_F(RunJournalTest, WhatStoodThereBeforeStays) {
+  folder_.write("r.json.unfinished", "anything\n");
+  journal().begin(library_, call_);
+  EXPECT_EQ(folder_.read("r.json.unfinished"), "anything\n");
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("there is a file that no run has left")));
+}
+
+TEST_F(RunJournalTest, ALinkIsNotFollowed) {
+  folder_.write("theirs", "precious");
+  std::filesystem::create_symlink(folder_.path() / "theirs", place_);
+  journal().begin(library_, call_);
+  EXPECT_EQ(folder_.read("theirs"), "precious");
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("it is a link, which is not followed")));
+}
+
+TEST_F(RunJournalTest, WhatWasPutAsideBeforeStays) {
   leave(1);
-  folder_.write("r.json.unfinished.old/file", "");
+  folder_.write("r.json.unfinished.old", "precious");
   const std::string left = folder_.read("r.json.unfinished");
-  RunJournal run = journal();
-  run.begin(library_, call_);
-  run.keep(result(1), false);
-  EXPECT_EQ(folder_.read("r.json.unfinished"), left);
-  EXPECT_THAT(said_, ElementsAre(EndsWith("fencepost certify --resume " + place_)));
+  journal().begin(library_, call_);
+  EXPECT_EQ(folder_.read("r.json.unfinished.old"), "precious");
+  EXPECT_EQ(folder_.read("r.json.unfinished.old2"), left);
+  EXPECT_THAT(said_, ElementsAre(EndsWith("with --resume " + place_ + ".old2")));
 }
 
 TEST_F(RunJournalTest, WhatAnotherRunIsWritingIsLeftAlone) {

@@ -117,8 +117,8 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
     return fail(fmt::format("{}: {}: name a file that `fencepost certify --json FILE` has written",
                             file.name, what));
   };
-  if (has_too_many_values(file.content)) return wrong(kTooManyValues);
-  const json document = json::parse(file.content, nullptr, false);
+  if (const auto limit = json_limit_broken(file.content); !limit.empty()) return wrong(limit);
+  const json document = read_json(file.content);
   if (document.is_discarded()) return wrong("this is not JSON");
   const auto states = document.is_object() ? document.find("requirements") : document.end();
   if (states == document.end() || !states->is_array()) {

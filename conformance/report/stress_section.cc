@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/durations.h"
+#include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 
 namespace fencepost::report {
@@ -123,6 +124,9 @@ run::StressResult read_stress(const JsonMembers& members) {
                         .trouble = members.text_if_there("trouble"),
                         .undecided = members.text_if_there("undecided"),
                         .command = members.text("command")};
+  if (!text::is_command_of(out.command, kProgramName)) {
+    members.wrong("command", "a command of fencepost, its words quoted as fencepost does it");
+  }
   members.each("findings", [&](const json& value, const std::string& where) {
     const JsonMembers finding = members.part(value, where);
     run::StressFinding& added =

@@ -1,7 +1,10 @@
 #include "conformance/scenario/bytes_loader.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/bytes.h"
@@ -27,6 +30,56 @@ std::optional<BytesSpec> load_escaped(YamlReader& reader, YamlNode node) {
     return std::nullopt;
   }
   return literal(std::move(*bytes));
+}
+
+constexpr const char* kWireHelp =
+    "wire: < begins <k>, the key k, <k-2>, that without its last two bytes, <#k>, the number of "
+    "its "
+    "bytes, or <#k+1>; a < that is none is \\x3c";
+
+// "k", "k-2", "#k", "#k+1"; nothing for anything else.
+std::optional<WireBytes::Piece> wire_key(std::string_view text) {
+  WireBytes::Piece out;
+  out.is_length = text.starts_with('#');
+  if (out.is_length) text.remove_prefix(1);
+  const std::size_t end = std::min(text.find_first_of("+-"), text.size());
+  out.key = text.substr(0, end);
+  const bool is_name = !out.key.empty() && std::all_of(out.key.begin(), out.key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!is_name) return std::nullopt;
+  if (end == text.size()) return out;
+  std::string_view number = text.substr(text[end] == '+' ? end + 1 : end);
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), out.change);
+  const bool whole = read.ec == std::errc() && read.ptr == number.data() + number.size();
+  constexpr std::int64_t kMost = 1'000;
+  if (!whole || out.change < -kMost || out.change > kMost || out.change == 0) return std::nullopt;
+  if (!out.is_length && out.change > 0) return std::nullopt;
+  return out;
+}
+
+std::optional<BytesSpec> load_wire(YamlReader& reader, YamlNode node) {
+  const auto text = reader.text(node, "wire");
+  if (!text) return std::nullopt;
+  WireBytes out;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::size_t begin = std::min(rest.find('<'), rest.size());
+    const std::size_t end = rest.find('>', begin);
+    const bool has_key = begin < rest.size();
+    std::optional<std::string> bytes = unescape(std::string(rest.substr(0, begin)));
+    std::optional<WireBytes::Piece> piece = WireBytes::Piece{};
+    if (has_key && end == std::string_view::npos) piece.reset();
+    if (has_key && piece) piece = wire_key(rest.substr(begin + 1, end - begin - 1));
+    if (!bytes || !piece) {
+      reader.complain(node, kWireHelp);
+      return std::nullopt;
+    }
+    piece->bytes = std::move(*bytes);
+    out.pieces.push_back(std::move(*piece));
+    rest.remove_prefix(has_key ? end + 1 : rest.size());
+  }
+  return BytesSpec{std::move(out)};
 }
 
 std::optional<BytesSpec> load_hex(YamlReader& reader, YamlNode node) {
@@ -124,6 +177,7 @@ std::optional<BytesSpec> load_form(YamlReader& reader, YamlNode node, const std:
                                    std::string_view what) {
   const YamlNode value = node.member(form);
   if (form == "escaped") return load_escaped(reader, value);
+  if (form == "wire") return load_wire(reader, value);
   if (form == "hex") return load_hex(reader, value);
   if (form == "repeat") return load_repeat(reader, node);
   if (form == "key") return load_named_key(reader, value, node.member("append"));
@@ -150,7 +204,7 @@ std::optional<BytesSpec> load_form(YamlReader& reader, YamlNode node, const std:
     return BytesSpec{CommandBytes{std::move(*parts)}};
   }
   reader.complain(node, std::string(what) +
-                            " needs one of escaped, hex, repeat, size, join, command, "
+                            " needs one of escaped, wire, hex, repeat, size, join, command, "
                             "key, all_bytes, fill_packet or filled");
   return std::nullopt;
 }

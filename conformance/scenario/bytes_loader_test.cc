@@ -38,6 +38,15 @@ std::string show(const BytesSpec& spec) {
   if (const auto* fill = std::get_if<FillBytes>(&spec.what)) {
     return (fill->again ? "filled:" : "fill:") + std::to_string(fill->excess);
   }
+  if (const auto* wire = std::get_if<WireBytes>(&spec.what)) {
+    std::string out = "wire(";
+    for (const WireBytes::Piece& piece : wire->pieces) {
+      out += escape(piece.bytes);
+      if (piece.key.empty()) continue;
+      out += (piece.is_length ? "<#" : "<") + piece.key + ":" + std::to_string(piece.change) + ">";
+    }
+    return out + ")";
+  }
   return "command(" + show(std::get<CommandBytes>(spec.what).arguments) + ")";
 }
 
@@ -81,6 +90,9 @@ TEST(BytesLoader, ReadsEveryNotation) {
       {"{key: k}", "<k>"},
       {"{key: k, append: {hex: '00'}}", R"(<k "\x00">)"},
       {"{append: '*', key: k/x}", R"(<k/x "*">)"},
+      {R"({wire: '$<#k>\r\n<k>\r\n'})", R"(wire($<#k:0>\r\n<k:0>\r\n))"},
+      {R"({wire: '<#a_1+12><#b-3>\x3c<c-2>>x'})", "wire(<#a_1:12><#b:-3><<c:-2>>x)"},
+      {"{wire: ''}", "wire()"},
       {"{fill_packet: 0}", "fill:0"},
       {"{fill_packet: -1000000}", "fill:-1000000"},
       {"{join: [a, {filled: 16}]}", R"(join("a" filled:16))"},
@@ -105,11 +117,19 @@ TEST(BytesLoader, RefusesWhatIsNoNotation) {
       {"1.20", "f:1:1: value: YAML readers take 1.20 for something else than text; write \"1.20\""},
       {"[a]", "f:1:1: value must be text, not a list"},
       {"{}",
-       "f:1:1: value needs one of escaped, hex, repeat, size, join, command, key, "
+       "f:1:1: value needs one of escaped, wire, hex, repeat, size, join, command, key, "
        "all_bytes, fill_packet or filled"},
       {"{times: 3}", "f:1:1: value needs one of escaped"},
       {"{base64: eA==}", "f:1:2: value has no key \"base64\"; it may have: escaped, hex"},
       {"{hex: '00', escaped: x}", "f:1:13: value has both \"hex\" and \"escaped\"; join them with"},
+      {"{wire: '<'}", "f:1:8: wire: < begins <k>"},
+      {"{wire: '<>'}", "f:1:8: wire: < begins"},
+      {"{wire: '<K>'}", "f:1:8: wire: < begins"},
+      {"{wire: '<k+1>'}", "f:1:8: wire: < begins"},
+      {"{wire: '<#k+>'}", "f:1:8: wire: < begins"},
+      {"{wire: '<#k-0>'}", "f:1:8: wire: < begins"},
+      {"{wire: '<#k+1001>'}", "f:1:8: wire: < begins"},
+      {R"({wire: '\q'})", "f:1:8: wire: < begins"},
       {R"({escaped: 'a\qb'})", "f:1:11: escaped: a backslash starts one of"},
       {R"({escaped: 'a\x0'})", "f:1:11: escaped: a backslash starts one of"},
       {R"({escaped: 'a\'})", "f:1:11: escaped: a backslash starts one of"},

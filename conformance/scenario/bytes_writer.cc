@@ -58,6 +58,18 @@ struct ToText {
   std::string operator()(const CommandBytes& command) const {
     return "{command: " + list_text(command.arguments) + "}";
   }
+  std::string operator()(const WireBytes& wire) const {
+    std::string out;
+    for (const WireBytes::Piece& piece : wire.pieces) {
+      for (const char c : escape(piece.bytes))
+        out += c == '<' ? std::string("\\x3c") : std::string(1, c);
+      if (piece.key.empty()) continue;
+      out += std::string("<") + (piece.is_length ? "#" : "") + piece.key;
+      if (piece.change != 0) out += fmt::format("{:+}", piece.change);
+      out += ">";
+    }
+    return "{wire: " + text::yaml_quoted(out) + "}";
+  }
   std::string operator()(const FillBytes& fill) const {
     return fmt::format("{{{}: {}}}", fill.again ? "filled" : "fill_packet", fill.excess);
   }

@@ -57,8 +57,21 @@ struct FillBytes {
   bool again = false;  // those that the last such request had, wherever they stand now
   friend bool operator==(const FillBytes&, const FillBytes&) = default;
 };
+// Bytes of any form, right or wrong, around whole keys and their lengths: what `command` makes of a
+// key is always right.
+struct WireBytes {
+  struct Piece {
+    std::string bytes;        // before the key
+    std::string key{};        // its name; empty: there is none
+    bool is_length = false;   // the number of its bytes stands here, and not the key
+    std::int64_t change = 0;  // what is added to its length, or how many of its last bytes go: -2
+    friend bool operator==(const Piece&, const Piece&) = default;
+  };
+  std::vector<Piece> pieces;
+  friend bool operator==(const WireBytes&, const WireBytes&) = default;
+};
 struct BytesSpec {
-  std::variant<LiteralBytes, KeyBytes, JoinedBytes, CommandBytes, FillBytes> what;
+  std::variant<LiteralBytes, KeyBytes, JoinedBytes, CommandBytes, FillBytes, WireBytes> what;
   friend bool operator==(const BytesSpec&, const BytesSpec&);
 };
 

@@ -74,9 +74,9 @@ inline constexpr std::array kReply = {"value"sv,  "count"sv,      "error"sv,
                                       "any_of"sv, "open"sv,       "by"sv};
 inline constexpr std::array kTimestampCheck = {"save"sv, "equals"sv, "of_value"sv,
                                                "greater_than"sv};
-inline constexpr std::array kBytes = {"escaped"sv, "hex"sv,       "repeat"sv,      "times"sv,
-                                      "size"sv,    "join"sv,      "command"sv,     "key"sv,
-                                      "append"sv,  "all_bytes"sv, "fill_packet"sv, "filled"sv};
+inline constexpr std::array kBytes = {
+    "escaped"sv, "hex"sv,    "repeat"sv,    "times"sv,       "size"sv,   "join"sv, "command"sv,
+    "key"sv,     "append"sv, "all_bytes"sv, "fill_packet"sv, "filled"sv, "wire"sv};
 inline constexpr std::array kKey = {"name"sv, "append"sv, "exact"sv};
 inline constexpr std::array kLiteralTimestamp = {"text"sv};
 inline constexpr std::array kNotification = {"client"sv, "key"sv,      "operation"sv,    "value"sv,

@@ -210,9 +210,24 @@ class CaseMaker {
         return {JoinedBytes{some_parts(depth - 1)}};
       case 3:
         return {CommandBytes{some_parts(depth - 1)}};
+      case 4:
+        return {some_wire()};
       default:
         return {LiteralBytes{some_bytes()}};
     }
+  }
+
+  WireBytes some_wire() {
+    WireBytes out;
+    for (int count = up_to(3); count > 0; --count) {
+      const bool is_length = chance(2);
+      out.pieces.push_back({.bytes = some_bytes(),
+                            .key = "k_" + std::to_string(up_to(3)),
+                            .is_length = is_length,
+                            .change = up_to(5) - (is_length ? 2 : 5)});
+    }
+    if (chance(2)) out.pieces.push_back({.bytes = some_filled_text()});
+    return out;
   }
 
   std::vector<BytesSpec> some_parts(int depth) {

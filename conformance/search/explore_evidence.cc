@@ -80,7 +80,7 @@ std::string to_json(const ExploreEvidence& own) {
 }
 
 Result<ExploreEvidence, std::string> read_explore_evidence(const std::string& text) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = read_json(text);
   if (!document.is_object()) return fail(std::string("it does not say what it ignores"));
   JsonComplaint complaint;
   const JsonMembers root(document, "", complaint);
@@ -94,7 +94,7 @@ std::string observed_profile_json(codec::Profile profile) {
 }
 
 std::optional<codec::Profile> read_observed_profile(const std::string& text) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = read_json(text);
   if (!document.is_string()) return std::nullopt;
   return codec::profile_named(document.get<std::string>());
 }
@@ -106,7 +106,7 @@ std::string kept_run_json(const KeptRun& kept) {
 }
 
 Result<KeptRunText, std::string> read_kept_run(const std::string& text) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = read_json(text);
   if (!document.is_object()) return fail(std::string("it is not there"));
   JsonComplaint complaint;
   const JsonMembers root(document, "", complaint);

@@ -60,11 +60,6 @@ std::string host_name() {
 
 }  // namespace
 
-Result<void, std::string> check_one_line(const std::string& option, const std::string& value) {
-  if (value.find_first_of("\r\n") == std::string::npos) return {};
-  return fail(option + ": a value with line breaks");
-}
-
 Result<Access, std::string> Access::prepare(const AccessOptions& options) {
   Access out;
   out.bind_ = options.bind;
@@ -80,11 +75,6 @@ Access::Done Access::prepare_tls(const AccessOptions& options) {
   if (!wanted && options.client_ca.empty()) return {};
   if (!wanted) {
     return fail(std::string("--client-ca is for TLS: add --tls FILE, or --certificate and --key"));
-  }
-  for (const auto& [option, value] : {std::pair{"--certificate", &options.certificate},
-                                      {"--key", &options.key},
-                                      {"--client-ca", &options.client_ca}}) {
-    if (auto one_line = check_one_line(option, *value); !one_line) return one_line;
   }
   tls_ = endpoint::TlsListener{.certificate = options.certificate,
                                .key = options.key,

@@ -29,10 +29,6 @@ struct AccessOptions {
   std::vector<std::string> password_files{};  // of each user
 };
 
-// Nothing, or why this value of an option cannot stand in a line of the broker's configuration.
-[[nodiscard]] Result<void, std::string> check_one_line(const std::string& option,
-                                                       const std::string& value);
-
 // The files in it live in memory, and have to for as long as the broker does. Not thread safe.
 class Access {
  public:

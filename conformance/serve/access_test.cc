@@ -187,17 +187,5 @@ TEST_F(AccessTest, RefusesFilesThatTlsCannotUse) {
               StartsWith("cannot make a certificate for localhost,"));
 }
 
-// They would be further lines of the broker's configuration.
-TEST_F(AccessTest, RefusesValuesWithLineBreaks) {
-  const std::string file = write("a\nallow_anonymous true", "");
-  EXPECT_EQ(complaint({.certificate = file, .key = file}),
-            "--certificate: a value with line breaks");
-  EXPECT_EQ(complaint({.certificate = "c", .key = file}), "--key: a value with line breaks");
-  EXPECT_EQ(complaint({.certificate = "c", .key = "k", .client_ca = file}),
-            "--client-ca: a value with line breaks");
-  EXPECT_TRUE(check_one_line("--node-id", "a b"));
-  EXPECT_FALSE(check_one_line("--node-id", "a\r"));
-}
-
 }  // namespace
 }  // namespace fencepost::serve

@@ -60,7 +60,7 @@ Result<void, std::string> TrafficLog::make_log() {
   log_path_ = std::filesystem::absolute(record_, failed).string() + ".log";
   constexpr mode_t kOwnerOnly = 0600;
   const endpoint::Socket made(
-      open(log_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly));
+      open(log_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnerOnly));
   if (made.descriptor() >= 0) return {};
   return fail(
       errno == EEXIST

@@ -261,6 +261,9 @@ class DescriptorLoader {
     if (const auto timeout = node.member("timeout"); timeout.is_defined()) {
       hook.timeout = reader_.duration(timeout, "timeout").value_or(hook.timeout);
     }
+    if (const auto names = node.member("environment"); names.is_defined()) {
+      hook.environment = reader_.texts(names, "environment");
+    }
     out_.mqtt.capabilities.restart = true;
     out_.mqtt.restart_timeout = hook.timeout;
     out_.restart = std::move(hook);

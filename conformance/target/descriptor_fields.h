@@ -26,6 +26,6 @@ inline constexpr std::array kTls = {"ca"sv, "certificate"sv, "key"sv};
 inline constexpr std::array kRole = {"user"sv,        "password"sv, "password_env"sv,
                                      "certificate"sv, "key"sv,      "client_id"sv};
 inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv};
-inline constexpr std::array kHooks = {"restart"sv, "timeout"sv};
+inline constexpr std::array kHooks = {"restart"sv, "timeout"sv, "environment"sv};
 
 }  // namespace fencepost::target::descriptor_fields

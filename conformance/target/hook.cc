@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 
+#include "base/child_environment.h"
 #include "endpoint/socket.h"
 
 namespace fencepost::target {
@@ -74,7 +75,9 @@ Result<pid_t, int> start(const Hook& hook, const Output& output) {
   const std::array<char*, 4> arguments = {words[0].data(), words[1].data(), words[2].data(),
                                           nullptr};
   pid_t pid = 0;
-  const int failed = posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(), environ);
+  ChildEnvironment environment(hook.environment);
+  const int failed =
+      posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return fail(failed);

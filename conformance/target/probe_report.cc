@@ -300,6 +300,12 @@ class DescriptorWriter {
       return;
     }
     out_ += "hooks:\n  restart: " + text::yaml_scalar(given_.restart->command) + "\n";
+    if (!given_.restart->environment.empty()) {
+      out_ += "  environment:\n";
+      for (const std::string& name : given_.restart->environment) {
+        out_ += "    - " + text::yaml_scalar(name) + "\n";
+      }
+    }
     out_ += "  " + duration("timeout", given_.restart->timeout);
   }
 

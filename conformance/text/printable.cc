@@ -19,11 +19,12 @@ std::size_t character_length(std::string_view text) {
   const bool control = first.code < 0x20 && first.code != '\n' && first.code != '\t';
   // Terminals take 0x9b for the beginning of a command, and let others turn the order of a line.
   const bool other_control = first.code >= 0x7f && first.code <= 0x9f;
-  const bool turns = first.code == 0x200e || first.code == 0x200f ||
+  const bool turns = first.code == 0x061c || first.code == 0x200e || first.code == 0x200f ||
                      (first.code >= 0x202a && first.code <= 0x202e) ||
                      (first.code >= 0x2066 && first.code <= 0x2069);
+  const bool ends_line = first.code == 0x2028 || first.code == 0x2029;
   const bool none = first.code == 0xfffe || first.code == 0xffff;
-  return control || other_control || turns || none ? 0 : first.length;
+  return control || other_control || turns || ends_line || none ? 0 : first.length;
 }
 
 }  // namespace
@@ -68,6 +69,48 @@ std::string shell_word(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
+}
+
+namespace {
+
+// Takes the word at the beginning off `command`, as shell_word() has written it; empty: there is
+// none.
+std::string take_word(std::string_view& command) {
+  std::string out;
+  std::size_t end = 0;
+  if (command.starts_with('\'')) {
+    for (end = 1; end < command.size(); ++end) {
+      if (command[end] != '\'') {
+        out += command[end];
+      } else if (command.substr(end).starts_with("'\\''")) {
+        out += '\'';
+        end += 3;
+      } else {
+        ++end;
+        break;
+      }
+    }
+  } else {
+    end = std::min(command.find(' '), command.size());
+    out = command.substr(0, end);
+  }
+  const bool as_written = shell_word(out) == command.substr(0, end);
+  command.remove_prefix(end);
+  const bool ends = command.empty() || command.starts_with(' ');
+  return as_written && ends ? out : "";
+}
+
+}  // namespace
+
+bool is_command_of(std::string_view command, std::string_view program) {
+  const std::string first = take_word(command);
+  if (!std::string_view(first).substr(first.rfind('/') + 1).starts_with(program)) return false;
+  while (!command.empty()) {
+    command.remove_prefix(1);  // the blank
+    const bool nothing = command.starts_with("''");
+    if (take_word(command).empty() && !nothing) return false;
+  }
+  return true;
 }
 
 std::string without_secrets(std::string text, std::vector<std::string> secrets) {

@@ -14,7 +14,8 @@
 namespace fencepost::text {
 
 // Characters of XML 1.0 in right UTF-8 stay, line feeds and tabs among them, but for control
-// characters and marks that turn the direction of a line; each other byte becomes \xNN.
+// characters, line separators and marks that turn the direction of a line; each other byte becomes
+// \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // As printable(), on one line: line feeds and tabs become blanks.
@@ -27,6 +28,10 @@ namespace fencepost::text {
 // As one word of a shell's command line: plain words as they are, others in single quotes. A NUL,
 // which no argument can hold, is kept.
 [[nodiscard]] std::string shell_word(std::string_view text);
+
+// Is it a command line of `program`, in any folder, each word as shell_word() writes it? A shell
+// then runs this one program, with these arguments.
+[[nodiscard]] bool is_command_of(std::string_view command, std::string_view program);
 
 // The text with *** in the place of each secret; empty secrets are none.
 [[nodiscard]] std::string without_secrets(std::string text, std::vector<std::string> secrets);

@@ -55,6 +55,20 @@ TEST(Printable, CutsBetweenCharacters) {
   EXPECT_EQ(shortened("abcdef", 3), "…");
 }
 
+TEST(IsCommandOf, TakesWordsAsShellWordWritesThem) {
+  for (const char* good : {"fencepost", "fencepost certify --seed 7", "/a/b/fencepost-2 x",
+                           "'/my tools/fencepost' certify --endpoint 'a'\\''b' ''"}) {
+    EXPECT_TRUE(is_command_of(good, "fencepost")) << good;
+  }
+  for (const char* bad :
+       {"", "curl x", "fencepost certify | sh", "fencepost  certify", "fencepost ", " fencepost",
+        "fencepost 'plain'", "fencepost 'a b", "fencepost 'a b'c", "fencepost $(x)",
+        "fencepost a\nb", "fencepost a;b", "fencepost `x`", "'curl x | sh #'", "fencepost '' ''x",
+        "A=b fencepost", "/fencepost/curl x"}) {
+    EXPECT_FALSE(is_command_of(bad, "fencepost")) << bad;
+  }
+}
+
 TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
   EXPECT_EQ(shell_word("set.nx-1"), "set.nx-1");
   EXPECT_EQ(shell_word(""), "''");

@@ -1,0 +1,57 @@
+#include "base/child_environment.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <unistd.h>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared
+
+namespace fencepost {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+constexpr std::array kNames = {
+    "PATH"sv, "HOME"sv, "USER"sv, "LOGNAME"sv, "SHELL"sv, "TERM"sv, "TZ"sv, "LANG"sv, "LANGUAGE"sv,
+    "TMPDIR"sv, "TMP"sv, "TEMP"sv, "HOSTNAME"sv, "LD_LIBRARY_PATH"sv, "SSL_CERT_FILE"sv,
+    "SSL_CERT_DIR"sv, "LLVM_PROFILE_FILE"sv, "SOURCE_DATE_EPOCH"sv,
+    // Where languages have their programs and libraries.
+    "PYTHONPATH"sv, "PYTHONHOME"sv, "PYTHONDONTWRITEBYTECODE"sv, "VIRTUAL_ENV"sv, "NODE_PATH"sv,
+    "NODE_EXTRA_CA_CERTS"sv, "GOPATH"sv, "GOROOT"sv, "GOCACHE"sv, "GOMODCACHE"sv, "GOFLAGS"sv,
+    "CARGO_HOME"sv, "RUSTUP_HOME"sv, "JAVA_HOME"sv, "DOTNET_ROOT"sv, "GEM_HOME"sv, "GEM_PATH"sv};
+constexpr std::array kBeginnings = {"LC_"sv,   "XDG_"sv,   "ASAN_"sv,     "LSAN_"sv,
+                                    "TSAN_"sv, "UBSAN_"sv, "FENCEPOST_"sv};
+// The password of --endpoint: of this process alone.
+constexpr std::string_view kPassword = "FENCEPOST_PASSWORD";
+
+}  // namespace
+
+bool is_for_every_child(std::string_view name) {
+  if (name == kPassword) return false;
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&](std::string_view beginning) { return name.starts_with(beginning); });
+}
+
+ChildEnvironment::ChildEnvironment(const std::vector<std::string>& more) {
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (is_for_every_child(name) || std::find(more.begin(), more.end(), name) != more.end()) {
+      variables_.push_back(*variable);
+    }
+  }
+}
+
+void ChildEnvironment::add(std::string variable) { own_.push_back(std::move(variable)); }
+
+char* const* ChildEnvironment::data() {
+  all_ = variables_;
+  for (std::string& variable : own_) all_.push_back(variable.data());
+  all_.push_back(nullptr);
+  return all_.data();
+}
+
+}  // namespace fencepost
