@@ -7,6 +7,7 @@
 #include <ctime>
 #include <filesystem>
 #include <random>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -78,14 +79,23 @@ std::string_view headline(run::PreflightErrorKind kind) {
   return "unknown";
 }
 
-// A descriptor is shared more easily than a password should be.
-void warn_of_readable_password(const std::string& path, const target::Descriptor& descriptor) {
+// May every user of this machine read it?
+bool is_open_to_others(const std::filesystem::path& path) {
   std::error_code failed;
   const auto allowed = std::filesystem::status(path, failed).permissions();
-  if (failed || (allowed & std::filesystem::perms::others_read) == std::filesystem::perms::none) {
-    return;
+  return !failed && (allowed & std::filesystem::perms::others_read) != std::filesystem::perms::none;
+}
+
+// A descriptor is shared more easily than a password should be, and a key is one.
+void warn_of_readable_secrets(const std::string& path, const target::Descriptor& descriptor) {
+  std::set<std::filesystem::path> keys = {descriptor.mqtt.key};
+  for (const auto& [role, credentials] : descriptor.mqtt.roles) keys.insert(credentials.key);
+  for (const std::filesystem::path& key : keys) {
+    if (key.empty() || !is_open_to_others(key)) continue;
+    complain("warning: every user of this machine may read the key " + key.string() +
+             ": chmod o-r");
   }
-  if (!target::holds_password(descriptor)) return;
+  if (!target::holds_password(descriptor) || !is_open_to_others(path)) return;
   complain("warning: " + path +
            " holds a password, and every user of this machine may read it: chmod o-r, or name a "
            "variable with password_env");
@@ -137,7 +147,7 @@ std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) 
     for (const std::string& error : describe_all(errors)) complain(error);
     if (!loaded) return std::nullopt;
     descriptor = std::move(*loaded);
-    warn_of_readable_password(choice.descriptor, descriptor);
+    warn_of_readable_secrets(choice.descriptor, descriptor);
   }
   if (!choice.url.empty()) descriptor.url = choice.url;
   if (const auto password = report::variable_of_this_process("FENCEPOST_PASSWORD")) {

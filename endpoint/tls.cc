@@ -51,6 +51,7 @@ Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
   ERR_clear_error();
   TlsContext context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
   if (context == nullptr) return fail(last_tls_reason());
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);  // RFC 8996
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   if (std::string trouble = load_files(context.get(), broker, credentials); !trouble.empty()) {
     return fail(std::move(trouble));
@@ -64,6 +65,7 @@ Result<TlsContext, std::string> make_server_context(const std::filesystem::path&
   ERR_clear_error();
   TlsContext context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (context == nullptr) return fail(last_tls_reason());
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);  // RFC 8996
   const bool own = SSL_CTX_use_certificate_chain_file(context.get(), certificate.c_str()) == 1 &&
                    SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1;
   if (!own) return fail("cannot use the certificate and its key: " + last_tls_reason());

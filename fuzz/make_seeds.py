@@ -641,6 +641,16 @@ def history_file(seeds, _sources):
               b"{:process 1, :type :invoke, :f :write, :value 3}\n{:process 1, :type :fail, :f :write, :value 3}\n")
 
 
+def output(seeds, _sources):
+    texts = ["\x1b]0;x\x07",
+             "\x1b[31mred\x1b[0m", "\r\x1b[K", "\x9b2J", "\x85", "\u202eabc", "a\u2028b", "a\nb\r\n", "\t", "::error title=a::b",
+             "\n  ::add-mask::a", "a ##[error]b", "###[x]####vso[y]", "##vso[task.complete]", "mqtt://[::1]:1883", "fe80::a", "it's",
+             "certify --endpoint 'a b' ''", "a'\\''b", "certify | sh", "$(x) `y`", "\u00e9\u65e5\U0001f600"]
+    for i, text in enumerate(texts):
+        seeds.add(f"{i:02}-{readable(text.encode())}", text.encode())
+    seeds.add("broken-utf-8", b"\xff\xc0\xaf\xed\xa0\x80\xf4\x90\x80\x80\xe2\x82")
+
+
 # Target -> what makes its seeds.
 GENERATORS = {
     "client_language": client_language,
@@ -655,6 +665,7 @@ GENERATORS = {
     "mqtt_packet": mqtt_packet,
     "client_wire": client_wire,
     "names": names,
+    "output": output,
     "reply_decoder": reply_decoder,
     "round_trip": round_trip,
     "scenario_loader": scenario_loader,

@@ -66,6 +66,15 @@ class Action(TemplateTest):
         self.assertEqual(2, done.returncode)
         self.assertIn("there is no file nowhere.deb; expected a Debian package, or the URL of one", done.stderr)
 
+    def test_a_package_that_nobody_vouches_for(self):
+        for words, said in ((["http://host.example/f.deb", "0" * 64], "comes by https://"),
+                            (["https://host.example/f.deb"], "the checksum of a package from the network is needed")):
+            done = self.run_script(INSTALL, *words)
+            self.assertEqual((2, True), (done.returncode, said in done.stderr), done.stderr)
+        self.write("f.deb", "no package")
+        done = self.run_script(INSTALL, "f.deb", "0" * 64)
+        self.assertEqual((2, True), (done.returncode, "is not the package with the SHA-256" in done.stderr), done.stderr)
+
 
 class GitLab(TemplateTest):
     def test_its_script_runs_with_its_inputs(self):

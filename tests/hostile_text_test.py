@@ -2,9 +2,9 @@
 
     hostile_text_test.py BUILD_BIN_DIR [unittest arguments]
 
-Hostile strings stand in every text field of every file format, in file names, in what an adapter writes and in every text field of
-an endpoint; every command that reads them runs, and everything that it prints or writes is searched. With FENCEPOST_GATE each field
-gets all strings as one, else each of them by itself, too.
+Hostile strings stand in every text field of every file format, in file names, in what an adapter writes and in every text
+field of an endpoint; every command that reads them runs, and everything that it prints or writes is searched. With
+FENCEPOST_GATE each field gets all strings as one, else each of them by itself, too.
 """
 
 import copy
@@ -24,10 +24,12 @@ from harness import HANG, IN_GATE, run
 FORGED = "fencepost: FORGED"
 STRINGS = [
     # terminals: titles, clearing, colours, links, the clipboard, the answers of a terminal, 8-bit controls, bells, backspaces
-    "\x1b]0;x\x07", "\x1b[2J", "\x1b[31mred", "\x1b]8;;https://e.example\x07k\x1b]8;;\x07", "\x1b]52;c;eA==\x07", "\x1b[6n", "\x1bc",
+    "\x1b]0;x\x07", "\x1b[2J", "\x1b[31mred", "\x1b]8;;https://e.example\x07k\x1b]8;;\x07", "\x1b]52;c;eA==\x07", "\x1b[6n",
+    "\x1bc",
     "\x9b2J", "\x9d0;x\x9c", "\x85x", "\x07", "a\x08\x08b", "a\rb", "\x7f", "\x0b\x0c",
     # the order of letters and lines
-    "\u202eabc", "\u2066a\u2069", "\u200fa", "\u061ca", "a\u2028" + FORGED, "a\u2029" + FORGED, "a\n" + FORGED, "a\r\n" + FORGED,
+    "\u202eabc", "\u2066a\u2069", "\u200fa", "\u061ca", "a\u2028" + FORGED, "a\u2029" + FORGED, "a\n" + FORGED,
+    "a\r\n" + FORGED,
     # commands of CIs
     "\n::error::" + FORGED, "::error title=a::b", "\n  ::set-output name=a::b", "::stop-commands::x", "::add-mask::a",
     "##[error]a", "a ##[command]b", "##vso[task.setvariable variable=a]b", "a##vso[task.complete result=Succeeded]",
@@ -135,12 +137,14 @@ def with_text(document, place, old, new):
 
 
 CASES = {"area": "own", "cases": [
-    {"id": "own.a", "title": "a title", "requirements": ["GET-HIT-3"], "tags": ["slow"], "clients": {"a": {}, "b": {}}, "steps": [
+    {"id": "own.a", "title": "a title", "requirements": ["GET-HIT-3"], "tags": ["slow"], "clients": {"a": {}, "b": {}},
+     "steps": [
         {"set": {"key": "k", "value": "v", "client": "a"}, "expect": {"reply": "ok", "ts": {"save": "v1"}}, "note": "a note"},
         {"get": {"key": "k", "client": "b", "user_properties": [["name", "value"]]},
          "expect": {"reply": {"value": "other"}, "ts": {"equals": "v1"}, "cites": "GET-HIT-3"}}]}]}
 DESCRIPTOR = {"version": 1, "url": "mqtt://127.0.0.1:1", "note": "a note", "profile": "deployed", "key_prefix": "a/b",
-              "timeout": "5s", "tls": {"ca": "ca.pem"}, "roles": {"restricted": {"user": "u", "password": "p", "client_id": "c"}},
+              "timeout": "5s", "tls": {"ca": "ca.pem"},
+              "roles": {"restricted": {"user": "u", "password": "p", "client_id": "c"}},
               "hooks": {"restart": "true", "timeout": "1s", "environment": ["A"]}}
 BASELINE = {"version": 1, "fail": [{"case": "set.nx.*", "reason": "known", "owner": "o", "until": "2999-01-01"}]}
 REPORTS = ["--json", "o.json", "--junit", "o.xml", "--html", "o.html", "--sarif", "o.sarif", "--badge", "badge.json"]
@@ -187,8 +191,8 @@ class HostileText(harness.FolderTest):
                     self.check(f"{name} {where}", *command, documents=(name,))
 
     def report(self):
-        run("certify", "--endpoint", "inproc:?fault=S01", "--run", "set.nx.refuses-equal-value", "--run", "set.nx.missing*", "--json",
-            "sample.json", "--stress", "none", "-q", cwd=self.folder)
+        run("certify", "--endpoint", "inproc:?fault=S01", "--run", "set.nx.refuses-equal-value", "--run", "set.nx.missing*",
+            "--json", "sample.json", "--stress", "none", "-q", cwd=self.folder)
         return self.load("sample.json")
 
     def test_reports(self):
@@ -218,7 +222,8 @@ class HostileText(harness.FolderTest):
         report = self.report()
         head.update({name: value for name, value in report.items()
                      if name not in ("summary", "differences", "requirements", "cases", "exit_code", "transcripts")})
-        self.each_field("r.json.unfinished", head, [["certify", "--resume", "r.json.unfinished"], ["merge", "r.json.unfinished"]],
+        name = "r.json.unfinished"
+        self.each_field(name, head, [["certify", "--resume", name], ["merge", name]],
                         lambda document: json.dumps(document) + "\n")
 
     def test_cases(self):
@@ -233,8 +238,8 @@ class HostileText(harness.FolderTest):
                                                ["probe", "--descriptor", "d.yaml"]])
 
     def test_baselines(self):
-        self.each_field("b.yaml", BASELINE, [["certify", "--endpoint", "inproc:?fault=S01", "--run", "set.nx.*", "--stress", "none",
-                                              "--baseline", "b.yaml", *REPORTS]])
+        self.each_field("b.yaml", BASELINE, [["certify", "--endpoint", "inproc:?fault=S01", "--run", "set.nx.*", "--stress",
+                                              "none", "--baseline", "b.yaml", *REPORTS]])
 
     def test_evidence(self):
         run("certify", "--endpoint", "inproc:?fault=S01", "--run", "set.nx.refuses-equal-value", "--evidence", "good.fpe", "-q",
@@ -274,18 +279,21 @@ class HostileText(harness.FolderTest):
                         lambda documents: "".join(json.dumps(each) + "\n" for each in documents))
         for text in TRIED:
             quoted = json.dumps(text, ensure_ascii=False)
-            self.write("e.log", f"INFO  jepsen.util - 0\t:invoke\t:write\t{quoted}\nINFO  jepsen.util - 0\t:ok\t:write\t{quoted}\n"
+            self.write("e.log", f"INFO  jepsen.util - 0\t:invoke\t:write\t{quoted}\n"
+                       f"INFO  jepsen.util - 0\t:ok\t:write\t{quoted}\n"
                        "INFO  jepsen.util - 1\t:invoke\t:read\tnil\nINFO  jepsen.util - 1\t:ok\t:read\t7\n")
-            self.check("e.log", "check", "e.log", "--json", "o.json", "--junit", "o.xml", "--html", "o.html", documents=("e.log",))
+            self.check("e.log", "check", "e.log", "--json", "o.json", "--junit", "o.xml", "--html", "o.html",
+                       documents=("e.log",))
 
     def test_lists_and_workloads(self):
         for text in TRIED:
             self.write("fleet", f"{text} mqtt://127.0.0.1:1\none {text}\n")
-            self.check("fleet", "certify-all", "fleet", "--out", "out", documents=("fleet",))
+            self.check("fleet", "certify-all", "fleet", "--out-dir", "out", documents=("fleet",))
             self.write("w.trace", f"# {text}\nset c0 0 \"{text}\" opts=0\n{text}\n")
             self.check("w.trace", "explore", "--endpoint", "inproc:", "--replay", "w.trace", documents=("w.trace",))
             self.write("b.txt", f"{text}\n")
-            self.check("b.txt", "certify", "--endpoint", "inproc:", "--run", "get.hit.*", "--baseline", "b.txt", documents=("b.txt",))
+            self.check("b.txt", "certify", "--endpoint", "inproc:", "--run", "get.hit.*", "--baseline", "b.txt",
+                       documents=("b.txt",))
             self.write("a.json", json.dumps({"policies": [{"principals": {"usernames": [text]}, "stateStoreResources": [
                 {"method": text, "keyType": text, "keys": [text]}]}]}))
             self.check("a.json", "serve", "--authorization", "a.json", documents=("a.json",))
@@ -300,12 +308,14 @@ class HostileText(harness.FolderTest):
     def test_names_of_files_and_words_of_the_command_line(self):
         for text in TRIED:
             name = text.replace("/", "_").replace("\0", "")[:80]
-            for command in (["merge", name], ["check", name], ["judge", name], ["lint", name], ["replay", name], ["diff", name, name],
-                            ["compare", name], ["matrix", "--report", name], ["certify", "--descriptor", name],
+            for command in (["merge", name], ["check", name], ["judge", name], ["lint", name], ["replay", name],
+                            ["diff", name, name], ["compare", name], ["matrix", "--report", name],
+                            ["certify", "--descriptor", name],
                             ["certify", "--baseline", name, "--endpoint", "inproc:"], ["certify", "--resume", name],
                             ["certify", "--last-failed", name], ["certify", "--run", name], ["certify", "--scenarios", name],
-                            ["certify", "--endpoint", name], ["explain", name], ["record", "--from", name], ["certify-all", name],
-                            ["judge-clients", name], ["verify", name], ["explore", "--replay", name], ["list", name], [name],
+                            ["certify", "--endpoint", name], ["explain", name], ["record", "--from", name],
+                            ["certify-all", name], ["judge-clients", name], ["verify", name], ["explore", "--replay", name],
+                            ["list", name], [name],
                             ["serve", "--node-id", name], ["serve", "--bind", name], ["serve", "--record", name + "/x"],
                             ["serve", "--fault", name], ["certify", "--json", name + "/x", "--endpoint", "inproc:"],
                             ["certify-client", "--", "/nowhere/" + name], ["selftest", "--fault", name], ["--" + name]):
@@ -314,7 +324,8 @@ class HostileText(harness.FolderTest):
     def test_adapters(self):
         adapter = self.folder / "adapter.py"
         greeting = {"fencepost_adapter": 1, "name": "mine", "version": "1", "capabilities": ["set", "get"]}
-        answers = [{"ok": {}}, {"ok": {"value": "X"}}, {"ok": {"applied": "X"}}, {"error": {"kind": "X", "text": "X"}}, {"X": 1}, "X"]
+        answers = [{"ok": {}}, {"ok": {"value": "X"}}, {"ok": {"applied": "X"}}, {"error": {"kind": "X", "text": "X"}},
+                   {"X": 1}, "X"]
         for number, (hello, answer) in enumerate(
                 [(with_text(greeting, place, old, TOGETHER), {"ok": {}}) for place, old in fields(greeting)] +
                 [(greeting, json.loads(json.dumps(answer).replace('"X"', json.dumps(TOGETHER)))) for answer in answers]):
@@ -329,9 +340,9 @@ class HostileText(harness.FolderTest):
                                "    else:\n"
                                "        print(answer.replace(chr(10), ' '), flush=True)\n"
                                "        sys.exit(1)\n", encoding="utf-8")
-            self.check(f"adapter {number}", "certify-client", "--only", "set.reply.*", "--only", "get.*", "--max-failures", "3", "--json",
-                       "o.json", "--junit", "o.xml", "--html", "o.html", "--", "/usr/bin/python3", str(adapter),
-                       documents=("adapter.py",), timeout=HANG)
+            self.check(f"adapter {number}", "certify-client", "--only", "set.reply.*", "--only", "get.*",
+                       "--max-failures", "3", "--json", "o.json", "--junit", "o.xml", "--html", "o.html", "--",
+                       "/usr/bin/python3", str(adapter), documents=("adapter.py",), timeout=HANG)
 
     def endpoints(self):
         """Ways of an endpoint to say something: name -> mode."""
@@ -357,11 +368,12 @@ class HostileText(harness.FolderTest):
             "status": reply(more=user("__stat", said)),
             "correlation": reply(properties=lambda request: b"\x09" + text(said)),
             "response-topic": reply(more=b"\x08" + text(said)),
-            "connack": hostile_broker.after_connect(hostile_broker.connack(0x87, b"\x1f" + text(said) + b"\x1c" + text(said)), True),
-            "assigned": lambda peer: peer.serve(greeting=hostile_broker.connack(0, b"\x12" + text(said) + b"\x1a" + text(said) +
-                                                                                user(said, said))),
-            "disconnect": hostile_broker.on_request(lambda peer, request: peer.send(
-                hostile_broker.packet(14, b"\x8b" + self.properties(b"\x1f" + text(said) + user(said, said)))) or hostile_broker.END),
+            "connack": hostile_broker.after_connect(
+                hostile_broker.connack(0x87, b"\x1f" + text(said) + b"\x1c" + text(said)), True),
+            "assigned": lambda peer: peer.serve(
+                greeting=hostile_broker.connack(0, b"\x12" + text(said) + b"\x1a" + text(said) + user(said, said))),
+            "disconnect": hostile_broker.on_request(lambda peer, request: peer.send(hostile_broker.packet(
+                14, b"\x8b" + self.properties(b"\x1f" + text(said) + user(said, said)))) or hostile_broker.END),
             "suback": hostile_broker.on_subscribe(lambda number: hostile_broker.packet(
                 9, number + self.properties(b"\x1f" + text(said)) + b"\x87")),
         }
@@ -378,10 +390,10 @@ class HostileText(harness.FolderTest):
                              "--trace", *REPORTS]]
                 # The others wait for seconds.
                 more = [] if IN_GATE else [
-                                ["certify", "--driver", "paho", "--endpoint", url, "--run", "get.hit.*", "--stress", "none"],
-                                ["stress", "--endpoint", url, "--duration", "300ms", "--json", "o.json", "--html", "o.html"],
-                                ["explore", "--endpoint", url, "--max-examples", "5", "--max-time", "2s", "--save", "saved"],
-                                ["probe", "--endpoint", url]]
+                    ["certify", "--driver", "paho", "--endpoint", url, "--run", "get.hit.*", "--stress", "none"],
+                    ["stress", "--endpoint", url, "--duration", "300ms", "--json", "o.json", "--html", "o.html"],
+                    ["explore", "--endpoint", url, "--max-examples", "5", "--max-time", "2s", "--save", "saved"],
+                    ["probe", "--endpoint", url]]
                 for command in commands + more:
                     self.check(f"endpoint {name}", *command, timeout=HANG)
 

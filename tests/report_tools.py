@@ -1,4 +1,4 @@
-"""Brings other people's readers of our reports into a folder: npm packages, each in one exact version.
+"""Brings other people's readers of our reports into a folder: npm packages, each in one exact version, with its checksum.
 
     report_tools.py FOLDER
 
@@ -6,6 +6,7 @@ Does nothing when they are there. The folder is part of the build, never of the 
 reached, it says at once what is not checked, and ends with the exit code that stands for a skipped test.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -13,16 +14,18 @@ import subprocess
 import sys
 import tempfile
 
-# Validates SARIF by the schema and the rules of those who wrote the standard, and has the schema beside it; two readers
-# of JUnit files that share nothing with each other.
-PACKAGES = ["@microsoft/sarif-multitool-linux@5.7.0", "junit2json@4.0.0", "test-results-parser@0.4.6"]
+# One validates SARIF by the schema and the rules of those who wrote the standard, and has the schema beside it; two are
+# readers of JUnit files that share nothing with each other. package-lock.json has the checksum of each, and of what they need.
+LOCKED = pathlib.Path(__file__).resolve().parent / "report_readers"
+PACKAGES = [f"{name}@{version}" for name, version in
+            json.loads((LOCKED / "package.json").read_text(encoding="utf-8"))["dependencies"].items()]
 STAMP = "packages.txt"
 SKIPPED = 77  # CMakeLists.txt knows it, too
 ANSWER_WITHIN = 30  # seconds: npm itself tries again for minutes
 
 
 def wanted():
-    return "\n".join(PACKAGES) + "\n"
+    return (LOCKED / "package-lock.json").read_text(encoding="utf-8")
 
 
 def is_complete(folder):
@@ -49,9 +52,9 @@ def install(folder):
     with tempfile.TemporaryDirectory(dir=folder.parent) as beside:
         fresh = pathlib.Path(beside) / "tools"
         fresh.mkdir()
-        (fresh / "package.json").write_text('{"private": true}\n', encoding="utf-8")
-        command = ["npm", "install", "--no-package-lock", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund",
-                   *PACKAGES]
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(LOCKED / name, fresh / name)
+        command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
         done = subprocess.run(command, cwd=fresh, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"report_tools: '{' '.join(command)}' failed:\n{done.stdout}{done.stderr}")

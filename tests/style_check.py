@@ -302,6 +302,21 @@ def check_one_way(path, lines, complaints):
                 complaints.append(f"{path}:{number}: use {instead}")
 
 
+# What comes from others comes by what nobody can move: a commit, or a lock file with checksums.
+USES = re.compile(r"^\s*(?:- )?uses:\s*(\S+)")
+COMMIT = re.compile(r"@[0-9a-f]{40}$")
+MOVING = re.compile(r"--no-package-lock|git clone .*--branch|curl .*http://")
+
+
+def check_supply(path, lines, complaints):
+    for number, line in enumerate(lines, 1):
+        uses = USES.match(line)
+        if path.suffix in (".yml", ".yaml") and uses and not uses[1].startswith("./") and not COMMIT.search(uses[1]):
+            complaints.append(f"{path}:{number}: {uses[1]}: an action is used by its commit, with the version in a comment")
+        if path.name != "style_check.py" and path.parts[0] in ("ci", "tests", "adapters", ".github") and MOVING.search(line):
+            complaints.append(f"{path}:{number}: what is fetched is fixed by a commit, a lock file or a checksum")
+
+
 def check_rooms_are_described(root, sources, complaints):
     page = pathlib.Path(root) / "docs/ARCHITECTURE.md"
     text = page.read_text(encoding="utf-8") if page.is_file() else None
@@ -336,6 +351,7 @@ def check(root):
             check_namespace(path, text, complaints)
             check_one_way(path, lines, complaints)
         check_lines(path, lines, complaints)
+        check_supply(path, lines, complaints)
         script = path.parts[0] in ("ci", ".ci") and path.suffix in ("", ".sh", ".py") and path.name != "Dockerfile"
         if script and full.stat().st_mode & 0o111 == 0:
             complaints.append(f"{path}: scripts are executable")

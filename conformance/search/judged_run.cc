@@ -28,6 +28,43 @@ constexpr milliseconds kMaxExpiryToShorten{60'000};
 // All clients of all runs are alike.
 const run::ClientKind kClient{.observes = true};
 
+// Where a payload has the length of a key, and the key: behind its verb, which is the first line
+// that is no type and length of RESP3.
+struct KeyPlace {
+  std::size_t digits = 0;  // of the length
+  std::size_t count = 0;   // of these digits, leading zeros apart
+  std::size_t length = 0;
+  std::size_t key = 0;
+};
+std::optional<KeyPlace> key_place(std::string_view payload) {
+  constexpr std::string_view kLineEnds = "\r\n";
+  std::size_t at = 0;
+  const auto next_line = [&] {
+    at = payload.find_first_not_of(kLineEnds, payload.find_first_of(kLineEnds, at));
+  };
+  while (at < payload.size() &&
+         std::string_view("*$~>|%:+;").find(payload[at]) != std::string_view::npos) {
+    next_line();
+  }
+  if (at < payload.size()) next_line();
+  if (at >= payload.size() || payload[at] != '$') return std::nullopt;
+  KeyPlace out{.digits = std::min(payload.find_first_not_of('0', at + 1), payload.size())};
+  while (out.digits + out.count < payload.size()) {
+    const char c = payload[out.digits + out.count];
+    constexpr std::size_t kMostDigits = 9;
+    if (c < '0' || c > '9') break;
+    if (++out.count > kMostDigits) return std::nullopt;
+    out.length = out.length * 10 + static_cast<std::size_t>(c - '0');
+  }
+  const std::size_t end = out.digits + out.count;
+  const std::string_view rest = payload.substr(end);
+  if (out.length == 0 || rest.empty() || kLineEnds.find(rest[0]) == std::string_view::npos) {
+    return std::nullopt;  // the empty key stays one
+  }
+  out.key = end + (rest.starts_with(kLineEnds) ? 2 : 1);
+  return out.key < payload.size() ? std::optional(out) : std::nullopt;
+}
+
 class Run {
  public:
   Run(endpoint::Session& session, const workload::Trace& trace, const JudgedRunOptions& options)
@@ -228,20 +265,21 @@ class Run {
     return out;
   }
 
-  // A payload that is a request is one for a key of this run.
+  // A payload of any bytes is one for a key of this run, be it a request or nearly one.
   std::string with_own_key(const std::string& payload) {
-    const auto frame = codec::decode_command(payload);
-    if (!frame || frame->count < 2 || frame->count > codec::CommandFrame::kStored ||
-        frame->arguments[1].empty()) {
-      return payload;
+    const auto place = key_place(payload);
+    if (!place) return payload;
+    std::string out = payload;
+    const std::string& prefix = options_.key_prefix;
+    // What the length says too much or too little, it still does.
+    out.insert(place->key, prefix);
+    out.replace(place->digits, place->count, std::to_string(place->length + prefix.size()));
+    // Not what stands there in a request without a verb.
+    const auto frame = codec::decode_command(out);
+    if (frame && frame->count >= 2 && frame->arguments[1].starts_with(prefix)) {
+      written_.insert_or_assign(std::string(frame->arguments[1]), true);
     }
-    const std::string key = options_.key_prefix + std::string(frame->arguments[1]);
-    std::vector<std::string_view> arguments(
-        frame->arguments.begin(),
-        frame->arguments.begin() + static_cast<std::ptrdiff_t>(frame->count));
-    arguments[1] = key;
-    written_.insert_or_assign(key, true);
-    return codec::encode_command(arguments);
+    return out;
   }
 
   void add_stamp(codec::Message& out, std::string_view property, const Operation& operation,
