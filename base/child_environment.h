@@ -1,8 +1,8 @@
 // The environment of a program that we start. Ours may hold secrets of a CI, which are no business
 // of a broker, of a client under test or of a command that a file names.
 //
-//   const ChildEnvironment environment({"KUBECONFIG"});
-//   posix_spawn(&pid, path, &actions, &attributes, arguments, environment.data());
+//   ChildEnvironment environment({"KUBECONFIG"});
+//   execve(path, arguments, environment.data());  // in the child
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -98,14 +99,15 @@ int open_as_it_is(const std::string& path) {
   return number;
 }
 
+// Not by write() and its like, of which endpoint/paho_waker.cc has versions.
 bool write_all(int number, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t count = ::write(number, content.data(), content.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    content.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
+  std::FILE* stream = fdopen(dup(number), "wb");
+  if (stream == nullptr) return false;
+  const bool written = std::fwrite(content.data(), 1, content.size(), stream) == content.size();
+  const int why = errno;
+  const bool closed = std::fclose(stream) == 0;
+  if (!written) errno = why;
+  return written && closed;
 }
 
 }  // namespace

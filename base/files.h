@@ -4,7 +4,7 @@
 //
 //   const auto content = read_whole_file("report.json");
 //   const std::string why = content ? "" : content.error();  // "cannot read f: it is a folder"
-//   if (!write_new_file("report.json", text)) complain(std::strerror(errno));
+//   if (!write_new_file("report.json", content_of_it)) complain(std::strerror(errno));
 //
 // A library of its own, fencepost_files. Each object is of one thread at a time.
 #pragma once

@@ -45,7 +45,7 @@ std::optional<ClientLibrary> open_client_library(const std::string& path) {
   }
   out.cases = client_run::load_client_cases(files, out.catalogue.ids(), errors);
   const auto say = [&](const scenario::LoadError& error) { return with_excerpt(error, files); };
-  for (const std::string& line : describe_all(errors, say)) print_error("{}\n", line);
+  for (const std::string& line : describe_all(errors, say)) print_error("{}\n", text::Lines(line));
   if (!errors.empty()) return std::nullopt;
   return out;
 }

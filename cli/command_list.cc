@@ -70,7 +70,7 @@ bool explain_family(const std::string& id, const scenario::Library& library) {
 void print_errors(const std::vector<scenario::LoadError>& errors,
                   const std::vector<scenario::SourceFile>& files) {
   const auto say = [&](const scenario::LoadError& error) { return with_excerpt(error, files); };
-  for (const std::string& text : describe_all(errors, say)) print_error("{}\n", text);
+  for (const std::string& text : describe_all(errors, say)) print_error("{}\n", text::Lines(text));
 }
 
 }  // namespace

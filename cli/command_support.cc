@@ -107,6 +107,7 @@ void print_error(text::Lines lines) { text::write(stderr, lines.text, false); }
 
 void complain(const std::string& text) {
   std::string lines = "fencepost: " + text;
+  while (lines.ends_with('\n')) lines.pop_back();
   for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1)) {
     lines.insert(at + 1, "  ");
   }

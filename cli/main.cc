@@ -116,8 +116,8 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   add_run_flags(
       *command, options,
       {.endpoint =
-           "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; the "
-           "password may be in the variable FENCEPOST_PASSWORD; the first two may have options: "
+           "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; "
+           "FENCEPOST_PASSWORD may hold the password; the first two may have options: "
            "embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms",
        .descriptor = "YAML file that describes the endpoint: url, tls, roles, capabilities",
        .profile = "deployed (what client SDKs require), documented (what the article prints: rules "

@@ -643,8 +643,10 @@ def history_file(seeds, _sources):
 
 def output(seeds, _sources):
     texts = ["\x1b]0;x\x07",
-             "\x1b[31mred\x1b[0m", "\r\x1b[K", "\x9b2J", "\x85", "\u202eabc", "a\u2028b", "a\nb\r\n", "\t", "::error title=a::b",
-             "\n  ::add-mask::a", "a ##[error]b", "###[x]####vso[y]", "##vso[task.complete]", "mqtt://[::1]:1883", "fe80::a", "it's",
+             "\x1b[31mred\x1b[0m", "\r\x1b[K", "\x9b2J", "\x85", "\u202eabc", "a\u2028b", "a\nb\r\n", "\t",
+             "::error title=a::b",
+             "\n  ::add-mask::a", "a ##[error]b", "###[x]####vso[y]", "##vso[task.complete]",
+             "mqtt://[::1]:1883", "fe80::a", "it's",
              "certify --endpoint 'a b' ''", "a'\\''b", "certify | sh", "$(x) `y`", "\u00e9\u65e5\U0001f600"]
     for i, text in enumerate(texts):
         seeds.add(f"{i:02}-{readable(text.encode())}", text.encode())

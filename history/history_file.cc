@@ -69,7 +69,11 @@ std::optional<hlc::Timestamp> stamp_of(const JsonMembers& members, const char* m
 }
 
 Time time_of(const JsonMembers& members, const char* member) {
-  return Time(members.integer<std::int64_t>(member));
+  // With the longest time to live, and what an expiry may be late, it can be added up.
+  constexpr std::int64_t kMost = 5'000'000'000'000'000'000;  // nanoseconds: 158 years
+  const auto out = members.integer<std::int64_t>(member);
+  if (out > kMost) members.wrong(member, "at most " + std::to_string(kMost));
+  return Time(std::min(out, kMost));
 }
 
 codec::Condition condition_of(const JsonMembers& members) {

@@ -111,6 +111,9 @@ TEST(HistoryFile, NamesTheLineThatIsWrong) {
        "line 2: /id: 1 was not called"},
       {header_line() + call + R"({"type": "return", "id": 1, "at": 4, "reply": "missing"})",
        "line 3: /at: is before the call"},
+      // With a time to live it could not be added up.
+      {header_line() + R"({"type": "restart", "at": 5000000000000000001})",
+       "line 2: /at: must be at most 5000000000000000000"},
       {header_line() + call + R"({"type": "return", "id": 1, "at": 7, "reply": "ok"})",
        "line 3: /reply: GET is not answered with \"ok\""},
       {header_line() + call + R"({"type": "return", "id": 1, "at": 7, "reply": "maybe"})",

@@ -181,7 +181,7 @@ class Adapters(FolderTest):
         self.assertLess(time.monotonic() - began, 5, "a command has ten seconds")
 
     def test_one_that_does_not_greet(self):
-        died = "ended with exit code 4 before it has greeted; its standard error ends in:\nno good"
+        died = "ended with exit code 4 before it has greeted; its standard error ends in:\n  no good"
         for script, said in (("echo no good >&2; exit 4", died),
                              ("echo hello", 'the adapter has written "hello", which is no JSON object in one line'),
                              ("""echo '{"fencepost_adapter": 2, "name": "n", "capabilities": []}'""", "it speaks version 2"),

@@ -6,7 +6,9 @@ usage: evidence_kinds_test.py BUILD_BIN_DIR [unittest arguments]
 import re
 import resource
 import signal
+import struct
 import subprocess
+import zlib
 
 import harness
 from harness import SLOW, run
@@ -27,7 +29,7 @@ CASES = harness.OWN_CASES + """\
 
 @harness.full_but("a process for each way in which such a run ends",
                   "test_explore_of_wrong_stores_shows_the_counterexample_again", "test_replay",
-                  "test_stress_of_a_wrong_store", "test_no_password_is_in_it")
+                  "test_stress_of_a_wrong_store", "test_no_password_is_in_it", "test_an_exit_code_in_it_decides_nothing")
 class Kinds(harness.FolderTest):
     def evidence_of(self, *arguments, **options):
         return run(*arguments, "--quiet", "--evidence", "run.fpe", *SLOW, cwd=self.folder, env=harness.environment(),
@@ -182,6 +184,33 @@ class Kinds(harness.FolderTest):
                 told = run("judge", "run.fpe", cwd=self.folder).stdout
                 self.assertNotIn(secret, told)
                 self.assertIn("me:***@", told)
+
+    def test_an_exit_code_in_it_decides_nothing(self):
+        """Evidence that is damaged, and says of itself that all is well, is not well."""
+        self.write("own.yaml", CASES)
+        for command in (["stress", "--endpoint", "inproc:", "--duration", "200ms"],
+                        ["replay", "own.yaml", "--endpoint", "inproc:"],
+                        ["explore", "--endpoint", "inproc:", "--max-examples", "3"]):
+            done = self.evidence_of(*command)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            data = (self.folder / "run.fpe").read_bytes()
+            magic, content = b"fencepost evidence 1\n", b""
+            place = len(magic)
+            while place < len(data):
+                size = struct.unpack_from("<I", data, place)[0]
+                content += zlib.decompress(data[place + 12:place + 12 + size])
+                place += 12 + size
+            self.assertIn(b'"exit_code":0', content)
+            # What was received is gone, or what was asked is another thing.
+            changed = content.replace(b'"type":"call"', b'"type":"cakk"').replace(b"$-1\r\n", b"$-2\r\n").replace(
+                b"+OK\r\n", b"+KO\r\n")
+            self.assertNotEqual(content, changed, command)
+            packed = zlib.compress(changed)
+            numbers = struct.pack("<II", len(packed), len(changed))
+            (self.folder / "run.fpe").write_bytes(
+                magic + numbers + struct.pack("<I", zlib.crc32(packed, zlib.crc32(numbers))) + packed)
+            judged = self.judge()
+            self.assertNotIn(judged.returncode, (0, 70, 134, 139), f"{command}: {judged.stdout}{judged.stderr}")
 
     def test_options_that_the_kind_has_not_are_refused(self):
         self.evidence_of("explore", "--endpoint", "inproc:", "--max-examples", "3")

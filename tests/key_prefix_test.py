@@ -30,13 +30,16 @@ def written_key(payload):
     lines = [line for line in re.split(rb"[\r\n]+", payload) if line]
     while lines and lines[0][:1] in b"*$~>|%:+;":
         lines.pop(0)
+    is_resp = payload[:1] in (b"*", b"~", b">", b"%", b"|")
     words = (lines[0].split() if lines else []) + lines[1:]
     if len(words) < 2 or words[0].upper() not in (b"SET", b"DEL", b"VDEL", b"KEYNOTIFY"):
         return None
     if words[1][:1] in b"$;":
         length = words[1][1:].strip(b" +")
         return words[2] if len(words) > 2 and length.isdigit() and int(length) > 0 else None
-    return words[1][1:] if words[1][:1] == b"+" else words[1]
+    if words[1][:1] == b"+":
+        return words[1][1:]
+    return None if is_resp else words[1]
 
 
 class KeyPrefix(harness.FolderTest):

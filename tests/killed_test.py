@@ -84,8 +84,8 @@ class Killed(harness.FolderTest):
         while len(lines) < 2:
             lines = self.kill(random.uniform(0, 0.5))
         done = self.certify("--json", "r.json", "--run", "get.*", "--endpoint", "inproc:")
-        self.assertRegex(done.stderr, r"an earlier run was killed when \d+ of its cases had finished; to go on with it: "
-                                      r"fencepost certify --resume r\.json\.unfinished\.old")
+        self.assertRegex(done.stderr, r"an earlier run was killed when \d+ of its cases had finished; to go on with it, "
+                                      r"call it as it was called, with --resume r\.json\.unfinished\.old")
         self.assertEqual(lines, (self.folder / "r.json.unfinished.old").read_text("utf-8").splitlines())
 
     def test_what_contradicts_the_killed_run_is_refused(self):
@@ -114,7 +114,7 @@ class Killed(harness.FolderTest):
         self.assertNotIn("xyzzy-42", "".join(lines))
         done = self.certify("--resume", "r.json.unfinished")
         self.assertEqual(2, done.returncode)
-        self.assertIn("passwords are not kept: give --endpoint again", done.stderr)
+        self.assertIn("is of a run with --endpoint mqtt://me:***@127.0.0.1:", done.stderr)
 
     def test_a_full_disk_is_told_and_ends_nothing(self):
         """No file may be larger than 64 KiB: as on a full disk, what is written then fails."""

@@ -9,6 +9,7 @@ stand in a URL, and as JSON and XML would write them. Starts brokers on free loo
 import html
 import json
 import os
+import pathlib
 import shlex
 import urllib.parse
 import zlib
@@ -225,7 +226,8 @@ class Endpoints(RedactionTest):
 
         reason = b"\x1f" + text(said) + user(said, said)
         modes = {
-            "error": reply(b"-ERR " + bulk + b"\r\n"), "value": reply(b"$%d\r\n%s\r\n" % (len(bulk), bulk)), "none": reply(bulk),
+            "error": reply(b"-ERR " + bulk + b"\r\n"), "value": reply(b"$%d\r\n%s\r\n" % (len(bulk), bulk)),
+            "none": reply(bulk),
             "property": reply(more=user(said, said)), "content-type": reply(more=b"\x08" + text(said)),
             "disconnect": hostile_broker.on_request(lambda peer, request: peer.send(hostile_broker.packet(
                 14, b"\x8b" + hostile_broker.variable(len(reason)) + reason)) or hostile_broker.END),
@@ -295,6 +297,19 @@ class Endpoints(RedactionTest):
         for pid in harness.children_of(process.pid):
             with open(f"/proc/{pid}/environ", encoding="utf-8") as words:
                 self.assertNotIn("t0ken-of-a-ci", words.read())
+
+    def test_the_broker_behind_the_judge_listens_nowhere(self):
+        """Anyone on the machine could else go around its TLS."""
+        port = free_port()
+        process = self.start_program("serve", "--judge-clients", "--port", port, "--tls", self.inputs / "ca.pem",
+                                     env=harness.environment())
+        process.stdout.readline()
+        children = harness.children_of(process.pid)
+        self.assertEqual(1, len(children))
+        inodes = {os.readlink(path) for path in pathlib.Path(f"/proc/{children[0]}/fd").iterdir()}
+        listening = [line.split() for name in ("tcp", "tcp6")
+                     for line in pathlib.Path(f"/proc/{children[0]}/net/{name}").read_text(encoding="ascii").splitlines()[1:]]
+        self.assertFalse([words[1] for words in listening if words[3] == "0A" and f"socket:[{words[9]}]" in inodes])
 
     def test_the_search_finds_what_it_looks_for(self):
         for form in (PASSWORD, quoted(PASSWORD), json.dumps(ROLE_PASSWORD), html.escape(PASSWORD)):

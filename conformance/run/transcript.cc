@@ -9,6 +9,7 @@
 #include "base/durations.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::run {
 namespace {
@@ -99,7 +100,8 @@ TranscriptBudget::Keep TranscriptBudget::take(const TranscriptEntry& entry) {
 
 std::string to_line(const TranscriptEntry& entry) {
   std::string out = fmt::format("{:10.3f} ms  {:<4} {} {}", in_milliseconds(entry.time),
-                                entry.client, arrow(entry.direction), entry.summary);
+                                text::one_line(entry.client), arrow(entry.direction),
+                                text::one_line(entry.summary));
   for (const auto& [name, value] : entry.message.user_properties) {
     out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
   }

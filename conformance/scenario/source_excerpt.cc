@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/text/printable.h"
+
 namespace fencepost::scenario {
 namespace {
 
@@ -54,7 +56,8 @@ std::string_view what_to_do(std::string_view complaint, std::string_view line) {
 }  // namespace
 
 std::string with_excerpt(const LoadError& error, const std::vector<SourceFile>& files) {
-  std::string out = describe(error);
+  // On one line, whatever key or value of the file it names.
+  std::string out = text::one_line(describe(error));
   const auto file = std::find_if(files.begin(), files.end(), [&](const SourceFile& each) {
     return each.name == error.position.file;
   });

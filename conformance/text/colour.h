@@ -1,7 +1,7 @@
 // Words in colour on a terminal, by the escape codes of ECMA-48.
 //
 //   const Paint paint(on_terminal);
-//   print(paint(Colour::kRed, "failed"));  // "\033[31mfailed\033[0m", or "failed" without colours
+//   use(paint(Colour::kRed, "failed"));  // "\033[31mfailed\033[0m", or "failed" without colours
 //
 // Pure.
 #pragma once

@@ -2,9 +2,9 @@
 // takes some texts for commands: escape sequences, `::error`, `##[...]`, `##vso[...]`. None gets
 // there from here.
 //
-//   print("{}: {}\n", file, title);     // strings: on one line, see one_line()
-//   print("{}", Lines(console_text));   // composed by the suite: may have several lines
-//   print_document(stdout, json);       // for programs: other bytes, but the same document
+//   text::print("{}: {}\n", path, title);    // strings: on one line, see one_line()
+//   text::print("{}", Lines(console_text));  // composed by the suite: may have several lines
+//   print_document(stdout, document);        // for programs: other bytes, but the same document
 //
 // tests/style_check.py sees to it that nothing else prints. A stream that is full or closed keeps
 // its error flag; nothing is thrown. Threads as of stdio.

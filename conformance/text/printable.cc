@@ -1,6 +1,7 @@
 #include "conformance/text/printable.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -73,9 +74,8 @@ std::string shell_word(std::string_view text) {
 
 namespace {
 
-// Takes the word at the beginning off `command`, as shell_word() has written it; empty: there is
-// none.
-std::string take_word(std::string_view& command) {
+// Takes the word at the beginning off `command`; nothing where it is none that shell_word() writes.
+std::optional<std::string> take_word(std::string_view& command) {
   std::string out;
   std::size_t end = 0;
   if (command.starts_with('\'')) {
@@ -97,18 +97,18 @@ std::string take_word(std::string_view& command) {
   const bool as_written = shell_word(out) == command.substr(0, end);
   command.remove_prefix(end);
   const bool ends = command.empty() || command.starts_with(' ');
-  return as_written && ends ? out : "";
+  return as_written && ends ? std::optional(out) : std::nullopt;
 }
 
 }  // namespace
 
 bool is_command_of(std::string_view command, std::string_view program) {
-  const std::string first = take_word(command);
-  if (!std::string_view(first).substr(first.rfind('/') + 1).starts_with(program)) return false;
+  const auto first = take_word(command);
+  if (!first) return false;
+  if (!std::string_view(*first).substr(first->rfind('/') + 1).starts_with(program)) return false;
   while (!command.empty()) {
     command.remove_prefix(1);  // the blank
-    const bool nothing = command.starts_with("''");
-    if (take_word(command).empty() && !nothing) return false;
+    if (!take_word(command)) return false;
   }
   return true;
 }
