@@ -117,7 +117,7 @@ run::ExitCode replay(const ReplayOptions& options) {
                                       .started = utc_now()}};
   session.run.runs = options.runs;
   session.saved = replay::load_saved_cases(options.paths, session.run.load_errors);
-  for (const std::string& error : session.run.load_errors) print_error("{}\n", text::Lines(error));
+  for (const std::string& error : session.run.load_errors) print_error("{}\n", error);
   if (session.saved.cases.empty()) {
     const bool broken = !session.run.load_errors.empty();
     complain(broken ? "no file could be loaded; scenarios/FORMAT.md describes the format"

@@ -162,7 +162,8 @@ class FleetTest(harness.FolderTest):
 
     def test_lines_that_cannot_be_used_are_named(self):
         for line, said in (("a/b inproc:", "the name must be letters"), ("alone", "expected a name, and an endpoint"),
-                           ("x inproc: more", "expected a name, and an endpoint"), ("right inproc:", "was there before")):
+                           ("x inproc: more", "expected a name, and an endpoint"), ("right inproc:", "was there before"),
+                           ("compare inproc:", "is that of the comparison"), ("index inproc:", "is that of the")):
             done = self.fleet(f"right inproc:\n{line}\n")
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"fleet.txt:2: ", done.stderr)

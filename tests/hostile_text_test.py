@@ -181,13 +181,15 @@ class HostileText(harness.FolderTest):
 
     def each_field(self, name, document, commands, dump=None):
         """Each hostile text in each field of the document, which is the file `name` to each command."""
-        for place, old in list(fields(document)):
+        for number, (place, old) in enumerate(list(fields(document))):
+            # In the gate two commands for each field: of the fields one after the other all of them.
+            chosen = [commands[0], commands[1 + number % (len(commands) - 1)]] if IN_GATE and len(commands) > 2 else commands
             for new in TRIED:
                 changed = with_text(document, place, old, new)
                 content = dump(changed) if dump else json.dumps(changed, indent=1)
                 (self.folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
                 where = "/".join(map(str, place))
-                for command in commands:
+                for command in chosen:
                     self.check(f"{name} {where}", *command, documents=(name,))
 
     def report(self):

@@ -207,7 +207,10 @@ class Endpoints(RedactionTest):
         for place in (free_port(), port):
             path = self.descriptor(f"url: mqtts://127.0.0.1:{place}\n"
                                    "tls: {ca: ca.pem, certificate: client.pem, key: client.key}\n")
-            self.expect_no_secret(3, "--descriptor", path)
+            for mode, warned in ((0o644, True), (0o600, False)):
+                (self.inputs / "client.key").chmod(mode)
+                said = self.expect_no_secret(3, "--descriptor", path)
+                self.assertEqual(warned, "every user of this machine may read the key" in said, said)
 
     def test_nothing_selected(self):
         url = self.urls(1)[0]
