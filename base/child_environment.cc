@@ -11,7 +11,7 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX want
 namespace fencepost {
 namespace {
 
-using std::string_view_literals::operator""sv;
+using namespace std::string_view_literals;
 
 constexpr std::array kNames = {
     "PATH"sv, "HOME"sv, "USER"sv, "LOGNAME"sv, "SHELL"sv, "TERM"sv, "TZ"sv, "LANG"sv, "LANGUAGE"sv,

@@ -1,7 +1,12 @@
 // The command that finds out about an endpoint and writes a descriptor of it.
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <mutex>
 #include <random>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,11 +14,13 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/scenario/library.h"
+#include "conformance/scenario/yaml_reader.h"
 #include "conformance/target/probe.h"
 #include "conformance/target/probe_report.h"
 #include "conformance/target/target.h"
 #include "conformance/text/output.h"
 #include "conformance/text/printable.h"
+#include "endpoint/end_of_waits.h"
 
 namespace fencepost::cli {
 namespace {
@@ -27,13 +34,46 @@ target::ProbeSettings settings_of(const ProbeOptions& options, const endpoint::E
           .quota_up_to = options.quota_up_to};
 }
 
+// Ends the run, and a second later what it waits for, when the time is over.
+class TimeLimit {
+ public:
+  explicit TimeLimit(std::chrono::milliseconds time) : thread_([this, time] { wait(time); }) {}
+  ~TimeLimit() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+  [[nodiscard]] bool is_over() const { return over_; }
+
+ private:
+  void wait(std::chrono::milliseconds time) {
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, time, [this] { return done_; })) return;
+    over_ = true;
+    stop_early();
+    constexpr std::chrono::seconds kGrace{1};
+    if (!wake_.wait_for(lock, kGrace, [this] { return done_; })) endpoint::end_all_waits();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  std::atomic<bool> over_{false};
+  std::thread thread_;  // last: it uses the others
+};
+
 // The summary and the descriptor; where the descriptor goes to standard output, the summary makes
 // way.
 run::ExitCode report(const ProbeOptions& options, const target::Findings& findings,
                      const target::ProbeContext& context) {
   const std::string descriptor = to_descriptor(findings, context);
   text::print(options.out.empty() ? stderr : stdout, "{}",
-              text::Lines(to_summary(findings, context)));
+              text::Lines(to_summary(findings, context, options.verbose)));
   if (options.out.empty()) {
     text::print("{}", text::Lines(descriptor));
     return run::ExitCode::kConformant;
@@ -59,13 +99,26 @@ run::ExitCode probe(const ProbeOptions& options) {
       return run::ExitCode::kUsage;
     }
   }
+  const auto time = scenario::parse_duration(options.max_time);
+  if (!time) {
+    complain("--max-time must be a duration such as 50s, not \"" + options.max_time + "\"");
+    return run::ExitCode::kUsage;
+  }
   stop_on_signals();
+  const TimeLimit limit(std::chrono::milliseconds(
+      static_cast<std::int64_t>(static_cast<double>(time->count()) * options.timeout_scale)));
+  const auto out_of_time = [&] {
+    complain("the endpoint has not answered all questions within " + options.max_time +
+             "; no descriptor is written: --max-time gives it more");
+    return run::ExitCode::kInconclusive;
+  };
   const auto target =
       open_judged_by(descriptor->profile.value_or(codec::Profile::kAuto), *descriptor);
   if (!target) return exit_code(target.error());
   endpoint::Endpoint& endpoint = *target->endpoint;
   const auto findings =
       probe_endpoint(endpoint, *library, settings_of(options, endpoint), stop_flag());
+  if (limit.is_over()) return out_of_time();
   if (!findings && stop_flag()) {
     complain("interrupted; no descriptor is written");
     return run::ExitCode::kInterrupted;

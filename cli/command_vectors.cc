@@ -3,6 +3,7 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "conformance/report/vectors.h"
+#include "conformance/text/text_wrap.h"
 
 namespace fencepost::cli {
 
@@ -15,10 +16,17 @@ run::ExitCode vectors(const VectorsOptions& options) {
   }
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
-  const auto cases = select(library->cases, options.selection);
+  auto cases = select(library->cases, options.selection);
   if (cases.empty()) {
     complain(why_empty(options.selection, *library));
     return run::ExitCode::kNothingSelected;
+  }
+  const std::size_t left_out = std::erase_if(cases, [&](const scenario::Case* each) {
+    return report::longest_payload(*each) > options.max_bytes;
+  });
+  if (left_out > 0) {
+    complain(fmt::format("{} with payloads of more than {} bytes left out: --max-bytes",
+                         text::counted(left_out, "case"), options.max_bytes));
   }
   const auto written = report::write_file(options.json, report::vectors_json(cases, *profile));
   if (written) return run::ExitCode::kConformant;

@@ -251,6 +251,7 @@ struct VectorsOptions {
   std::string json = "-";  // a file; "-": standard output
   std::string profile = "auto";
   std::string scenarios{};
+  std::size_t max_bytes = 4096;  // of a payload; cases with longer ones are left out, and counted
   run::Selection selection{};
 };
 // Writes the bytes of cases: requests, and the replies that are right. kConformant, or
@@ -266,10 +267,12 @@ struct ProbeOptions {
   std::size_t jobs = 0;         // 0: a sensible number
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
+  std::string max_time = "50s";  // times `timeout_scale`
+  bool verbose = false;          // each open point that was seen
 };
 // Finds out what an endpoint can do and writes a descriptor of it: to `out`, or to standard output,
-// with the summary on standard error. kConformant, whatever was found; an interrupted probe writes
-// nothing.
+// with the summary on standard error. kConformant, whatever was found; a probe that is interrupted,
+// or not through in time (kInconclusive), writes nothing.
 [[nodiscard]] run::ExitCode probe(const ProbeOptions& options);
 
 struct ServeOptions {

@@ -198,6 +198,10 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
   command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
       ->check(whole_number(1));
   add_timeout_scale(*command, options.timeout_scale);
+  command->add_option("--max-time", options.max_time,
+                      "End after this time, with exit code 4 and without a descriptor (default: "
+                      "50s, times --timeout-scale)");
+  command->add_flag("-v,--verbose", options.verbose, "List what was seen of each open point");
   command->add_option("--seed", options.seed, "Seed for all random choices (default: a new one)")
       ->check(whole_number(0));
   command->add_option("--scenarios", options.scenarios,

@@ -281,6 +281,12 @@ void add_vectors(CLI::App& app, VectorsOptions& options, Action& action) {
           "--profile", options.profile,
           "Whose replies are right: auto (default) of either dialect, deployed, documented")
       ->check(one_of({"auto", "deployed", "documented"}));
+  command
+      ->add_option(
+          "--max-bytes", options.max_bytes,
+          "Leave out cases with a longer payload (default: 4096; some have 16 MiB, and each "
+          "byte is written twice)")
+      ->check(whole_number(1));
   add_selection(*command, options.selection);
   command->add_option("--scenarios", options.scenarios, "Of this folder or file");
   command->callback([&] { action = [&] { return vectors(options); }; });

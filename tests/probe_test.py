@@ -15,6 +15,7 @@ import yaml
 
 import cli_test
 import harness
+import hostile_broker
 from harness import MOSQUITTO, PLUGIN, PRELOAD, SLOW, children_of, free_port, listening, must, run, wait_until
 
 RESTART_CASES = ["--run", "lifecycle.restart.*"]
@@ -74,8 +75,17 @@ class Found(ProbeTest):
         self.assertIn("LIMIT-PACKET-OPEN-1", text)
         self.assertRegex(self.summary, r"restricted logs in; (\d+) of \1 cases of its rights passed")
         self.assertNotIn("\nmissing ", self.summary)
+        self.assertLess(len(self.summary.splitlines()), 20)
         self.certify_what_was_written()
         self.assertEqual(0, self.load_report()["summary"]["skipped"])
+
+    def test_an_endpoint_that_answers_too_late(self):
+        """It ends in time whatever the endpoint does, and says so."""
+        for mode in (hostile_broker.later(2), hostile_broker.replies(lambda request: request.reply() if request.id % 7 else [])):
+            with hostile_broker.Hostile(mode) as broker:
+                done = run("probe", "--max-time", "2s", "--endpoint", f"mqtt://127.0.0.1:{broker.port}", timeout=harness.SOON)
+            self.assertIn(done.returncode, (3, 4), done.stderr)
+            self.assertEqual("", done.stdout)
 
     def test_in_process(self):
         for dialect in ("documented", "deployed"):

@@ -135,6 +135,21 @@ ordered_json vector_json(const scenario::Case& test_case, codec::Profile profile
 
 }  // namespace
 
+std::size_t longest_payload(const scenario::Case& test_case) {
+  std::size_t out = 0;
+  const auto look_at = [&](const scenario::RequestStep& step) {
+    if (depends_on_limit(step.payload)) return;
+    out = std::max(out, judge::resolve(step.payload, kVectorKeyPrefix).size());
+  };
+  for (const scenario::Step& step : test_case.steps) {
+    if (const auto* request = std::get_if<scenario::RequestStep>(&step.what)) look_at(*request);
+    const auto* pipeline = std::get_if<scenario::PipelineStep>(&step.what);
+    if (pipeline == nullptr) continue;
+    for (const scenario::RequestStep& each : pipeline->requests) look_at(each);
+  }
+  return out;
+}
+
 std::string vectors_json(const std::vector<const scenario::Case*>& cases, codec::Profile profile) {
   ordered_json out = {{"suite_version", suite_version()},
                       {"profile", name(profile)},

@@ -2,6 +2,7 @@
 // clients and of stores. Pure.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace fencepost::report {
 
 // Keys begin with this where a run has a prefix of its own.
 inline constexpr const char* kVectorKeyPrefix = "vector/";
+
+// The bytes of the longest payload of a case.
+[[nodiscard]] std::size_t longest_payload(const scenario::Case& test_case);
 
 // As docs/vectors.schema.json says. Steps that send no request are named, without bytes; a payload
 // that depends on the largest packet of a broker is left out.

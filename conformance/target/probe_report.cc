@@ -345,7 +345,7 @@ std::string to_descriptor(const Findings& findings, const ProbeContext& context)
   return DescriptorWriter(findings, context).write();
 }
 
-std::string to_summary(const Findings& findings, const ProbeContext& context) {
+std::string to_summary(const Findings& findings, const ProbeContext& context, bool in_full) {
   std::string out;
   const auto add = [&](std::string_view what, const std::string& text) {
     out += fmt::format("{:<14} {}\n", what, text);
@@ -368,7 +368,9 @@ std::string to_summary(const Findings& findings, const ProbeContext& context) {
   }
   const auto points = open_points(context.catalogue);
   add("open points",
-      fmt::format("{} of {} seen", findings.cases.open_points.size(), points.size()));
+      fmt::format("{} of {} seen{}", findings.cases.open_points.size(), points.size(),
+                  in_full ? "" : "; the descriptor has them, and -v lists them"));
+  if (!in_full) return out;
   for (const scenario::Requirement* point : points) {
     const auto found = findings.cases.open_points.find(point->id);
     if (found == findings.cases.open_points.end()) continue;

@@ -284,10 +284,12 @@ std::string written(const Descriptor& descriptor, const Findings& findings) {
 }
 
 std::string summary(const Descriptor& descriptor, const Findings& findings) {
-  return to_summary(findings, {.given = descriptor,
-                               .catalogue = library().catalogue,
-                               .endpoint = "the endpoint",
-                               .when = {}});
+  return to_summary(findings,
+                    {.given = descriptor,
+                     .catalogue = library().catalogue,
+                     .endpoint = "the endpoint",
+                     .when = {}},
+                    true);
 }
 
 Findings some_findings() {
