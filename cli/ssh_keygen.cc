@@ -66,7 +66,11 @@ Result<Said, std::string> keygen(std::vector<std::string> arguments,
     return fail(
         fmt::format("{} is not here: signatures need it (Debian: openssh-client)", kProgram));
   }
-  if (failed != 0) return fail(fmt::format("cannot run {}: {}", kProgram, std::strerror(failed)));
+  if (failed != 0) {
+    return fail(
+        fmt::format("cannot run {}: {}", kProgram,
+                    std::strerror(failed)));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+  }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   out.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -123,7 +127,8 @@ Result<void, std::string> sign_file(const std::string& key, const std::string& f
   }
   const std::string signature = said->text.substr(begin, end + kEnd.size() - begin) + "\n";
   if (write_new_file(file + ".sig", signature)) return {};
-  return fail(fmt::format("cannot write {}.sig: {}", file, std::strerror(errno)));
+  return fail(fmt::format("cannot write {}.sig: {}", file,
+                          std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 }
 
 Verified verify_file(const Verification& what) {

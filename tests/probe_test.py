@@ -81,7 +81,8 @@ class Found(ProbeTest):
 
     def test_an_endpoint_that_answers_too_late(self):
         """It ends in time whatever the endpoint does, and says so."""
-        for mode in (hostile_broker.later(2), hostile_broker.replies(lambda request: request.reply() if request.id % 7 else [])):
+        for mode in (hostile_broker.later(2),
+                     hostile_broker.replies(lambda request: request.reply() if request.id % 7 else [])):
             with hostile_broker.Hostile(mode) as broker:
                 done = run("probe", "--max-time", "2s", "--endpoint", f"mqtt://127.0.0.1:{broker.port}", timeout=harness.SOON)
             self.assertIn(done.returncode, (3, 4), done.stderr)

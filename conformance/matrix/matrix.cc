@@ -142,9 +142,9 @@ Result<RunFindings, std::string> read_findings(std::string_view report) {
 }
 
 std::string MatrixRow::how_of_clients() const {
-  const std::string actively = client_cases == 0 ? ""
-                                                 : "actively (" + std::to_string(client_cases) +
-                                                       (client_cases == 1 ? " case)" : " cases)");
+  std::string actively = client_cases == 0 ? ""
+                                           : "actively (" + std::to_string(client_cases) +
+                                                 (client_cases == 1 ? " case)" : " cases)");
   if (!judged_of_clients()) return actively;
   return actively.empty() ? "passively" : "passively and " + actively;
 }

@@ -232,8 +232,8 @@ std::string all_bytes() {
 
 std::string patterned_bytes(std::size_t size) {
   // The built-in cases have many values of up to a megabyte, and each is the beginning of one text.
-  static const std::string kBeginning = numbers_in_a_row((std::size_t{1} << 20) + 1);
-  return size <= kBeginning.size() ? kBeginning.substr(0, size) : numbers_in_a_row(size);
+  static const std::string beginning = numbers_in_a_row((std::size_t{1} << 20) + 1);
+  return size <= beginning.size() ? beginning.substr(0, size) : numbers_in_a_row(size);
 }
 
 std::optional<BytesSpec> load_bytes(YamlReader& reader, YamlNode node, std::string_view what) {
