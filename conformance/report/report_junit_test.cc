@@ -1,7 +1,6 @@
 // JUnit reports: what readers of such files rely on. The text of a whole one is in report_test.cc,
 // and tests/junit_sarif_test.py gives real ones and those made here to other people's parsers.
 #include <algorithm>
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
