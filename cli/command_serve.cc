@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -286,6 +287,13 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
   const auto dialect = codec::dialect_named(options.profile);
   if (!dialect) {
     complain("--profile " + options.profile + " is neither documented nor deployed");
+    return std::nullopt;
+  }
+  const bool legal = std::all_of(options.node_id.begin(), options.node_id.end(),
+                                 [](char c) { return c > ' ' && c < 0x7f && c != ':'; });
+  if (options.node_id.empty() || !legal) {
+    complain("--node-id must be printable ASCII without colons and blanks, not \"" +
+             options.node_id + "\"");
     return std::nullopt;
   }
   const bool tls = !options.tls.empty() || !options.certificate.empty();

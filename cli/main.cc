@@ -631,7 +631,7 @@ void hide_passwords(int argc, char** argv) {
       word.remove_prefix(word.find('=') + 1);
     }
     for (const std::string& password : endpoint::passwords_in(word)) {
-      const std::size_t at = word.find(password);
+      const std::size_t at = word.rfind(password, word.rfind('@'));
       if (at != std::string_view::npos)
         std::memset(argv[i] + (word.data() - argv[i]) + at, '*', password.size());
     }
