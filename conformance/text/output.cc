@@ -50,6 +50,27 @@ std::string without_commands(std::string_view text, const Escape& escape) {
   return out;
 }
 
+// A JSON document with escapes for the characters beyond ASCII, and DEL, that a terminal takes for
+// commands or for the end or the turn of a line: C1, bidi, U+2028 and U+2029. All are in strings.
+std::string without_marks(std::string_view document) {
+  std::string out;
+  out.reserve(document.size());
+  while (!document.empty()) {
+    const Character first = first_character(document);
+    const std::size_t length = std::max<std::size_t>(first.length, 1);
+    const bool shown =
+        first.length == 0 || (first.code < 0x7f) ||
+        (first.code > 0x7f && printable(document.substr(0, length)) == document.substr(0, length));
+    if (shown || first.code > 0xffff) {
+      out += document.substr(0, length);
+    } else {
+      out += fmt::format("\\u{:04x}", first.code);
+    }
+    document.remove_prefix(length);
+  }
+  return out;
+}
+
 std::string escaped(char c) { return fmt::format("\\x{:02x}", static_cast<unsigned char>(c)); }
 
 }  // namespace
@@ -74,7 +95,8 @@ std::string document_for_output(std::string_view document) {
   const std::size_t first = document.find_first_not_of(" \r\n\t");
   const char kind = first == std::string_view::npos ? '\0' : document[first];
   if (kind == '{' || kind == '[') {
-    return without_commands(document, [](char c) { return fmt::format("\\u{:04x}", c); });
+    const auto escape = [](char c) { return fmt::format("\\u{:04x}", c); };
+    return without_commands(without_marks(document), escape);
   }
   if (kind == '<')
     return without_commands(document,

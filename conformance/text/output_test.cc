@@ -60,6 +60,8 @@ TEST(DocumentForOutput, MeansTheSame) {
   EXPECT_EQ(document_for_output(R"({"a": "::error::##[x]"})"),
             R"({"a": ":\u003aerror::#\u0023[x]"})");
   EXPECT_EQ(document_for_output("[\"##vso[\"]"), "[\"#\\u0023vso[\"]");
+  EXPECT_EQ(document_for_output("[\"\x7f\u009b\u202e\u2028\u00e9\U0001f600\"]"),
+            "[\"\\u007f\\u009b\\u202e\\u2028\u00e9\U0001f600\"]");
   EXPECT_EQ(document_for_output("<a b=\"##[x]\">::error</a>"),
             "<a b=\"#&#35;[x]\">:&#58;error</a>");
   EXPECT_EQ(document_for_output("plain ##[x]"), "plain ##[x]");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -102,15 +103,22 @@ std::optional<std::string> take_word(std::string_view& command) {
 
 }  // namespace
 
-bool is_command_of(std::string_view command, std::string_view program) {
-  const auto first = take_word(command);
-  if (!first) return false;
-  if (!std::string_view(*first).substr(first->rfind('/') + 1).starts_with(program)) return false;
-  while (!command.empty()) {
+std::optional<std::vector<std::string>> words_of(std::string_view command) {
+  std::vector<std::string> out;
+  while (true) {
+    auto word = take_word(command);
+    if (!word) return std::nullopt;
+    out.push_back(std::move(*word));
+    if (command.empty()) return out;
     command.remove_prefix(1);  // the blank
-    if (!take_word(command)) return false;
   }
-  return true;
+}
+
+bool is_command_of(std::string_view command, std::string_view program) {
+  const auto words = words_of(command);
+  if (!words) return false;
+  const std::string& first = words->front();
+  return std::string_view(first).substr(first.rfind('/') + 1).starts_with(program);
 }
 
 std::string without_secrets(std::string text, std::vector<std::string> secrets) {

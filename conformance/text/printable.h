@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ namespace fencepost::text {
 // As one word of a shell's command line: plain words as they are, others in single quotes. A NUL,
 // which no argument can hold, is kept.
 [[nodiscard]] std::string shell_word(std::string_view text);
+
+// The words of a command line, if shell_word() has written each of them; nothing for any other
+// text.
+[[nodiscard]] std::optional<std::vector<std::string>> words_of(std::string_view command);
 
 // Is it a command line of `program`, in any folder, each word as shell_word() writes it? A shell
 // then runs this one program, with these arguments.
