@@ -317,6 +317,15 @@ def check_supply(path, lines, complaints):
             complaints.append(f"{path}:{number}: what is fetched is fixed by a commit, a lock file or a checksum")
 
 
+# What a report that is kept says of the machine that made it: where the program stood, and its system.
+OF_A_MACHINE = re.compile(rb'"(?:command|reproduce)": ?"/|"system": ?"Linux')
+
+
+def check_kept_reports(path, content, complaints):
+    if path.parts[0] == "corpus" and OF_A_MACHINE.search(content):
+        complaints.append(f"{path}: names a folder or the system of a machine")
+
+
 def check_rooms_are_described(root, sources, complaints):
     page = pathlib.Path(root) / "docs/ARCHITECTURE.md"
     text = page.read_text(encoding="utf-8") if page.is_file() else None
@@ -337,6 +346,7 @@ def check(root):
         if not name or not full.is_file() or full.stat().st_size > 1_000_000:
             continue
         if path.parts[0] == "corpus":
+            check_kept_reports(path, full.read_bytes(), complaints)
             continue
         try:
             text = full.read_text(encoding="utf-8")
