@@ -218,6 +218,26 @@ class HostileText(harness.FolderTest):
                 if done.returncode in (0, 1) and command[-2] == "--json":
                     json.loads(done.stdout)
 
+    def test_pages_on_standard_output(self):
+        """The page of a file, byte by byte: its policy has checksums of its style and script. And nothing hostile in it."""
+        report = self.report()
+        self.write("r.json", json.dumps(report))
+        run("merge", "r.json", "-q", "--html", "o.html", cwd=self.folder)
+        self.assertEqual(self.read("o.html"), run("merge", "r.json", "-q", "--html", "-", cwd=self.folder).stdout)
+        self.ran += 1
+        greeting = {"fencepost_adapter": 1, "name": TOGETHER, "version": TOGETHER, "capabilities": ["set"]}
+        self.write("adapter.py", f"import json\nprint(json.dumps({greeting!r}), flush=True)\n")
+        for command in (["certify-client", "--only", "set.*", "--max-failures", "1", "--html", "-", "--", "/usr/bin/python3",
+                         "adapter.py", TOGETHER.replace("\0", "")],
+                        ["certify-client", "--only", "set.*", "--max-failures", "1", "--json", "-", "--", "/usr/bin/python3",
+                         "adapter.py"]):
+            said = run(*command, cwd=self.folder).stdout
+            self.ran += 1
+            self.assertTrue(said)
+            self.assertEqual(set(), bad_characters(said))
+            active = ("<script>alert", "<img src=x") if "--html" in command else ()
+            self.assertFalse([each for each in ("##[", "##vso[", *active) if each in said])
+
     def test_an_unfinished_run(self):
         head = {"unfinished": {"cases": "x", "url": "", "descriptor": "", "scenarios": "", "driver": "", "baseline": "",
                                "shuffled": False, "timeout_scale": 1.0, "strict_junit": False, "reports": {"json": "r.json"}}}

@@ -6,6 +6,8 @@
 #include <openssl/evp.h>
 
 #include "base/check.h"
+#include "conformance/text/output.h"
+#include "conformance/text/printable.h"
 
 namespace fencepost::page {
 namespace {
@@ -27,7 +29,7 @@ std::string policy_hash(const std::string& source) {
 
 std::string html(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : text::printable(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -45,11 +47,12 @@ std::string html(std::string_view text) {
         out += c;
     }
   }
-  return out;
+  return text::markup_for_output(out);
 }
 
 std::string data_island(const nlohmann::ordered_json& data) {
-  const std::string text = data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  const std::string text =
+      text::document_for_output(data.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
   std::string out;
   out.reserve(text.size() + text.size() / 16);
   for (const char c : text) {

@@ -13,11 +13,13 @@
 
 namespace fencepost::page {
 
-// Text as it stands between tags, or in a quoted attribute.
+// Text as it stands between tags, or in a quoted attribute; printable, and without what a CI takes
+// for a command, as a page may go to standard output (text/output.h).
 [[nodiscard]] std::string html(std::string_view text);
 
 // JSON that can stand in a <script>: plain ASCII, and no `<`, `>` or `&`, so that nothing in it can
-// end the element or begin another one. The page reads it back with JSON.parse.
+// end the element or begin another one, and no command of a CI. The page reads it back with
+// JSON.parse.
 [[nodiscard]] std::string data_island(const nlohmann::ordered_json& data);
 
 // The content of the files whose names end so, one after the other; there must be one.

@@ -98,10 +98,13 @@ std::string document_for_output(std::string_view document) {
     const auto escape = [](char c) { return fmt::format("\\u{:04x}", c); };
     return without_commands(without_marks(document), escape);
   }
-  if (kind == '<')
-    return without_commands(document,
-                            [](char c) { return fmt::format("&#{};", static_cast<int>(c)); });
+  const bool page = document.substr(std::min(first, document.size())).starts_with("<!DOCTYPE html");
+  if (kind == '<' && !page) return markup_for_output(document);
   return std::string(document);
+}
+
+std::string markup_for_output(std::string_view markup) {
+  return without_commands(markup, [](char c) { return fmt::format("&#{};", static_cast<int>(c)); });
 }
 
 void write(std::FILE* stream, std::string_view lines, bool styled) {

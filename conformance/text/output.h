@@ -34,8 +34,12 @@ struct Lines {
 
 // A JSON or XML document that means the same, without what CI systems take for a command: in its
 // strings such a colon or # is an escape of JSON, or a reference of XML. Other documents are
-// unchanged.
+// unchanged; so are pages of HTML, whose texts and data have had this done to them (html_page.h),
+// and whose styles and scripts are named by their checksums.
 [[nodiscard]] std::string document_for_output(std::string_view document);
+
+// The same for text with markup, of which nothing is style or script.
+[[nodiscard]] std::string markup_for_output(std::string_view markup);
 
 // for_output() to `stream`.
 void write(std::FILE* stream, std::string_view lines, bool styled);

@@ -65,6 +65,9 @@ TEST(DocumentForOutput, MeansTheSame) {
   EXPECT_EQ(document_for_output("<a b=\"##[x]\">::error</a>"),
             "<a b=\"#&#35;[x]\">:&#58;error</a>");
   EXPECT_EQ(document_for_output("plain ##[x]"), "plain ##[x]");
+  // Its policy names the checksum of its style.
+  EXPECT_EQ(document_for_output("<!DOCTYPE html>\n<style>a::before</style>"),
+            "<!DOCTYPE html>\n<style>a::before</style>");
   EXPECT_EQ(document_for_output(""), "");
 }
 
