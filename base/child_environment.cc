@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include <unistd.h>
 
@@ -35,23 +34,41 @@ bool is_for_every_child(std::string_view name) {
                      [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
-ChildEnvironment::ChildEnvironment(const std::vector<std::string>& more) {
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const std::string_view name = text.substr(0, text.find('='));
-    if (is_for_every_child(name) || std::find(more.begin(), more.end(), name) != more.end()) {
-      variables_.push_back(*variable);
-    }
-  }
+std::vector<std::string> own_environment() {
+  std::vector<std::string> out;
+  for (char** variable = environ; *variable != nullptr; ++variable) out.emplace_back(*variable);
+  return out;
 }
 
-void ChildEnvironment::add(std::string variable) { own_.push_back(std::move(variable)); }
+std::vector<std::string> environment_of_child(const std::vector<std::string>& more) {
+  std::vector<std::string> out = own_environment();
+  std::erase_if(out, [&](const std::string& variable) {
+    const std::string name = variable.substr(0, variable.find('='));
+    return !is_for_every_child(name) && std::find(more.begin(), more.end(), name) == more.end();
+  });
+  return out;
+}
 
-char* const* ChildEnvironment::data() {
-  all_ = variables_;
-  for (std::string& variable : own_) all_.push_back(variable.data());
-  all_.push_back(nullptr);
-  return all_.data();
+std::vector<std::string> environment_with(const std::vector<std::string>& inherited,
+                                          const std::vector<std::string>& ours) {
+  std::vector<std::string> out;
+  for (const std::string& each : inherited) {
+    const std::string name = each.substr(0, each.find('=') + 1);
+    const bool is_ours = std::any_of(ours.begin(), ours.end(), [&name](const std::string& other) {
+      return other.starts_with(name);
+    });
+    if (!is_ours) out.push_back(each);
+  }
+  out.insert(out.end(), ours.begin(), ours.end());
+  return out;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
 }
 
 }  // namespace fencepost

@@ -1,8 +1,9 @@
-// The environment of a program that we start. Ours may hold secrets of a CI, which are no business
-// of a broker, of a client under test or of a command that a file names.
+// The environment and the words of a program that we start. Our own environment may hold secrets of
+// a CI, which are no business of a broker, of a client under test or of a command that a file
+// names.
 //
-//   ChildEnvironment environment({"KUBECONFIG"});
-//   execve(path, arguments, environment.data());  // in the child
+//   std::vector<std::string> variables = environment_of_child({"KUBECONFIG"});
+//   execve(path, arguments, pointers_to(variables).data());  // in the child
 #pragma once
 
 #include <string>
@@ -15,22 +16,19 @@ namespace fencepost {
 // languages, libraries and tools, and those of the sanitizers.
 [[nodiscard]] bool is_for_every_child(std::string_view name);
 
-// Refers to the variables of this process, which must not change meanwhile.
-class ChildEnvironment {
- public:
-  // With those that are for every child, and of these names.
-  explicit ChildEnvironment(const std::vector<std::string>& more = {});
+// The variables of this process, each as "NAME=value".
+[[nodiscard]] std::vector<std::string> own_environment();
 
-  // Adds one, "NAME=value", that this process does not have.
-  void add(std::string variable);
+// Those of them that are for every child, and of these names.
+[[nodiscard]] std::vector<std::string> environment_of_child(
+    const std::vector<std::string>& more = {});
 
-  // As execve() wants it; until the next add() or the end of this object.
-  [[nodiscard]] char* const* data();
+// What a child inherits, with ours in the place of variables of the same names.
+[[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& inherited,
+                                                        const std::vector<std::string>& ours);
 
- private:
-  std::vector<std::string> own_{};
-  std::vector<char*> variables_{};
-  std::vector<char*> all_{};
-};
+// As execve() wants words and variables: pointers into these, which must not change meanwhile, and
+// a null behind them.
+[[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& words);
 
 }  // namespace fencepost

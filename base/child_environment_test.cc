@@ -11,14 +11,9 @@ namespace fencepost {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::Not;
 using testing::StartsWith;
-
-std::vector<std::string> words_of(ChildEnvironment& environment) {
-  std::vector<std::string> out;
-  for (char* const* each = environment.data(); *each != nullptr; ++each) out.emplace_back(*each);
-  return out;
-}
 
 TEST(ChildEnvironment, HasWhatProgramsNeedAndNoSecretOfACi) {
   // NOLINTBEGIN(concurrency-mt-unsafe): there is one thread here
@@ -27,17 +22,22 @@ TEST(ChildEnvironment, HasWhatProgramsNeedAndNoSecretOfACi) {
   setenv("KUBECONFIG", "/k", 1);
   setenv("LC_TIME", "C", 1);
   // NOLINTEND(concurrency-mt-unsafe)
-  ChildEnvironment environment;
-  EXPECT_THAT(words_of(environment), Contains(StartsWith("PATH=")));
-  EXPECT_THAT(words_of(environment), Contains("LC_TIME=C"));
-  EXPECT_THAT(words_of(environment), Not(Contains(StartsWith("GITHUB_TOKEN"))));
-  EXPECT_THAT(words_of(environment), Not(Contains(StartsWith("FENCEPOST_PASSWORD"))));
-  EXPECT_THAT(words_of(environment), Not(Contains(StartsWith("KUBECONFIG"))));
-  ChildEnvironment more({"KUBECONFIG", "NOT_THERE"});
-  more.add("OWN=1");
-  EXPECT_THAT(words_of(more), Contains("KUBECONFIG=/k"));
-  EXPECT_THAT(words_of(more), Contains("OWN=1"));
-  EXPECT_THAT(words_of(more), Not(Contains(StartsWith("NOT_THERE"))));
+  const std::vector<std::string> usual = environment_of_child();
+  EXPECT_THAT(usual, Contains(StartsWith("PATH=")));
+  EXPECT_THAT(usual, Contains("LC_TIME=C"));
+  EXPECT_THAT(usual, Not(Contains(StartsWith("GITHUB_TOKEN"))));
+  EXPECT_THAT(usual, Not(Contains(StartsWith("FENCEPOST_PASSWORD"))));
+  EXPECT_THAT(usual, Not(Contains(StartsWith("KUBECONFIG"))));
+  const std::vector<std::string> more = environment_of_child({"KUBECONFIG", "NOT_THERE"});
+  EXPECT_THAT(more, Contains("KUBECONFIG=/k"));
+  EXPECT_THAT(more, Not(Contains(StartsWith("NOT_THERE"))));
+  EXPECT_THAT(own_environment(), Contains("GITHUB_TOKEN=t0ken"));
+}
+
+TEST(ChildEnvironment, OursReplaceThoseOfTheSameName) {
+  EXPECT_THAT(
+      environment_with({"A=1", "FENCEPOST_URL=old", "FENCEPOST_URL_2=x"}, {"FENCEPOST_URL=new"}),
+      ElementsAre("A=1", "FENCEPOST_URL_2=x", "FENCEPOST_URL=new"));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 
+#include "base/child_environment.h"
 #include "base/files.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
@@ -28,8 +29,6 @@
 #include "conformance/text/text_wrap.h"
 #include "endpoint/socket.h"
 #include "endpoint/url.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX wants it declared
 
 namespace fencepost::cli {
 namespace {
@@ -133,23 +132,9 @@ std::vector<std::string> arguments_of(const CertifyAllOptions& options, const Fl
 // The environment of this process for a run, with the password of its endpoint, which stands on no
 // command line; what it prints goes to no runner of GitHub.
 std::vector<std::string> environment_of(const std::string& password) {
-  constexpr std::string_view kPassword = "FENCEPOST_PASSWORD=";
-  std::vector<std::string> out;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const bool replaced = text.starts_with(kPassword) && !password.empty();
-    if (!replaced && !text.starts_with("GITHUB_ACTIONS=")) out.emplace_back(text);
-  }
-  if (!password.empty()) out.push_back(std::string(kPassword) + password);
-  return out;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
+  std::vector<std::string> ours = {"GITHUB_ACTIONS=false"};
+  if (!password.empty()) ours.push_back("FENCEPOST_PASSWORD=" + password);
+  return environment_with(own_environment(), ours);
 }
 
 // Starts it with its output in a file; nothing when it cannot be started.

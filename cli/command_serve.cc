@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -23,6 +22,7 @@
 #include "conformance/text/output.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/tap.h"
+#include "hlc/hlc.h"
 #include "reference_store/authorization.h"
 
 namespace fencepost::cli {
@@ -289,9 +289,7 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
     complain("--profile " + options.profile + " is neither documented nor deployed");
     return std::nullopt;
   }
-  const bool legal = std::all_of(options.node_id.begin(), options.node_id.end(),
-                                 [](char c) { return c > ' ' && c < 0x7f && c != ':'; });
-  if (options.node_id.empty() || !legal) {
+  if (!hlc::is_plain_node_id(options.node_id)) {
     complain("--node-id must be printable ASCII without colons and blanks, not \"" +
              options.node_id + "\"");
     return std::nullopt;

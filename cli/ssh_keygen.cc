@@ -41,15 +41,12 @@ Result<Said, std::string> keygen(std::vector<std::string> arguments,
   posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, pipe[1], STDERR_FILENO);
   arguments.insert(arguments.begin(), kProgram);
-  std::vector<char*> words;
-  for (std::string& each : arguments) words.push_back(each.data());
-  words.push_back(nullptr);
   // An agent may hold the key, and ask somebody.
-  ChildEnvironment environment(
+  std::vector<std::string> variables = environment_of_child(
       {"SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY"});
   pid_t child = 0;
-  const int failed =
-      ::posix_spawnp(&child, kProgram, &actions, nullptr, words.data(), environment.data());
+  const int failed = ::posix_spawnp(&child, kProgram, &actions, nullptr,
+                                    pointers_to(arguments).data(), pointers_to(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   ::close(pipe[1]);
   Said out;

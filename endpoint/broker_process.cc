@@ -230,18 +230,16 @@ struct ChildDescriptors {
 
 pid_t spawn(const std::string& program, const std::string& config_path,
             const ChildDescriptors& descriptors) {
-  std::string arguments_text[] = {program, "-c", config_path};
-  std::vector<char*> arguments;
-  for (std::string& text : arguments_text) arguments.push_back(text.data());
-  arguments.push_back(nullptr);
+  std::vector<std::string> words = {program, "-c", config_path};
   const std::string preload = preload_setting();
-  ChildEnvironment variables;
-  if (!preload.empty()) variables.add(preload);
-  char* const* environment = variables.data();
+  std::vector<std::string> variables = environment_of_child();
+  if (!preload.empty()) variables.push_back(preload);
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> environment = pointers_to(variables);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    run_child(program.c_str(), arguments.data(), environment, descriptors, parent);
+    run_child(program.c_str(), arguments.data(), environment.data(), descriptors, parent);
   }
   return child;
 }

@@ -5,6 +5,8 @@
 #include <utility>
 #include <variant>
 
+#include "endpoint/forwarding_client.h"
+
 namespace fencepost::endpoint {
 namespace {
 
@@ -77,42 +79,31 @@ class Secrets {
   std::atomic<bool> on_{true};
 };
 
-class HidingClient final : public Client {
+class HidingClient final : public ForwardingClient {
  public:
   HidingClient(std::unique_ptr<Client> client, Secrets& secrets)
-      : client_(std::move(client)), secrets_(secrets) {}
+      : ForwardingClient(std::move(client)), secrets_(secrets) {}
 
   Result<void, Error> subscribe(const std::string& filter) override {
-    return secrets_.hidden(client_->subscribe(filter));
+    return secrets_.hidden(ForwardingClient::subscribe(filter));
   }
   Result<void, Error> unsubscribe(const std::string& filter) override {
-    return secrets_.hidden(client_->unsubscribe(filter));
+    return secrets_.hidden(ForwardingClient::unsubscribe(filter));
   }
   Result<void, Error> publish(const codec::Message& message) override {
     secrets_.look_at(message);
-    return secrets_.hidden(client_->publish(message));
+    return secrets_.hidden(ForwardingClient::publish(message));
   }
   Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
     secrets_.look_at(message);
-    return secrets_.hidden(client_->publish_oddly(message, odd));
+    return secrets_.hidden(ForwardingClient::publish_oddly(message, odd));
   }
   std::optional<Event> receive(Duration timeout) override {
-    return secrets_.hidden(client_->receive(timeout));
+    return secrets_.hidden(ForwardingClient::receive(timeout));
   }
-  std::optional<Event> take() override { return secrets_.hidden(client_->take()); }
-  [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
-    return client_->packet_limit();
-  }
-  void await_acknowledgements(Duration timeout) override {
-    client_->await_acknowledgements(timeout);
-  }
-  void gather(bool on) override { client_->gather(on); }
-  [[nodiscard]] bool serves_in_place() const override { return client_->serves_in_place(); }
-  void disconnect() override { client_->disconnect(); }
-  void drop() override { client_->drop(); }
+  std::optional<Event> take() override { return secrets_.hidden(ForwardingClient::take()); }
 
  private:
-  std::unique_ptr<Client> client_;
   Secrets& secrets_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "endpoint/forwarding_client.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -36,39 +37,25 @@ class Turns {
   SteadyClock::time_point next_{};
 };
 
-class LimitedClient final : public Client {
+class LimitedClient final : public ForwardingClient {
  public:
   LimitedClient(std::unique_ptr<Client> client, Turns& turns)
-      : client_(std::move(client)), turns_(turns) {}
+      : ForwardingClient(std::move(client)), turns_(turns) {}
 
-  Result<void, Error> subscribe(const std::string& filter) override {
-    return client_->subscribe(filter);
-  }
-  Result<void, Error> unsubscribe(const std::string& filter) override {
-    return client_->unsubscribe(filter);
-  }
   Result<void, Error> publish(const codec::Message& message) override {
     turns_.wait_for_turn();
-    return client_->publish(message);
+    return ForwardingClient::publish(message);
   }
   Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
     turns_.wait_for_turn();
-    return client_->publish_oddly(message, odd);
+    return ForwardingClient::publish_oddly(message, odd);
   }
-  std::optional<Event> receive(Duration timeout) override { return client_->receive(timeout); }
-  std::optional<Event> take() override { return client_->take(); }
-  [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
-    return client_->packet_limit();
-  }
-  // Without it a broker that acknowledges nothing would not be found out.
-  void await_acknowledgements(Duration timeout) override {
-    client_->await_acknowledgements(timeout);
-  }
-  void disconnect() override { client_->disconnect(); }
-  void drop() override { client_->drop(); }
+  // What is kept back would be sent at once, and not at the rate.
+  void gather(bool /*on*/) override {}
+  // publish() waits, which a thread of the client library must not.
+  [[nodiscard]] bool serves_in_place() const override { return false; }
 
  private:
-  std::unique_ptr<Client> client_;
   Turns& turns_;
 };
 

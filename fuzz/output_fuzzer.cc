@@ -67,9 +67,10 @@ void check_document(std::string_view text) {
 
 void check_words(std::string_view text) {
   const std::string word = text::shell_word(text);
-  FENCEPOST_CHECK(text::is_command_of("fencepost " + word, "fencepost"));
+  const auto read = text::words_of("fencepost " + word);
+  FENCEPOST_CHECK(read && read->size() == 2 && read->back() == text);
   // As it is, it is one only where a shell sees words and nothing else.
-  if (!text::is_command_of("fencepost " + std::string(text), "fencepost")) return;
+  if (!text::words_of("fencepost " + std::string(text))) return;
   bool quoted = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '\'') quoted = !quoted;

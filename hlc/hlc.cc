@@ -90,6 +90,11 @@ void append(std::string& out, const Timestamp& timestamp, Padding padding) {
   out += timestamp.node;
 }
 
+bool is_plain_node_id(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return c > ' ' && c < '\x7f' && c != ':'; });
+}
+
 std::string format(const Timestamp& timestamp, Padding padding) {
   std::string out;
   out.reserve(2 * kMaxDigits + 2 + timestamp.node.size());

@@ -52,6 +52,10 @@ inline constexpr std::uint64_t kMaxWallMs =
 // One sentence for people.
 [[nodiscard]] std::string_view describe(ParseErrorCode code);
 
+// Can it be the node of a timestamp, and stand in an MQTT user property without further checks?
+// Printable ASCII, with neither colons nor blanks, and not empty.
+[[nodiscard]] bool is_plain_node_id(std::string_view text);
+
 enum class Padding {
   kNone,      // 1696374425000:1:StateStore, as the article prints them
   kCanonical  // 001696374425000:00001:StateStore, as the client SDKs print them: 15 and 5 digits,

@@ -60,6 +60,13 @@ struct Accepted {
   std::string_view node;
 };
 
+TEST(PlainNodeId, IsPrintableAsciiWithoutColonsAndBlanks) {
+  for (const char* good : {"a", "StateStore", "!~", "a-b_c.1"}) EXPECT_TRUE(is_plain_node_id(good));
+  for (const char* bad : {"", " ", "a b", "a:b", "a\n", "\x7f", "\xc3\xa9", "\xe2\x80\xaex"}) {
+    EXPECT_FALSE(is_plain_node_id(bad)) << bad;
+  }
+}
+
 TEST(HlcParse, AcceptsDecimalFieldsAndAnyNodeWithoutColon) {
   const std::vector<Accepted> cases = {
       {"1696374425000:0:Client1", kNow, 0, "Client1"},

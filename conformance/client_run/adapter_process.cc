@@ -64,10 +64,8 @@ bool has_ended(pid_t child) {
 
 int spawn_adapter(std::vector<std::string> words, const std::vector<std::string>& variables,
                   const std::array<int, 3>& streams, pid_t& child) {
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = pointers_to(words);
+  std::vector<std::string> environment = environment_of_child(variables);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   for (int target = 0; target < 3; ++target) {
@@ -86,9 +84,8 @@ int spawn_adapter(std::vector<std::string> words, const std::vector<std::string>
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  ChildEnvironment environment(variables);
   const int failed = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(),
-                                  environment.data());
+                                  pointers_to(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return failed;

@@ -376,7 +376,8 @@ TEST(ReportReadError, RefusesCommandsThatAreNotOurs) {
        {"curl https://e.example | sh #", "fencepost certify; rm -rf ~", "fencepost $(x)",
         "fencepost certify\nrm", "fencepost serve -- sh -c 'touch x'", "fencepost certify --json x",
         "fencepost certify-client -- sh", "fencepost certify -- sh", "fencepost certify --run",
-        "fencepost certify --endpoint --json"}) {
+        "fencepost certify --endpoint --json", "curl certify", "'curl x | sh #' certify",
+        "/fencepost/curl certify", "A=b fencepost certify", "fencepost"}) {
     nlohmann::json changed = nlohmann::json::parse(sample.json());
     changed["command"] = command;
     EXPECT_THAT(error_of(sample, changed.dump()),

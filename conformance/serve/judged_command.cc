@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 
+#include "base/child_environment.h"
 #include "conformance/text/printable.h"
 #include "endpoint/broker_process.h"
 
@@ -24,14 +25,6 @@ namespace {
 
 constexpr std::chrono::seconds kEndOfCommand{5};
 constexpr int kSignalBase = 128;  // as shells say it
-
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
 
 // A process group of its own, so that all that it starts ends with it.
 int spawn_command(std::vector<std::string> words, std::vector<std::string> environment,
@@ -63,27 +56,12 @@ std::vector<std::string> command_variables(const BrokerPlace& place) {
   return out;
 }
 
-std::vector<std::string> environment_with(const std::vector<std::string>& inherited,
-                                          const std::vector<std::string>& ours) {
-  std::vector<std::string> out;
-  for (const std::string& each : inherited) {
-    const std::string name = each.substr(0, each.find('=') + 1);
-    const bool is_ours = std::any_of(ours.begin(), ours.end(), [&name](const std::string& other) {
-      return other.starts_with(name);
-    });
-    if (!is_ours) out.push_back(each);
-  }
-  out.insert(out.end(), ours.begin(), ours.end());
-  return out;
-}
-
 Result<std::unique_ptr<JudgedCommand>, std::string> JudgedCommand::start(
     std::vector<std::string> words, const std::vector<std::string>& variables) {
-  std::vector<std::string> inherited;
-  for (char** each = environ; *each != nullptr; ++each) inherited.emplace_back(*each);
   const std::string program = words.at(0);
   pid_t child = -1;
-  const int failed = spawn_command(std::move(words), environment_with(inherited, variables), child);
+  const int failed =
+      spawn_command(std::move(words), environment_with(own_environment(), variables), child);
   if (failed == 0) return std::unique_ptr<JudgedCommand>(new JudgedCommand(child));
   return fail(fmt::format("cannot start {}: {}", text::shell_word(program),
                           std::generic_category().message(failed)));

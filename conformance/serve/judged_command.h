@@ -26,10 +26,6 @@ struct BrokerPlace {
 // "FENCEPOST_HOST=127.0.0.1" and so on: docs/CLIENTS.md.
 [[nodiscard]] std::vector<std::string> command_variables(const BrokerPlace& place);
 
-// Those of `inherited` that `ours` does not replace, and `ours`.
-[[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& inherited,
-                                                        const std::vector<std::string>& ours);
-
 // Not thread safe.
 class JudgedCommand {
  public:

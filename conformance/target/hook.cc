@@ -75,9 +75,9 @@ Result<pid_t, int> start(const Hook& hook, const Output& output) {
   const std::array<char*, 4> arguments = {words[0].data(), words[1].data(), words[2].data(),
                                           nullptr};
   pid_t pid = 0;
-  ChildEnvironment environment(hook.environment);
-  const int failed =
-      posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(), environment.data());
+  std::vector<std::string> variables = environment_of_child(hook.environment);
+  const int failed = posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(),
+                                 pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return fail(failed);

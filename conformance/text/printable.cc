@@ -114,13 +114,6 @@ std::optional<std::vector<std::string>> words_of(std::string_view command) {
   }
 }
 
-bool is_command_of(std::string_view command, std::string_view program) {
-  const auto words = words_of(command);
-  if (!words) return false;
-  const std::string& first = words->front();
-  return std::string_view(first).substr(first.rfind('/') + 1).starts_with(program);
-}
-
 std::string without_secrets(std::string text, std::vector<std::string> secrets) {
   constexpr std::string_view kStars = "***";
   // The longest first: one secret may be a part of another.

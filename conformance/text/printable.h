@@ -34,10 +34,6 @@ namespace fencepost::text {
 // text.
 [[nodiscard]] std::optional<std::vector<std::string>> words_of(std::string_view command);
 
-// Is it a command line of `program`, in any folder, each word as shell_word() writes it? A shell
-// then runs this one program, with these arguments.
-[[nodiscard]] bool is_command_of(std::string_view command, std::string_view program);
-
 // The text with *** in the place of each secret; empty secrets are none.
 [[nodiscard]] std::string without_secrets(std::string text, std::vector<std::string> secrets);
 

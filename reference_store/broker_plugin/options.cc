@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "codec/dialect.h"
+#include "hlc/hlc.h"
 
 namespace fencepost::broker_plugin {
 namespace {
@@ -21,14 +22,6 @@ std::optional<Number> parse_number(const std::string& text) {
   const auto [stop, code] = std::from_chars(text.data(), end, number);
   if (code != std::errc{} || stop != end) return std::nullopt;
   return number;
-}
-
-// A node id that can stand in a timestamp, and in an MQTT user property without further checks.
-bool legal_node_id(const std::string& text) {
-  for (const char c : text) {
-    if (c <= 0x20 || c >= 0x7f || c == ':') return false;
-  }
-  return !text.empty();
 }
 
 // Each returns what is wrong with the option, or nothing.
@@ -83,7 +76,7 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     (name == "max_bytes" ? options.service.store.max_bytes
                          : options.service.store.max_registrations) = *most;
   } else if (name == "node_id") {
-    if (!legal_node_id(value)) return seen + "printable ASCII without colon or blank";
+    if (!hlc::is_plain_node_id(value)) return seen + "printable ASCII without colon or blank";
     options.service.store.node_id = value;
   } else if (name == "parent_pid") {
     options.parent = parse_number<pid_t>(value);
