@@ -22,6 +22,7 @@
 #include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
+#include "endpoint/mqtt.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
@@ -157,6 +158,11 @@ std::optional<report::Resumed> resume(CertifyOptions& options) {
     return std::nullopt;
   }
   const report::Invocation& was = out->invocation;
+  if (!was.call.driver.empty() && !endpoint::driver_named(was.call.driver)) {
+    complain(fmt::format("{} is of a run with the driver \"{}\", which there is not",
+                         options.resume, text::printable(was.call.driver)));
+    return std::nullopt;
+  }
   if (options.endpoint.empty()) options.endpoint = was.call.url;  // else it may have a password
   options.descriptor = was.call.descriptor;
   options.scenarios = was.call.scenarios;

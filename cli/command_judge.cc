@@ -91,6 +91,18 @@ std::size_t not_run(const run::SuiteResult& result) { return result.summary.not_
 
 run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const scenario::Library& library = judgement.library;
+  const report::LeftOut left_out =
+      report::left_out(judgement.head, library, [&](const scenario::Case& each) {
+        return judgement.recorded.find(run::attempt_name(each, 1)) != nullptr;
+      });
+  if (!left_out.by_its_head.empty()) {
+    complain(fmt::format(
+        "{}: it has the packets of {} that its own head leaves out, by the selection or by what "
+        "the endpoint offers: {}; this is not the head that the run has written",
+        options.file, text::counted(left_out.by_its_head.size(), "case"),
+        some_of(left_out.by_its_head)));
+    return run::ExitCode::kUsage;
+  }
   const target::Descriptor descriptor{.url = judgement.endpoint->url(),
                                       .expiry_tolerance = judgement.head.expiry_tolerance,
                                       .disconnect_settling = judgement.head.disconnect_settling};
@@ -128,9 +140,12 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const auto then = judgement.recorded.end().empty()
                         ? verdicts_so_far(judgement.recorded.cases(), judgement.head.run, library)
                         : report::read_verdicts(judgement.recorded.end());
-  print_agreement(then, report::verdict_texts(result));
+  const auto now = report::verdict_texts(result);
+  print_agreement(then, now);
+  std::vector<std::string> unjudged = report::no_longer_judged(then, now);
+  unjudged.insert(unjudged.end(), left_out.by_new_rules.begin(), left_out.by_new_rules.end());
   const auto written = write_reports(options.reports, result, library.catalogue, judgement.context);
-  if (written) return exit_code(result);
+  if (written) return with_unjudged(exit_code(result), unjudged);
   complain(written.error());
   return run::ExitCode::kInternal;
 }
@@ -212,6 +227,15 @@ void Agreement::print() const {
   text::print("verdicts: {} the same as those of the run, {} not\n", same_, others_.size());
   if (missing_ > 0) text::print("  {} of the run have no whole evidence\n", missing_);
   for (const std::string& line : others_) text::print("{}\n", line);
+}
+
+run::ExitCode with_unjudged(run::ExitCode code, const std::vector<std::string>& ids) {
+  const bool is_green =
+      code == run::ExitCode::kConformant || code == run::ExitCode::kNothingSelected;
+  if (!is_green || ids.empty()) return code;
+  text::print("not decided: {} of the file, which did not pass then: {}\n",
+              text::counted(ids.size(), "part"), some_of(ids));
+  return run::ExitCode::kInconclusive;
 }
 
 std::string describe(const EvidenceFile& file) {

@@ -353,6 +353,9 @@ bool end_evidence(const Setup& setup, const histories::StressRun& run) {
   for (const history::KeyVerdict& key : run.judged.violations) {
     end.verdicts[key.key] = histories::verdict_text(key);
   }
+  for (const stress::DeliveryFinding& each : run.deliveries) {
+    end.deliveries[each.requirement] = describe(each);
+  }
   return setup.evidence.end(run_end_json(end));
 }
 
@@ -382,6 +385,17 @@ run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
     return run::ExitCode::kInternal;
   }
   return exit_code(run);
+}
+
+// Where nobody has said where: what stands in the folder is somebody's, and stays.
+std::string unused_name(std::uint64_t seed) {
+  std::string out = fmt::format("stress-{}.jsonl", seed);
+  std::error_code ignored;
+  for (int number = 2; std::filesystem::exists(std::filesystem::symlink_status(out, ignored));
+       ++number) {
+    out = fmt::format("stress-{}-{}.jsonl", seed, number);
+  }
+  return out;
 }
 
 // False after a complaint.
@@ -433,7 +447,7 @@ run::ExitCode stress(const StressOptions& options) {
       .mix = mix,
       .duration = *time,
       .seed = seed,
-      .history = options.history.empty() ? fmt::format("stress-{}.jsonl", seed) : options.history,
+      .history = options.history.empty() ? unused_name(seed) : options.history,
       .waived = scenario::unsettled(
           library.catalogue,
           scenario::bases_of(codec::profile_named(options.profile).value_or(codec::Profile::kAuto),

@@ -4,7 +4,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,7 @@
 #include "conformance/search/explore_evidence.h"
 #include "conformance/text/output.h"
 #include "conformance/text/printable.h"
+#include "conformance/text/text_wrap.h"
 #include "endpoint/recorded.h"
 #include "workload/trace_text.h"
 
@@ -58,6 +61,10 @@ class RunsAgain {
     ++runs_;
     requests_ += run.requests;
     agreement_.compare(name, kept->verdict, verdict_text(run));
+    passed_over_ += run.known;
+    const bool was_rejected = kept->verdict.starts_with("rejected");
+    if (was_rejected && !run.rejection && run.known > 0) not_counted_.push_back(name);
+    found_before_.insert(kept->known.begin(), kept->known.end());
     if (run.rejection) note(kept->trace, std::move(run));
   }
 
@@ -104,7 +111,8 @@ class RunsAgain {
     const bool early = then == run::ExitCode::kInterrupted || then == run::ExitCode::kUnreachable;
     if (early) return then;
     const bool undecided = !rejected_.empty() || requests_ == 0;
-    return undecided ? run::ExitCode::kInconclusive : run::ExitCode::kConformant;
+    return with_unjudged(undecided ? run::ExitCode::kInconclusive : run::ExitCode::kConformant,
+                         not_counted());
   }
 
   void print(bool all_packets) const {
@@ -121,13 +129,28 @@ class RunsAgain {
     }
     text::print("{} workloads, {} operations, {} workloads rejected\n", runs_, requests_,
                 rejected_.size());
+    if (passed_over_ > 0) {
+      text::print("{} passed over, as --ignore of the run says or as the run had found the rule\n",
+                  text::counted(passed_over_, "rejection"));
+    }
   }
   void print_agreement() const { agreement_.print(); }
   [[nodiscard]] const std::optional<NotReady>& not_ready() const { return not_ready_; }
 
  private:
+  // Workloads that were rejected and are passed over now, and rules that the runs of the file were
+  // to pass over as found, though none of them was rejected for it.
+  [[nodiscard]] std::vector<std::string> not_counted() const {
+    std::vector<std::string> out = not_counted_;
+    for (const std::string& each : found_before_) {
+      if (!rejected_rules_.contains(each)) out.push_back(each);
+    }
+    return out;
+  }
+
   void note(const workload::Trace& trace, search::JudgedRun run) {
     constexpr std::size_t kMostKept = 1'000;
+    rejected_rules_.insert(run.rejection->judgement.requirement);
     const std::string text = workload::to_text(trace);
     if (!rejected_.contains(text) && rejected_.size() >= kMostKept) return;
     Rejected& each = rejected_[text];
@@ -143,6 +166,10 @@ class RunsAgain {
   std::optional<NotReady> not_ready_{};
   Agreement agreement_{};
   std::map<std::string, Rejected> rejected_{};  // by the text of the workload
+  std::set<std::string> rejected_rules_{};
+  std::set<std::string> found_before_{};    // rules, as the file says
+  std::vector<std::string> not_counted_{};  // names of runs
+  std::size_t passed_over_ = 0;
   std::size_t runs_ = 0;
   std::size_t requests_ = 0;
 };

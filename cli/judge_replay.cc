@@ -107,7 +107,8 @@ run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file
   print_agreement(recorded->said(), *now);
   const auto failed = replay::write_reports(session, options.reports);
   for (const std::string& each : failed) complain(each);
-  return failed.empty() ? exit_code(session.run) : run::ExitCode::kInternal;
+  if (!failed.empty()) return run::ExitCode::kInternal;
+  return with_unjudged(exit_code(session.run), report::no_longer_judged(recorded->said(), *now));
 }
 
 }  // namespace fencepost::cli

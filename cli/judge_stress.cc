@@ -1,5 +1,7 @@
 // The evidence of a stress run: its history, judged as `check` does it.
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "cli/command_support.h"
@@ -9,6 +11,8 @@
 #include "conformance/histories/stress_report.h"
 #include "conformance/scenario/library.h"
 #include "conformance/text/output.h"
+#include "conformance/text/printable.h"
+#include "conformance/text/text_wrap.h"
 #include "endpoint/recorded.h"
 
 namespace fencepost::cli {
@@ -27,6 +31,25 @@ void print_keys(const RunEnd& then, const histories::CheckedHistory& checked) {
     agreement.compare(key, verdict, found == now.end() ? "ok" : found->second);
   }
   agreement.print();
+}
+
+// A history does not have what decides whether a reply was owed: broken connections apart, what
+// came too late, twice, or to nobody. So that is not known, whatever the file says of itself.
+// Simulated clients lose messages on purpose. Req: ENV-RESPONSE-1
+void add_replies(const RunEnd& then, const report::EvidenceHead& head,
+                 histories::CheckedHistory& checked) {
+  const auto add = [&](std::string text) {
+    checked.whole.push_back({.answer = history::Answer::kUnknown, .text = std::move(text)});
+  };
+  for (const auto& [rule, text] : then.deliveries) {
+    add(fmt::format("the run has found {}: {}; its history does not show that",
+                    text::printable(rule), text::printable(text)));
+  }
+  const bool simulated = head.run.context.endpoint.starts_with("inproc:");
+  if (!simulated && then.deliveries.empty() && checked.without_reply > 0) {
+    add(fmt::format("{} without a reply: its history does not show whether one was owed",
+                    text::counted(checked.without_reply, "operation")));
+  }
 }
 
 // Of a run that was cut short, only what is wrong counts. That it was is all that is taken from
@@ -60,6 +83,7 @@ run::ExitCode judge_stress(const JudgeOptions& options, const EvidenceFile& file
     complain(checked.error());
     return run::ExitCode::kUsage;
   }
+  add_replies(end.value_or(RunEnd{}), file.head, *checked);
   const bool piped = options.reports.json == "-" || options.reports.junit == "-";
   if (!piped) {
     text::print("{}", text::Lines(checked_text(*checked, library.catalogue)));

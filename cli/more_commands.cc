@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/usage.h"
+#include "conformance/run/time_limits.h"
 #include "stress/script.h"
 
 namespace fencepost::cli {
@@ -35,7 +36,7 @@ void add_reports(CLI::App& command, report::ReportFiles& files) {
 
 void add_timeout_scale(CLI::App& command, double& factor) {
   command.add_option("--timeout-scale", factor, "Factor of every time limit (default 1)")
-      ->check(positive_factor());
+      ->check(positive_factor(run::kMaxTimeoutScale));
 }
 
 void add_evidence(CLI::App& command, std::string& evidence, std::string& sign) {
@@ -204,7 +205,7 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
                     "Do not look for a smaller run that breaks a rule as well");
   command->add_option("--history", options.history,
                       "Write the history to this file as the run goes (default: "
-                      "stress-SEED.jsonl, kept when there is something in it)");
+                      "stress-SEED.jsonl, kept when something was found)");
   command->add_option("--json", options.json,
                       "Write the result as JSON to this file, - for standard output (schema: "
                       "docs/stress.schema.json)");

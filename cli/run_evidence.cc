@@ -79,7 +79,8 @@ bool RunEvidence::end(const std::string& json) {
 }
 
 std::string run_end_json(const RunEnd& end) {
-  const nlohmann::json out{{"exit_code", end.exit_code}, {"verdicts", end.verdicts}};
+  nlohmann::json out{{"exit_code", end.exit_code}, {"verdicts", end.verdicts}};
+  if (!end.deliveries.empty()) out["deliveries"] = end.deliveries;
   return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -90,6 +91,7 @@ std::optional<RunEnd> read_run_end(const std::string& text) {
   RunEnd out{.exit_code = JsonMembers(document, "", complaint).integer<int>("exit_code")};
   if (complaint.any()) return std::nullopt;
   out.verdicts = report::read_verdicts(text);
+  out.deliveries = report::read_verdicts(text, "deliveries");
   return out;
 }
 

@@ -49,7 +49,8 @@ class RunEvidence {
 // is no such end.
 struct RunEnd {
   int exit_code = 0;
-  std::map<std::string, std::string> verdicts{};  // of named parts
+  std::map<std::string, std::string> verdicts{};    // of named parts
+  std::map<std::string, std::string> deliveries{};  // of stress: rule -> what is wrong
 };
 [[nodiscard]] std::string run_end_json(const RunEnd& end);
 [[nodiscard]] std::optional<RunEnd> read_run_end(const std::string& json);

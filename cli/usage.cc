@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
+#include <cmath>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -198,12 +198,14 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return {check, "", "N"};
 }
 
-CLI::Validator positive_factor() {
-  const auto check = [](std::string& value) {
+CLI::Validator positive_factor(double most) {
+  const auto check = [most](std::string& value) {
     double number = 0;
-    const bool right = CLI::detail::lexical_cast(value, number) && number > 0 &&
-                       number <= std::numeric_limits<double>::max();
-    return right ? std::string() : fmt::format("\"{}\" is no number greater than 0, e.g. 2", value);
+    const bool is_number = CLI::detail::lexical_cast(value, number) && number > 0;
+    if (is_number && number <= most) return std::string();
+    return is_number && std::isfinite(number)
+               ? fmt::format("\"{}\" is more than {}", value, most)
+               : fmt::format("\"{}\" is no number greater than 0, e.g. 2", value);
   };
   return {check, "", "FACTOR"};
 }

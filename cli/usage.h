@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace fencepost::cli {
 [[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& words);
 // Takes decimal digits, of a number between these two.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = UINT64_MAX);
-// Takes a number greater than 0.
-[[nodiscard]] CLI::Validator positive_factor();
+// Takes a number greater than 0, at most `most`.
+[[nodiscard]] CLI::Validator positive_factor(double most = std::numeric_limits<double>::max());
 
 // Help of `app` and its commands is as wide as the terminal, and names what a value is (URL, FILE,
 // N). Call it when all commands have been added.

@@ -247,10 +247,12 @@ class Check(harness.unittest.TestCase):
     def test_the_schema_of_verdicts_can_refuse(self):
         run("check", self.write(WRONG), "--json", self.folder / "v.json", code=1)
         good = json.loads((self.folder / "v.json").read_text())
+        good["histories"][0]["whole"] = [{"answer": "unknown", "text": "no reply"}]
         self.assertEqual(left_open(VERDICTS), [])
         self.assertEqual(taken(VERDICTS, good, [
             lambda v: v.update(exit_code=3), lambda v: v["histories"][0].pop("cut"),
-            lambda v: v["histories"][0]["keys"][0].pop("witness"),
+            lambda v: v["histories"][0]["keys"][0].pop("witness"), lambda v: v["histories"][0].pop("whole"),
+            lambda v: v["histories"][0]["whole"][0].update(answer="ok"),
             lambda v: v["histories"][0]["keys"][0].update(answer="maybe"),
             lambda v: v["histories"][0]["keys"][0]["witness"][0].update(colour="red")]), [])
 

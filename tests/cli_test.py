@@ -225,6 +225,7 @@ class CommandLine(CliTest):
                                  "there is no option --timeout; did you mean --timeout-scale?"),
                                 (["certify", "set.nx.*"], 'certify takes no argument "set.nx.*"'),
                                 (["certify", "--timeout-scale", "0"], '"0" is no number greater than 0'),
+                                (["certify", "--timeout-scale", "1e300"], '"1e300" is more than 1000'),
                                 (["certify", "--seed", "-1"], '--seed: "-1" is no whole number from 0 on'),
                                 (["certify", "--jobs", "0"], '--jobs: "0" is no whole number from 1 on'),
                                 (["serve", "--port", "65536"], '"65536" is no whole number from 0 to 65535'),

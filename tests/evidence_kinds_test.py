@@ -6,10 +6,9 @@ usage: evidence_kinds_test.py BUILD_BIN_DIR [unittest arguments]
 import re
 import resource
 import signal
-import struct
 import subprocess
-import zlib
 
+import evidence_file
 import harness
 from harness import SLOW, run
 
@@ -29,7 +28,8 @@ CASES = harness.OWN_CASES + """\
 
 @harness.full_but("a process for each way in which such a run ends",
                   "test_explore_of_wrong_stores_shows_the_counterexample_again", "test_replay",
-                  "test_stress_of_a_wrong_store", "test_no_password_is_in_it", "test_an_exit_code_in_it_decides_nothing")
+                  "test_stress_of_a_wrong_store", "test_no_password_is_in_it", "test_an_exit_code_in_it_decides_nothing",
+                  "test_a_head_hides_no_failure", "test_a_history_without_replies_is_not_green")
 class Kinds(harness.FolderTest):
     def evidence_of(self, *arguments, **options):
         return run(*arguments, "--quiet", "--evidence", "run.fpe", *SLOW, cwd=self.folder, env=harness.environment(),
@@ -37,6 +37,12 @@ class Kinds(harness.FolderTest):
 
     def judge(self, *arguments):
         return run("judge", "run.fpe", "--quiet", *arguments, cwd=self.folder, env={"PATH": "/nowhere"})
+
+    def change_head(self, change):
+        file = self.folder / "run.fpe"
+        head, rest = evidence_file.parts(file.read_bytes())
+        change(head)
+        file.write_bytes(evidence_file.of_parts(head, rest))
 
     def check_alike(self, done, code):
         """The file alone gives the same verdicts; how many there were."""
@@ -193,24 +199,65 @@ class Kinds(harness.FolderTest):
                         ["explore", "--endpoint", "inproc:", "--max-examples", "3"]):
             done = self.evidence_of(*command)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-            data = (self.folder / "run.fpe").read_bytes()
-            magic, content = b"fencepost evidence 1\n", b""
-            place = len(magic)
-            while place < len(data):
-                size = struct.unpack_from("<I", data, place)[0]
-                content += zlib.decompress(data[place + 12:place + 12 + size])
-                place += 12 + size
+            file = self.folder / "run.fpe"
+            content = b"".join(evidence_file.frames(file.read_bytes()))
             self.assertIn(b'"exit_code":0', content)
             # What was received is gone, or what was asked is another thing.
             changed = content.replace(b'"type":"call"', b'"type":"cakk"').replace(b"$-1\r\n", b"$-2\r\n").replace(
                 b"+OK\r\n", b"+KO\r\n")
             self.assertNotEqual(content, changed, command)
-            packed = zlib.compress(changed)
-            numbers = struct.pack("<II", len(packed), len(changed))
-            (self.folder / "run.fpe").write_bytes(
-                magic + numbers + struct.pack("<I", zlib.crc32(packed, zlib.crc32(numbers))) + packed)
+            file.write_bytes(evidence_file.of_content(changed))
             judged = self.judge()
             self.assertNotIn(judged.returncode, (0, 70, 134, 139), f"{command}: {judged.stdout}{judged.stderr}")
+
+    def test_a_head_hides_no_failure(self):
+        """A head that leaves out, skips or passes over what the file shows makes nothing green."""
+        self.write("own.yaml", CASES)
+        known = ("certify", "--endpoint", "inproc:?fault=S01", "--run", "set.nx.*", "--stress", "none")
+        replayed = ("replay", "own.yaml", "--endpoint", "inproc:?fault=S01")
+        explored = ("explore", "--endpoint", "inproc:?fault=S01", "--max-time", "60s", "--seed", "3")
+        everything = {"roles": [], "client_ids": {}, "transport": False, "isolated_broker": False, "restart": False,
+                      "odd_packets": False, "exact_clock": False, "ephemeral": False}
+
+        def capabilities(head):
+            head["evidence"]["capabilities"].update(everything)
+
+        changes = {
+            "skip": (known, lambda head: head["selection"].update(skip=["*"])),
+            "narrowed": (known, lambda head: head["selection"].update(run=["set.nx.sets-*"])),
+            "tag": (known, lambda head: head["selection"].update(tags=["smoke"])),
+            "requirement": (known, lambda head: head["selection"].update(requirements=["GET-HIT-1"])),
+            "shard": (known, lambda head: head.update(shard={"index": 1, "total": 1000})),
+            "capabilities": (("certify", "--endpoint", "inproc:?fault=S01", "--stress", "none"), capabilities),
+            "ignored": (explored, lambda head: head["evidence"]["own"].update(ignore=["*"])),
+            "no cases": (replayed, lambda head: head["evidence"]["own"].update(
+                files=[dict(each, content=each["content"].replace("own.nx", "own.other"))
+                       for each in head["evidence"]["own"]["files"]])),
+        }
+        for name, (command, change) in changes.items():
+            with self.subTest(name):
+                done = self.evidence_of(*command)
+                self.assertEqual(1, done.returncode, done.stdout[-1000:] + done.stderr)
+                self.change_head(change)
+                judged = self.judge()
+                self.assertIn(judged.returncode, (1, 2, 3, 4), judged.stdout[-1000:] + judged.stderr)
+
+    def test_a_history_without_replies_is_not_green(self):
+        done = self.evidence_of("stress", "--endpoint", "embedded", "--duration", "500ms")
+        self.assertEqual(0, done.returncode, done.stdout)
+        file = self.folder / "run.fpe"
+        head, rest = evidence_file.parts(file.read_bytes())
+
+        def without_reply(line):
+            return (b'{"type":"return","id":%s,"reply":"unknown"}' % line[1]).ljust(len(line[0]))
+
+        for lost in (1, 1_000_000):
+            with self.subTest(lost):
+                changed, times = re.subn(rb'\{"type":"return","id":(\d+),[^\n]*', without_reply, rest, count=lost)
+                self.assertGreater(times, 0)
+                file.write_bytes(evidence_file.of_parts(head, changed))
+                judged = self.judge("--json", "j.json")
+                self.assertEqual(4, judged.returncode, judged.stdout[-1000:] + judged.stderr)
 
     def test_options_that_the_kind_has_not_are_refused(self):
         self.evidence_of("explore", "--endpoint", "inproc:", "--max-examples", "3")

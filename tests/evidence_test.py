@@ -6,11 +6,10 @@ usage: evidence_test.py BUILD_BIN_DIR [--changes N] [unittest arguments]
 import random
 import re
 import signal
-import struct
 import subprocess
 import sys
-import zlib
 
+import evidence_file
 import harness
 from harness import SLOW, run
 
@@ -21,24 +20,9 @@ if "--changes" in sys.argv:
     CHANGES = int(sys.argv[at + 1])
     del sys.argv[at:at + 2]
 
-MAGIC = b"fencepost evidence 1\n"
 # Conditions, clocks, notifications, fencing, expiry; and over real connections.
 WRONG = ["inproc:?fault=S01", "inproc:?fault=H01", "inproc:?fault=N03", "inproc:?fault=F01", "inproc:?fault=X01",
          "embedded?fault=C26"]
-
-
-def frames(data):
-    """What is in the frames, as docs/EVIDENCE.md describes them."""
-    assert data.startswith(MAGIC)
-    place = len(MAGIC)
-    while place < len(data):
-        size, unpacked, checksum = struct.unpack_from("<III", data, place)
-        packed = data[place + 12:place + 12 + size]
-        assert zlib.crc32(packed, zlib.crc32(data[place:place + 8])) == checksum
-        content = zlib.decompress(packed)
-        assert len(content) == unpacked
-        yield content
-        place += 12 + size
 
 
 def verdicts(report):
@@ -107,14 +91,14 @@ class Evidence(harness.FolderTest):
         self.assertIn(done.returncode, (0, 4), done.stdout + done.stderr)
         self.check_judged_alike(done)
         data = (self.folder / "run.fpe").read_bytes()
-        content = b"".join(frames(data))
+        content = b"".join(evidence_file.frames(data))
         self.assertIn(b"localhost", content)
         for place in (data, content):
             self.assertNotIn(secret.encode(), place)
             self.assertNotIn(secret.encode("utf-16-le"), place)
         # The same in a URL.
         done = self.certify("--endpoint", f"mqtts://me:{secret}@localhost:{server.port}", "--run", "get.*")
-        self.assertNotIn(secret.encode(), b"".join(frames((self.folder / "run.fpe").read_bytes())))
+        self.assertNotIn(secret.encode(), b"".join(evidence_file.frames((self.folder / "run.fpe").read_bytes())))
 
     def test_a_kill_leaves_all_but_the_last_moment(self):
         process = self.start_program("certify", "--quiet", "--evidence", "run.fpe", "--json", "run.json", *SLOW,

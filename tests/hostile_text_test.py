@@ -10,12 +10,11 @@ FENCEPOST_GATE each field gets all strings as one, else each of them by itself, 
 import copy
 import json
 import re
-import struct
 import sys
 import unicodedata
 import xml.etree.ElementTree as ElementTree
-import zlib
 
+import evidence_file
 import harness
 import hostile_broker
 from harness import HANG, IN_GATE, run
@@ -266,34 +265,11 @@ class HostileText(harness.FolderTest):
     def test_evidence(self):
         run("certify", "--endpoint", "inproc:?fault=S01", "--run", "set.nx.refuses-equal-value", "--evidence", "good.fpe", "-q",
             "--stress", "none", cwd=self.folder)
-        magic = b"fencepost evidence 1\n"
-        data = (self.folder / "good.fpe").read_bytes()
-        content = b""
-        place = len(magic)
-        while place < len(data):
-            size = struct.unpack_from("<I", data, place)[0]
-            content += zlib.decompress(data[place + 12:place + 12 + size])
-            place += 12 + size
-        self.assertEqual(b"\x01\x00\x08", content[:3])  # the head, of no session, with a text
-        size, at, shift = 0, 3, 0
-        while True:
-            size |= (content[at] & 0x7f) << shift
-            shift, at = shift + 7, at + 1
-            if content[at - 1] < 0x80:
-                break
-
-        def dump(head):
-            text = json.dumps(head).encode()
-            whole = content[:3] + hostile_broker.variable(len(text)) + text + content[at + size:]
-            packed = zlib.compress(whole)
-            numbers = struct.pack("<II", len(packed), len(whole))
-            return magic + numbers + struct.pack("<I", zlib.crc32(packed, zlib.crc32(numbers))) + packed
-
-        head = json.loads(content[at:at + size])
+        head, rest = evidence_file.parts((self.folder / "good.fpe").read_bytes())
         # Of digests two are as good as two thousand.
         for name in ("case_digests", "requirement_digests"):
             head["evidence"][name] = dict(list(head["evidence"][name].items())[:2])
-        self.each_field("r.fpe", head, [["judge", "r.fpe", *REPORTS]], dump)
+        self.each_field("r.fpe", head, [["judge", "r.fpe", *REPORTS]], lambda changed: evidence_file.of_parts(changed, rest))
 
     def test_histories(self):
         lines = [json.loads(line) for line in (harness.ROOT / "tests/histories/ok-lost-write.jsonl").read_text().splitlines()]

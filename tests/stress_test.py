@@ -42,6 +42,15 @@ class Stress(harness.unittest.TestCase):
         self.assertEqual(document["operations"], document["requests"])
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_a_file_that_is_there_stays(self):
+        (self.folder / "stress-6.jsonl").write_text("mine")
+        done = self.run_it("--endpoint", "inproc:", "--seed", "6", "--duration", "100ms", code=0)
+        self.assertNotIn("stress-6", done.stdout)
+        done = self.run_it("--endpoint", "inproc:?fault=L13", "--workload", "hot-key", "--seed", "6", "--no-shrink", code=1)
+        self.assertIn("fencepost check stress-6-2.jsonl", done.stdout)
+        self.assertEqual({"stress-6.jsonl", "stress-6-2.jsonl"}, {file.name for file in self.folder.iterdir()})
+        self.assertEqual("mine", (self.folder / "stress-6.jsonl").read_text())
+
     def test_a_wrong_store_is_told_on_one_screen(self):
         done = self.run_it("--endpoint", "inproc:?fault=L13", "--duration", "1s", "--workload", "hot-key", "--seed", "6",
                            "--html", "page.html", "--junit", "verdicts.xml", code=1)

@@ -41,6 +41,19 @@ std::string operations_text(const CheckedHistory& checked,
   return out;
 }
 
+std::string replies_text(const CheckedHistory& checked) {
+  std::string out;
+  if (checked.without_reply > 0) {
+    out += fmt::format("  without a reply: {} of {}\n", checked.without_reply,
+                       text::counted(checked.operations, "operation"));
+  }
+  if (checked.refused > 0) {
+    out += fmt::format("  refused: {} of {}\n", checked.refused,
+                       text::counted(checked.operations, "operation"));
+  }
+  return out;
+}
+
 std::string clock_text(const CheckedHistory& checked) {
   const history::ClockObservation& clock = checked.clock;
   if (clock.compared == 0) return "";
@@ -196,12 +209,15 @@ std::string checked_text(const CheckedHistory& checked, const scenario::Catalogu
                                 text::counted(checked.operations, "operation"),
                                 text::counted(checked.clients.size(), "client"),
                                 text::counted(checked.keys.size(), "key"), checked.seconds);
-  out += clock_text(checked) + order_text(checked);
+  out += replies_text(checked) + clock_text(checked) + order_text(checked);
   if (const std::size_t twice = repeated(checked)) {
     out += fmt::format("  {} sent again (DUP), and carried out twice\n",
                        text::counted(twice, "request"));
   }
   if (checked.cut) out += "  the last line is not complete, and was left out\n";
+  for (const history::Verdict& each : checked.whole) {
+    out += fmt::format("  {}: {}\n", name(each.answer), each.text);
+  }
   const std::string findings = findings_text(checked, catalogue, kMaxKeys);
   return out + fmt::format("{}{}  {} ok, {} violations, {} unknown\n", findings,
                            findings.empty() ? "" : "\n", checked.count(Answer::kOk),
@@ -231,8 +247,14 @@ ordered_json to_json(const CheckedHistory& checked, const history::KeyVerdict& k
 ordered_json to_json(const CheckedHistory& checked) {
   ordered_json keys = ordered_json::array();
   for (const history::KeyVerdict& key : checked.keys) keys.push_back(to_json(checked, key));
+  ordered_json whole = ordered_json::array();
+  for (const history::Verdict& each : checked.whole) {
+    whole.push_back({{"answer", name(each.answer)}, {"text", each.text}});
+  }
   return {{"file", checked.file},
           {"operations", checked.operations},
+          {"without_reply", checked.without_reply},
+          {"refused", checked.refused},
           {"notifications", checked.notifications},
           {"clients", checked.clients.size()},
           {"time_unit", checked.counts_lines ? "lines" : "ns"},
@@ -243,6 +265,7 @@ ordered_json to_json(const CheckedHistory& checked) {
           {"ok", checked.count(Answer::kOk)},
           {"violations", checked.count(Answer::kViolation)},
           {"unknown", checked.count(Answer::kUnknown)},
+          {"whole", std::move(whole)},
           {"keys", std::move(keys)}};
 }
 

@@ -21,6 +21,8 @@ struct CheckedHistory {
   std::string file{};
   std::optional<std::string> initial{};  // of registers, in a log of another harness
   std::size_t operations = 0;
+  std::size_t without_reply = 0;  // of the operations
+  std::size_t refused = 0;        // with an error that is not of fencing
   std::size_t notifications = 0;
   std::set<std::uint32_t> clients{};
   bool counts_lines = false;  // of another harness: times are numbers of lines
@@ -29,8 +31,11 @@ struct CheckedHistory {
   history::ClockObservation clock{};
   history::OrderObservation told{};
   std::vector<history::KeyVerdict> keys{};
+  // What is wrong, or cannot be known, of the history as a whole; never kOk. Empty: nothing.
+  std::vector<history::Verdict> whole{};
   std::map<history::Index, history::Operation> shown{};  // what witnesses name
 
+  // Of the verdicts on keys.
   [[nodiscard]] std::size_t count(history::Answer answer) const;
   // The operations that witnesses name.
   [[nodiscard]] std::set<history::Index> wanted() const;

@@ -49,6 +49,8 @@ Result<CheckedHistory, std::string> check_history(const std::string& path, std::
         ++given;
       } else {
         out.clients.insert(operation->client);
+        if (operation->outcome == history::Outcome::kUnknown) ++out.without_reply;
+        if (operation->outcome == history::Outcome::kRefused) ++out.refused;
       }
     }
     if (std::holds_alternative<history::Notification>(event)) ++out.notifications;
@@ -67,6 +69,10 @@ Result<CheckedHistory, std::string> check_history(const std::string& path, std::
     if (out.counts_lines && violation) key.verdict.requirement = kNotLinearizable;
   }
   out.told = checker.order();
+  if (out.operations > 0 && out.without_reply + out.refused == out.operations) {
+    out.whole.push_back({.answer = Answer::kUnknown,
+                         .text = "no operation has a reply that says what the store has done"});
+  }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (auto shown = read_shown(path, out); !shown) return fail(std::move(shown.error()));
   return out;
@@ -116,6 +122,9 @@ run::ExitCode exit_code(const std::vector<CheckedHistory>& all) {
     violations += one.count(Answer::kViolation);
     unknown += one.count(Answer::kUnknown);
     operations += one.operations;
+    for (const history::Verdict& each : one.whole) {
+      ++(each.answer == Answer::kViolation ? violations : unknown);
+    }
   }
   if (violations != 0) return run::ExitCode::kFailed;
   if (unknown != 0) return run::ExitCode::kInconclusive;

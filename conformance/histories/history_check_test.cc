@@ -202,6 +202,33 @@ TEST_F(HistoryCheck, SaysThatARequestWasCarriedOutTwice) {
   EXPECT_EQ(document["histories"][0]["keys"][0]["repeated"], json::array({0}));
 }
 
+TEST_F(HistoryCheck, NoReplyIsNoGreen) {
+  const std::vector<json> silent = {call(1, 1, "SET", {{"value", "a"}}),
+                                    call(2, 2, "GET"),
+                                    {{"type", "return"}, {"id", 2}, {"reply", "unknown"}}};
+  const CheckedHistory one = checked(silent);
+  EXPECT_EQ(one.without_reply, 2U);
+  EXPECT_EQ(exit_code({one}), run::ExitCode::kInconclusive);
+  EXPECT_EQ(exit_code({checked(kRight), one}), run::ExitCode::kInconclusive);
+  EXPECT_THAT(text(silent),
+              AllOf(HasSubstr("  without a reply: 2 of 2 operations\n"),
+                    HasSubstr("  unknown: no operation has a reply that says what the store has "
+                              "done\n")));
+  const json document = json::parse(to_json({one}, run::ExitCode::kInconclusive))["histories"][0];
+  EXPECT_EQ(document["without_reply"], 2);
+  EXPECT_EQ(document["whole"][0]["answer"], "unknown");
+  EXPECT_THAT(junit({one}, rules()), HasSubstr("errors=\"1\""));
+  const CheckedHistory refused =
+      checked({call(1, 1, "SET", {{"value", "a"}}), reply(1, 2, "refused")});
+  EXPECT_EQ(refused.refused, 1U);
+  EXPECT_EQ(exit_code({refused}), run::ExitCode::kInconclusive);
+  // One that says something is enough to be judged by; the others are told.
+  std::vector<json> some = kRight;
+  some.insert(some.end(), {call(9, 90, "SET", {{"value", "z"}, {"key", "other"}})});
+  EXPECT_EQ(exit_code({checked(some)}), run::ExitCode::kConformant);
+  EXPECT_THAT(text(some), HasSubstr("  without a reply: 1 of 4 operations\n"));
+}
+
 TEST_F(HistoryCheck, CountsTheWorstOfSeveralFiles) {
   const CheckedHistory right = checked(kRight);
   const CheckedHistory wrong = checked(kWrong);

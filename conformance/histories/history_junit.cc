@@ -48,12 +48,19 @@ class HistorySuite {
     counts_.tests = checked_.keys.size() - (each ? 0 : good - 1);
     counts_.failures = checked_.count(Answer::kViolation);
     counts_.errors = checked_.count(Answer::kUnknown);
+    counts_.tests += checked_.whole.size();
+    for (const history::Verdict& each : checked_.whole) {
+      ++(each.answer == Answer::kViolation ? counts_.failures : counts_.errors);
+    }
     counts_.seconds = checked_.seconds;
     append_counts(suite_, counts_);
     if (!each) add_test(text::counted(good, "key") + " that are ok");
     for (const history::KeyVerdict& key : checked_.keys) {
       if (key.verdict.answer == Answer::kOk && !each) continue;
-      add_outcome_of(key, add_test("key \"" + escape(key.key, kMostBytesOfName) + '"'));
+      add_outcome(key.verdict, add_test("key \"" + escape(key.key, kMostBytesOfName) + '"'));
+    }
+    for (const history::Verdict& each : checked_.whole) {
+      add_outcome(each, add_test(each.requirement.empty() ? "all requests" : each.requirement));
     }
     return counts_;
   }
@@ -72,8 +79,7 @@ class HistorySuite {
     return test;
   }
 
-  void add_outcome_of(const history::KeyVerdict& key, pugi::xml_node test) const {
-    const history::Verdict& verdict = key.verdict;
+  void add_outcome(const history::Verdict& verdict, pugi::xml_node test) const {
     if (verdict.answer == Answer::kOk) return;
     const bool violation = verdict.answer == Answer::kViolation;
     pugi::xml_node child = test.append_child(violation ? "failure" : "error");

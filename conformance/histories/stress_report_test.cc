@@ -336,5 +336,37 @@ TEST_F(StressFiles, JunitHasATestForEachFinding) {
   }
 }
 
+// JUnit is as green as the exit code.
+TEST_F(StressFiles, JunitHasWhatIsWrongOfTheRunAsAWhole) {
+  StressRun unanswered = right();
+  unanswered.counts = {.requests = 9};
+  StressRun lost = right();
+  lost.lost = "connection refused";
+  StressRun cut = right();
+  cut.interrupted = true;
+  StressRun doubtful = right();
+  doubtful.doubts = {.silent = 2};
+  StressRun doubled = right();
+  doubled.deliveries = {{.requirement = "ENV-RESPONSE-1", .text = "a second reply", .times = 2}};
+  const std::vector<std::pair<StressRun, std::string>> rows = {
+      {unanswered, "no request was answered: is there a state store?"},
+      {lost, "the endpoint was lost: connection refused"},
+      {cut, "interrupted; no rule is broken until then"},
+      {doubtful, "not decided: requests 2 without a reply when nobody got one any more"},
+      {doubled, "ENV-RESPONSE-1: a second reply (2 times)"}};
+  for (const auto& [run, message] : rows) {
+    ASSERT_TRUE(write_stress(run, findings(run), {.junit = path("r.xml")}, kNoRules));
+    pugi::xml_document document;
+    ASSERT_TRUE(document.load_file(path("r.xml").c_str()));
+    const pugi::xml_node root = document.child("testsuites");
+    const bool failed = exit_code(run) == run::ExitCode::kFailed;
+    EXPECT_EQ(root.attribute("failures").as_int(), failed ? 1 : 0) << message;
+    EXPECT_EQ(root.attribute("errors").as_int(), failed ? 0 : 1) << message;
+    EXPECT_EQ(root.attribute("tests").as_int(), 2) << message;
+    EXPECT_EQ(root.select_node("//error/@message | //failure/@message").attribute().value(),
+              message);
+  }
+}
+
 }  // namespace
 }  // namespace fencepost::histories

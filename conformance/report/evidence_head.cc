@@ -1,11 +1,14 @@
 #include "conformance/report/evidence_head.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
 #include "conformance/report/case_json.h"
+#include "conformance/run/capability.h"
+#include "conformance/run/selection.h"
 #include "conformance/scenario/digest.h"
 
 namespace fencepost::report {
@@ -147,6 +150,34 @@ RulesSince rules_since(const EvidenceHead& head, const scenario::Library& librar
   return out;
 }
 
+LeftOut left_out(const EvidenceHead& head, const scenario::Library& library,
+                 const std::function<bool(const scenario::Case&)>& has_packets) {
+  const std::vector<std::string> changed = rules_since(head, library).changed;
+  LeftOut out;
+  for (const scenario::Case& each : library.cases) {
+    const bool runs = selects(head.run.context.selection, each) &&
+                      run::missing_capability(each, head.capabilities).empty();
+    if (runs || !has_packets(each)) continue;
+    const bool is_changed = std::find(changed.begin(), changed.end(), each.id) != changed.end();
+    (is_changed ? out.by_new_rules : out.by_its_head).push_back(each.id);
+  }
+  return out;
+}
+
+std::vector<std::string> no_longer_judged(const std::map<std::string, std::string>& then,
+                                          const std::map<std::string, std::string>& now) {
+  std::vector<std::string> out;
+  for (const auto& [id, verdict] : then) {
+    const auto found = now.find(id);
+    const bool is_same = found != now.end() && found->second == verdict;
+    if (is_same || verdict == name(run::Verdict::kPassed)) continue;
+    const bool is_judged = found != now.end() && found->second != name(run::Verdict::kSkipped) &&
+                           found->second != name(run::Verdict::kNotRun);
+    if (!is_judged && verdict != name(run::Verdict::kSkipped)) out.push_back(id);
+  }
+  return out;
+}
+
 std::string verdict_text(const run::CaseResult& result) {
   std::string text(name(result.verdict));
   const bool blames = result.verdict != run::Verdict::kPassed && !result.requirement.empty();
@@ -163,11 +194,11 @@ std::string verdicts_json(const run::SuiteResult& result) {
   return json{{"verdicts", verdict_texts(result)}}.dump();
 }
 
-std::map<std::string, std::string> read_verdicts(const std::string& text) {
+std::map<std::string, std::string> read_verdicts(const std::string& text, const char* member) {
   const json document = read_json(text);
   if (!document.is_object()) return {};
   JsonComplaint complaint;
-  return texts_of(JsonMembers(document, "", complaint), "verdicts");
+  return texts_of(JsonMembers(document, "", complaint), member);
 }
 
 std::map<std::string, std::string> verdicts_so_far(const std::vector<std::string>& case_lines,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,13 +44,27 @@ struct RulesSince {
 };
 [[nodiscard]] RulesSince rules_since(const EvidenceHead& head, const scenario::Library& library);
 
+// Cases of which the file has packets, and which its head leaves out: by its selection, or because
+// its endpoint lacks what they need. No run writes that; who changes a head can hide failures so.
+struct LeftOut {
+  std::vector<std::string> by_its_head{};   // ids
+  std::vector<std::string> by_new_rules{};  // of cases that have changed since
+};
+[[nodiscard]] LeftOut left_out(const EvidenceHead& head, const scenario::Library& library,
+                               const std::function<bool(const scenario::Case&)>& has_packets);
+
+// What was no pass and is not judged any more, though the run has come to its end: ids.
+[[nodiscard]] std::vector<std::string> no_longer_judged(
+    const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now);
+
 // "passed", "failed SET-NX-1" and so on: what two judgements are compared by; and of each case.
 [[nodiscard]] std::string verdict_text(const run::CaseResult& result);
 [[nodiscard]] std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result);
 
-// The same as JSON, and back; nothing of what is no such text.
+// The same as JSON, and back: the texts of this member; nothing of what is no such text.
 [[nodiscard]] std::string verdicts_json(const run::SuiteResult& result);
-[[nodiscard]] std::map<std::string, std::string> read_verdicts(const std::string& json);
+[[nodiscard]] std::map<std::string, std::string> read_verdicts(const std::string& json,
+                                                               const char* member = "verdicts");
 
 // Of a run that was killed: what its cases come to. Lines that `library` cannot read are left out.
 [[nodiscard]] std::map<std::string, std::string> verdicts_so_far(

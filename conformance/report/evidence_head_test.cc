@@ -1,5 +1,6 @@
 #include "conformance/report/evidence_head.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -112,6 +113,47 @@ TEST(EvidenceHead, LeavesOutWhatIsNotKnown) {
   EXPECT_FALSE(read.capabilities.exact_clock);
   EXPECT_FALSE(read.capabilities.odd_packets);
   EXPECT_EQ(read.capabilities.key_prefix, "fencepost");
+}
+
+TEST(EvidenceHead, LeavesOutNoCaseThatTheFileHas) {
+  scenario::Library library = library_of({"one", "two", "three"});
+  EvidenceHead head = read_again(full_head());
+  head.run.context.selection = {};
+  const auto found = [&](const std::vector<std::string>& in_file) {
+    const LeftOut out = left_out(head, library, [&](const scenario::Case& each) {
+      return std::find(in_file.begin(), in_file.end(), each.id) != in_file.end();
+    });
+    return std::pair(out.by_its_head, out.by_new_rules);
+  };
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(found({"one", "two", "three"}), std::pair(Ids{}, Ids{}));
+  head.run.context.selection.skip = {"one"};
+  EXPECT_EQ(found({"one", "two"}), std::pair(Ids{"one"}, Ids{}));
+  EXPECT_EQ(found({"two"}), std::pair(Ids{}, Ids{}));
+  // A case that was another when the file was written may have been in the selection.
+  head.cases["one"] = "another";
+  EXPECT_EQ(found({"one", "two"}), std::pair(Ids{}, Ids{"one"}));
+  head.run.context.selection = {};
+  library.cases[1].requires_ = {"restart"};
+  head.cases["two"] = "another";
+  EXPECT_EQ(found({"two"}), std::pair(Ids{}, Ids{}));
+  head.capabilities.restart = false;
+  EXPECT_EQ(found({"two"}), std::pair(Ids{}, Ids{"two"}));
+}
+
+TEST(EvidenceHead, NamesWhatDidNotPassAndIsNotJudgedAnyMore) {
+  const auto found = [](const char* then, const char* now) {
+    return no_longer_judged({{"a", then}}, {{"a", now}}).size();
+  };
+  for (const char* then : {"failed SET-NX-2", "inconclusive", "lost"}) {
+    EXPECT_EQ(found(then, "passed"), 0U) << then;
+    EXPECT_EQ(found(then, then), 0U) << then;
+    EXPECT_EQ(found(then, "skipped"), 1U) << then;
+    EXPECT_EQ(found(then, "not-run"), 1U) << then;
+    EXPECT_THAT(no_longer_judged({{"a", then}}, {}), ElementsAre("a"));
+  }
+  EXPECT_EQ(found("passed", "skipped"), 0U);
+  EXPECT_THAT(no_longer_judged({{"a", "passed"}, {"b", "skipped"}}, {}), IsEmpty());
 }
 
 // Files of older versions have none of these.

@@ -19,6 +19,7 @@
 #include "base/json_reader.h"
 #include "conformance/report/case_json.h"
 #include "conformance/report/report_json.h"
+#include "conformance/run/time_limits.h"
 #include "conformance/scenario/digest.h"
 
 namespace fencepost::report {
@@ -74,10 +75,12 @@ Call call_of(const JsonMembers& record) {
            .baseline = record.text("baseline"),
            .shuffled = record.flag("shuffled")};
   const json* scale = record.find("timeout_scale");
-  if (scale != nullptr && scale->is_number() && scale->get<double>() > 0) {
+  if (scale != nullptr && scale->is_number() && scale->get<double>() > 0 &&
+      scale->get<double>() <= run::kMaxTimeoutScale) {
     out.timeout_scale = scale->get<double>();
   } else {
-    record.wrong("timeout_scale", "a number greater than 0");
+    record.wrong("timeout_scale",
+                 fmt::format("a number greater than 0, at most {}", run::kMaxTimeoutScale));
   }
   out.files.strict_junit = record.flag("strict_junit");
   const JsonMembers files = record.object("reports");

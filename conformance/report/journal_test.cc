@@ -113,6 +113,17 @@ TEST_F(JournalTest, KeepsHowTheSuiteWasCalled) {
   EXPECT_EQ(read->context.seed, 7U);
 }
 
+TEST_F(JournalTest, RefusesTimesThatOverflow) {
+  const auto read_with = [&](const char* name, const nlohmann::json& value) {
+    auto document = nlohmann::ordered_json::parse(head());
+    document["unfinished"][name] = value;
+    return read_head({.name = "f", .content = document.dump() + "\n"});
+  };
+  ASSERT_TRUE(read_with("timeout_scale", 1000));
+  EXPECT_THAT(read_with("timeout_scale", 1e300).error(),
+              HasSubstr("timeout_scale: must be a number greater than 0, at most 1000"));
+}
+
 TEST_F(JournalTest, IsReadableWhereverItIsCut) {
   {
     const auto journal = Journal::create(path_, head());

@@ -21,6 +21,9 @@ inline constexpr std::chrono::milliseconds kStandstill{10'000};
 // know whether it is answered at all. (Req: ENV-ORDER-OPEN-1)
 inline constexpr std::chrono::milliseconds kOvertaken{500};
 
+// The greatest --timeout-scale: a reply is waited for an hour and more, and no time overflows.
+inline constexpr double kMaxTimeoutScale = 1'000;
+
 // `time`, as much longer or shorter as --timeout-scale says.
 [[nodiscard]] inline endpoint::Duration scaled(endpoint::Duration time, double timeout_scale) {
   return std::chrono::duration_cast<endpoint::Duration>(
