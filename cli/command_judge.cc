@@ -91,8 +91,17 @@ std::size_t not_run(const run::SuiteResult& result) { return result.summary.not_
 
 run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const scenario::Library& library = judgement.library;
-  const report::LeftOut left_out =
-      report::left_out(judgement.head, library, [&](const scenario::Case& each) {
+  const target::Descriptor descriptor{.url = judgement.endpoint->url(),
+                                      .expiry_tolerance = judgement.head.expiry_tolerance,
+                                      .disconnect_settling = judgement.head.disconnect_settling};
+  // Of the preflight, too, the evidence has each answer.
+  const auto ready = prepare(*judgement.endpoint, descriptor, 1, judgement.suite);
+  if (!ready) {
+    complain(ready.error());
+    return ready.error().code;
+  }
+  const report::LeftOut left_out = report::left_out(
+      judgement.head, *judgement.suite.offered, library, [&](const scenario::Case& each) {
         return judgement.recorded.find(run::attempt_name(each, 1)) != nullptr;
       });
   if (!left_out.by_its_head.empty()) {
@@ -102,15 +111,6 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
         options.file, text::counted(left_out.by_its_head.size(), "case"),
         some_of(left_out.by_its_head)));
     return run::ExitCode::kUsage;
-  }
-  const target::Descriptor descriptor{.url = judgement.endpoint->url(),
-                                      .expiry_tolerance = judgement.head.expiry_tolerance,
-                                      .disconnect_settling = judgement.head.disconnect_settling};
-  // Of the preflight, too, the evidence has each answer.
-  const auto ready = prepare(*judgement.endpoint, descriptor, 1, judgement.suite);
-  if (!ready) {
-    complain(ready.error());
-    return ready.error().code;
   }
   judgement.context.preflight = *ready;
   judgement.context.expiry_tolerance = judgement.suite.settings.expiry_tolerance;

@@ -62,6 +62,12 @@ class Evidence(harness.FolderTest):
                 self.assertEqual(1, done.returncode, done.stdout[-2000:])
                 self.check_judged_alike(done)
 
+    def test_what_the_preflight_has_found_out_is_judged_by(self):
+        """A broker says how large packets may be: cases that need such a limit run."""
+        done = self.certify("--endpoint", self.serve().url, "--run", "limit.packet.*")
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.check_judged_alike(done)
+
     def test_a_lost_endpoint_is_judged_alike(self):
         server = self.serve()
         process = self.start_program("certify", "--quiet", "--evidence", "run.fpe", "--json", "run.json", "--endpoint",

@@ -150,13 +150,14 @@ RulesSince rules_since(const EvidenceHead& head, const scenario::Library& librar
   return out;
 }
 
-LeftOut left_out(const EvidenceHead& head, const scenario::Library& library,
+LeftOut left_out(const EvidenceHead& head, const endpoint::Capabilities& offered,
+                 const scenario::Library& library,
                  const std::function<bool(const scenario::Case&)>& has_packets) {
   const std::vector<std::string> changed = rules_since(head, library).changed;
   LeftOut out;
   for (const scenario::Case& each : library.cases) {
-    const bool runs = selects(head.run.context.selection, each) &&
-                      run::missing_capability(each, head.capabilities).empty();
+    const bool runs =
+        selects(head.run.context.selection, each) && run::missing_capability(each, offered).empty();
     if (runs || !has_packets(each)) continue;
     const bool is_changed = std::find(changed.begin(), changed.end(), each.id) != changed.end();
     (is_changed ? out.by_new_rules : out.by_its_head).push_back(each.id);

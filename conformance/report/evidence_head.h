@@ -50,7 +50,9 @@ struct LeftOut {
   std::vector<std::string> by_its_head{};   // ids
   std::vector<std::string> by_new_rules{};  // of cases that have changed since
 };
-[[nodiscard]] LeftOut left_out(const EvidenceHead& head, const scenario::Library& library,
+// `offered`: by the endpoint, with what the preflight has found out.
+[[nodiscard]] LeftOut left_out(const EvidenceHead& head, const endpoint::Capabilities& offered,
+                               const scenario::Library& library,
                                const std::function<bool(const scenario::Case&)>& has_packets);
 
 // What was no pass and is not judged any more, though the run has come to its end: ids.

@@ -120,7 +120,7 @@ TEST(EvidenceHead, LeavesOutNoCaseThatTheFileHas) {
   EvidenceHead head = read_again(full_head());
   head.run.context.selection = {};
   const auto found = [&](const std::vector<std::string>& in_file) {
-    const LeftOut out = left_out(head, library, [&](const scenario::Case& each) {
+    const LeftOut out = left_out(head, head.capabilities, library, [&](const scenario::Case& each) {
       return std::find(in_file.begin(), in_file.end(), each.id) != in_file.end();
     });
     return std::pair(out.by_its_head, out.by_new_rules);
