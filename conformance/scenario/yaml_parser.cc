@@ -87,6 +87,15 @@ class Places {
     return {mark.line + 1, mark.column + 1};
   }
 
+  // Of a complaint of the parser, which may have read on behind the end of the text, or of a line,
+  // as in "\U12: a place that there is.
+  [[nodiscard]] YamlPlace within(const YAML::Mark& mark) const {
+    const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
+    if (line >= lines_.size()) return {static_cast<int>(lines_.size()) + 1, 1};
+    const int end = static_cast<int>(lines_[line].size());
+    return {mark.line + 1, std::clamp(mark.column, 0, end) + 1};
+  }
+
   // Of an empty value: the line where it is missing, rather than the next token, where the parser
   // notices.
   [[nodiscard]] YamlPlace of_null(const YAML::Mark& mark) const {
@@ -269,7 +278,7 @@ std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind,
     if (complaints.size() == before) {
       const bool secret = kind == YamlContent::kSecret;
       complaints.push_back(
-          {Places::of(error.mark),
+          {places.within(error.mark),
            "this is not YAML" +
                (secret ? "; a value with special characters needs quotes" : ": " + error.msg)});
     }

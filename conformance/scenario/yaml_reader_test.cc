@@ -289,6 +289,7 @@ TEST_F(YamlReaderTest, RefusesWhatMeansMoreThanItShows) {
     std::string complaint;
   } kTable[] = {
       {"a: [b", "this is not YAML: end of sequence flow not found"},
+      {"\"\\Un", "f:2:1: this is not YAML: bad character found while scanning hex number"},
       {"a: b: c", "f:1:5: this is not YAML: illegal map value"},
       {"a:\n\tb: c", "f:2:3: this is not YAML: "},
       {"a: *b", "f:1:4: this is not YAML: the referenced anchor is not defined"},
