@@ -251,6 +251,10 @@ class Simulation final : private Journal {
   bool chance(std::size_t in_10000) { return in_10000 > 0 && random_.below(10'000) < in_10000; }
 
   void finish() {
+    // Of a run that ends early: what is still on the way is lost with it. Req: ENV-RESPONSE-1
+    for (const Happening& each : queue_) {
+      traffic_.excuse(each.message.correlation_data.value_or(""));
+    }
     now_ += kPatience + 1ms;
     traffic_.give_up(now_);
     for (const std::size_t generation : traffic_.closed(true)) {

@@ -99,8 +99,24 @@ TEST(Simulation, StopsAtAViolationAndNamesItsOperations) {
       run_of(store, {.mix = find_mix("register"), .seed = 5, .requests = 100'000});
   ASSERT_THAT(run.judged.violations, Not(IsEmpty()));
   EXPECT_EQ(run.judged.violations.front().verdict.requirement, "VER-GET-2");
+  EXPECT_THAT(run.deliveries, IsEmpty());
   for (const history::Index number : run.judged.violations.front().verdict.operations) {
     EXPECT_EQ(run.operations.at(number).key, run.judged.violations.front().key);
+  }
+}
+
+// What was on its way when a run ended is no reply that was owed.
+TEST(Simulation, ThatIsInterruptedAccusesNobody) {
+  for (const Mix& mix : mixes()) {
+    for (std::size_t until : {1, 3, 20}) {
+      store::Service store;
+      const SimulatedRun run = simulate(store, {.mix = &mix, .seed = until, .requests = 1'000'000},
+                                        nullptr, [&](const SimulatedRun&) { return --until == 0; });
+      EXPECT_THAT(run.judged.violations, IsEmpty()) << mix.name;
+      EXPECT_THAT(run.deliveries, IsEmpty()) << mix.name;
+      EXPECT_EQ(run.doubts.all(), 0U) << mix.name;
+      EXPECT_GT(run.counts.timed_out, 0U) << mix.name;
+    }
   }
 }
 
