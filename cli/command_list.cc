@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -287,6 +288,10 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = load_library(files, errors);
   (void)client_run::load_client_cases(files, library.catalogue.ids(), errors);
+  // What is no YAML is so to both loaders.
+  std::set<std::string> told;
+  std::erase_if(
+      errors, [&](const scenario::LoadError& each) { return !told.insert(describe(each)).second; });
   for (const scenario::Case& test_case : library.cases) {
     const auto untied = scenario::untied_requests(test_case);
     errors.insert(errors.end(), untied.begin(), untied.end());

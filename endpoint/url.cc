@@ -174,6 +174,23 @@ Result<Url, std::string> parse_network_url(std::string_view rest, Url url,
   return url;
 }
 
+// "127.0.0.1:1883", "user@broker.example", "tcp://broker": what other tools call a broker.
+std::optional<std::string> what_was_meant(std::string_view main, const std::string& shown) {
+  const std::size_t scheme = main.find("://");
+  const bool has_scheme = scheme != std::string_view::npos;
+  const std::string_view host = has_scheme ? main.substr(scheme + 3) : main;
+  const bool is_tls = main.starts_with("ssl://") || main.starts_with("tls://") ||
+                      host.ends_with(":" + std::to_string(kMqttsPort));
+  const bool is_tcp = !has_scheme || main.starts_with("tcp://");
+  const bool is_host =
+      (host.find_first_of(".:") != std::string_view::npos || has_scheme || host == "localhost") &&
+      host.find(' ') == std::string_view::npos;
+  const Url url{.scheme = is_tls ? Scheme::kMqtts : Scheme::kMqtt,
+                .port = is_tls ? kMqttsPort : kMqttPort};
+  if (!(is_tcp || is_tls) || !is_host || !parse_network_url(host, url, shown)) return std::nullopt;
+  return without_credentials((is_tls ? "mqtts://" : "mqtt://") + std::string(host));
+}
+
 }  // namespace
 
 std::string Url::display() const {
@@ -217,6 +234,9 @@ Result<Url, std::string> parse_url(std::string_view text) {
     return fail("WebSocket endpoints (\"" + shown +
                 "\") are not supported yet. Use mqtt:// or "
                 "mqtts://");
+  }
+  if (const auto guess = what_was_meant(main, shown)) {
+    return fail("\"" + shown + "\" is not an endpoint; did you mean " + *guess + "?");
   }
   std::string hint;
   for (const std::string_view own : {"embedded", "inproc:"}) {

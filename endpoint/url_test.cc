@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -109,8 +110,8 @@ std::vector<BadUrl> bad_urls() {
       {"mqtt:", unknown},
       {"mqtt:/h", unknown},
       {"MQTT://h", unknown},
-      {"tcp://h", unknown},
-      {"h:1883", unknown},
+      {"http://h:80", unknown},
+      {"two words.yaml", unknown},
       {"mqtt://", host_or_port},
       {"mqtt:///", host_or_port},
       {"mqtt://:1883", host_or_port},
@@ -151,6 +152,21 @@ TEST(ParseUrl, SaysWhatIsWrong) {
     const auto url = parse_url(bad.text);
     ASSERT_FALSE(url) << url->display();
     EXPECT_THAT(url.error(), AllOf(HasSubstr(bad.complaint), HasSubstr("expected embedded")));
+  }
+}
+
+TEST(ParseUrl, NamesWhatWasMeant) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"h:1883", "\"h:1883\" is not an endpoint; did you mean mqtt://h:1883?"},
+      {"127.0.0.1:1883", "did you mean mqtt://127.0.0.1:1883?"},
+      {"localhost", "did you mean mqtt://localhost?"},
+      {"me:secret@broker.example", "did you mean mqtt://***@broker.example?"},
+      {"tcp://h", "did you mean mqtt://h?"},
+      {"tcp://h:8883", "did you mean mqtts://h:8883?"},
+      {"ssl://h", "did you mean mqtts://h?"},
+      {"[::1]:1883", "did you mean mqtt://[::1]:1883?"}};
+  for (const auto& [given, meant] : rows) {
+    EXPECT_THAT(parse_url(given).error(), AllOf(HasSubstr(meant), Not(HasSubstr("secret"))));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "conformance/scenario/file_kind.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/yaml_quote.h"
@@ -352,6 +353,10 @@ std::optional<Baseline> load_list(const scenario::SourceFile& file,
                                   std::vector<scenario::LoadError>& errors) {
   const std::size_t before = errors.size();
   Baseline baseline = empty_baseline(file.name);
+  if (const std::string_view kind = scenario::kind_of_file(file.content); !kind.empty()) {
+    errors.push_back({{file.name, 1, 1}, fmt::format("this is {}, and no list of cases", kind)});
+    return std::nullopt;
+  }
   std::vector<std::string> loose;
   int number = 0;
   for (const std::string_view whole : lines_of(file.content)) {

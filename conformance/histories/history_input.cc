@@ -1,8 +1,10 @@
 #include "conformance/histories/history_input.h"
 
+#include <string>
 #include <string_view>
 
 #include "base/files.h"
+#include "conformance/scenario/file_kind.h"
 #include "evidence/frame.h"
 #include "evidence/record.h"
 
@@ -43,6 +45,13 @@ Result<ReadHistory, std::string> read_evidence(const std::string& path,
   return ReadHistory{.cut = !frames.complaint().empty()};
 }
 
+// Of a file that is no history: "; it is a page for people"; may be empty.
+std::string what_it_is(const std::string& path) {
+  const auto file = read_whole_file(path);
+  const std::string_view kind = file ? scenario::kind_of_file(*file) : std::string_view();
+  return kind.empty() ? "" : "; it is " + std::string(kind);
+}
+
 }  // namespace
 
 Result<ReadHistory, std::string> read_events(const std::string& path,
@@ -54,7 +63,7 @@ Result<ReadHistory, std::string> read_events(const std::string& path,
   for (std::string line; file.next(line);) {
     if (evidence::is_evidence(line + "\n")) return read_evidence(path, sink);
     if (const auto read = reader.line(line); !read) {
-      if (!file.is_cut()) return fail(path + ": " + read.error());
+      if (!file.is_cut()) return fail(path + ": " + read.error() + what_it_is(path));
       out.cut = true;
     }
   }

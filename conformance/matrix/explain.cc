@@ -121,6 +121,11 @@ void add_divergences(Page& page, const std::set<codec::Divergence>& divergences)
   }
 }
 
+// The public article whose sections the catalogue names.
+constexpr std::string_view kArticle =
+    "https://learn.microsoft.com/azure/iot-operations/develop-edge-apps/"
+    "reference-state-store-protocol";
+
 std::string place_of(const scenario::Requirement& requirement) {
   if (requirement.documents.empty()) {
     return requirement.section + "; printed in no wording: seen from the deployed service";
@@ -241,6 +246,7 @@ std::string explain_requirement(const scenario::Requirement& requirement,
   page.paragraph(requirement.text);
   page.line();
   page.item("stands in", place_of(requirement));
+  if (!requirement.documents.empty()) page.item("article", std::string(kArticle));
   std::string label = "dialects";
   for (const codec::DialectId id : codec::kDialects) {
     const auto text = requirement.dialects.find(std::string(codec::dialect(id).name));

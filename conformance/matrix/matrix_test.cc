@@ -461,6 +461,7 @@ TEST(Explain, ARequirement) {
       explain_requirement(*library().catalogue.find("R-MUST-1"), library(), {.width = 80});
   EXPECT_THAT(text, StartsWith("R-MUST-1  must, binds the store\n\n  The `first` rule.\n"));
   EXPECT_THAT(text, HasSubstr("stands in    Second (general availability)\n"));
+  EXPECT_THAT(text, HasSubstr("article      https://learn.microsoft.com/"));
   EXPECT_THAT(
       text,
       HasSubstr("dialects     documented    -1\\r\\n\n               deployed      :-1\\r\\n"));

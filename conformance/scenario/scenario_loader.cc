@@ -350,6 +350,13 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
   if (!root) return out;
   // Cases for clients, which conformance/client_run/ loads.
   if (root->member("certifies").is_defined()) return out;
+  if (root->member("url").is_defined() && !root->member("area").is_defined() &&
+      !root->member("cases").is_defined()) {
+    reader.complain(*root,
+                    "this is a descriptor, which certify --descriptor and probe read: it has no "
+                    "cases");
+    return out;
+  }
   if (!reader.check_map(*root, "the file", fields::kFile, {"area", "cases"})) return out;
   const CaseDefaults defaults{load_title(reader, root->member("area"), "area"), requirements,
                               errors};

@@ -288,6 +288,7 @@ const std::string kNotText = " for something else than text; write \"";
 const Malformed kFileMistakes[] = {
     {"Empty", "", 1, 1, "the file must be a mapping, not nothing"},
     {"List", "- area: x\n", 1, 1, "the file must be a mapping, not a list"},
+    {"Descriptor", "url: mqtt://h\n", 1, 1, "this is a descriptor"},
     {"NotYaml", "area: x\ncases: a: b\n", 2, 9, "this is not YAML: illegal map value"},
     {"NoCases", "area: x\n", 1, 1, "the file needs the key \"cases\""},
     {"CasesEmpty", "area: x\ncases: []\n", 2, 8, "cases must be a list of at least one case"},

@@ -250,6 +250,18 @@ class Builder : public YAML::EventHandler {
   YamlNode root_;
 };
 
+// The parser's words, but for what it has found, which it says behind a colon; and what to do.
+std::string words_without_content(const std::string& words, const YamlPlace& place,
+                                  const std::vector<std::string_view>& lines) {
+  const auto number = static_cast<std::size_t>(place.line);
+  const std::string_view line = number <= lines.size() ? lines[number - 1] : std::string_view();
+  const bool has_tab =
+      line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
+  return words.substr(0, words.find(':')) +
+         (has_tab ? "; a tab stands here, and YAML is indented with blanks"
+                  : "; a value with special characters needs quotes");
+}
+
 }  // namespace
 
 std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind, YamlTree& tree,
@@ -274,13 +286,12 @@ std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind,
     while (!builder.has_seen_a_second_document() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& error) {
-    // The parser's words may name what has been found.
     if (complaints.size() == before) {
-      const bool secret = kind == YamlContent::kSecret;
+      const YamlPlace place = places.within(error.mark);
       complaints.push_back(
-          {places.within(error.mark),
-           "this is not YAML" +
-               (secret ? "; a value with special characters needs quotes" : ": " + error.msg)});
+          {place, "this is not YAML: " + (kind == YamlContent::kSecret
+                                              ? words_without_content(error.msg, place, lines)
+                                              : error.msg)});
     }
   }
   if (complaints.size() > before) return std::nullopt;

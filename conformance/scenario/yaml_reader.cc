@@ -5,6 +5,9 @@
 #include <charconv>
 #include <set>
 
+#include <fmt/format.h>
+
+#include "conformance/scenario/file_kind.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::scenario {
@@ -69,6 +72,10 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
 }
 
 std::optional<YamlNode> YamlReader::parse(const std::string& content) {
+  if (const std::string_view kind = kind_of_file(content); !kind.empty()) {
+    errors_.push_back({{file_, 1, 1}, fmt::format("this is {}", kind)});
+    return std::nullopt;
+  }
   std::vector<YamlComplaint> complaints;
   const auto root = parse_yaml(content, content_, tree_, complaints);
   for (YamlComplaint& complaint : complaints) {

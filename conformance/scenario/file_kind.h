@@ -1,0 +1,12 @@
+// What a file is that was given in the place of another: so that the complaint can say so.
+#pragma once
+
+#include <string_view>
+
+namespace fencepost::scenario {
+
+// "a JSON report, which merge, compare and diff read"; of a report, evidence, a history, what a
+// killed run leaves, a page or XML of ours. Empty: none of these. Looks at the first 4 KiB. Pure.
+[[nodiscard]] std::string_view kind_of_file(std::string_view content);
+
+}  // namespace fencepost::scenario
