@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
@@ -89,6 +90,33 @@ Judgement begin(const JudgeOptions& options, const endpoint::Recorded& recorded,
 // Cases that had no verdict when the run ended; it did not come to its end.
 std::size_t not_run(const run::SuiteResult& result) { return result.summary.not_run; }
 
+// Makes these cases inconclusive, be they in `result` or not. Returns those that are not in `cases`
+// either, which the result refers to.
+std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vector<std::string>& ids,
+                                      const std::vector<scenario::Case>& cases,
+                                      const std::string& why) {
+  std::deque<scenario::Case> gone;
+  const auto entry_of = [&](const std::string& id) -> run::CaseResult& {
+    for (run::CaseResult& each : result.cases) {
+      if (each.test_case->id == id) return each;
+    }
+    const auto known = std::find_if(cases.begin(), cases.end(),
+                                    [&](const scenario::Case& each) { return each.id == id; });
+    const scenario::Case* test_case = known != cases.end() ? &*known : nullptr;
+    if (test_case == nullptr) {
+      test_case = &gone.emplace_back(scenario::Case{.id = id, .area = "gone", .title = id});
+    }
+    return result.cases.emplace_back(
+        run::CaseResult{.test_case = test_case, .position = test_case->position});
+  };
+  for (const std::string& id : ids) {
+    run::CaseResult& entry = entry_of(id);
+    entry.verdict = run::Verdict::kInconclusive;
+    entry.message = "it did not pass in the run, and " + why;
+  }
+  return gone;
+}
+
 run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const scenario::Library& library = judgement.library;
   const target::Descriptor descriptor{.url = judgement.endpoint->url(),
@@ -105,11 +133,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
         return judgement.recorded.find(run::attempt_name(each, 1)) != nullptr;
       });
   if (!left_out.by_its_head.empty()) {
-    complain(fmt::format(
-        "{}: it has the packets of {} that its own head leaves out, by the selection or by what "
-        "the endpoint offers: {}; this is not the head that the run has written",
-        options.file, text::counted(left_out.by_its_head.size(), "case"),
-        some_of(left_out.by_its_head)));
+    complain(left_out_text(options.file, left_out.by_its_head));
     return run::ExitCode::kUsage;
   }
   judgement.context.preflight = *ready;
@@ -135,17 +159,20 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
     judgement.context.stopped_because =
         complaint.empty() ? "the run did not come to its end" : "the evidence ends: " + complaint;
   }
-  console.end(result, library.catalogue, judgement.context);
-  print_rules(rules_since(judgement.head, library), judgement.head);
   const auto then = judgement.recorded.end().empty()
                         ? verdicts_so_far(judgement.recorded.cases(), judgement.head.run, library)
                         : report::read_verdicts(judgement.recorded.end());
   const auto now = report::verdict_texts(result);
-  print_agreement(then, now);
   std::vector<std::string> unjudged = report::no_longer_judged(then, now);
   unjudged.insert(unjudged.end(), left_out.by_new_rules.begin(), left_out.by_new_rules.end());
+  const std::deque<scenario::Case> gone =
+      leave_open(result, unjudged, library.cases, "this version does not judge it any more");
+  run::summarize(result, library.catalogue, judgement.suite.strict);
+  console.end(result, library.catalogue, judgement.context);
+  print_rules(rules_since(judgement.head, library), judgement.head);
+  print_agreement(then, now);
   const auto written = write_reports(options.reports, result, library.catalogue, judgement.context);
-  if (written) return with_unjudged(exit_code(result), unjudged);
+  if (written) return exit_code(result);
   complain(written.error());
   return run::ExitCode::kInternal;
 }
@@ -229,13 +256,11 @@ void Agreement::print() const {
   for (const std::string& line : others_) text::print("{}\n", line);
 }
 
-run::ExitCode with_unjudged(run::ExitCode code, const std::vector<std::string>& ids) {
-  const bool is_green =
-      code == run::ExitCode::kConformant || code == run::ExitCode::kNothingSelected;
-  if (!is_green || ids.empty()) return code;
-  text::print("not decided: {} of the file, which did not pass then: {}\n",
-              text::counted(ids.size(), "part"), some_of(ids));
-  return run::ExitCode::kInconclusive;
+std::string left_out_text(const std::string& file, const std::vector<std::string>& ids) {
+  return fmt::format(
+      "{}: its own head leaves out, by the selection, the cases or what the endpoint offers, what "
+      "the file shows: {}; this is not the head that the run has written",
+      file, some_of(ids));
 }
 
 std::string describe(const EvidenceFile& file) {

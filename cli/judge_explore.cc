@@ -110,9 +110,8 @@ class RunsAgain {
     const auto then = static_cast<run::ExitCode>(end->exit_code);
     const bool early = then == run::ExitCode::kInterrupted || then == run::ExitCode::kUnreachable;
     if (early) return then;
-    const bool undecided = !rejected_.empty() || requests_ == 0;
-    return with_unjudged(undecided ? run::ExitCode::kInconclusive : run::ExitCode::kConformant,
-                         not_counted());
+    const bool undecided = !rejected_.empty() || requests_ == 0 || !not_counted().empty();
+    return undecided ? run::ExitCode::kInconclusive : run::ExitCode::kConformant;
   }
 
   void print(bool all_packets) const {
@@ -132,6 +131,10 @@ class RunsAgain {
     if (passed_over_ > 0) {
       text::print("{} passed over, as --ignore of the run says or as the run had found the rule\n",
                   text::counted(passed_over_, "rejection"));
+    }
+    if (const std::size_t count = not_counted().size(); count > 0) {
+      text::print("not decided: {} of the file, which did not pass then and is passed over now\n",
+                  text::counted(count, "part"));
     }
   }
   void print_agreement() const { agreement_.print(); }

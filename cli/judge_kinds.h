@@ -40,9 +40,9 @@ class Agreement {
                                  const Result<endpoint::Recorded, std::string>& recorded);
 // Says which rules are others than those of the run.
 void print_rules(const report::RulesSince& since, const report::EvidenceHead& head);
-// The code of a run that is judged again; of one that would be green kInconclusive, with a line
-// that says so, where these parts of the file did not pass then and are not judged now.
-[[nodiscard]] run::ExitCode with_unjudged(run::ExitCode code, const std::vector<std::string>& ids);
+// Why a file is refused whose head leaves out what it shows: these cases or parts.
+[[nodiscard]] std::string left_out_text(const std::string& file,
+                                        const std::vector<std::string>& ids);
 // What the file is, as the first line says it, but for its end.
 [[nodiscard]] std::string describe(const EvidenceFile& file);
 

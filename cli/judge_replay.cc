@@ -105,10 +105,13 @@ run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file
   const scenario::Library rules{.catalogue = session.saved.catalogue, .cases = session.saved.cases};
   print_rules(rules_since(file.head, rules), file.head);
   print_agreement(recorded->said(), *now);
+  if (const auto gone = report::no_longer_judged(recorded->said(), *now); !gone.empty()) {
+    complain(left_out_text(file.name, gone));
+    return run::ExitCode::kUsage;
+  }
   const auto failed = replay::write_reports(session, options.reports);
   for (const std::string& each : failed) complain(each);
-  if (!failed.empty()) return run::ExitCode::kInternal;
-  return with_unjudged(exit_code(session.run), report::no_longer_judged(recorded->said(), *now));
+  return failed.empty() ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
 }  // namespace fencepost::cli

@@ -108,7 +108,7 @@ TEST(Simulation, StopsAtAViolationAndNamesItsOperations) {
 // What was on its way when a run ended is no reply that was owed.
 TEST(Simulation, ThatIsInterruptedAccusesNobody) {
   for (const Mix& mix : mixes()) {
-    for (std::size_t until : {1, 3, 20}) {
+    for (std::size_t until : {std::size_t{1}, std::size_t{3}, std::size_t{20}}) {
       store::Service store;
       const SimulatedRun run = simulate(store, {.mix = &mix, .seed = until, .requests = 1'000'000},
                                         nullptr, [&](const SimulatedRun&) { return --until == 0; });

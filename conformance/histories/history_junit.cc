@@ -49,8 +49,8 @@ class HistorySuite {
     counts_.failures = checked_.count(Answer::kViolation);
     counts_.errors = checked_.count(Answer::kUnknown);
     counts_.tests += checked_.whole.size();
-    for (const history::Verdict& each : checked_.whole) {
-      ++(each.answer == Answer::kViolation ? counts_.failures : counts_.errors);
+    for (const history::Verdict& verdict : checked_.whole) {
+      ++(verdict.answer == Answer::kViolation ? counts_.failures : counts_.errors);
     }
     counts_.seconds = checked_.seconds;
     append_counts(suite_, counts_);
@@ -59,8 +59,9 @@ class HistorySuite {
       if (key.verdict.answer == Answer::kOk && !each) continue;
       add_outcome(key.verdict, add_test("key \"" + escape(key.key, kMostBytesOfName) + '"'));
     }
-    for (const history::Verdict& each : checked_.whole) {
-      add_outcome(each, add_test(each.requirement.empty() ? "all requests" : each.requirement));
+    for (const history::Verdict& verdict : checked_.whole) {
+      add_outcome(verdict,
+                  add_test(verdict.requirement.empty() ? "all requests" : verdict.requirement));
     }
     return counts_;
   }

@@ -172,8 +172,7 @@ std::vector<std::string> no_longer_judged(const std::map<std::string, std::strin
     const auto found = now.find(id);
     const bool is_same = found != now.end() && found->second == verdict;
     if (is_same || verdict == name(run::Verdict::kPassed)) continue;
-    const bool is_judged = found != now.end() && found->second != name(run::Verdict::kSkipped) &&
-                           found->second != name(run::Verdict::kNotRun);
+    const bool is_judged = found != now.end() && found->second != name(run::Verdict::kSkipped);
     if (!is_judged && verdict != name(run::Verdict::kSkipped)) out.push_back(id);
   }
   return out;

@@ -55,7 +55,7 @@ struct LeftOut {
                                const scenario::Library& library,
                                const std::function<bool(const scenario::Case&)>& has_packets);
 
-// What was no pass and is not judged any more, though the run has come to its end: ids.
+// What was no pass, and is skipped or not there at all now: ids. What was cut is not among these.
 [[nodiscard]] std::vector<std::string> no_longer_judged(
     const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now);
 

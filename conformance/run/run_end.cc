@@ -22,8 +22,7 @@ std::string why_stopped(const SuiteResult& result, const FailureLimit& limit) {
   }
   if (!result.interrupted) return {};
   if (!limit.is_reached()) return "interrupted";
-  return fmt::format("stopped after {}, as --max-failures says",
-                     text::counted(limit.failures, "failure"));
+  return fmt::format("stopped after {} (--max-failures)", text::counted(limit.failures, "failure"));
 }
 
 ExitCode exit_code_without_skips(ExitCode code, const Summary& summary) {

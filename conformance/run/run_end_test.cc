@@ -33,9 +33,9 @@ TEST(WhyStopped, SaysWhatKeptCasesFromRunning) {
   EXPECT_EQ(why_stopped(result, {.failures = 5}), "interrupted");
   EXPECT_EQ(why_stopped(result, {.failures = 2, .most = 3}), "interrupted");
   EXPECT_EQ(why_stopped(result, {.failures = 1, .most = 1}),
-            "stopped after 1 failure, as --max-failures says");
+            "stopped after 1 failure (--max-failures)");
   EXPECT_EQ(why_stopped(result, {.failures = 4, .most = 3}),
-            "stopped after 4 failures, as --max-failures says");
+            "stopped after 4 failures (--max-failures)");
   result.endpoint_lost = true;
   result.lost_message = "gone";
   EXPECT_EQ(why_stopped(result, {.failures = 4, .most = 3}),

@@ -18,7 +18,7 @@ constexpr std::array kKinds = {
     Kind{"{", R"("type":"history")", "a history, which check reads"},
     Kind{"{", R"("unfinished":)",
          "what a killed run leaves, which certify --resume and merge read"},
-    Kind{"{", R"("suite_version":)", "a JSON report, which merge, compare and diff read"},
+    Kind{"{", R"("suite_version":)", "a JSON report"},
     Kind{"<!DOCTYPE html", "", "a page for people"},
     Kind{"<?xml", "", "XML, such as a JUnit report"},
 };

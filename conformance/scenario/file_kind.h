@@ -5,7 +5,7 @@
 
 namespace fencepost::scenario {
 
-// "a JSON report, which merge, compare and diff read"; of a report, evidence, a history, what a
+// "a history, which check reads"; of a report, evidence, a history, what a
 // killed run leaves, a page or XML of ours. Empty: none of these. Looks at the first 4 KiB. Pure.
 [[nodiscard]] std::string_view kind_of_file(std::string_view content);
 

@@ -48,6 +48,7 @@ TEST(JudgedRuns, TakeWhatThePreflightHasFound) {
   EXPECT_EQ(out.oracle.expiry_slack, 123ms);
   EXPECT_EQ(out.oracle.disconnect_settling, 456ms);
   EXPECT_EQ(out.timeout, 2 * endpoint::Duration(run::kReplyTimeout));
+  EXPECT_EQ(out.acknowledged_within, 2 * endpoint::Duration(run::kStandstill));
 }
 
 TEST(JudgedRuns, AreThoseOfTheDeployedServiceWhereNothingIsSaid) {

@@ -405,7 +405,7 @@ class Run {
       std::unique_ptr<run::RequestClient>& connection = connections_[client];
       if (connection == nullptr) continue;
       if (all_is_well && !connection->disconnected()) {
-        connection->raw().await_acknowledgements(run::kStandstill);
+        connection->raw().await_acknowledgements(options_.acknowledged_within);
         if (broker_is_wrong(*connection)) continue;
       }
       if (all_is_well && may_share(client) && connection->is_clean()) {
