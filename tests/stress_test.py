@@ -46,7 +46,8 @@ class Stress(harness.unittest.TestCase):
         (self.folder / "stress-6.jsonl").write_text("mine")
         done = self.run_it("--endpoint", "inproc:", "--seed", "6", "--duration", "100ms", code=0)
         self.assertNotIn("stress-6", done.stdout)
-        done = self.run_it("--endpoint", "inproc:?fault=L13", "--workload", "hot-key", "--seed", "6", "--no-shrink", code=1)
+        done = self.run_it("--endpoint", "inproc:?fault=L13", "--workload", "hot-key", "--seed", "6", "--no-shrink",
+                           "--duration", "500ms", code=1)
         self.assertIn("fencepost check stress-6-2.jsonl", done.stdout)
         self.assertEqual({"stress-6.jsonl", "stress-6-2.jsonl"}, {file.name for file in self.folder.iterdir()})
         self.assertEqual("mine", (self.folder / "stress-6.jsonl").read_text())
