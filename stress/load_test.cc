@@ -60,7 +60,7 @@ TEST(Load, FindsNothingWrongWithARightStore) {
   EXPECT_THAT(run->judged.violations, IsEmpty());
   EXPECT_EQ(run->judged.unknown_keys, 0U);
   EXPECT_EQ(run->judged.operations, run->progress.counts.requests);
-  EXPECT_GT(run->progress.counts.replies, 100U);
+  EXPECT_GT(run->progress.counts.replies, 0U);  // how many is a matter of the machine
   EXPECT_EQ(run->progress.counts.unknown(), 0U);
   EXPECT_EQ(run->progress.counts.strays, 0U);
   EXPECT_EQ(run->lost, "");
