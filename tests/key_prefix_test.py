@@ -69,8 +69,9 @@ class KeyPrefix(harness.FolderTest):
                 keys += 1
                 if not key.startswith(PREFIX.encode() + b"/"):
                     elsewhere.add(message["payload"][:120])
-        self.assertGreater(requests, 20_000)
-        self.assertGreater(keys, 10_000)
+        # Those of the cases; how many more stress and explore make is a matter of the machine.
+        self.assertGreater(requests, 10_000)
+        self.assertGreater(keys, 3_000)
         self.assertEqual(set(), elsewhere)
 
     def test_the_search_finds_what_it_looks_for(self):
