@@ -57,6 +57,15 @@ std::string conclusion(const StressRun& run) {
   return "no rule is broken";
 }
 
+ordered_json delivery_json(const stress::DeliveryFinding& found) {
+  ordered_json out{
+      {"requirement", found.requirement}, {"text", found.text}, {"times", found.times}};
+  if (!found.operation) return out;
+  out["request"] = request_text(*found.operation);
+  out["client"] = found.operation->client;
+  return out;
+}
+
 // What JUnit has besides the keys, so that it is as green as the exit code.
 std::vector<history::Verdict> verdicts_on_the_whole(const StressRun& run) {
   std::vector<history::Verdict> out;
@@ -272,11 +281,7 @@ std::string to_json(const StressRun& run, const CheckedHistory& findings) {
     }
   }
   for (const stress::DeliveryFinding& each : run.deliveries) {
-    out["deliveries"].push_back(
-        {{"requirement", each.requirement}, {"text", each.text}, {"times", each.times}});
-    if (!each.operation) continue;
-    out["deliveries"].back()["request"] = request_text(*each.operation);
-    out["deliveries"].back()["client"] = each.operation->client;
+    out["deliveries"].push_back(delivery_json(each));
   }
   if (!run.history.empty()) {
     out["history"] = run.history;
