@@ -93,8 +93,7 @@ std::size_t not_run(const run::SuiteResult& result) { return result.summary.not_
 // Makes these cases inconclusive, be they in `result` or not. Returns those that are not in `cases`
 // either, which the result refers to.
 std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vector<std::string>& ids,
-                                      const std::vector<scenario::Case>& cases,
-                                      const std::string& why) {
+                                      const std::vector<scenario::Case>& cases) {
   std::deque<scenario::Case> gone;
   const auto entry_of = [&](const std::string& id) -> run::CaseResult& {
     for (run::CaseResult& each : result.cases) {
@@ -112,7 +111,7 @@ std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vecto
   for (const std::string& id : ids) {
     run::CaseResult& entry = entry_of(id);
     entry.verdict = run::Verdict::kInconclusive;
-    entry.message = "it did not pass in the run, and " + why;
+    entry.message = "it did not pass in the run, and this version does not judge it any more";
   }
   return gone;
 }
@@ -165,8 +164,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const auto now = report::verdict_texts(result);
   std::vector<std::string> unjudged = report::no_longer_judged(then, now);
   unjudged.insert(unjudged.end(), left_out.by_new_rules.begin(), left_out.by_new_rules.end());
-  const std::deque<scenario::Case> gone =
-      leave_open(result, unjudged, library.cases, "this version does not judge it any more");
+  const std::deque<scenario::Case> gone = leave_open(result, unjudged, library.cases);
   run::summarize(result, library.catalogue, judgement.suite.strict);
   console.end(result, library.catalogue, judgement.context);
   print_rules(rules_since(judgement.head, library), judgement.head);

@@ -55,12 +55,14 @@ const std::atomic<bool> kNeverStop{false};
 
 TEST(Load, FindsNothingWrongWithARightStore) {
   Broker broker;
-  const auto run = run_load(*broker.endpoint, options_of("everything"), kNeverStop);
+  LoadOptions options = options_of("everything");
+  options.duration = 3s;  // as much as is asked for below, also where a build runs beside it
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
   ASSERT_TRUE(run) << run.error().text;
   EXPECT_THAT(run->judged.violations, IsEmpty());
   EXPECT_EQ(run->judged.unknown_keys, 0U);
   EXPECT_EQ(run->judged.operations, run->progress.counts.requests);
-  EXPECT_GT(run->progress.counts.replies, 0U);  // how many is a matter of the machine
+  EXPECT_GT(run->progress.counts.replies, 100U);
   EXPECT_EQ(run->progress.counts.unknown(), 0U);
   EXPECT_EQ(run->progress.counts.strays, 0U);
   EXPECT_EQ(run->lost, "");
@@ -105,7 +107,7 @@ TEST(Load, AsksAtARate) {
   // On a busy machine the run takes longer than it was asked to.
   const auto seconds = std::chrono::duration<double>(run->asking).count();
   EXPECT_LE(static_cast<double>(run->progress.counts.requests), 200 * seconds + 10);
-  EXPECT_GT(run->progress.counts.requests, 0U);
+  EXPECT_GT(run->progress.counts.requests, 20U);
 }
 
 TEST(Load, WritesTheHistoryThatItJudges) {

@@ -70,7 +70,7 @@ class Kinds(harness.FolderTest):
             with self.subTest(endpoint):
                 runs, judged = self.check_alike(
                     self.evidence_of("explore", "--endpoint", endpoint, "--max-time", "2s"), 0)
-                self.assertGreater(runs, 0)
+                self.assertGreater(runs, 20)
                 self.assertIn(f"{runs} workloads", judged.stdout)
 
     def test_explore_of_wrong_stores_shows_the_counterexample_again(self):
