@@ -27,6 +27,10 @@ namespace {
 constexpr std::size_t kTapChunk = std::size_t{64} << 10U;
 constexpr std::chrono::milliseconds kTapConnectTimeout{2'000};
 constexpr int kTapBacklog = 128;
+// More than a system keeps of a connection for its reader: nobody can hold up the end by sending.
+constexpr std::size_t kMostAtTheEnd = std::size_t{16} << 20U;
+constexpr std::chrono::milliseconds kQuietAtTheEnd{50};
+constexpr std::chrono::seconds kLongestEnd{5};
 
 std::string tap_error(int code) { return std::generic_category().message(code); }
 
@@ -119,8 +123,9 @@ class TapLoop {
         at += 2;
       }
       end_finished();
-      if (entries_[1].revents != 0) accept_one();
+      if (entries_[1].revents != 0) (void)accept_one();
     }
+    read_rest_of_all();
     for (const TappedPair& pair : pairs_) watcher_.on_closed(pair.number);
   }
 
@@ -155,6 +160,33 @@ class TapLoop {
     const auto rest =
         std::chrono::ceil<std::chrono::milliseconds>(*first - std::chrono::steady_clock::now());
     return static_cast<int>(std::max(rest, std::chrono::milliseconds{0}).count());
+  }
+
+  // What a client has sent before its end is seen, whoever was faster: clients are judged by it.
+  void read_rest(TappedPair& pair) {
+    std::size_t seen = 0;
+    while (!pair.up.source_ended && seen < kMostAtTheEnd) {
+      const Moved moved = read_some(pair, pair.up, *pair.client);
+      if (moved.bytes == 0) return;
+      watcher_.on_sent(pair.number, pair.up.waits);
+      seen += moved.bytes;
+    }
+  }
+
+  // Of the clients, too, that are not accepted yet. It waits for nobody who has ended.
+  void read_rest_of_all() {
+    while (accept_one()) {
+    }
+    const auto deadline = std::chrono::steady_clock::now() + kLongestEnd;
+    std::vector<pollfd> open;
+    do {
+      open.clear();
+      for (TappedPair& pair : pairs_) {
+        read_rest(pair);
+        if (!pair.up.source_ended) open.push_back({pair.client->descriptor(), POLLIN, 0});
+      }
+    } while (!open.empty() && std::chrono::steady_clock::now() < deadline &&
+             poll(open.data(), open.size(), static_cast<int>(kQuietAtTheEnd.count())) > 0);
   }
 
   void serve(TappedPair& pair, short client, short broker) {
@@ -195,26 +227,29 @@ class TapLoop {
         ++each;
         continue;
       }
+      read_rest(*each);
       watcher_.on_closed(each->number);
       each = pairs_.erase(each);
       full_ = false;
     }
   }
 
-  void accept_one() {
+  // False: nobody waits to be.
+  bool accept_one() {
     Socket client(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (client.descriptor() < 0) {
       full_ = errno == EMFILE || errno == ENFILE;
-      return;
+      return false;
     }
     auto broker = options_.to_socket.empty()
                       ? connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout)
                       : connect_unix(options_.to_socket, kTapConnectTimeout);
-    if (!broker) return;
+    if (!broker) return true;
     pairs_.push_back({++last_, Stream::accepted(std::move(client), tls_),
                       Stream::accepted(std::move(*broker), nullptr)});
     if (options_.pubacks.any()) pairs_.back().pubacks.emplace(options_.pubacks, pubacks_);
     watcher_.on_opened(last_);
+    return true;
   }
 
   const TapOptions& options_;

@@ -52,7 +52,8 @@ class Tap {
   [[nodiscard]] static Result<std::unique_ptr<Tap>, std::string> start(const TapOptions& options,
                                                                        TapWatcher& watcher);
 
-  // Ends all connections, and tells the watcher of each.
+  // Ends all connections, and tells the watcher of each: first of all that its client has sent
+  // until then. At most 5 s for clients that go on sending.
   ~Tap();
   Tap(const Tap&) = delete;
   Tap& operator=(const Tap&) = delete;

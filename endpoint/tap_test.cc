@@ -1,6 +1,7 @@
 #include "endpoint/tap.h"
 
 #include <condition_variable>
+#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -24,7 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kPatience{30};
 
-class Watched final : public TapWatcher {
+class Watched : public TapWatcher {
  public:
   void on_opened(std::uint64_t connection) override {
     const std::lock_guard lock(mutex_);
@@ -122,6 +123,55 @@ TEST(Tap, PassesAllBytesAndShowsThem) {
   EXPECT_TRUE(seen.closed);
   EXPECT_EQ(seen.sent, bytes + "more");
   EXPECT_EQ(seen.delivered, bytes + "more");
+}
+
+// Is busy with the first bytes until it may go on.
+class BusyWatcher final : public Watched {
+ public:
+  void on_sent(std::uint64_t connection, std::string_view bytes) override {
+    if (bytes == "first") {
+      is_busy.set_value();
+      go_on.get_future().wait();
+    }
+    Watched::on_sent(connection, bytes);
+  }
+
+  std::promise<void> is_busy;
+  std::promise<void> go_on;
+};
+
+// A command that is judged may have ended before the tap has read the last of what it sent.
+TEST(Tap, ShowsWhatClientsSentBeforeItEnds) {
+  // It answers nothing: to a client that is gone, answers would be a reset, which loses bytes.
+  std::uint16_t broker_port = 0;
+  const Socket broker = listen_on_free_port(broker_port);
+  BusyWatcher watcher;
+  auto tap = Tap::start({.to_port = broker_port}, watcher);
+  ASSERT_TRUE(tap) << tap.error();
+  const std::uint16_t port = (*tap)->port();
+  const std::string rest = some_bytes(200'000);  // more than one read
+  std::string expected = "first";
+  std::thread ends;
+  {
+    const auto client = connect_tcp("127.0.0.1", port, kPatience);
+    ASSERT_TRUE(client) << client.error();
+    ASSERT_EQ(send(client->descriptor(), "first", 5, MSG_NOSIGNAL), 5);
+    watcher.is_busy.get_future().wait();
+    ends = std::thread([&tap] { tap->reset(); });
+    const ssize_t sent =
+        send(client->descriptor(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    ASSERT_GT(sent, 100'000);
+    expected += rest.substr(0, static_cast<std::size_t>(sent));
+    const auto late = connect_tcp("127.0.0.1", port, kPatience);
+    ASSERT_TRUE(late) << late.error();
+    ASSERT_EQ(send(late->descriptor(), "late", 4, MSG_NOSIGNAL), 4);
+  }
+  // The tap is told to end while all that is still to be read; were it not, this would pass too.
+  std::this_thread::sleep_for(50ms);
+  watcher.go_on.set_value();
+  ends.join();
+  EXPECT_EQ(watcher.once_closed(1).sent, expected);
+  EXPECT_EQ(watcher.once_closed(2).sent, "late");
 }
 
 // A tap with TLS, and clients of it.
