@@ -92,8 +92,13 @@ class JsonMembers {
         return static_cast<T>(number);  // negative: `least` allows what T holds
       }
     }
-    wrong(name,
-          least < 0 ? "a whole number" : "a whole number from " + std::to_string(least) + " on");
+    const bool is_whole = value->is_number_unsigned() ||
+                          (value->is_number_integer() && value->get<std::int64_t>() >= 0);
+    const bool is_too_large = is_whole && !fits<T>(value->get<std::uint64_t>());
+    wrong(name, is_too_large
+                    ? "a whole number up to " + std::to_string(std::numeric_limits<T>::max())
+                : least < 0 ? "a whole number"
+                            : "a whole number from " + std::to_string(least) + " on");
     return {};
   }
 

@@ -325,14 +325,18 @@ report::ConsoleOptions console_style(const CertifyOptions& options, std::FILE* s
   return console_settings;
 }
 
-// Concurrent requests, which no case judges. They are no part of the evidence.
+// Concurrent requests, which no case judges: of them the evidence has their history.
 void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
-                run::SuiteResult& result) {
+                RunEvidence& evidence, run::SuiteResult& result) {
   std::string command = command_for(options.program, "stress",
                                     {.url = options.endpoint, .descriptor = options.descriptor});
   if (!options.driver.empty()) command += " --driver " + options.driver;
   const run::RunSettings& settings = plan.suite.settings;
   const auto bases = scenario::bases_of(settings.profile, settings.wording);
+  std::function<void(const std::string&)> keep;
+  if (evidence.is_kept()) {
+    keep = [&evidence](const std::string& line) { evidence.add_history(line); };
+  }
   run::StressResult stress =
       concurrency::run_stress_phase({.descriptor = plan.descriptor,
                                      .suite = plan.suite,
@@ -340,7 +344,8 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
                                      .command = std::move(command),
                                      .duration = plan.stress_time,
                                      .waived = scenario::unsettled(plan.library.catalogue, bases),
-                                     .stop_at_violation = result.summary.expected_failures == 0},
+                                     .stop_at_violation = result.summary.expected_failures == 0,
+                                     .keep = std::move(keep)},
                                     endpoint, stop_flag());
   concurrency::mark_failures(stress, plan.library.catalogue, options.strict, result);
   result.stress = std::move(stress);
@@ -407,7 +412,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
                 });
   plan.suite.keep = {};
   plan.suite.finished.clear();
-  const bool kept = evidence.end(report::verdicts_json(result));
+  const auto verdicts = report::verdict_texts(result);
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
   plan.context.stopped_because = why_stopped(result, limit());
   if (result.summary.failed > 0 && plan.context.stopped_because.empty()) {
@@ -415,8 +420,9 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
                       after_the_run(plan, direct));
   }
   if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
-    run_stress(options, plan, direct, result);
+    run_stress(options, plan, direct, evidence, result);
   }
+  const bool kept = evidence.end(report::run_end_json(verdicts, result.stress));
   console.end(result, plan.library.catalogue, plan.context);
   print_news(known);
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);

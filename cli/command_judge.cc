@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
+#include <list>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/judge_kinds.h"
+#include "conformance/concurrency/stress_phase.h"
+#include "conformance/histories/history_check.h"
 #include "conformance/report/console.h"
 #include "conformance/report/evidence_head.h"
 #include "conformance/text/output.h"
@@ -90,11 +93,12 @@ Judgement begin(const JudgeOptions& options, const endpoint::Recorded& recorded,
 // Cases that had no verdict when the run ended; it did not come to its end.
 std::size_t not_run(const run::SuiteResult& result) { return result.summary.not_run; }
 
-// Makes these cases inconclusive, be they in `result` or not. Returns those that are not in `cases`
-// either, which the result refers to.
-std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vector<std::string>& ids,
-                                      const std::vector<scenario::Case>& cases) {
-  std::deque<scenario::Case> gone;
+// Makes these cases inconclusive, be they in `result` or not, and says why. Returns those that are
+// not in `cases` either, which the result refers to.
+std::list<scenario::Case> leave_open(run::SuiteResult& result, const std::vector<std::string>& ids,
+                                     const std::vector<scenario::Case>& cases,
+                                     const std::string& why) {
+  std::list<scenario::Case> gone;
   const auto entry_of = [&](const std::string& id) -> run::CaseResult& {
     for (run::CaseResult& each : result.cases) {
       if (each.test_case->id == id) return each;
@@ -111,9 +115,37 @@ std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vecto
   for (const std::string& id : ids) {
     run::CaseResult& entry = entry_of(id);
     entry.verdict = run::Verdict::kInconclusive;
-    entry.message = "it did not pass in the run, and this version does not judge it any more";
+    entry.message = why;
   }
   return gone;
+}
+
+// Those of these cases that count for nothing bad so far.
+std::vector<std::string> well_or_gone(const run::SuiteResult& result,
+                                      std::vector<std::string> ids) {
+  for (const run::CaseResult& each : result.cases) {
+    const bool well =
+        each.verdict == run::Verdict::kPassed || each.verdict == run::Verdict::kSkipped;
+    if (!well) std::erase(ids, each.test_case->id);
+  }
+  return ids;
+}
+
+// What clients that asked at once have shown, judged again; nothing where they did not ask.
+Result<std::optional<run::StressResult>, std::string> stress_again(const std::string& file,
+                                                                   const Judgement& judgement) {
+  auto then = report::read_stress_of_end(judgement.recorded.end());
+  if (!then) return fail(file + ": " + then.error());
+  const bool has_history = judgement.recorded.has_history();
+  if (!*then && !has_history) return std::optional<run::StressResult>();
+  run::StressResult out =
+      then->value_or(run::StressResult{.workload = "unknown", .seed = judgement.context.seed});
+  out.command = "fencepost check " + text::shell_word(file);
+  if (!has_history && out.requests == 0) return std::optional(std::move(out));  // it did not begin
+  if (!has_history) return fail(file + ": it lacks the history of the clients that asked at once");
+  const auto checked = histories::check_history(file, CheckOptions().max_steps);
+  if (!checked) return fail(checked.error());
+  return std::optional(concurrency::judged_again(*checked, std::move(out)));
 }
 
 run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
@@ -149,11 +181,24 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   run::SuiteResult result =
       run_suite(*judgement.endpoint, cases, library.catalogue, judgement.suite, stop_flag(),
                 [&](const run::CaseResult&, std::size_t, std::size_t) {});
+  const report::NotJudged hidden = report::not_judged(judgement.recorded.unread(), judgement.head);
+  if (!hidden.of_no_case.empty()) {
+    complain(fmt::format(
+        "{}: it has sessions that no run of its cases asks for: {}; this is not the file that the "
+        "run has written",
+        options.file, some_of(hidden.of_no_case)));
+    return run::ExitCode::kUsage;
+  }
+  auto stress = stress_again(options.file, judgement);
+  if (!stress) {
+    complain(stress.error());
+    return run::ExitCode::kUsage;
+  }
   const std::string& complaint = judgement.recorded.complaint();
   if (result.endpoint_lost) {
     judgement.context.stopped_because =
         "the endpoint was lost during the run: " + result.lost_message;
-  } else if (not_run(result) > 0) {
+  } else if (not_run(result) > 0 || judgement.recorded.end().empty()) {
     result.interrupted = true;
     judgement.context.stopped_because =
         complaint.empty() ? "the run did not come to its end" : "the evidence ends: " + complaint;
@@ -161,10 +206,19 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const auto then = judgement.recorded.end().empty()
                         ? verdicts_so_far(judgement.recorded.cases(), judgement.head.run, library)
                         : report::read_verdicts(judgement.recorded.end());
-  const auto now = report::verdict_texts(result);
+  auto now = report::verdict_texts(result);
   std::vector<std::string> unjudged = report::no_longer_judged(then, now);
   unjudged.insert(unjudged.end(), left_out.by_new_rules.begin(), left_out.by_new_rules.end());
-  const std::deque<scenario::Case> gone = leave_open(result, unjudged, library.cases);
+  auto gone = leave_open(result, unjudged, library.cases,
+                         "it did not pass in the run, and this version does not judge it any more");
+  gone.splice(gone.end(),
+              leave_open(result, well_or_gone(result, hidden.cases), library.cases,
+                         "the file has requests of it that this version does not come to: what "
+                         "they were answered is not judged"));
+  if (*stress) {
+    concurrency::mark_failures(**stress, library.catalogue, judgement.suite.strict, result);
+    result.stress = std::move(**stress);
+  }
   run::summarize(result, library.catalogue, judgement.suite.strict);
   console.end(result, library.catalogue, judgement.context);
   print_rules(rules_since(judgement.head, library), judgement.head);
@@ -215,6 +269,11 @@ bool can_be_judged(const std::string& file,
                    const Result<endpoint::Recorded, std::string>& recorded) {
   if (!recorded) {
     complain(file + " " + recorded.error());
+    return false;
+  }
+  if (!recorded->twice().empty()) {
+    complain(fmt::format("{} has two sessions of {}: no run writes that", file,
+                         some_of({recorded->twice().begin(), recorded->twice().end()})));
     return false;
   }
   if (!recorded->complaint().empty()) {

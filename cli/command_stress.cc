@@ -41,6 +41,9 @@ using std::chrono::milliseconds;
 
 // How long what was found is made smaller, and how long one run of that may last.
 constexpr std::chrono::seconds kShrinkTime{20};
+// What is added to times may not overflow.
+constexpr std::chrono::hours kMostDuration{366 * 24};
+constexpr std::chrono::hours kMostOnTheWay{1};
 constexpr milliseconds kShrinkRun{3'000};
 constexpr std::size_t kShrinkTries = 5;
 // A key that takes more is unknown: what comes after it has to be judged, too.
@@ -411,8 +414,9 @@ bool take_times(const StressOptions& options, Setup& setup) {
   }
   if (options.on_the_way.empty()) return true;
   const auto time = scenario::parse_duration(options.on_the_way);
-  if (!time) {
-    complain("--on-the-way " + options.on_the_way + " must be a duration such as 200ms");
+  if (!time || *time > kMostOnTheWay) {
+    complain("--on-the-way " + options.on_the_way +
+             " must be a duration such as 200ms, at most 1h");
     return false;
   }
   setup.on_the_way = *time;
@@ -423,8 +427,9 @@ bool take_times(const StressOptions& options, Setup& setup) {
 
 run::ExitCode stress(const StressOptions& options) {
   const auto time = scenario::parse_duration(options.duration);
-  if (!time || time->count() == 0) {
-    complain("--duration " + options.duration + " must be a duration such as 10s or 5m");
+  if (!time || time->count() == 0 || *time > kMostDuration) {
+    complain("--duration " + options.duration +
+             " must be a duration such as 10s or 5m, at most 8784h");
     return run::ExitCode::kUsage;
   }
   if (const auto can = report::check_writable(files_of(options)); !can) {

@@ -15,6 +15,7 @@
 #include "cli/run_evidence.h"
 #include "conformance/record/counterexample.h"
 #include "conformance/search/explore_evidence.h"
+#include "conformance/search/explore_report.h"
 #include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
@@ -40,13 +41,17 @@ class RunsAgain {
   // A session that is whole, of whoever `name` is.
   void judge(const endpoint::Recorded& so_far, const std::string& name) {
     const auto said = so_far.said().find(name);
-    if (said == so_far.said().end() || !begin(so_far)) return;
+    if (!begin(so_far)) return;
+    if (said == so_far.said().end()) {
+      not_counted_.push_back(name);
+      return;
+    }
     const auto kept = search::read_kept_run(said->second);
     if (!kept) {
       agreement_.compare(name, "a run", "not to be read: " + kept.error());
+      not_counted_.push_back(name);
       return;
     }
-    if (kept->verdict == "stopped") return;  // its answers end somewhere
     const auto endpoint = play(so_far, file_.head.run.context.endpoint, file_.head.capabilities);
     const auto session = endpoint->open_session_for(name, false);
     if (!session) return agreement_.miss();
@@ -57,15 +62,29 @@ class RunsAgain {
       return kept->known.contains(judgement.requirement) ||
              search::is_ignored(own_.ignore, judgement);
     };
+    if (kept->verdict == "stopped") {
+      options.stop = [at = kept->stop_asked, asked = std::size_t{0}]() mutable {
+        return ++asked >= at;
+      };
+    }
     search::JudgedRun run = run_judged(**session, kept->trace, options);
+    cut_short_ += run.lost ? 1 : 0;
+    const bool is_whole = so_far.find(name)->is_read();
     ++runs_;
     requests_ += run.requests;
     agreement_.compare(name, kept->verdict, verdict_text(run));
     passed_over_ += run.known;
     const bool was_rejected = kept->verdict.starts_with("rejected");
-    if (was_rejected && !run.rejection && run.known > 0) not_counted_.push_back(name);
+    const bool is_passed_over = was_rejected && run.known > 0;
+    if (!run.rejection && (is_passed_over || !is_whole)) not_counted_.push_back(name);
     found_before_.insert(kept->known.begin(), kept->known.end());
     if (run.rejection) note(kept->trace, std::move(run));
+  }
+
+  // Sessions that never ended, of a run that says that it has.
+  void note_cut(const std::vector<std::string>& sessions, const std::optional<RunEnd>& end) {
+    const bool early = !end || end->exit_code == static_cast<int>(run::ExitCode::kInterrupted);
+    if (!early) not_counted_.insert(not_counted_.end(), sessions.begin(), sessions.end());
   }
 
   // Asks what the run has asked in the beginning; false where that has led to nothing.
@@ -110,7 +129,8 @@ class RunsAgain {
     const auto then = static_cast<run::ExitCode>(end->exit_code);
     const bool early = then == run::ExitCode::kInterrupted || then == run::ExitCode::kUnreachable;
     if (early) return then;
-    const bool undecided = !rejected_.empty() || requests_ == 0 || !not_counted().empty();
+    const bool undecided = !rejected_.empty() || requests_ == 0 || passed_over_ > 0 ||
+                           !not_counted().empty() || search::too_many_cut_short(cut_short_, runs_);
     return undecided ? run::ExitCode::kInconclusive : run::ExitCode::kConformant;
   }
 
@@ -129,20 +149,25 @@ class RunsAgain {
     text::print("{} workloads, {} operations, {} workloads rejected\n", runs_, requests_,
                 rejected_.size());
     if (passed_over_ > 0) {
-      text::print("{} passed over, as --ignore of the run says or as the run had found the rule\n",
-                  text::counted(passed_over_, "rejection"));
+      text::print(
+          "not decided: {} passed over, as --ignore of the run says or as it had found the rule\n",
+          text::counted(passed_over_, "rejection"));
     }
     if (const std::size_t count = not_counted().size(); count > 0) {
-      text::print("not decided: {} of the file, which did not pass then and is passed over now\n",
+      text::print("not decided: {} of the file, not judged to the end or passed over now\n",
                   text::counted(count, "part"));
+    }
+    if (search::too_many_cut_short(cut_short_, runs_)) {
+      text::print("not decided: {} of {} workloads were cut short\n", cut_short_, runs_);
     }
   }
   void print_agreement() const { agreement_.print(); }
   [[nodiscard]] const std::optional<NotReady>& not_ready() const { return not_ready_; }
 
  private:
-  // Workloads that were rejected and are passed over now, and rules that the runs of the file were
-  // to pass over as found, though none of them was rejected for it.
+  // Workloads whose answers are not judged to their end, those that were rejected and are passed
+  // over now, and rules that the runs of the file were to pass over as found, though none of them
+  // was rejected for it.
   [[nodiscard]] std::vector<std::string> not_counted() const {
     std::vector<std::string> out = not_counted_;
     for (const std::string& each : found_before_) {
@@ -175,6 +200,7 @@ class RunsAgain {
   std::size_t passed_over_ = 0;
   std::size_t runs_ = 0;
   std::size_t requests_ = 0;
+  std::size_t cut_short_ = 0;
 };
 
 }  // namespace
@@ -199,6 +225,7 @@ run::ExitCode judge_explore(const JudgeOptions& options, const EvidenceFile& fil
     text::print("{}  {} requests, {} messages received\n", describe(file), recorded->published(),
                 recorded->received());
   }
+  again.note_cut(recorded->unread(), end);
   again.print(options.trace);
   const scenario::Library rules{.catalogue = library->catalogue, .cases = {}};
   print_rules(rules_since(file.head, rules), file.head);

@@ -91,6 +91,15 @@ run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file
   const auto end = read_run_end(recorded->end());
   const auto now = play_rounds(file, *recorded, session);
   if (!now) return now.error();
+  std::vector<std::string> hidden = recorded->unread();
+  // What a kill or a signal has cut cannot be judged to its end.
+  if (!end || end->exit_code == static_cast<int>(run::ExitCode::kInterrupted)) {
+    std::erase_if(hidden, [&](const std::string& each) { return !recorded->has(each); });
+  }
+  if (!hidden.empty()) {
+    complain(left_out_text(file.name, hidden));
+    return run::ExitCode::kUsage;
+  }
   session.run.interrupted = !end || end->exit_code == static_cast<int>(run::ExitCode::kInterrupted);
   if (session.run.endpoint_lost) {
     session.context.stopped_because = "the endpoint was lost during the run";

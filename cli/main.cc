@@ -67,7 +67,7 @@ void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
   command.add_option("--profile", flags.profile, help.profile);
   command.add_option("--wording", flags.wording, help.wording);
   add_driver(command, flags.driver);
-  command.add_option("-j,--jobs", flags.jobs, help.jobs)->check(whole_number(1));
+  command.add_option("-j,--jobs", flags.jobs, help.jobs)->check(whole_number(1, kMostJobs));
   add_timeout_scale(command, flags.timeout_scale);
   command.add_option("--seed", flags.seed, help.seed)->check(whole_number(0));
   command.add_flag("--trace", flags.trace, help.trace);
@@ -196,7 +196,7 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
                    "users cannot write new keys meanwhile")
       ->check(whole_number(1, kMaxKeys));
   command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
-      ->check(whole_number(1));
+      ->check(whole_number(1, kMostJobs));
   add_timeout_scale(*command, options.timeout_scale);
   command->add_option("--max-time", options.max_time,
                       "End after this time, with exit code 4 and without a descriptor (default: "

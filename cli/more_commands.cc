@@ -238,7 +238,7 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
     command->get_option(name)->allow_extra_args(false);
   }
   command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
-      ->check(whole_number(1));
+      ->check(whole_number(1, kMostJobs));
   add_timeout_scale(*command, options.timeout_scale);
   command
       ->add_option("--seed", options.seed,
@@ -360,7 +360,7 @@ void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action) 
   command
       ->add_option("-j,--jobs", options.jobs,
                    "Cases of one endpoint to run in parallel (default: as certify)")
-      ->check(whole_number(1));
+      ->check(whole_number(1, kMostJobs));
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")

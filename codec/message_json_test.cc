@@ -76,7 +76,7 @@ TEST(MessageJson, NamesThePlaceOfWhatIsWrong) {
       {"qos", -1, "/qos: must be a whole number from 0 on, not -1"},
       {"retain", "yes", R"(/retain: must be true or false, not "yes")"},
       {"correlation_data", "0a", R"(/correlation_data: must be upper-case Base16, not "0a")"},
-      {"payload_format", 256, "/payload_format: must be a whole number from 0 on, not 256"},
+      {"payload_format", 256, "/payload_format: must be a whole number up to 255, not 256"},
       {"user_properties", json::array({json::array({"a"})}),
        "/user_properties: must be a list of [name, value]"},
       {"user_properties", json::array({json::array({"a", "\\q"})}),

@@ -38,6 +38,11 @@ bool is_event(Kind kind) {
 
 bool is_receive(Kind kind) { return is_event(kind) || kind == Kind::kNothing; }
 
+bool is_answer(Kind kind) {
+  return is_event(kind) || kind == Kind::kConnect || kind == Kind::kSubscribe ||
+         kind == Kind::kUnsubscribe || kind == Kind::kPublish || kind == Kind::kRestart;
+}
+
 bool is_clock(Kind kind) {
   return kind == Kind::kNow || kind == Kind::kWall || kind == Kind::kWaited ||
          kind == Kind::kMeasured;
@@ -71,7 +76,7 @@ Event event_of(const Record& record) {
 // on: time goes by the last record, and messages that were passed over come when he receives.
 class Playback {
  public:
-  explicit Playback(const std::vector<Record>& records) : records_(records) {}
+  explicit Playback(const Recorded::Stream& stream) : stream_(stream), records_(stream.records) {}
 
   [[nodiscard]] Duration now() {
     if (const Record* record = next_if(Kind::kNow)) time_ = std::max(time_, record->time);
@@ -103,6 +108,7 @@ class Playback {
       for (; at_ < i; ++at_) pass_over(records_[at_]);
       ++at_;
       if (records_[i].time != 0) time_ = std::max(time_, records_[i].time);
+      read(records_[i]);
       return &records_[i];
     }
     return nullptr;
@@ -113,6 +119,7 @@ class Playback {
     if (!missed.empty()) {
       const Record* record = missed.front();
       missed.pop_front();
+      read(*record);
       return event_of(*record);
     }
     // Not beyond what was asked next.
@@ -125,11 +132,16 @@ class Playback {
       return std::nullopt;
     }
     at_ = i + 1;
+    read(records_[i]);
     if (is_event(records_[i].kind)) return event_of(records_[i]);
     return std::nullopt;
   }
 
  private:
+  void read(const Record& record) const {
+    if (is_answer(record.kind)) ++stream_.read;
+  }
+
   const Record* next_if(Kind kind) {
     if (at_ >= records_.size() || records_[at_].kind != kind) return nullptr;
     return &records_[at_++];
@@ -140,6 +152,7 @@ class Playback {
     if (record.kind == Kind::kNow) time_ = std::max(time_, record.time);
   }
 
+  const Recorded::Stream& stream_;
   const std::vector<Record>& records_;
   std::size_t at_ = 0;
   std::int64_t time_ = 0;
@@ -213,8 +226,7 @@ class PlayedClient final : public Client {
 
 class PlayedSession final : public Session {
  public:
-  explicit PlayedSession(const std::vector<Record>& records)
-      : playback_(records), clock_(playback_) {}
+  explicit PlayedSession(const Recorded::Stream& stream) : playback_(stream), clock_(playback_) {}
 
   Clock& clock() override { return clock_; }
   Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& options) override {
@@ -259,8 +271,9 @@ class PlayedEndpoint final : public Endpoint {
                                                            bool /*isolated*/) override {
     const Recorded::Stream* stream = recorded_.find(prefix_ + caller);
     if (stream == nullptr) return fail(not_asked("a session for " + caller));
+    stream->asked = true;
     if (stream->failure) return fail(error_of(*stream->failure));
-    return std::make_unique<PlayedSession>(stream->records);
+    return std::make_unique<PlayedSession>(*stream);
   }
   Result<void, Error> check_reachable_for(const std::string& caller,
                                           Duration /*timeout*/) override {
@@ -337,12 +350,18 @@ void Recorded::add(Record record, const OnWhole& on_whole) {
     case Kind::kEnd:
       end_ = details.text;
       return;
+    case Kind::kHistory:
+      has_history_ = true;
+      return;
     case Kind::kReachable:
       reachable_.emplace(details.text, details.failure);
       return;
     case Kind::kOpened: {
       auto& stream = streams_[details.text];
-      if (stream) return;  // a caller asks once
+      if (stream) {
+        twice_.insert(details.text);
+        return;
+      }
       stream = std::make_unique<Stream>();
       stream->failure = details.failure;
       open_[record.session] = details.text;
@@ -357,7 +376,9 @@ void Recorded::add(Record record, const OnWhole& on_whole) {
   if (caller == open_.end()) return;
   published_ += record.kind == Kind::kPublish ? 1 : 0;
   received_ += record.kind == Kind::kReceived ? 1 : 0;
-  streams_[caller->second]->records.push_back(std::move(record));
+  Stream& stream = *streams_[caller->second];
+  stream.answers += is_answer(record.kind) ? 1 : 0;
+  stream.records.push_back(std::move(record));
 }
 
 void Recorded::close(std::uint32_t session, const OnWhole& on_whole) {
@@ -375,6 +396,14 @@ void Recorded::close(std::uint32_t session, const OnWhole& on_whole) {
 bool Recorded::has(const std::string& caller) const {
   const Stream* stream = find(caller);
   return stream != nullptr && stream->whole;
+}
+
+std::vector<std::string> Recorded::unread() const {
+  std::vector<std::string> out;
+  for (const auto& [caller, stream] : streams_) {
+    if (!stream->whole || !stream->is_read()) out.push_back(caller);
+  }
+  return out;
 }
 
 const Recorded::Stream* Recorded::find(const std::string& caller) const {

@@ -5,10 +5,12 @@
 //   auto endpoint = play(*recorded, "mqtt://host", capabilities);
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +32,12 @@ class Recorded {
   struct Stream {
     std::vector<evidence::Record> records{};  // without kOpened and kClosed
     std::optional<evidence::Failure> failure{};
-    bool whole = false;  // the session was closed: nothing of it is missing
+    bool whole = false;       // the session was closed: nothing of it is missing
+    std::size_t answers = 0;  // calls and events among the records; not clocks, not waits
+    // Of these, how many whoever was played to has come to; nothing: nobody was.
+    mutable std::atomic<std::size_t> read{0};
+    mutable std::atomic<bool> asked{false};
+    [[nodiscard]] bool is_read() const { return asked && read >= answers; }
   };
 
   // The error says why the bytes are no evidence. A file that is cut, or damaged somewhere, is read
@@ -55,12 +62,19 @@ class Recorded {
   [[nodiscard]] const std::string& end() const { return end_; }
   // Why the file could not be read to its end; empty when it could.
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  // Is there a history of requests that met?
+  [[nodiscard]] bool has_history() const { return has_history_; }
   // Requests that were published.
   [[nodiscard]] std::size_t published() const { return published_; }
   [[nodiscard]] std::size_t received() const { return received_; }
 
   // Was this caller's session there, from its begin to its end?
   [[nodiscard]] bool has(const std::string& caller) const;
+  // Callers whose sessions nobody has come to the end of, or that have none: what they were
+  // answered is not judged. Of a run that came to its end, judged as then, there are none.
+  [[nodiscard]] std::vector<std::string> unread() const;
+  // Callers that have asked for two sessions: of no run.
+  [[nodiscard]] const std::set<std::string>& twice() const { return twice_; }
   // Null when there is none.
   [[nodiscard]] const Stream* find(const std::string& caller) const;
   [[nodiscard]] const std::optional<evidence::Failure>* reachable(const std::string& caller) const;
@@ -77,10 +91,12 @@ class Recorded {
   std::map<std::string, std::string> said_;
   std::string end_;
   std::string complaint_;
+  bool has_history_ = false;
   std::size_t published_ = 0;
   std::size_t received_ = 0;
   std::map<std::uint32_t, std::string> open_;               // callers, while the file is read
   std::map<std::string, std::unique_ptr<Stream>> streams_;  // by caller
+  std::set<std::string> twice_;
   std::map<std::string, std::optional<evidence::Failure>> reachable_;
 };
 

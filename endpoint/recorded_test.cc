@@ -90,6 +90,7 @@ TEST(Recorded, HasWhatTheFileSaysOfItsRun) {
   EXPECT_THAT(recorded->cases(), ElementsAre("first", "second"));
   EXPECT_THAT(recorded->said(), ElementsAre(Pair("part", "new")));
   EXPECT_EQ(recorded->end(), "end");
+  EXPECT_TRUE(recorded->has_history());
   EXPECT_EQ(recorded->complaint(), "");
 }
 
@@ -119,6 +120,8 @@ TEST(Recorded, OfACallerThatOpensTwiceHasTheFirstSession) {
   ASSERT_THAT(recorded->find("a")->records, SizeIs(1));
   EXPECT_EQ(recorded->find("a")->records[0].time, 1);
   EXPECT_FALSE(recorded->has("a"));
+  EXPECT_THAT(recorded->twice(), ElementsAre("a"));
+  EXPECT_FALSE(recorded->has_history());
 }
 
 TEST(Recorded, KeepsTheFirstAnswerToEachLookForTheEndpoint) {
@@ -278,6 +281,62 @@ class Played {
 
 std::string payload_of(const std::optional<Event>& event) {
   return event ? std::get<MessageReceived>(event->what).message.payload : "nothing";
+}
+
+// Whoever renames a session, or cuts what is asked in it, leaves something unread.
+TEST(Play, KnowsWhatNobodyHasComeTo) {
+  const codec::Message one{.payload = "one"};
+  const codec::Message two{.payload = "two"};
+  const auto file_of = [&] {
+    File file;
+    file.opened(1, "me").connect(1, 1, "c");
+    file.add({.kind = Kind::kPublish, .session = 1, .client = 1}, {.message = one});
+    file.received(1, 5, "reply").add({.kind = Kind::kNothing, .session = 1, .client = 1});
+    file.add({.kind = Kind::kNow, .session = 1, .time = 6});
+    file.add({.kind = Kind::kPublish, .session = 1, .client = 1}, {.message = two});
+    return file.received(1, 7, "next").closed(1).bytes();
+  };
+  const std::string bytes = file_of();
+  const auto unread = [&](const auto& ask) {
+    const auto recorded = Recorded::read(bytes);
+    const auto endpoint = play(*recorded, "url", {});
+    ask(*endpoint);
+    return recorded->unread();
+  };
+  EXPECT_THAT(unread([](Endpoint&) {}), ElementsAre("me"));
+  const auto ask = [&](Endpoint& endpoint, bool first, bool second, int receive) {
+    const auto session = std::move(*endpoint.open_session_for("me", false));
+    const auto client = std::move(*session->connect({.client_id = "c"}));
+    if (first) EXPECT_TRUE(client->publish(one));
+    if (first && receive > 0) EXPECT_TRUE(client->receive(1s));
+    if (second) EXPECT_TRUE(client->publish(two));
+    if (second && receive > 1) EXPECT_TRUE(client->receive(1s));
+  };
+  EXPECT_THAT(unread([&](Endpoint& endpoint) { ask(endpoint, true, true, 2); }), IsEmpty());
+  EXPECT_THAT(unread([&](Endpoint& endpoint) { ask(endpoint, true, true, 1); }), ElementsAre("me"));
+  EXPECT_THAT(unread([&](Endpoint& endpoint) { ask(endpoint, true, false, 1); }),
+              ElementsAre("me"));
+  EXPECT_THAT(unread([&](Endpoint& endpoint) { ask(endpoint, false, true, 2); }),
+              ElementsAre("me"));
+}
+
+TEST(Play, OfASessionThatDidNotBeginTheFailureHasToBeAskedFor) {
+  File file;
+  file.add({.kind = Kind::kOpened, .session = 1},
+           {.text = "me", .failure = evidence::Failure{2, "not you", {}}});
+  const std::string bytes = file.closed(1).bytes();
+  const auto recorded = Recorded::read(bytes);
+  EXPECT_THAT(recorded->unread(), ElementsAre("me"));
+  EXPECT_FALSE(play(*recorded, "url", {})->open_session_for("me", false));
+  EXPECT_THAT(recorded->unread(), IsEmpty());
+}
+
+TEST(Play, OfASessionThatNeverEndedSomethingIsUnread) {
+  File file;
+  const std::string bytes = file.opened(1, "me").bytes();
+  const auto recorded = Recorded::read(bytes);
+  EXPECT_TRUE(play(*recorded, "url", {})->open_session_for("me", false));
+  EXPECT_THAT(recorded->unread(), ElementsAre("me"));
 }
 
 TEST(Play, IsTheEndpointThatItIsSaidToBe) {

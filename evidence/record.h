@@ -48,7 +48,7 @@ enum class Kind : std::uint8_t {
   kRestart = 20,  // text: client id; failure
   kCase = 21,     // text: JSON, what was found of a case
   kEnd = 22,      // text: JSON, the verdicts of the whole
-  kHistory = 23,  // text: lines of a history of requests that meet, docs/HISTORY.md
+  kHistory = 23,  // text: lines of a history of clients that ask at once, docs/HISTORY.md
 };
 inline constexpr std::uint8_t kLastKind = 23;
 

@@ -20,8 +20,8 @@ std::string error_text() { return std::error_code(errno, std::generic_category()
 
 Result<std::unique_ptr<HistoryWriter>, std::string> HistoryWriter::open(
     const std::string& path, const history::Bounds& bounds, Copy copy) {
-  const int descriptor = open_new_file(path);
-  if (descriptor < 0) {
+  const int descriptor = path.empty() ? -1 : open_new_file(path);
+  if (descriptor < 0 && !path.empty()) {
     return fail("cannot write " + path + ": " + error_text());
   }
   std::unique_ptr<HistoryWriter> out(new HistoryWriter(path, descriptor, std::move(copy)));
@@ -31,10 +31,12 @@ Result<std::unique_ptr<HistoryWriter>, std::string> HistoryWriter::open(
   return out;
 }
 
-HistoryWriter::~HistoryWriter() { ::close(descriptor_); }
+HistoryWriter::~HistoryWriter() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
 
 void HistoryWriter::write(const std::string& line) {
-  std::string_view left = line;
+  std::string_view left = descriptor_ < 0 ? std::string_view() : line;
   while (!left.empty() && trouble_.empty()) {
     const ssize_t written = ::write(descriptor_, left.data(), left.size());
     if (written < 0 && errno == EINTR) continue;

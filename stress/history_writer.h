@@ -19,7 +19,8 @@ class HistoryWriter final : public Journal {
   // Gets each line, with its end, when it has been written.
   using Copy = std::function<void(const std::string& line)>;
 
-  // Replaces the file. The error says why it cannot be written.
+  // Replaces the file; without a name there is none, and the copy is all. The error says why it
+  // cannot be written.
   [[nodiscard]] static Result<std::unique_ptr<HistoryWriter>, std::string> open(
       const std::string& path, const history::Bounds& bounds, Copy copy = {});
   ~HistoryWriter() override;
@@ -40,7 +41,7 @@ class HistoryWriter final : public Journal {
   void write(const std::string& line);
 
   std::string path_;
-  int descriptor_;
+  int descriptor_;  // negative: there is no file
   Copy copy_;
   std::string trouble_{};
 };

@@ -227,7 +227,10 @@ class CommandLine(CliTest):
                                 (["certify", "--timeout-scale", "0"], '"0" is no number greater than 0'),
                                 (["certify", "--timeout-scale", "1e300"], '"1e300" is more than 1000'),
                                 (["certify", "--seed", "-1"], '--seed: "-1" is no whole number from 0 on'),
-                                (["certify", "--jobs", "0"], '--jobs: "0" is no whole number from 1 on'),
+                                (["certify", "--jobs", "0"], '--jobs: "0" is no whole number from 1 to 1000'),
+                                (["certify", "--json", "r", "--junit", "r"], "r is named for two reports"),
+                                (["stress", "--duration", "9999999h"], "at most 8784h"),
+                                (["stress", "--endpoint", "inproc:", "--on-the-way", "2h"], "at most 1h"),
                                 (["serve", "--port", "65536"], '"65536" is no whole number from 0 to 65535'),
                                 (["list", "fault"], "did you mean faults?"),
                                 (["certify", "--json", "-", "--html", "-"], "only one report")):

@@ -99,6 +99,31 @@ class CompareTest(harness.FolderTest):
         self.assertEqual([column["name"] for column in document["columns"]],
                          [f"inproc: ({self.path(name)}.json)" for name in ("a", "b")])
 
+    def test_a_report_that_contradicts_itself_is_refused(self):
+        self.reports("--run", "set.nx.*")
+        whole = harness.load_json(self.path("nx.json"))
+
+        def passes(report):
+            for case in report["cases"]:
+                case["verdict"] = "passed"
+
+        def is_well(report):
+            report["exit_code"] = 0
+
+        changes = {"it has no cases": lambda report: report.pop("cases"), "failed, and its cases are 0": passes,
+                   "its exit code is 0": is_well,
+                   "its summary says 99 skipped": lambda report: report["summary"].update(skipped=99),
+                   "no difference explains": lambda report: report.update(differences=[]),
+                   "SET-NX-2 has failed, and it has passed": lambda report: report.update(
+                       requirements=[dict(each, state="passed") for each in report["requirements"]])}
+        for said, change in changes.items():
+            with self.subTest(said):
+                report = json.loads(json.dumps(whole))
+                change(report)
+                self.path("changed.json").write_text(json.dumps(report), encoding="utf-8")
+                done = run("compare", self.path("changed.json"), self.path("right.json"))
+                self.assertEqual((2, True), (done.returncode, said in done.stderr), done.stdout + done.stderr)
+
     def test_what_was_not_decided_differs_from_nothing(self):
         run("certify", "--quiet", "--endpoint", "inproc:", "--run", "set.nx.*", "--json", self.path("a.json"))
         run("certify", "--quiet", "--endpoint", "mqtt://127.0.0.1:1", "--run", "set.nx.*", "--json", self.path("b.json"))

@@ -29,7 +29,7 @@ CASES = harness.OWN_CASES + """\
 @harness.full_but("a process for each way in which such a run ends",
                   "test_explore_of_wrong_stores_shows_the_counterexample_again", "test_replay",
                   "test_stress_of_a_wrong_store", "test_no_password_is_in_it", "test_an_exit_code_in_it_decides_nothing",
-                  "test_a_head_hides_no_failure", "test_a_history_without_replies_is_not_green")
+                  "test_a_head_hides_no_failure", "test_records_hide_no_failure", "test_a_history_without_replies_is_not_green")
 class Kinds(harness.FolderTest):
     def evidence_of(self, *arguments, **options):
         return run(*arguments, "--quiet", "--evidence", "run.fpe", *SLOW, cwd=self.folder, env=harness.environment(),
@@ -44,11 +44,11 @@ class Kinds(harness.FolderTest):
         change(head)
         file.write_bytes(evidence_file.of_parts(head, rest))
 
-    def check_alike(self, done, code):
+    def check_alike(self, done, code, judged_code=None):
         """The file alone gives the same verdicts; how many there were."""
         self.assertEqual(code, done.returncode, done.stdout[-2000:] + done.stderr)
         judged = self.judge()
-        self.assertEqual(code, judged.returncode, judged.stdout[-2000:] + judged.stderr)
+        self.assertEqual(code if judged_code is None else judged_code, judged.returncode, judged.stdout[-2000:] + judged.stderr)
         self.assertIn("rules: the same as those of the run", judged.stdout)
         self.assertRegex(judged.stdout, SAME)
         return int(re.search(SAME, judged.stdout).group(1)), judged
@@ -85,8 +85,10 @@ class Kinds(harness.FolderTest):
     def test_explore_with_a_rate_and_with_what_is_ignored(self):
         done = self.evidence_of("explore", "--endpoint", "inproc:?fault=S01", "--max-time", "2s", "--ignore", "*",
                                 "--rate", "500")
-        runs, _ = self.check_alike(done, 0)
+        # Whoever is given the file has not said that he passes that over.
+        runs, judged = self.check_alike(done, 0, judged_code=4)
         self.assertGreater(runs, 3)
+        self.assertIn("rejections passed over", judged.stdout)
 
     def test_explore_of_saved_workloads(self):
         self.write("found.trace", 'c0 SET k0 "v" NX\nc0 SET k0 "w" NX\n')
@@ -223,24 +225,67 @@ class Kinds(harness.FolderTest):
             head["evidence"]["capabilities"].update(everything)
 
         changes = {
-            "skip": (known, lambda head: head["selection"].update(skip=["*"])),
-            "narrowed": (known, lambda head: head["selection"].update(run=["set.nx.sets-*"])),
-            "tag": (known, lambda head: head["selection"].update(tags=["smoke"])),
-            "requirement": (known, lambda head: head["selection"].update(requirements=["GET-HIT-1"])),
-            "shard": (known, lambda head: head.update(shard={"index": 1, "total": 1000})),
-            "capabilities": (("certify", "--endpoint", "inproc:?fault=S01", "--stress", "none"), capabilities),
-            "ignored": (explored, lambda head: head["evidence"]["own"].update(ignore=["*"])),
-            "no cases": (replayed, lambda head: head["evidence"]["own"].update(
+            "skip": (known, 2, lambda head: head["selection"].update(skip=["*"])),
+            "narrowed": (known, 2, lambda head: head["selection"].update(run=["set.nx.sets-*"])),
+            "tag": (known, 2, lambda head: head["selection"].update(tags=["smoke"])),
+            "requirement": (known, 2, lambda head: head["selection"].update(requirements=["GET-HIT-1"])),
+            "shard": (known, 2, lambda head: head.update(shard={"index": 1, "total": 1000})),
+            "capabilities": (("certify", "--endpoint", "inproc:?fault=S01", "--stress", "none"), 2, capabilities),
+            "ignored": (explored, 4, lambda head: head["evidence"]["own"].update(ignore=["*"])),
+            "no cases": (replayed, 2, lambda head: head["evidence"]["own"].update(
                 files=[dict(each, content=each["content"].replace("own.nx", "own.other"))
                        for each in head["evidence"]["own"]["files"]])),
         }
-        for name, (command, change) in changes.items():
+        for name, (command, code, change) in changes.items():
             with self.subTest(name):
                 done = self.evidence_of(*command)
                 self.assertEqual(1, done.returncode, done.stdout[-1000:] + done.stderr)
                 self.change_head(change)
                 judged = self.judge()
-                self.assertIn(judged.returncode, (1, 2, 3, 4), judged.stdout[-1000:] + judged.stderr)
+                self.assertEqual(code, judged.returncode, judged.stdout[-1000:] + judged.stderr)
+
+    def test_records_hide_no_failure(self):
+        """Who renames sessions, or cuts what is asked in them, has something left that nobody judges."""
+        self.write("own.yaml", CASES)
+        bad = "set.nx.refuses-equal-value"
+        known = ("certify", "--endpoint", "inproc:?fault=S01", "--run", bad, "--run", "get.*", "--stress", "none")
+        replayed = ("replay", "own.yaml", "--endpoint", "inproc:?fault=S01")
+        explored = ("explore", "--endpoint", "inproc:?fault=S01", "--max-time", "60s", "--seed", "3")
+        at_once = ("certify", "--endpoint", "inproc:?fault=T20", "--run", "get.*", "--stress", "short")
+
+        def renamed(to):
+            def change(head, rest):
+                head["selection"]["skip"] = [bad]
+                rest = rest.replace(f"{bad}/1".encode(), to.encode())
+                return rest.replace(f'"case":"{bad}'.encode(), b'"case":"' + b"x" * len(bad))
+            return change
+
+        def cut_case(head, rest):
+            for each in head["evidence"]["own"]["files"]:
+                each["content"] = each["content"][:each["content"].rindex("- set:")]
+            return rest
+
+        changes = {
+            "another attempt": (known, renamed(f"{bad}/9"), 4),
+            "after another": (known, renamed(f"after {bad}/1"[:len(bad) + 2]), 2),
+            "no case": (known, renamed("x" * len(bad) + "/1"), 2),
+            "no end": (known, lambda _, rest: rest.replace(b'"verdicts"', b'"verdictz"'), 1),
+            "a shorter case": (replayed, cut_case, 2),
+            "no workload": (explored, lambda _, rest: rest.replace(b'"trace"', b'"tracf"'), 4),
+            "a stopped workload": (explored, lambda _, rest: re.sub(
+                rb'"verdict":"rejected ([^"]*)"', lambda found: b'"verdict":"stopped"'.ljust(len(found[0])), rest), 4),
+            "clients at once": (at_once, lambda _, rest: rest.replace(b'"stress":', b'"strezz":'), 1),
+        }
+        for name, (command, change, code) in changes.items():
+            with self.subTest(name):
+                done = self.evidence_of(*command)
+                self.assertEqual(1, done.returncode, done.stdout[-1000:] + done.stderr)
+                self.assertEqual(1, self.judge().returncode)
+                file = self.folder / "run.fpe"
+                head, rest = evidence_file.parts(file.read_bytes())
+                file.write_bytes(evidence_file.of_parts(head, change(head, rest)))
+                judged = self.judge()
+                self.assertEqual(code, judged.returncode, judged.stdout[-1000:] + judged.stderr)
 
     def test_a_history_without_replies_is_not_green(self):
         done = self.evidence_of("stress", "--endpoint", "embedded", "--duration", "500ms")

@@ -104,6 +104,12 @@ class Killed(harness.FolderTest):
         text = journal.read_text("utf-8")
         journal.write_text(text.replace('"cases":"', '"cases":"0', 1), "utf-8")
         self.assertIn("its run had other cases than these", self.certify("--resume", journal).stderr)
+        for was, now, said in (('"driver":""', '"driver":"mine"', 'is of a run with the driver "mine", which there is not'),
+                               ('"timeout_scale":1.0', '"timeout_scale":1000001.0', "timeout_scale")):
+            self.assertIn(was, text)
+            journal.write_text(text.replace(was, now, 1), "utf-8")
+            done = self.certify("--resume", journal)
+            self.assertEqual((2, True), (done.returncode, said in done.stderr), done.stderr)
         journal.write_text("{}", "utf-8")
         self.assertIn("is not what a killed run", self.certify("--resume", journal).stderr)
 

@@ -1,11 +1,14 @@
 #include "conformance/concurrency/stress_phase.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "conformance/histories/checked_history.h"
 #include "conformance/judge/mismatch.h"
 #include "conformance/judge/oracle_response.h"
@@ -13,6 +16,8 @@
 #include "conformance/scenario/binding.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/target/target.h"
+#include "conformance/text/text_wrap.h"
+#include "stress/history_writer.h"
 #include "stress/simulation.h"
 
 namespace fencepost::concurrency {
@@ -108,6 +113,19 @@ run::StressFinding finding_of(const history::KeyVerdict& key,
                          std::move(shown));
 }
 
+// A run that goes on finds the same again and again.
+void keep_first_of_each_rule(std::vector<run::StressFinding>& findings) {
+  std::set<std::string> seen;
+  std::erase_if(findings, [&](const run::StressFinding& each) {
+    return !seen.insert(each.requirement).second;
+  });
+}
+
+// Adds to why nothing is known.
+void doubt(run::StressResult& result, const std::string& why) {
+  result.undecided += (result.undecided.empty() ? "" : "; ") + why;
+}
+
 // What both kinds of runs have found.
 template <typename Run>
 void take_findings(const Run& run, run::StressResult& out) {
@@ -115,14 +133,19 @@ void take_findings(const Run& run, run::StressResult& out) {
   for (run::StressFinding& each : findings_of(run.deliveries)) {
     out.findings.push_back(std::move(each));
   }
-  // Of each rule the first: a run that goes on finds the same again and again.
-  std::set<std::string> seen;
-  std::erase_if(out.findings, [&](const run::StressFinding& each) {
-    return !seen.insert(each.requirement).second;
-  });
+  keep_first_of_each_rule(out.findings);
   if (const std::string doubts = describe(run.doubts); !doubts.empty()) {
     out.undecided = "requests " + doubts;
   }
+}
+
+// Null: nobody keeps the history.
+std::unique_ptr<stress::HistoryWriter> writer_for(const StressPhase& phase,
+                                                  const history::Bounds& bounds) {
+  if (!phase.keep) return nullptr;
+  auto out = stress::HistoryWriter::open("", bounds, phase.keep);
+  FENCEPOST_CHECK(out.has_value());  // there is no file that could not be written
+  return std::move(*out);
 }
 
 void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::atomic<bool>& stop,
@@ -136,6 +159,7 @@ void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::
   }
   history::Bounds bounds = stress::simulated_bounds();
   bounds.expiry_late += phase.suite.settings.expiry_tolerance;
+  const auto writer = writer_for(phase, bounds);
   const stress::SimulatedRun run =
       stress::simulate(**store,
                        {.mix = &mix,
@@ -148,7 +172,7 @@ void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::
                         .limits = kStressLimits,
                         .bounds = bounds,
                         .check_reply = reply_check({.waived = phase.waived})},
-                       nullptr, [&](const stress::SimulatedRun&) { return stop.load(); });
+                       writer.get(), [&](const stress::SimulatedRun&) { return stop.load(); });
   take_counts(run.counts, run.judged, out);
   take_findings(run, out);
   out.simulated = true;
@@ -157,7 +181,10 @@ void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::
 
 void run_live(const StressPhase& phase, const stress::Mix& mix, endpoint::Endpoint& endpoint,
               const std::atomic<bool>& stop, run::StressResult& out) {
-  const auto run = run_load(endpoint, load_options(phase, mix), stop);
+  stress::LoadOptions options = load_options(phase, mix);
+  const auto writer = writer_for(phase, options.bounds);
+  options.history = writer.get();
+  const auto run = run_load(endpoint, options, stop);
   if (!run) {
     out.trouble = "cannot connect: " + run.error().text;
     return;
@@ -264,6 +291,60 @@ run::StressResult run_stress_phase(const StressPhase& phase, endpoint::Endpoint&
     run_live(phase, mix, endpoint, stop, out);
   }
   if (out.requests == 0 && out.trouble.empty()) out.trouble = "the run was ended";
+  return out;
+}
+
+run::StressResult judged_again(const histories::CheckedHistory& checked, run::StressResult then) {
+  run::StressResult out = std::move(then);
+  const std::vector<run::StressFinding> found_then = std::exchange(out.findings, {});
+  out.requests = checked.operations;
+  out.replies = checked.operations - checked.without_reply;
+  out.refused = checked.refused;
+  out.notifications = checked.notifications;
+  out.keys_ok = checked.count(history::Answer::kOk);
+  out.keys_unknown = checked.count(history::Answer::kUnknown);
+  std::vector<history::KeyVerdict> violations;
+  std::copy_if(checked.keys.begin(), checked.keys.end(), std::back_inserter(violations),
+               [](const history::KeyVerdict& each) {
+                 return each.verdict.answer == history::Answer::kViolation;
+               });
+  for (const history::Verdict& each : checked.whole) {
+    if (each.answer == history::Answer::kViolation) {
+      violations.push_back({.key = {}, .verdict = each});
+    } else {
+      doubt(out, each.text);
+    }
+  }
+  std::vector<history::Operation> shown;
+  for (const auto& [number, operation] : checked.shown) {
+    shown.resize(number + 1);
+    shown[number] = operation;
+  }
+  out.findings = findings_of(violations, shown);
+  keep_first_of_each_rule(out.findings);
+  const auto is_in = [](const std::vector<run::StressFinding>& all, const run::StressFinding& one) {
+    return std::any_of(all.begin(), all.end(), [&](const run::StressFinding& each) {
+      return each.requirement == one.requirement;
+    });
+  };
+  // The run has stopped at the first, which is the cause of the rest as far as anybody can tell.
+  if (std::any_of(out.findings.begin(), out.findings.end(),
+                  [&](const run::StressFinding& each) { return is_in(found_then, each); })) {
+    std::erase_if(out.findings,
+                  [&](const run::StressFinding& each) { return !is_in(found_then, each); });
+  }
+  for (const run::StressFinding& each : found_then) {
+    if (!is_in(out.findings, each)) {
+      doubt(out, fmt::format("the run has found {}: {}; its history does not show that",
+                             each.requirement, each.text));
+    }
+  }
+  // Nor does it show whether a reply was owed. Simulated clients lose messages on purpose.
+  // Req: ENV-RESPONSE-1
+  if (!out.simulated && found_then.empty() && checked.without_reply > 0) {
+    doubt(out, fmt::format("{} without a reply: its history does not show whether one was owed",
+                           text::counted(checked.without_reply, "request")));
+  }
   return out;
 }
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "conformance/histories/checked_history.h"
 #include "conformance/judge/oracle_basis.h"
 #include "conformance/run/stress_result.h"
 #include "conformance/run/suite.h"
@@ -43,6 +44,8 @@ struct StressPhase {
   std::chrono::milliseconds duration{2'000};
   std::set<std::string, std::less<>> waived{};  // rules that do not bind the store
   bool stop_at_violation = true;                // else what comes after the first is found, too
+  // Gets each line of the history, docs/HISTORY.md, from one thread at a time; empty: nobody does.
+  std::function<void(const std::string& line)> keep{};
 };
 
 // Runs the phase against `endpoint`; a store that is a function call away is made anew, and run in
@@ -78,6 +81,12 @@ struct StressPhase {
 // `result`: of the cases. Pure.
 void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalogue, bool strict,
                    const run::SuiteResult& result);
+
+// The phase again, from its history. `then`: what the run said of it, of which what no history
+// shows is taken over; what the run has found and the history does not show leaves it undecided.
+// Pure.
+[[nodiscard]] run::StressResult judged_again(const histories::CheckedHistory& checked,
+                                             run::StressResult then);
 
 // Notes in `result`, which has the phase, that the run was interrupted, or that the endpoint was
 // lost: it is asked, where the phase ended early. Returns why the run stopped; empty when it did

@@ -1,6 +1,8 @@
 #include "conformance/concurrency/stress_phase.h"
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "conformance/histories/history_check.h"
 #include "conformance/target/target.h"
 #include "conformance/testing/fake_endpoint.h"
 
@@ -55,6 +58,12 @@ history::Operation get_of(std::uint32_t client, history::Time called, history::T
           .returned = returned,
           .outcome = returned == history::kNever ? history::Outcome::kUnknown
                                                  : history::Outcome::kMissing};
+}
+
+std::vector<std::string> rules_of(const run::StressResult& result) {
+  std::vector<std::string> out;
+  for (const run::StressFinding& each : result.findings) out.push_back(each.requirement);
+  return out;
 }
 
 TEST(FindingsOf, ShowsTheOperationsInTheOrderOfTheirCalls) {
@@ -227,6 +236,23 @@ TEST_F(StressPhaseTest, AStoreThatIsWrongUnderConcurrencyIsShown) {
   EXPECT_THAT(out.command, HasSubstr("fencepost stress --profile documented --workload"));
 }
 
+TEST_F(StressPhaseTest, ItsHistoryShowsTheSameAgain) {
+  std::string lines;
+  phase_.keep = [&](const std::string& line) { lines += line; };
+  const run::StressResult out = run("inproc:?fault=T01");
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / "fencepost_stress_phase.jsonl";
+  std::ofstream(file) << lines;
+  const auto checked = histories::check_history(file.string(), 1'000'000);
+  std::filesystem::remove(file);
+  ASSERT_TRUE(checked) << checked.error();
+  const run::StressResult again = judged_again(*checked, out);
+  EXPECT_EQ(again.requests, out.requests);
+  ASSERT_THAT(out.findings, Not(IsEmpty()));
+  EXPECT_EQ(rules_of(again), rules_of(out));
+  EXPECT_EQ(again.undecided, "");
+}
+
 TEST_F(StressPhaseTest, OneKeyDoesWhereThereIsLittleRoom) {
   suite_.offered = endpoint::Capabilities{};
   suite_.offered->quota = 4'999;
@@ -316,6 +342,67 @@ Ended ended(const run::StressResult& stress, bool interrupted, bool reachable) {
   out.result.stress = stress;
   out.reason = end_stress_phase(endpoint, interrupted, out.result);
   return out;
+}
+
+// --- judged again -------------------------------------------------------------------------------
+
+histories::CheckedHistory history_with(std::vector<history::KeyVerdict> keys) {
+  histories::CheckedHistory out{.operations = 10, .refused = 2, .keys = std::move(keys)};
+  out.shown[3] = get_of(1, 9ms, 12ms);
+  return out;
+}
+
+history::KeyVerdict violation_of(const std::string& requirement) {
+  return {.key = "k",
+          .verdict = {.answer = history::Answer::kViolation,
+                      .operations = {3},
+                      .requirement = requirement,
+                      .text = "wrong"}};
+}
+
+TEST(JudgedAgain, IsWhatTheHistoryShows) {
+  run::StressResult then{.workload = "everything", .clients = 16, .requests = 1, .keys_ok = 99};
+  const auto now = judged_again(history_with({violation_of("R-1"),
+                                              violation_of("R-2"),
+                                              {.key = "o", .verdict = {history::Answer::kOk}},
+                                              violation_of("R-1")}),
+                                then);
+  EXPECT_THAT(rules_of(now), ElementsAre("R-1", "R-2"));
+  EXPECT_EQ(now.findings[0].operations.at(0).client, 1U);
+  EXPECT_EQ(now.workload, "everything");
+  EXPECT_EQ(now.requests, 10U);
+  EXPECT_EQ(now.replies, 10U);
+  EXPECT_EQ(now.refused, 2U);
+  EXPECT_EQ(now.keys_ok, 1U);
+  EXPECT_EQ(now.undecided, "");
+}
+
+TEST(JudgedAgain, OfARunThatStoppedAtWhatItFoundThatIsTold) {
+  const run::StressResult then{.findings = {{.requirement = "R-2"}}};
+  EXPECT_THAT(
+      rules_of(judged_again(history_with({violation_of("R-1"), violation_of("R-2")}), then)),
+      ElementsAre("R-2"));
+}
+
+TEST(JudgedAgain, IsUndecidedWhereTheHistoryDoesNotShowWhatTheRunFound) {
+  const run::StressResult then{.findings = {{.requirement = "R-3", .text = "no reply"}}};
+  const auto now = judged_again(history_with({violation_of("R-1")}), then);
+  EXPECT_THAT(rules_of(now), ElementsAre("R-1"));
+  EXPECT_EQ(now.undecided, "the run has found R-3: no reply; its history does not show that");
+}
+
+TEST(JudgedAgain, DoesNotKnowWhetherAReplyWasOwed) {
+  histories::CheckedHistory checked = history_with({});
+  checked.without_reply = 1;
+  EXPECT_EQ(judged_again(checked, {}).undecided,
+            "1 request without a reply: its history does not show whether one was owed");
+  // Messages are lost on purpose there.
+  EXPECT_EQ(judged_again(checked, {.simulated = true}).undecided, "");
+  EXPECT_EQ(judged_again(checked, {.simulated = true}).replies, 9U);
+  checked.without_reply = 0;
+  checked.whole = {{.answer = history::Answer::kUnknown, .text = "nothing is known"}};
+  EXPECT_EQ(judged_again(checked, {.undecided = "so it was"}).undecided,
+            "so it was; nothing is known");
 }
 
 TEST(EndStressPhase, SaysThatTheRunWasInterrupted) {

@@ -1,12 +1,14 @@
 #include "conformance/report/evidence_head.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
 #include "conformance/report/case_json.h"
+#include "conformance/report/stress_section.h"
 #include "conformance/run/capability.h"
 #include "conformance/run/selection.h"
 #include "conformance/scenario/digest.h"
@@ -165,6 +167,24 @@ LeftOut left_out(const EvidenceHead& head, const endpoint::Capabilities& offered
   return out;
 }
 
+NotJudged not_judged(const std::vector<std::string>& sessions, const EvidenceHead& head) {
+  constexpr std::string_view kAfter = "after ";  // a look at whether the endpoint is still there
+  NotJudged out;
+  std::set<std::string> cases;
+  for (const std::string& session : sessions) {
+    std::string_view attempt = session;
+    if (attempt.starts_with(kAfter)) attempt.remove_prefix(kAfter.size());
+    std::string id(attempt.substr(0, attempt.rfind('/')));
+    if (head.cases.contains(id)) {
+      cases.insert(std::move(id));
+    } else {
+      out.of_no_case.push_back(session);
+    }
+  }
+  out.cases.assign(cases.begin(), cases.end());
+  return out;
+}
+
 std::vector<std::string> no_longer_judged(const std::map<std::string, std::string>& then,
                                           const std::map<std::string, std::string>& now) {
   std::vector<std::string> out;
@@ -190,8 +210,22 @@ std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result)
   return out;
 }
 
-std::string verdicts_json(const run::SuiteResult& result) {
-  return json{{"verdicts", verdict_texts(result)}}.dump();
+std::string run_end_json(const std::map<std::string, std::string>& verdicts,
+                         const std::optional<run::StressResult>& stress) {
+  ordered_json out{{"verdicts", verdicts}};
+  if (stress) out["stress"] = stress_json(*stress);
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<std::optional<run::StressResult>, std::string> read_stress_of_end(const std::string& text) {
+  std::optional<run::StressResult> out;
+  const json document = read_json(text);
+  if (!document.is_object()) return out;
+  JsonComplaint complaint;
+  const JsonMembers root(document, "", complaint);
+  if (root.has("stress")) out = read_stress(root.object("stress"));
+  if (complaint.any()) return fail("its end cannot be read: " + complaint.text());
+  return out;
 }
 
 std::map<std::string, std::string> read_verdicts(const std::string& text, const char* member) {

@@ -55,6 +55,15 @@ struct LeftOut {
                                const scenario::Library& library,
                                const std::function<bool(const scenario::Case&)>& has_packets);
 
+// Sessions of a file that nobody has come to the end of who judged it: of which cases they are. Who
+// changes names of sessions, or the cases of a file, can hide failures so.
+struct NotJudged {
+  std::vector<std::string> cases{};       // ids, each once
+  std::vector<std::string> of_no_case{};  // names of sessions that no run of the head's cases opens
+};
+[[nodiscard]] NotJudged not_judged(const std::vector<std::string>& sessions,
+                                   const EvidenceHead& head);
+
 // What was no pass, and is skipped or not there at all now: ids. What was cut is not among these.
 [[nodiscard]] std::vector<std::string> no_longer_judged(
     const std::map<std::string, std::string>& then, const std::map<std::string, std::string>& now);
@@ -63,8 +72,13 @@ struct LeftOut {
 [[nodiscard]] std::string verdict_text(const run::CaseResult& result);
 [[nodiscard]] std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result);
 
-// The same as JSON, and back: the texts of this member; nothing of what is no such text.
-[[nodiscard]] std::string verdicts_json(const run::SuiteResult& result);
+// The end of a run of certify: verdict_texts(), and what clients that asked at once have shown.
+[[nodiscard]] std::string run_end_json(const std::map<std::string, std::string>& verdicts,
+                                       const std::optional<run::StressResult>& stress);
+// Of the same: nothing where clients did not ask at once. The error says what cannot be read.
+[[nodiscard]] Result<std::optional<run::StressResult>, std::string> read_stress_of_end(
+    const std::string& json);
+// Of the end of any run: the texts of this member; nothing of what is no such text.
 [[nodiscard]] std::map<std::string, std::string> read_verdicts(const std::string& json,
                                                                const char* member = "verdicts");
 

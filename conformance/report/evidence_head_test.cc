@@ -157,6 +157,14 @@ TEST(EvidenceHead, NamesWhatDidNotPassAndIsNotJudgedAnyMore) {
 }
 
 // Files of older versions have none of these.
+TEST(EvidenceHead, SaysOfWhichCasesSessionsAre) {
+  const EvidenceHead head = read_again(full_head());  // of the cases one and two
+  const NotJudged found =
+      not_judged({"one/2", "after two/1", "one/1", "three/1", "", "after", "one"}, head);
+  EXPECT_THAT(found.cases, ElementsAre("one", "two"));
+  EXPECT_THAT(found.of_no_case, ElementsAre("three/1", "", "after"));
+}
+
 TEST(EvidenceHead, IsReadWithoutWhatCameLater) {
   json document = document_of(full_head());
   document["evidence"].erase("command");
@@ -306,7 +314,28 @@ TEST(EvidenceHead, VerdictsComeBack) {
   const std::map<std::string, std::string> texts = verdict_texts(sample.result);
   EXPECT_THAT(texts, SizeIs(sample.result.cases.size()));
   EXPECT_EQ(texts.at("bad"), "failed R-MUST-1");
-  EXPECT_EQ(read_verdicts(verdicts_json(sample.result)), texts);
+  EXPECT_EQ(read_verdicts(run_end_json(verdict_texts(sample.result), std::nullopt)), texts);
+}
+
+TEST(EvidenceHead, TheEndHasWhatClientsAtOnceHaveShown) {
+  const run::StressResult stress{.workload = "everything",
+                                 .clients = 16,
+                                 .requests = 7,
+                                 .findings = {{.requirement = "R-MUST-1", .text = "wrong"}},
+                                 .command = "fencepost stress --endpoint inproc:"};
+  const auto read = read_stress_of_end(run_end_json({{"one", "passed"}}, stress));
+  ASSERT_TRUE(read) << read.error();
+  ASSERT_TRUE(*read);
+  EXPECT_EQ((*read)->requests, 7U);
+  ASSERT_THAT((*read)->findings, SizeIs(1));
+  EXPECT_EQ((*read)->findings[0].requirement, "R-MUST-1");
+  for (const std::string& without : {run_end_json({}, std::nullopt), std::string()}) {
+    const auto none = read_stress_of_end(without);
+    ASSERT_TRUE(none) << none.error();
+    EXPECT_FALSE(*none);
+  }
+  EXPECT_THAT(read_stress_of_end(R"({"stress": {"clients": "many"}})").error(),
+              HasSubstr("its end cannot be read: "));
 }
 
 TEST(EvidenceHead, OfWhatAreNoVerdictsNothingIsRead) {

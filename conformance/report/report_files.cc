@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -69,9 +70,13 @@ Result<void, std::string> check_writable(const ReportFiles& files) {
     return files.*kind.path == kStandardOutput;
   });
   if (on_output > 1) return fail(std::string("only one report can go to standard output, -"));
+  std::set<std::string_view> named;
   for (const Kind& kind : kKinds) {
     const std::string& path = files.*kind.path;
     if (path.empty()) continue;
+    if (!named.insert(path).second) {
+      return fail(path + " is named for two reports, of which the second would replace the first");
+    }
     if (auto checked = check_writable(path); !checked) return checked;
   }
   return {};

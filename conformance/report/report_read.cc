@@ -400,6 +400,10 @@ class ReportReader {
   static void note_command(const JsonMembers& entry, ReportContext& context,
                            const run::CaseResult& result) {
     std::string command = entry.text("reproduce");
+    const bool is_expected = result.verdict == run::Verdict::kExpectedFailure;
+    if (is_expected && command.find(" --baseline ") == std::string::npos) {
+      entry.complain("verdict", "a failure is expected by a baseline, and its run had none");
+    }
     const std::string end = reproduce_selection(context, result);
     if (!command.ends_with(end)) return;  // check() complains
     command.resize(command.size() - end.size());

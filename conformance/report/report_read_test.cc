@@ -260,6 +260,7 @@ TEST(ReportRead, KeepsWhatABaselineSays) {
   sample.result.cases[0].baseline = "known since 2025";
   sample.result.cases[2].verdict = run::Verdict::kExpectedFailure;
   sample.result.cases[2].baseline = "JIRA-7";
+  sample.context.command += " --baseline b.yaml";
   sample.result.baseline_complaints = {"b.yaml:1: no such case"};
   run::summarize(sample.result, sample.library.catalogue, false);
   const Report report = expect_the_same(sample);
@@ -471,7 +472,7 @@ TEST(ReportReadError, NamesThePlaceOfAWrongTypeOrWord) {
        entry + R"(/direction: must be sent, received or event, not "sideways")"},
       {entry + "/payload", "\\x0", entry + "/payload: has an escape that is none of "},
       {entry + "/correlation_data", "0a", entry + "/correlation_data: must be upper-case Base16"},
-      {entry + "/payload_format", 256, entry + "/payload_format: must be a whole number from 0"},
+      {entry + "/payload_format", 256, entry + "/payload_format: must be a whole number up to 255"},
       {entry + "/user_properties/0", {"a"}, entry + "/user_properties: must be a list of"},
       {entry + "/topic", nullptr, entry + R"(: has no member "topic")"},
   });
@@ -485,6 +486,7 @@ TEST(ReportReadError, RefusesAReportThatContradictsItselfOrTheCases) {
       {"/exit_code", 0, "/exit_code: is 0, and 1 is right: "},
       {"/cases/0/verdict", "failed", "/summary/failed: is 1, and 2 is right"},
       {"/cases/2/verdict", "passed", "/cases/2/failure: must not be there"},
+      {"/cases/2/verdict", "expected-failure", "/cases/2/verdict: a failure is expected by a bas"},
       {"/cases/3/verdict", "failed", R"(/cases/3/verdict: is "failed", and "warning" is right)"},
       {"/cases/0/title", "Another", R"(/cases/0/title: is "Another", and "A case" is right: )"},
       {"/cases/0/line", 4, "/cases/0/line: is 4, and 3 is right: "},

@@ -43,6 +43,72 @@ void read_findings(const json& document, Column& out) {
   }
 }
 
+// The ids of all texts of a list.
+std::set<std::string> ids_in(const json& object, const char* list) {
+  std::set<std::string> out;
+  const auto found = object.is_object() ? object.find(list) : object.end();
+  if (found == object.end() || !found->is_array()) return out;
+  for (const json& each : *found) {
+    if (each.is_string()) out.insert(each.get<std::string>());
+  }
+  return out;
+}
+
+// What a report says twice and not alike, whatever version has written it; empty: nothing. It was
+// changed then, and shows nothing.
+std::string contradiction_in(const json& document, const Column& column) {
+  const auto list = document.find("cases");
+  if (list == document.end() || !list->is_array()) return "it has no cases";
+  std::map<std::string, std::size_t> counted;
+  std::set<std::string> failed;
+  for (const json& entry : *list) {
+    const std::string verdict = member_text(entry, "verdict");
+    const std::string word = verdict == "warning"            ? "warnings"
+                             : verdict == "expected-failure" ? "expected_failures"
+                             : verdict == "lost"             ? "not_run"
+                             : verdict == "not-run"          ? "not_run"
+                                                             : verdict;
+    ++counted[word];
+    if (verdict == "failed" || verdict == "expected-failure") {
+      failed.insert(member_text(entry, "id"));
+    }
+  }
+  for (const auto& [word, count] : column.cases) counted.try_emplace(word, 0);
+  for (const auto& [word, count] : counted) {
+    const auto said = column.cases.find(word);
+    const std::size_t of_summary = said == column.cases.end() ? 0 : said->second;
+    if (of_summary == count) continue;
+    return fmt::format("its summary says {} {}, and its cases are {}", of_summary,
+                       text::one_line(word), count);
+  }
+  const auto differences = document.find("differences");
+  if (differences != document.end() && differences->is_array()) {
+    for (const json& each : *differences) {
+      for (const std::string& id : ids_in(each, "cases")) failed.erase(id);
+    }
+    if (!failed.empty()) {
+      return "no difference explains the failure of " + text::one_line(*failed.begin());
+    }
+  }
+  for (const auto& [id, finding] : column.findings) {
+    const auto state = column.states.find(id);
+    if (finding.verdict == "failed" && state != column.states.end() && state->second == "passed") {
+      return text::one_line(id) + " has failed, and it has passed";
+    }
+  }
+  const bool is_well = counted["failed"] + counted["inconclusive"] + counted["not_run"] == 0;
+  const bool says_so = column.exit_code == static_cast<int>(run::ExitCode::kConformant);
+  if (says_so && !is_well) return "its exit code is 0, and not all of its cases are well";
+  const json at_once = document.value("stress", json::object());
+  const json found = at_once.is_object() ? at_once.value("findings", json::array()) : json();
+  const bool fails =
+      found.is_array() && std::any_of(found.begin(), found.end(), [](const json& each) {
+        return member_text(each, "verdict") == "failed";
+      });
+  if (says_so && fails) return "its exit code is 0, and clients at once have found a rule broken";
+  return {};
+}
+
 void read_seen(const json& document, Column& out) {
   const auto points = document.find("open_points_observed");
   if (points == document.end() || !points->is_object()) return;
@@ -150,6 +216,9 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
   }
   read_findings(document, out);
   read_seen(document, out);
+  if (const std::string wrong_in_it = contradiction_in(document, out); !wrong_in_it.empty()) {
+    return wrong(wrong_in_it + ", so it was changed after it was written");
+  }
   return out;
 }
 

@@ -133,6 +133,11 @@ Result<hlc::Timestamp, std::string> evaluate(const TimestampExpression& expressi
     return fail(std::string("the wall clock of the timestamp would be above 2^63 - 1"));
   }
   out.wall_ms = out.wall_ms - back + ahead;
+  // Another wall clock decides the order alone. A version may have a counter, left by others, that
+  // the store that issued it takes from no client. Req: HLC-PARSE-OPEN-2
+  constexpr std::uint64_t kMaxPortable = std::numeric_limits<std::int32_t>::max();
+  const bool only_moved = expression.offset_ms != 0 && expression.counter_offset == 0;
+  if (only_moved && out.counter > kMaxPortable) out.counter = 0;  // an explicit one follows
   if (expression.counter) out.counter = *expression.counter;
   const std::int64_t step = expression.counter_offset;
   if (step < 0 && out.counter < static_cast<std::uint64_t>(-step)) {

@@ -25,6 +25,7 @@ inline constexpr std::string_view kSkewLimit = "skew-limit";
 
 // The value of an expression. `saved` holds the names; "now" is (now_ms, 0, node), and so is
 // "skew-limit", of which the caller has to know where it lies.
+// Where the wall clock is moved, a counter above 2^31 - 1 that the expression does not name is 0.
 // Fails when a name is not there (a step that would have saved it did not run) or a number leaves
 // its range.
 [[nodiscard]] Result<hlc::Timestamp, std::string> evaluate(

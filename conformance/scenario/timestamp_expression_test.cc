@@ -25,7 +25,9 @@ std::string evaluated(std::string_view text, const std::map<std::string, hlc::Ti
 
 TEST(TimestampExpression, MeansWhatItSays) {
   const std::map<std::string, hlc::Timestamp> saved = {{"v1", {1'000, 5, "StateStore"}},
-                                                       {"_a-Z9", {0, 0, "n"}}};
+                                                       {"_a-Z9", {0, 0, "n"}},
+                                                       {"far", {1'000, 1ULL << 63U, "n"}},
+                                                       {"wide", {1'000, (1U << 31U) - 1, "n"}}};
   const struct {
     std::string_view text;
     std::string_view value;
@@ -49,6 +51,14 @@ TEST(TimestampExpression, MeansWhatItSays) {
       {"v1 node \"B\" counter = 0 - 1ms", "999:0:B"},
       {"  v1   +   1ms  ", "1001:5:StateStore"},
       {"_a-Z9", "0:0:n"},
+      // Counters that not every store takes from a client, where they decide nothing.
+      {"far", "1000:9223372036854775808:n"},
+      {"far counter + 1", "1000:9223372036854775809:n"},
+      {"far node \"B\"", "1000:9223372036854775808:B"},
+      {"far + 1ms", "1001:0:n"},
+      {"far - 1ms node \"B\"", "999:0:B"},
+      {"far + 1ms counter = 4294967296", "1001:4294967296:n"},
+      {"wide + 1ms", "1001:2147483647:n"},
       // Where the limit lies is the caller's to know: kNow here.
       {"skew-limit - 100ms", "1699999999900:0:me"},
       {"skew-limit + 1ms counter = 7", "1700000000001:7:me"},
@@ -126,7 +136,7 @@ TEST(TimestampExpression, StopsAtTheEndsOfTheRanges) {
   } kTable[] = {
       {"most + 0ms", kMost},
       {"most counter + 0", kMost},
-      {"most - 1ms", "9223372036854775806:18446744073709551615:n"},
+      {"most - 1ms", "9223372036854775806:0:n"},
       {"most counter - 1", "9223372036854775807:18446744073709551614:n"},
       {"most + 1ms", "the wall clock of the timestamp would be above 2^63 - 1"},
       {"most counter + 1", "the counter of the timestamp would be above 2^64 - 1"},

@@ -103,6 +103,7 @@ std::optional<codec::Profile> read_observed_profile(const std::string& text) {
 std::string kept_run_json(const KeptRun& kept) {
   json out{{"trace", workload::to_text(kept.trace)}, {"verdict", verdict_text(kept.run)}};
   if (!kept.known.empty()) out["known"] = kept.known;
+  if (kept.run.stopped) out["stop_asked"] = kept.run.stop_asked;
   return dumped(out);
 }
 
@@ -115,6 +116,7 @@ Result<KeptRunText, std::string> read_kept_run(const std::string& text) {
   if (root.has("known")) {
     for (std::string& each : root.texts("known")) out.known.insert(std::move(each));
   }
+  if (root.has("stop_asked")) out.stop_asked = root.integer<std::size_t>("stop_asked");
   auto trace = workload::parse_trace(root.text("trace"));
   if (complaint.any()) return fail(complaint.text());
   if (!trace) return fail(trace.error());

@@ -53,6 +53,7 @@ struct KeptRunText {
   workload::Trace trace{};
   std::set<std::string> known{};
   std::string verdict{};
+  std::size_t stop_asked = 0;  // "stopped": JudgedRun's, so that it is stopped there again
 };
 [[nodiscard]] std::string kept_run_json(const KeptRun& kept);
 [[nodiscard]] Result<KeptRunText, std::string> read_kept_run(const std::string& json);

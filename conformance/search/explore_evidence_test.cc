@@ -128,7 +128,7 @@ TEST(ExploreEvidence, IsReadAsItWasWritten) {
 
 TEST(KeptRuns, AreReadAsTheyWereWritten) {
   const workload::Trace trace = *workload::parse_trace("c0 SET k1 \"v\" NX\nc1 GET k1\n");
-  const JudgedRun run{.stopped = true};
+  const JudgedRun run{.stopped = true, .stop_asked = 3};
   const std::set<std::string> known = {"FT-LOWER-1", "SET-NX-2"};
   const auto read =
       read_kept_run(kept_run_json({.name = "1/x1", .trace = trace, .run = run, .known = known}));
@@ -136,6 +136,7 @@ TEST(KeptRuns, AreReadAsTheyWereWritten) {
   EXPECT_EQ(read->trace, trace);
   EXPECT_EQ(read->known, known);
   EXPECT_EQ(read->verdict, "stopped");
+  EXPECT_EQ(read->stop_asked, 3U);
   const std::string plain = kept_run_json({.name = "1/x1", .trace = trace, .run = {}, .known = {}});
   EXPECT_THAT(plain, Not(HasSubstr("known")));
   EXPECT_THAT(read_kept_run(plain).value().known, IsEmpty());

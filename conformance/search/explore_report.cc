@@ -35,6 +35,10 @@ std::string basis_text(const judge::OracleBasis& basis, bool is_auto) {
   return out + fmt::format("; {} rules do not bind the store", basis.waived.size());
 }
 
+bool too_many_cut_short(std::size_t cut_short, std::size_t workloads) {
+  return kMostCutShort * cut_short > workloads;
+}
+
 Conclusion conclude(const ExploreResult& result) {
   using enum run::ExitCode;
   const bool proved = std::any_of(result.found.begin(), result.found.end(),
@@ -52,7 +56,7 @@ Conclusion conclude(const ExploreResult& result) {
   if (done.requests == 0) {
     return {.code = kInconclusive, .text = "not decided: no operation was answered"};
   }
-  if (kMostCutShort * done.cut_short > done.examples) {
+  if (too_many_cut_short(done.cut_short, done.examples)) {
     return {
         .code = kInconclusive,
         .text = fmt::format("not decided: {} of {} workloads were cut short by a connection that "

@@ -22,6 +22,9 @@ namespace fencepost::search {
 // "the article alone; 12 rules do not bind the store". `is_auto`: nobody has said which it is.
 [[nodiscard]] std::string basis_text(const judge::OracleBasis& basis, bool is_auto);
 
+// Of so many workloads: too little is judged then for a green verdict.
+[[nodiscard]] bool too_many_cut_short(std::size_t cut_short, std::size_t workloads);
+
 struct Conclusion {
   run::ExitCode code = run::ExitCode::kConformant;
   std::string text{};       // a line of the screen; may be empty

@@ -66,6 +66,13 @@ TEST(ExploreReport, ConcludesNothingFromLittle) {
   EXPECT_NE(conclude(result).text.find("501 of 1000 operations"), std::string::npos);
 }
 
+TEST(ExploreReport, OneInTwentyMayBeCutShort) {
+  EXPECT_FALSE(too_many_cut_short(0, 0));
+  EXPECT_FALSE(too_many_cut_short(5, 100));
+  EXPECT_TRUE(too_many_cut_short(6, 100));
+  EXPECT_TRUE(too_many_cut_short(1, 19));
+}
+
 TEST(ExploreReport, TellsWhatHasBecomeOfASavedWorkload) {
   JudgedRun wrong;
   wrong.rejection = Rejection{.judgement = {.requirement = "FT-LOWER-1"}};

@@ -89,7 +89,10 @@ class Run {
 
  private:
   [[nodiscard]] bool is_over() {
-    if (!out_.stopped && options_.stop) out_.stopped = options_.stop();
+    if (!out_.stopped && options_.stop) {
+      out_.stopped = options_.stop();
+      ++out_.stop_asked;
+    }
     return out_.stopped || has_ended();
   }
   // There is nothing more to judge.
