@@ -90,9 +90,6 @@ Judgement begin(const JudgeOptions& options, const endpoint::Recorded& recorded,
   return out;
 }
 
-// Cases that had no verdict when the run ended; it did not come to its end.
-std::size_t not_run(const run::SuiteResult& result) { return result.summary.not_run; }
-
 // Makes these cases inconclusive, be they in `result` or not, and says why. Returns those that are
 // not in `cases` either, which the result refers to.
 std::list<scenario::Case> leave_open(run::SuiteResult& result, const std::vector<std::string>& ids,
@@ -148,6 +145,27 @@ Result<std::optional<run::StressResult>, std::string> stress_again(const std::st
   return std::optional(concurrency::judged_again(*checked, std::move(out)));
 }
 
+// Whether the run came to its end, as the result and the reports have it.
+void note_end(Judgement& judgement, run::SuiteResult& result) {
+  const std::string& complaint = judgement.recorded.complaint();
+  if (result.endpoint_lost) {
+    judgement.context.stopped_because =
+        "the endpoint was lost during the run: " + result.lost_message;
+  } else if (result.summary.not_run > 0 || judgement.recorded.end().empty()) {
+    result.interrupted = true;
+    judgement.context.stopped_because =
+        complaint.empty() ? "the run did not come to its end" : "the evidence ends: " + complaint;
+  }
+}
+
+report::ConsoleOptions style_of(const JudgeOptions& options) {
+  report::ConsoleOptions out = report::console_options(stdout);
+  out.quiet = options.quiet;
+  out.trace = options.trace;
+  out.verbose = options.verbose;
+  return out;
+}
+
 run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const scenario::Library& library = judgement.library;
   const target::Descriptor descriptor{.url = judgement.endpoint->url(),
@@ -172,11 +190,6 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   judgement.context.disconnect_settling = judgement.suite.settings.disconnect_settling;
   judgement.context.known_cases = library.cases.size();
   const auto cases = run::select(library.cases, judgement.context.selection);
-  report::ConsoleOptions style = report::console_options(stdout);
-  style.quiet = options.quiet;
-  style.trace = options.trace;
-  style.verbose = options.verbose;
-  report::Console console(stdout, style);
   stop_on_signals();
   run::SuiteResult result =
       run_suite(*judgement.endpoint, cases, library.catalogue, judgement.suite, stop_flag(),
@@ -194,33 +207,26 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
     complain(stress.error());
     return run::ExitCode::kUsage;
   }
-  const std::string& complaint = judgement.recorded.complaint();
-  if (result.endpoint_lost) {
-    judgement.context.stopped_because =
-        "the endpoint was lost during the run: " + result.lost_message;
-  } else if (not_run(result) > 0 || judgement.recorded.end().empty()) {
-    result.interrupted = true;
-    judgement.context.stopped_because =
-        complaint.empty() ? "the run did not come to its end" : "the evidence ends: " + complaint;
-  }
+  note_end(judgement, result);
   const auto then = judgement.recorded.end().empty()
                         ? verdicts_so_far(judgement.recorded.cases(), judgement.head.run, library)
                         : report::read_verdicts(judgement.recorded.end());
-  auto now = report::verdict_texts(result);
+  const auto now = report::verdict_texts(result);
   std::vector<std::string> unjudged = report::no_longer_judged(then, now);
   unjudged.insert(unjudged.end(), left_out.by_new_rules.begin(), left_out.by_new_rules.end());
-  auto gone = leave_open(result, unjudged, library.cases,
-                         "it did not pass in the run, and this version does not judge it any more");
-  gone.splice(gone.end(),
-              leave_open(result, well_or_gone(result, hidden.cases), library.cases,
-                         "the file has requests of it that this version does not come to: what "
-                         "they were answered is not judged"));
+  const auto gone =
+      leave_open(result, unjudged, library.cases,
+                 "it did not pass in the run, and this version does not judge it any more");
+  const auto renamed =
+      leave_open(result, well_or_gone(result, hidden.cases), library.cases,
+                 "the file has requests of it that this version does not come to: what they were "
+                 "answered is not judged");
   if (*stress) {
     concurrency::mark_failures(**stress, library.catalogue, judgement.suite.strict, result);
     result.stress = std::move(**stress);
   }
   run::summarize(result, library.catalogue, judgement.suite.strict);
-  console.end(result, library.catalogue, judgement.context);
+  report::Console(stdout, style_of(options)).end(result, library.catalogue, judgement.context);
   print_rules(rules_since(judgement.head, library), judgement.head);
   print_agreement(then, now);
   const auto written = write_reports(options.reports, result, library.catalogue, judgement.context);

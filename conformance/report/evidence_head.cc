@@ -172,6 +172,7 @@ NotJudged not_judged(const std::vector<std::string>& sessions, const EvidenceHea
   NotJudged out;
   std::set<std::string> cases;
   for (const std::string& session : sessions) {
+    if (session.empty()) continue;  // before the cases: nothing of it is a verdict
     std::string_view attempt = session;
     if (attempt.starts_with(kAfter)) attempt.remove_prefix(kAfter.size());
     std::string id(attempt.substr(0, attempt.rfind('/')));

@@ -58,8 +58,9 @@ struct LeftOut {
 // Sessions of a file that nobody has come to the end of who judged it: of which cases they are. Who
 // changes names of sessions, or the cases of a file, can hide failures so.
 struct NotJudged {
-  std::vector<std::string> cases{};       // ids, each once
-  std::vector<std::string> of_no_case{};  // names of sessions that no run of the head's cases opens
+  std::vector<std::string> cases{};  // ids, each once
+  // Names of sessions that no run of the head's cases opens; not the nameless one before them.
+  std::vector<std::string> of_no_case{};
 };
 [[nodiscard]] NotJudged not_judged(const std::vector<std::string>& sessions,
                                    const EvidenceHead& head);

@@ -162,7 +162,7 @@ TEST(EvidenceHead, SaysOfWhichCasesSessionsAre) {
   const NotJudged found =
       not_judged({"one/2", "after two/1", "one/1", "three/1", "", "after", "one"}, head);
   EXPECT_THAT(found.cases, ElementsAre("one", "two"));
-  EXPECT_THAT(found.of_no_case, ElementsAre("three/1", "", "after"));
+  EXPECT_THAT(found.of_no_case, ElementsAre("three/1", "after"));
 }
 
 TEST(EvidenceHead, IsReadWithoutWhatCameLater) {
