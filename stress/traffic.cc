@@ -142,6 +142,7 @@ std::string Traffic::client_id(std::uint32_t client) const {
 
 void Traffic::connected(std::uint32_t client, Time now) {
   states_[client].connected = true;
+  states_[client].messages = 0;
   journal_.linked({.client = client, .link = history::Link::kConnected, .at = now});
 }
 
@@ -157,9 +158,12 @@ void Traffic::disconnected(std::uint32_t client, Time now) {
   script_.disconnected(client);
 }
 
-bool Traffic::may_ask(const ClientState& state, Time now) {
+bool Traffic::may_ask(std::uint32_t client, Time now) {
+  const ClientState& state = states_[client];
   if (held_ || !state.connected) return false;
-  if (options_.rate <= 0) return state.under_way.size() < options_.script.mix->window;
+  const bool is_own = client == 0 && options_.first_window > 0;
+  const std::size_t window = is_own ? options_.first_window : options_.script.mix->window;
+  if (options_.rate <= 0) return state.under_way.size() < window;
   if (state.under_way.size() >= kMostAtOnce) return false;
   if (!started_) started_ = now;
   const double due = std::chrono::duration<double>(now - *started_).count() * options_.rate;
@@ -184,7 +188,7 @@ std::optional<Operation> Traffic::next_operation(std::uint32_t client) {
 
 std::optional<codec::Message> Traffic::next(std::uint32_t client, Time now, std::uint64_t wall_ms) {
   ClientState& state = states_[client];
-  if (!may_ask(state, now)) return std::nullopt;
+  if (!may_ask(client, now)) return std::nullopt;
   const Time renew_every = options_.script.mix->renew_every;
   if (renew_every > Time{0} && now >= renewed_ + renew_every) {
     if (counts_.requests > 0) script_.renew();
@@ -255,8 +259,9 @@ void Traffic::without_reply(ClientState& state, const std::string& correlation,
 }
 
 void Traffic::received(std::uint32_t client, const codec::Message& message, Time at) {
-  if (message.topic.starts_with(codec::kStorePrefix)) return notified(client, message, at);
   ClientState& state = states_[client];
+  counts_.longest = std::max(counts_.longest, ++state.messages);
+  if (message.topic.starts_with(codec::kStorePrefix)) return notified(client, message, at);
   const auto found = state.under_way.find(message.correlation_data.value_or(""));
   if (found == state.under_way.end() || message.topic != state.response_topic) {
     ++counts_.strays;

@@ -55,6 +55,10 @@ struct TrafficOptions {
   std::string client_prefix{};              // of client ids
   Time patience = std::chrono::seconds{5};  // then a request has no reply
   double rate = 0;  // requests a second of all clients; 0: each asks when it was answered
+  // So many requests of the first client at once, instead of what the mix says: the others ask on
+  // while its connection carries more messages than there are packet ids, 65,535. 0: as the mix
+  // says. (MQTT 5, 2.2.1)
+  std::size_t first_window = 0;
   // What is asked, instead of what the script says: each client asks for its own in this order, and
   // then for nothing. Must outlive the traffic.
   const Plan* plan = nullptr;
@@ -74,7 +78,8 @@ struct TrafficCounts {
   std::uint64_t not_taken = 0;    // by the broker
   std::uint64_t meaningless = 0;  // replies that are none
   std::uint64_t notifications = 0;
-  std::uint64_t strays = 0;  // messages that belong to nothing
+  std::uint64_t strays = 0;   // messages that belong to nothing
+  std::uint64_t longest = 0;  // messages to the client of one connection, of that with the most
 
   [[nodiscard]] std::uint64_t unknown() const { return timed_out + lost + not_taken + meaningless; }
 };
@@ -139,7 +144,8 @@ class Traffic {
     std::uint64_t wall_ms = 0;                                 // of its clock, at its last request
     std::uint64_t last_wall_ms = 0;
     std::uint64_t counter = 0;
-    std::size_t planned = 0;  // of the plan, so many are behind this client
+    std::size_t planned = 0;     // of the plan, so many are behind this client
+    std::uint64_t messages = 0;  // that came on its connection
   };
   struct Generation {
     std::size_t under_way = 0;
@@ -147,7 +153,7 @@ class Traffic {
   };
 
   [[nodiscard]] std::optional<history::Operation> next_operation(std::uint32_t client);
-  [[nodiscard]] bool may_ask(const ClientState& state, Time now);
+  [[nodiscard]] bool may_ask(std::uint32_t client, Time now);
   [[nodiscard]] codec::Message message_of(ClientState& state, const UnderWay& request,
                                           const std::string& correlation) const;
   void end(ClientState& state, const std::string& correlation, history::Operation& operation);

@@ -72,6 +72,42 @@ TEST(Traffic, PipelinedClientsAskSeveralAtOnce) {
   EXPECT_EQ(asked, find_mix("pipelined")->window);
 }
 
+TEST(Traffic, TheFirstClientMayAskMoreThanTheOthers) {
+  Notes notes;
+  TrafficOptions options = options_of("register", 2);
+  options.first_window = 5;
+  Traffic traffic(options, notes);
+  for (const auto& [client, most] : {std::pair{0U, 5U}, {1U, 1U}}) {
+    traffic.connected(client, 0us);
+    std::size_t asked = 0;
+    while (traffic.next(client, 1us, 0)) ++asked;
+    EXPECT_EQ(asked, most) << client;
+  }
+}
+
+TEST(Traffic, CountsTheMessagesOfTheLongestConnection) {
+  Notes notes;
+  Traffic traffic(options_of("register", 2), notes);
+  const auto answer = [&](std::uint32_t client, int times) {
+    for (; times > 0; --times) {
+      const auto request = traffic.next(client, 1us, 0);
+      ASSERT_TRUE(request);
+      traffic.received(client, reply_to(*request, "$-1\r\n"), 2us);
+    }
+  };
+  traffic.connected(0, 0us);
+  traffic.connected(1, 0us);
+  answer(0, 3);
+  answer(1, 2);
+  EXPECT_EQ(traffic.counts().longest, 3U);
+  traffic.disconnected(0, 3us);
+  traffic.connected(0, 4us);  // its packet ids begin anew
+  answer(0, 2);
+  EXPECT_EQ(traffic.counts().longest, 3U);
+  answer(1, 2);
+  EXPECT_EQ(traffic.counts().longest, 4U);
+}
+
 TEST(Traffic, AtARateItAsksWhatIsDue) {
   Notes notes;
   TrafficOptions options = options_of("register");

@@ -20,6 +20,8 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMostFindings = 3;  // on the screen
+// Of one connection, in each direction; then they begin again. (MQTT 5, 2.2.1)
+constexpr std::uint64_t kPacketIds = 65'535;
 
 double per_second(const StressRun& run) {
   return run.seconds > 0 ? static_cast<double>(run.counts.replies) / run.seconds : 0;
@@ -228,6 +230,11 @@ std::string stress_text(const StressRun& run, const CheckedHistory& findings,
     out += fmt::format("  without a reply: {}\n", missing);
   }
   if (counts.refused > 0) out += fmt::format("  refused: {}\n", counts.refused);
+  if (!run.simulated && counts.longest > 0) {
+    out += fmt::format("  to one client: {}, {} its {} packet ids\n",
+                       text::counted(counts.longest, "message"),
+                       counts.longest > kPacketIds ? "more than" : "within", kPacketIds);
+  }
   if (run.reconnected > 0) {
     out += fmt::format("  connections that were made again: {}\n", run.reconnected);
   }
@@ -259,6 +266,7 @@ std::string to_json(const StressRun& run, const CheckedHistory& findings) {
                      {"meaningless", counts.meaningless}}},
                    {"notifications", counts.notifications},
                    {"strays", counts.strays},
+                   {"longest_connection", counts.longest},
                    {"reconnected", run.reconnected},
                    {"judging_seconds", run.judging},
                    {"operations", run.judged.operations},

@@ -153,6 +153,19 @@ TEST(StressReport, SaysLittleWhenAllIsWell) {
   EXPECT_THAT(text(at_once), HasSubstr(" in 0.0 s of simulated time (0/s), "));
 }
 
+TEST(StressReport, SaysHowFarThePacketIdsOfAConnectionWent) {
+  StressRun run = right();
+  EXPECT_THAT(text(run), Not(HasSubstr("packet ids")));
+  run.counts.longest = 65'535;
+  EXPECT_THAT(text(run),
+              HasSubstr("\n  to one client: 65535 messages, within its 65535 packet ids\n"));
+  run.counts.longest = 65'536;
+  EXPECT_THAT(text(run), HasSubstr(" 65536 messages, more than its 65535 packet ids\n"));
+  EXPECT_EQ(json::parse(to_json(run, findings(run))).at("longest_connection"), 65'536);
+  run.simulated = true;
+  EXPECT_THAT(text(run), Not(HasSubstr("packet ids")));
+}
+
 TEST(StressReport, TellsAViolationAndHowToSeeItAgain) {
   EXPECT_EQ(text(wrong()),
             "\n  VIOLATION  SET-NX-2  key \"k\"\n    seen  twice\n"
