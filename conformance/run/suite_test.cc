@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -329,6 +330,34 @@ TEST(SuiteConcurrency, RunsAsManyCasesAtOnceAsItIsTold) {
       cases, {.settings = settings(), .jobs = 3});
   EXPECT_TRUE(gate.met());
   EXPECT_EQ(result.summary.passed, 3U);
+}
+
+// A third of many quick cases runs before the rest, one at a time.
+TEST(SuiteConcurrency, RunsAPartOfManyCasesOneAtATime) {
+  const auto most_at_once = [](std::size_t count, bool shuffled) {
+    std::vector<scenario::Case> cases;
+    for (std::size_t i = 0; i < count; ++i) {
+      cases.push_back(case_of({.id = fmt::format("c{}", i), .steps = kGet}));
+    }
+    std::atomic<int> begun{0};
+    std::atomic<int> now{0};
+    std::atomic<int> most{0};
+    const SuiteResult result = run(
+        [&](const Published& request) {
+          if (++begun <= 30) {
+            most = std::max(most.load(), ++now);
+            std::this_thread::sleep_for(1ms);  // that others can begin meanwhile
+            --now;
+          }
+          return Effects{reply(request, "$-1\r\n")};
+        },
+        cases, {.settings = settings(), .jobs = 4, .shuffled = shuffled});
+    EXPECT_EQ(result.summary.passed, count);
+    return most.load();
+  };
+  EXPECT_EQ(most_at_once(100, false), 1);
+  EXPECT_GT(most_at_once(99, false), 1);
+  EXPECT_GT(most_at_once(100, true), 1);
 }
 
 TEST(SuiteConcurrency, HasNoMoreCasesAtWorkThanItIsTold) {
