@@ -327,12 +327,10 @@ run::StressResult judged_again(const histories::CheckedHistory& checked, run::St
       return each.requirement == one.requirement;
     });
   };
-  // The run has stopped at the first, which is the cause of the rest as far as anybody can tell.
-  if (std::any_of(out.findings.begin(), out.findings.end(),
-                  [&](const run::StressFinding& each) { return is_in(found_then, each); })) {
-    std::erase_if(out.findings,
-                  [&](const run::StressFinding& each) { return !is_in(found_then, each); });
-  }
+  // The run has stopped at its first, which comes first. The others stay: what a file says was
+  // found takes nothing away from what it shows.
+  std::stable_partition(out.findings.begin(), out.findings.end(),
+                        [&](const run::StressFinding& each) { return is_in(found_then, each); });
   for (const run::StressFinding& each : found_then) {
     if (!is_in(out.findings, each)) {
       doubt(out, fmt::format("the run has found {}: {}; its history does not show that",

@@ -249,7 +249,8 @@ TEST_F(StressPhaseTest, ItsHistoryShowsTheSameAgain) {
   const run::StressResult again = judged_again(*checked, out);
   EXPECT_EQ(again.requests, out.requests);
   ASSERT_THAT(out.findings, Not(IsEmpty()));
-  EXPECT_EQ(rules_of(again), rules_of(out));
+  ASSERT_THAT(again.findings, Not(IsEmpty()));
+  EXPECT_EQ(again.findings[0].requirement, out.findings[0].requirement);
   EXPECT_EQ(again.undecided, "");
 }
 
@@ -377,11 +378,11 @@ TEST(JudgedAgain, IsWhatTheHistoryShows) {
   EXPECT_EQ(now.undecided, "");
 }
 
-TEST(JudgedAgain, OfARunThatStoppedAtWhatItFoundThatIsTold) {
+TEST(JudgedAgain, TellsFirstWhatTheRunHasFoundAndLeavesNothingOut) {
   const run::StressResult then{.findings = {{.requirement = "R-2"}}};
   EXPECT_THAT(
       rules_of(judged_again(history_with({violation_of("R-1"), violation_of("R-2")}), then)),
-      ElementsAre("R-2"));
+      ElementsAre("R-2", "R-1"));
 }
 
 TEST(JudgedAgain, IsUndecidedWhereTheHistoryDoesNotShowWhatTheRunFound) {
