@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <list>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -92,10 +92,10 @@ Judgement begin(const JudgeOptions& options, const endpoint::Recorded& recorded,
 
 // Makes these cases inconclusive, be they in `result` or not, and says why. Returns those that are
 // not in `cases` either, which the result refers to.
-std::list<scenario::Case> leave_open(run::SuiteResult& result, const std::vector<std::string>& ids,
-                                     const std::vector<scenario::Case>& cases,
-                                     const std::string& why) {
-  std::list<scenario::Case> gone;
+std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vector<std::string>& ids,
+                                      const std::vector<scenario::Case>& cases,
+                                      const std::string& why) {
+  std::deque<scenario::Case> gone;
   const auto entry_of = [&](const std::string& id) -> run::CaseResult& {
     for (run::CaseResult& each : result.cases) {
       if (each.test_case->id == id) return each;
@@ -217,7 +217,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const auto gone =
       leave_open(result, unjudged, library.cases,
                  "it did not pass in the run, and this version does not judge it any more");
-  const auto renamed =
+  const auto hidden_gone =
       leave_open(result, well_or_gone(result, hidden.cases), library.cases,
                  "the file has requests of it that this version does not come to: what they were "
                  "answered is not judged");

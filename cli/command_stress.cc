@@ -42,7 +42,7 @@ using std::chrono::milliseconds;
 // How long what was found is made smaller, and how long one run of that may last.
 constexpr std::chrono::seconds kShrinkTime{20};
 // So its connection has used up all packet ids within 10 s where a store answers 20,000 requests a
-// second, and those that only clients without such company would show are found as before.
+// second. More would leave the other clients too little: what only they show would be found less.
 constexpr std::size_t kFirstWindow = 8;
 // What is added to times may not overflow.
 constexpr std::chrono::hours kMostDuration{366 * 24};

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -43,13 +42,13 @@ class RunsAgain {
     const auto said = so_far.said().find(name);
     if (!begin(so_far)) return;
     if (said == so_far.said().end()) {
-      not_counted_.push_back(name);
+      not_judged_.push_back(name);
       return;
     }
     const auto kept = search::read_kept_run(said->second);
     if (!kept) {
       agreement_.compare(name, "a run", "not to be read: " + kept.error());
-      not_counted_.push_back(name);
+      not_judged_.push_back(name);
       return;
     }
     const auto endpoint = play(so_far, file_.head.run.context.endpoint, file_.head.capabilities);
@@ -74,17 +73,14 @@ class RunsAgain {
     requests_ += run.requests;
     agreement_.compare(name, kept->verdict, verdict_text(run));
     passed_over_ += run.known;
-    const bool was_rejected = kept->verdict.starts_with("rejected");
-    const bool is_passed_over = was_rejected && run.known > 0;
-    if (!run.rejection && (is_passed_over || !is_whole)) not_counted_.push_back(name);
-    found_before_.insert(kept->known.begin(), kept->known.end());
+    if (!run.rejection && !is_whole) not_judged_.push_back(name);
     if (run.rejection) note(kept->trace, std::move(run));
   }
 
   // Sessions that never ended, of a run that says that it has.
   void note_cut(const std::vector<std::string>& sessions, const std::optional<RunEnd>& end) {
     const bool early = !end || end->exit_code == static_cast<int>(run::ExitCode::kInterrupted);
-    if (!early) not_counted_.insert(not_counted_.end(), sessions.begin(), sessions.end());
+    if (!early) not_judged_.insert(not_judged_.end(), sessions.begin(), sessions.end());
   }
 
   // Asks what the run has asked in the beginning; false where that has led to nothing.
@@ -130,7 +126,7 @@ class RunsAgain {
     const bool early = then == run::ExitCode::kInterrupted || then == run::ExitCode::kUnreachable;
     if (early) return then;
     const bool undecided = !rejected_.empty() || requests_ == 0 || passed_over_ > 0 ||
-                           !not_counted().empty() || search::too_many_cut_short(cut_short_, runs_);
+                           !not_judged_.empty() || search::too_many_cut_short(cut_short_, runs_);
     return undecided ? run::ExitCode::kInconclusive : run::ExitCode::kConformant;
   }
 
@@ -153,8 +149,8 @@ class RunsAgain {
           "not decided: {} passed over, as --ignore of the run says or as it had found the rule\n",
           text::counted(passed_over_, "rejection"));
     }
-    if (const std::size_t count = not_counted().size(); count > 0) {
-      text::print("not decided: {} of the file, not judged to the end or passed over now\n",
+    if (const std::size_t count = not_judged_.size(); count > 0) {
+      text::print("not decided: {} of the file, not judged to the end of what it was answered\n",
                   text::counted(count, "part"));
     }
     if (search::too_many_cut_short(cut_short_, runs_)) {
@@ -165,20 +161,8 @@ class RunsAgain {
   [[nodiscard]] const std::optional<NotReady>& not_ready() const { return not_ready_; }
 
  private:
-  // Workloads whose answers are not judged to their end, those that were rejected and are passed
-  // over now, and rules that the runs of the file were to pass over as found, though none of them
-  // was rejected for it.
-  [[nodiscard]] std::vector<std::string> not_counted() const {
-    std::vector<std::string> out = not_counted_;
-    for (const std::string& each : found_before_) {
-      if (!rejected_rules_.contains(each)) out.push_back(each);
-    }
-    return out;
-  }
-
   void note(const workload::Trace& trace, search::JudgedRun run) {
     constexpr std::size_t kMostKept = 1'000;
-    rejected_rules_.insert(run.rejection->judgement.requirement);
     const std::string text = workload::to_text(trace);
     if (!rejected_.contains(text) && rejected_.size() >= kMostKept) return;
     Rejected& each = rejected_[text];
@@ -194,9 +178,7 @@ class RunsAgain {
   std::optional<NotReady> not_ready_{};
   Agreement agreement_{};
   std::map<std::string, Rejected> rejected_{};  // by the text of the workload
-  std::set<std::string> rejected_rules_{};
-  std::set<std::string> found_before_{};    // rules, as the file says
-  std::vector<std::string> not_counted_{};  // names of runs
+  std::vector<std::string> not_judged_{};       // runs, not to the end of what they were answered
   std::size_t passed_over_ = 0;
   std::size_t runs_ = 0;
   std::size_t requests_ = 0;

@@ -34,9 +34,8 @@ class Recorded {
     std::optional<evidence::Failure> failure{};
     bool whole = false;       // the session was closed: nothing of it is missing
     std::size_t answers = 0;  // calls and events among the records; not clocks, not waits
-    // Of these, how many whoever was played to has come to; nothing: nobody was.
-    mutable std::atomic<std::size_t> read{0};
-    mutable std::atomic<bool> asked{false};
+    mutable std::atomic<bool> asked{false};    // for the session, of play()'s endpoint
+    mutable std::atomic<std::size_t> read{0};  // of the answers, those that were given
     [[nodiscard]] bool is_read() const { return asked && read >= answers; }
   };
 

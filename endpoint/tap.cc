@@ -175,9 +175,9 @@ class TapLoop {
 
   // Of the clients, too, that are not accepted yet. It waits for nobody who has ended.
   void read_rest_of_all() {
-    while (accept_one()) {
-    }
     const auto deadline = std::chrono::steady_clock::now() + kLongestEnd;
+    while (std::chrono::steady_clock::now() < deadline && accept_one()) {
+    }
     std::vector<pollfd> open;
     do {
       open.clear();

@@ -156,8 +156,10 @@ class SuiteRun {
     // These run one after the other on a broker of their own, in parallel to the rest. That chain
     // is long, so it does not queue for slots.
     const auto run_isolated = [&] { run_phase(own_quota, 1, Admission::kAtOnce); };
-    const auto run_together = [&] { run_phase(together, options_.jobs, Admission::kInTurn); };
-    run_some_one_at_a_time(together);
+    const auto run_together = [&] {
+      run_some_one_at_a_time(together);
+      run_phase(together, options_.jobs, Admission::kInTurn);
+    };
     if (options_.jobs == 1) {
       run_isolated();
       run_together();
@@ -206,8 +208,8 @@ class SuiteRun {
   }
 
   // What a store does only when the very next request is a certain one does not show while others
-  // ask in between. So a part of the quick cases, of all areas, runs one after the other, where an
-  // order is not asked for and over real connections: without these two cases hardly meet.
+  // ask in between. So a part of the quick cases, of all areas, runs one after the other: over real
+  // connections, where cases get into each other's way, and unless an order is asked for.
   void run_some_one_at_a_time(Queue& cases) {
     const bool has_an_order = options_.shuffled || options_.shortest_first || options_.jobs == 1;
     if (has_an_order || !endpoint_.capabilities().transport) return;
