@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/gate.h"
 #include "reference_store/service.h"
 
 namespace fencepost::stress {
@@ -96,7 +97,9 @@ class StaleStore final : public store::Handler {
 TEST(Simulation, StopsAtAViolationAndNamesItsOperations) {
   StaleStore store;
   const SimulatedRun run =
-      run_of(store, {.mix = find_mix("register"), .seed = 5, .requests = 100'000});
+      run_of(store, {.mix = find_mix("register"),
+                     .seed = 5,
+                     .requests = all_or_in_gate<std::uint64_t>(100'000, 10'000)});
   ASSERT_THAT(run.judged.violations, Not(IsEmpty()));
   EXPECT_EQ(run.judged.violations.front().verdict.requirement, "VER-GET-2");
   EXPECT_THAT(run.deliveries, IsEmpty());
@@ -108,7 +111,7 @@ TEST(Simulation, StopsAtAViolationAndNamesItsOperations) {
 // What was on its way when a run ended is no reply that was owed.
 TEST(Simulation, ThatIsInterruptedAccusesNobody) {
   for (const Mix& mix : mixes()) {
-    for (std::size_t until : {std::size_t{1}, std::size_t{3}, std::size_t{20}}) {
+    for (std::size_t until : all_or_in_gate<std::vector<std::size_t>>({1, 3, 20}, {1, 3})) {
       store::Service store;
       const SimulatedRun run = simulate(store, {.mix = &mix, .seed = until, .requests = 1'000'000},
                                         nullptr, [&](const SimulatedRun&) { return --until == 0; });

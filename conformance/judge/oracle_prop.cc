@@ -34,8 +34,8 @@
 namespace fencepost::judge {
 namespace {
 
-const std::size_t kTraces = all_or_in_gate<std::size_t>(4'000, 800);
-const std::size_t kRightStores = all_or_in_gate<std::size_t>(400, 80);
+const std::size_t kTraces = all_or_in_gate<std::size_t>(4'000, 500);
+const std::size_t kRightStores = all_or_in_gate<std::size_t>(400, 50);
 constexpr std::size_t kCorpusStores = 50;
 constexpr std::size_t kTracesOfAFault = 40'000;
 constexpr std::size_t kOperations = 40;  // of a trace
