@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "codec/reply.h"
+#include "conformance/scenario/bytes_loader.h"
 
 namespace fencepost::judge {
 namespace {
@@ -147,6 +148,7 @@ std::string resolve_wire(const scenario::WireBytes& wire, const std::string& key
 std::string resolve(const scenario::BytesSpec& spec, const std::string& key_prefix,
                     const Fillings& fillings) {
   if (const auto* literal = std::get_if<scenario::LiteralBytes>(&spec.what)) return literal->bytes;
+  if (const auto* many = std::get_if<scenario::LongBytes>(&spec.what)) return bytes_of(*many);
   if (const auto* key = std::get_if<scenario::KeyBytes>(&spec.what)) {
     return key_prefix + key->name + key->append;
   }

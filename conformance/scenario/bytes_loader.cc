@@ -18,6 +18,20 @@ constexpr std::int64_t kMaxExcess = 1'000'000;  // bytes from the largest packet
 
 BytesSpec literal(std::string bytes) { return {LiteralBytes{std::move(bytes)}}; }
 
+// What stands for the same bytes in each case; nothing for what depends on the case.
+std::optional<std::string> fixed_bytes(const BytesSpec& spec) {
+  if (const auto* bytes = std::get_if<LiteralBytes>(&spec.what)) return bytes->bytes;
+  if (const auto* bytes = std::get_if<LongBytes>(&spec.what)) return bytes_of(*bytes);
+  return std::nullopt;
+}
+
+// Short ones are as good as written out.
+BytesSpec long_or_literal(LongBytes bytes) {
+  constexpr std::size_t kShort = 4096;
+  if (bytes.size <= kShort) return literal(bytes_of(bytes));
+  return {std::move(bytes)};
+}
+
 std::optional<BytesSpec> load_escaped(YamlReader& reader, YamlNode node) {
   const auto text = reader.text(node, "escaped");
   if (!text) return std::nullopt;
@@ -108,19 +122,12 @@ std::optional<BytesSpec> load_repeat(YamlReader& reader, YamlNode node) {
   }
   const auto times = reader.integer(times_node, "times", 0, kMaxSize);
   if (!unit || !times) return std::nullopt;
-  const auto* bytes = std::get_if<LiteralBytes>(&unit->what);
-  if (bytes == nullptr || static_cast<std::int64_t>(bytes->bytes.size()) * *times > kMaxSize) {
+  const auto bytes = fixed_bytes(*unit);
+  if (!bytes || static_cast<std::int64_t>(bytes->size()) * *times > kMaxSize) {
     reader.complain(node, "repeat takes text or bytes, and makes at most 16 MiB");
     return std::nullopt;
   }
-  const std::string& unit_bytes = bytes->bytes;
-  if (unit_bytes.size() == 1) {
-    return literal(std::string(static_cast<std::size_t>(*times), unit_bytes[0]));
-  }
-  std::string out;
-  out.reserve(unit_bytes.size() * static_cast<std::size_t>(*times));
-  for (std::int64_t i = 0; i < *times; ++i) out += unit_bytes;
-  return literal(std::move(out));
+  return long_or_literal({*bytes, bytes->size() * static_cast<std::size_t>(*times)});
 }
 
 std::optional<std::vector<BytesSpec>> load_list(YamlReader& reader, YamlNode node,
@@ -153,12 +160,12 @@ std::optional<BytesSpec> load_named_key(YamlReader& reader, YamlNode name_node,
   if (append_node.is_defined()) {
     const auto append = load_bytes(reader, append_node, "append");
     if (!append) return std::nullopt;
-    const auto* bytes = std::get_if<LiteralBytes>(&append->what);
-    if (bytes == nullptr) {
+    const auto bytes = fixed_bytes(*append);
+    if (!bytes) {
       reader.complain(append_node, "append takes text or bytes");
       return std::nullopt;
     }
-    key.append = bytes->bytes;
+    key.append = *bytes;
   }
   return BytesSpec{std::move(key)};
 }
@@ -189,7 +196,7 @@ std::optional<BytesSpec> load_form(YamlReader& reader, YamlNode node, const std:
   if (form == "size") {
     const auto size = reader.integer(value, "size", 0, kMaxSize);
     if (!size) return std::nullopt;
-    return literal(patterned_bytes(static_cast<std::size_t>(*size)));
+    return long_or_literal({"", static_cast<std::size_t>(*size)});
   }
   if (form == "all_bytes") {
     const auto all = reader.boolean(value, "all_bytes");
@@ -234,6 +241,15 @@ std::string patterned_bytes(std::size_t size) {
   // The built-in cases have many values of up to a megabyte, and each is the beginning of one text.
   static const std::string beginning = numbers_in_a_row((std::size_t{1} << 20) + 1);
   return size <= beginning.size() ? beginning.substr(0, size) : numbers_in_a_row(size);
+}
+
+std::string bytes_of(const LongBytes& bytes) {
+  if (bytes.unit.empty()) return patterned_bytes(bytes.size);
+  if (bytes.unit.size() == 1) return std::string(bytes.size, bytes.unit[0]);
+  std::string out;
+  out.reserve(bytes.size);
+  while (out.size() < bytes.size) out += bytes.unit;
+  return out;
 }
 
 std::optional<BytesSpec> load_bytes(YamlReader& reader, YamlNode node, std::string_view what) {

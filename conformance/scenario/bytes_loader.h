@@ -25,6 +25,9 @@ inline constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;
 // The 256 bytes 00 to ff.
 [[nodiscard]] std::string all_bytes();
 
+// These bytes, written out.
+[[nodiscard]] std::string bytes_of(const LongBytes& bytes);
+
 // The bytes of a pattern of this size that no shifted copy of itself equals: a torn value shows.
 [[nodiscard]] std::string patterned_bytes(std::size_t size);
 

@@ -29,6 +29,9 @@ std::string show(const BytesSpec& spec) {
   if (const auto* bytes = std::get_if<LiteralBytes>(&spec.what)) {
     return "\"" + escape(bytes->bytes, 40) + "\"";
   }
+  if (const auto* bytes = std::get_if<LongBytes>(&spec.what)) {
+    return "long:\"" + escape(bytes_of(*bytes), 40) + "\"";
+  }
   if (const auto* key = std::get_if<KeyBytes>(&spec.what)) {
     return "<" + key->name + (key->append.empty() ? "" : " \"" + escape(key->append) + "\"") + ">";
   }
@@ -173,7 +176,25 @@ TEST(BytesLoader, RefusesWhatWouldBeIgnored) {
 
 TEST(BytesLoader, RepeatsUpToTheLimit) {
   EXPECT_EQ(loaded(load_bytes, "{repeat: x, times: 16777216}"),
-            "\"" + escape(std::string(16U << 20U, 'x'), 40) + "\"");
+            "long:\"" + escape(std::string(16U << 20U, 'x'), 40) + "\"");
+}
+
+// Whether bytes are many decides how they are kept, and nothing else.
+TEST(BytesLoader, MakesTheSameOfFewAndMany) {
+  EXPECT_EQ(bytes_of({"ab", 6}), "ababab");
+  EXPECT_EQ(bytes_of({"x", 3}), "xxx");
+  EXPECT_EQ(bytes_of({"", 10}), patterned_bytes(10));
+  EXPECT_EQ(loaded(load_bytes, "{repeat: ab, times: 2048}"),
+            "\"" + escape(bytes_of({"ab", 4096}), 40) + "\"");
+  EXPECT_EQ(loaded(load_bytes, "{repeat: ab, times: 2049}"),
+            "long:\"" + escape(bytes_of({"ab", 4098}), 40) + "\"");
+  EXPECT_EQ(loaded(load_bytes, "{size: 4097}"),
+            "long:\"" + escape(patterned_bytes(4097), 40) + "\"");
+  const std::string twice = patterned_bytes(5000) + patterned_bytes(5000);
+  EXPECT_EQ(loaded(load_bytes, "{repeat: {size: 5000}, times: 2}"),
+            "long:\"" + escape(twice, 40) + "\"");
+  EXPECT_EQ(loaded(load_bytes, "{key: k, append: {size: 5000}}"),
+            "<k \"" + escape(patterned_bytes(5000)) + "\">");
 }
 
 TEST(KeyLoader, ReadsEveryNotation) {

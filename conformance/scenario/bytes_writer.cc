@@ -51,6 +51,11 @@ std::string named_key_text(std::string_view member, const KeyBytes& key) {
 
 struct ToText {
   std::string operator()(const LiteralBytes& literal) const { return literal_text(literal.bytes); }
+  std::string operator()(const LongBytes& bytes) const {
+    if (bytes.unit.empty()) return fmt::format("{{size: {}}}", bytes.size);
+    return fmt::format("{{repeat: {}, times: {}}}", literal_text(bytes.unit),
+                       bytes.size / bytes.unit.size());
+  }
   std::string operator()(const KeyBytes& key) const { return named_key_text("key", key); }
   std::string operator()(const JoinedBytes& joined) const {
     return "{join: " + list_text(joined.parts) + "}";

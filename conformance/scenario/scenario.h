@@ -37,6 +37,13 @@ struct LiteralBytes {
   std::string bytes;
   friend bool operator==(const LiteralBytes&, const LiteralBytes&) = default;
 };
+// Many bytes, which are made where they are needed: so that whoever starts the program does not
+// wait for all megabytes of all cases.
+struct LongBytes {
+  std::string unit;      // repeated; empty: `0,1,2,3,` and so on
+  std::size_t size = 0;  // of all, in bytes; a multiple of the unit's
+  friend bool operator==(const LongBytes&, const LongBytes&) = default;
+};
 struct KeyBytes {
   std::string name;    // symbolic: becomes <case prefix><name><append>
   std::string append;  // arbitrary bytes after the name
@@ -71,7 +78,8 @@ struct WireBytes {
   friend bool operator==(const WireBytes&, const WireBytes&) = default;
 };
 struct BytesSpec {
-  std::variant<LiteralBytes, KeyBytes, JoinedBytes, CommandBytes, FillBytes, WireBytes> what;
+  std::variant<LiteralBytes, LongBytes, KeyBytes, JoinedBytes, CommandBytes, FillBytes, WireBytes>
+      what;
   friend bool operator==(const BytesSpec&, const BytesSpec&);
 };
 

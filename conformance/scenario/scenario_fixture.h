@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "conformance/judge/judge.h"
+#include "conformance/scenario/bytes_loader.h"
 #include "conformance/scenario/scenario_loader.h"
 
 namespace fencepost::scenario {
@@ -49,6 +50,9 @@ inline std::string show_list(const std::vector<BytesSpec>& parts) {
 inline std::string show(const BytesSpec& spec) {
   if (const auto* bytes = std::get_if<LiteralBytes>(&spec.what)) {
     return "\"" + escape(bytes->bytes) + "\"";
+  }
+  if (const auto* bytes = std::get_if<LongBytes>(&spec.what)) {
+    return "\"" + escape(bytes_of(*bytes)) + "\"";
   }
   if (const auto* key = std::get_if<KeyBytes>(&spec.what)) {
     return "<" + key->name + (key->append.empty() ? "" : " + " + escape(key->append)) + ">";

@@ -26,6 +26,7 @@ class StepLoader {
       reader_.complain(node, "steps must be a list of at least one step");
       return;
     }
+    case_.steps.reserve(node.size());
     for (const YamlNode step : node.items()) {
       if (auto loaded = load_step(step)) {
         case_.steps.push_back(std::move(*loaded));

@@ -387,6 +387,7 @@ bool is_name_without_append(const BytesSpec& spec) {
 }
 
 bool is_text(const BytesSpec& spec) {
+  if (const auto* many = std::get_if<LongBytes>(&spec.what)) return is_utf8(many->unit);
   const auto* literal = std::get_if<LiteralBytes>(&spec.what);
   return literal != nullptr && is_utf8(literal->bytes);
 }
