@@ -13,6 +13,8 @@ import hostile_broker
 
 MAGIC = b"fencepost evidence 1\n"
 HEAD = b"\x01\x00\x08"  # of no session, with a text
+# Between frames, while their content is changed: times count from the record before, within the frame.
+BOUNDARY = b"\x00\xffboundary of two frames\xff\x00"
 
 
 def frames(data):
@@ -30,15 +32,23 @@ def frames(data):
 
 
 def of_content(content):
-    """A file of one frame."""
-    packed = zlib.compress(content)
-    numbers = struct.pack("<II", len(packed), len(content))
-    return MAGIC + numbers + struct.pack("<I", zlib.crc32(packed, zlib.crc32(numbers))) + packed
+    """A file of these frames."""
+    out = MAGIC
+    for frame in content.split(BOUNDARY):
+        packed = zlib.compress(frame)
+        numbers = struct.pack("<II", len(packed), len(frame))
+        out += numbers + struct.pack("<I", zlib.crc32(packed, zlib.crc32(numbers))) + packed
+    return out
+
+
+def content_of(data):
+    """The content of all frames, with what stands between them."""
+    return BOUNDARY.join(frames(data))
 
 
 def parts(data):
-    """The head, and the bytes of all records behind it."""
-    content = b"".join(frames(data))
+    """The head, and the bytes of all records behind it, with what stands between frames."""
+    content = content_of(data)
     assert content.startswith(HEAD)
     size, at, shift = 0, len(HEAD), 0
     while True:

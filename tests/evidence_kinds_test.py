@@ -202,7 +202,7 @@ class Kinds(harness.FolderTest):
             done = self.evidence_of(*command)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             file = self.folder / "run.fpe"
-            content = b"".join(evidence_file.frames(file.read_bytes()))
+            content = evidence_file.content_of(file.read_bytes())
             self.assertIn(b'"exit_code":0', content)
             # What was received is gone, or what was asked is another thing.
             changed = content.replace(b'"type":"call"', b'"type":"cakk"').replace(b"$-1\r\n", b"$-2\r\n").replace(
