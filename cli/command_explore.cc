@@ -36,6 +36,8 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxJobs = 512;  // of each what it receives is kept until its end
 constexpr std::size_t kReplays = 5;    // of a saved workload
+constexpr milliseconds kRandomTime{60'000};
+constexpr milliseconds kAsLongAsItTakes{std::chrono::hours{24 * 365}};
 // So many requests a second for each workload that runs beside others.
 constexpr double kRateOfOneWorkload = 50;
 
@@ -64,6 +66,7 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
     }
   }
   text::print("\n{}\n", search::progress_text(result.progress));
+  if (const std::string open = open_text(result); !open.empty()) text::print("  {}\n", open);
   for (const auto& [point, outcome] : result.observed) text::print("  {}: {}\n", point, outcome);
   if (!saved) return run::ExitCode::kInternal;
   const search::Conclusion end = conclude(result);
@@ -74,9 +77,15 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
 
 // What is found is made a scenario of at `direct`, of which there is no evidence.
 run::ExitCode search(endpoint::Endpoint& endpoint, endpoint::Endpoint& direct, ExploreRun& run) {
-  text::print("fencepost explore {}  endpoint {}  {} at once  seed {}  time {}\n",
-              report::suite_version(), endpoint.url(), run.explore.jobs, run.explore.seed,
-              run.options.max_time);
+  text::print("fencepost explore {}  endpoint {}  {} at once", report::suite_version(),
+              endpoint.url(), run.explore.jobs);
+  if (run.explore.all != nullptr) {
+    text::print("  all workloads of depth {}\n", run.explore.all->depth());
+    for (const std::string& part : run.explore.all->bound()) text::print("  {}\n", part);
+  } else {
+    text::print("  seed {}  time {}\n", run.explore.seed,
+                run.options.max_time.empty() ? "60s" : run.options.max_time);
+  }
   text::print("judged by {}\n", search::basis_text(run.explore.judged.oracle.basis,
                                                    run.context.profile == codec::Profile::kAuto));
   std::fflush(stdout);
@@ -231,9 +240,18 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
 }  // namespace
 
 run::ExitCode explore(const ExploreOptions& options) {
-  const auto time = scenario::parse_duration(options.max_time);
+  const auto time = options.max_time.empty()
+                        ? (options.exhaustive > 0 ? kAsLongAsItTakes : kRandomTime)
+                        : scenario::parse_duration(options.max_time);
   if (!time || time->count() == 0) {
     complain("--max-time " + options.max_time + " must be a duration such as 90s or 5m");
+    return run::ExitCode::kUsage;
+  }
+  std::optional<workload::Enumeration> all;
+  if (options.exhaustive > 0) all.emplace(options.exhaustive);
+  if (all && options.example.value_or(1) > all->size()) {
+    complain(fmt::format("--example {}: there are {} workloads of depth {}", *options.example,
+                         all->size(), options.exhaustive));
     return run::ExitCode::kUsage;
   }
   std::vector<Replayable> saved;
@@ -264,6 +282,7 @@ run::ExitCode explore(const ExploreOptions& options) {
                    .first_example = options.example.value_or(1),
                    .max_examples = options.example ? 1 : options.max_examples,
                    .max_time = *time,
+                   .all = all ? &*all : nullptr,
                    .fresh_connections = options.fresh_connections,
                    .max_operations = options.max_operations,
                    .stop_after = options.stop_after},

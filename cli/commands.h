@@ -173,7 +173,8 @@ struct StressOptions {
 [[nodiscard]] run::ExitCode stress(const StressOptions& options);
 
 struct ExploreOptions : RunFlags {
-  std::string max_time = "60s";          // a duration
+  std::string max_time{};                // a duration; empty: 60s, or as long as `exhaustive` takes
+  std::size_t exhaustive = 0;            // requests in a row of which all are asked; 0: random ones
   std::size_t max_examples = 0;          // 0: as many as there is time for
   std::optional<std::size_t> example{};  // this workload of the seed and no other
   std::size_t max_operations = 40;

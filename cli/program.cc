@@ -23,6 +23,7 @@
 #include "conformance/report/report.h"
 #include "conformance/text/output.h"
 #include "endpoint/url.h"
+#include "workload/enumeration.h"
 
 namespace fencepost::cli {
 namespace {
@@ -389,8 +390,15 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
                "makes the same workloads",
        .trace = "Print all packets of the counter-example",
        .quiet = "Print the counter-example and the summary only"});
+  command
+      ->add_option(
+          "--exhaustive", options.exhaustive,
+          "Instead of random workloads all short ones: so many requests in a row (1 to 3),\n"
+          "from 2 on also all requests in which one byte is wrong (docs/EXPLORE.md)")
+      ->check(whole_number(1, workload::kMostDepth));
   command->add_option("--max-time", options.max_time,
-                      "How long it looks, and makes what it finds smaller, e.g. 5m (default: 60s)");
+                      "How long it looks, and makes what it finds smaller, e.g. 5m (default: 60s; "
+                      "with --exhaustive as long as that takes)");
   command
       ->add_option("--max-examples", options.max_examples,
                    "End after so many workloads (default: when the time is over)")

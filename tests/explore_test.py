@@ -58,6 +58,25 @@ class Explore(harness.FolderTest):
                 self.assertIn("no rule is broken", done.stdout)
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_all_short_workloads(self):
+        right = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "-q")
+        self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
+        workloads = re.search(r"no rule is broken in all (\d+) workloads", right.stdout)
+        self.assertIn(f"{workloads[1]} workloads: each one of ", right.stdout)
+        wrong = run("explore", "--endpoint", "inproc:?fault=S01", "--exhaustive", "1", "-q", "--save", self.folder)
+        self.assertEqual(wrong.returncode, 1, wrong.stdout + wrong.stderr)
+        again = re.search(r"--exhaustive 1 --example (\d+)", wrong.stdout)
+        one = run("explore", "--endpoint", "inproc:?fault=S01", "--exhaustive", "1", "--example", again[1], "-q", "--save",
+                  self.folder)
+        self.assertEqual(one.returncode, 1, one.stdout + one.stderr)
+        self.assertIn(re.search("REJECTED  .*", wrong.stdout)[0], one.stdout)
+        short = run("explore", "--endpoint", "inproc:", "--exhaustive", "3", "--max-time", "1ms", "-q")
+        self.assertEqual(short.returncode, 4, short.stdout + short.stderr)
+        self.assertRegex(short.stdout, r"not decided: the time was over after \d+ of \d+ workloads")
+        beyond = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--example", "1000000")
+        self.assertEqual(beyond.returncode, 2)
+        self.assertIn(f"there are {workloads[1]} workloads of depth 1", beyond.stderr)
+
     def test_a_store_is_judged_by_the_documents_that_are_named(self):
         def explore(store, *basis):
             return run("explore", "--endpoint", f"inproc:?dialect=documented&fault={store}", *basis, "--seed", "1",

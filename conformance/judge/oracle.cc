@@ -342,9 +342,10 @@ Judgement Oracle::State::judge_refused_registration(std::string_view client_id,
   if (options.limited && answered.error == ErrorCode::kNotAuthorized) {
     return undecidable("AUTH-DENIED-1", "whether this client may read the key is not known");
   }
-  // A store may keep these characters for patterns of keys.
+  // A store may keep these characters for patterns of keys. One that has taken such a name ends the
+  // registration, too.
   const bool pattern = command.key.find_first_of("*#?+") != std::string_view::npos;
-  if (pattern && !command.stop) {
+  if (pattern && (!command.stop || registered != Registered::kYes)) {
     return undecidable("NTF-WILDCARD-OPEN-1", "the key looks like a pattern");
   }
   if (may_be_refused_for_properties(exchange.request)) {

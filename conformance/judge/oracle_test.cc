@@ -81,6 +81,19 @@ void expect_broken(const Judgement& judgement, std::string_view requirement) {
   EXPECT_EQ(judgement.requirement, requirement) << judgement.because;
 }
 
+// Whether a name that looks like a pattern is refused is open, for STOP, too: but one that was
+// taken can be given back. (NTF-WILDCARD-OPEN-1; `explore --exhaustive 2` found it)
+TEST(OracleOpenPoint, ANameLikeAPatternMayBeRefused) {
+  for (const std::string_view key : {"#", "a*", "x/+", "?"}) {
+    Conversation refusing;
+    EXPECT_EQ(refusing.ask({"KEYNOTIFY", key, "STOP"}, kSyntaxError).answer, Answer::kUndecidable);
+    EXPECT_EQ(refusing.ask({"KEYNOTIFY", key}, kSyntaxError).answer, Answer::kUndecidable);
+    Conversation taking;
+    EXPECT_EQ(taking.ask({"KEYNOTIFY", key}, kOk).answer, Answer::kAccepted);
+    expect_broken(taking.ask({"KEYNOTIFY", key, "STOP"}, kSyntaxError), "NTF-STOP-1");
+  }
+}
+
 // FT-MALFORMED-1 speaks of SET, HLC-PARSE-1 of every verb.
 TEST(OracleRequirement, OfAMalformedTokenIsThatOfItsVerb) {
   const std::pair<std::vector<std::string_view>, std::string_view> rows[] = {

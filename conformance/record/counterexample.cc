@@ -76,9 +76,19 @@ codec::DialectId dialect_of(const ExploreRun& run) {
                                                                    : codec::DialectId::kDeployed;
 }
 
+// "workload 17 of seed 5"
+std::string number_text(const search::Counterexample& found, const ExploreRun& run) {
+  return run.explore.all != nullptr
+             ? fmt::format("workload {} of all of depth {}", found.example,
+                           run.explore.all->depth())
+             : fmt::format("workload {} of seed {}", found.example, run.explore.seed);
+}
+
 std::string again(const search::Counterexample& found, const ExploreRun& run) {
-  std::string out = fmt::format("{} --seed {} --example {}", command_text(run.call, "explore"),
-                                run.explore.seed, found.example);
+  std::string out = command_text(run.call, "explore");
+  out += run.explore.all != nullptr ? fmt::format(" --exhaustive {}", run.explore.all->depth())
+                                    : fmt::format(" --seed {}", run.explore.seed);
+  out += fmt::format(" --example {}", found.example);
   for (const std::string& known : run.call.ignore) {
     out += " --ignore " + text::shell_word(known);
   }
@@ -123,9 +133,9 @@ Saved save_workload(const search::Counterexample& found, const ExploreRun& run) 
   search::SavedWorkload saved{
       .requirement = judgement.requirement,
       .comments = {heading(judgement, run.library.catalogue), "because " + judgement.because,
-                   fmt::format("found by fencepost explore {} at {}, {}; seed {}, workload {}",
+                   fmt::format("found by fencepost explore {} at {}, {}; {}",
                                report::suite_version(), run.context.endpoint, run.context.started,
-                               run.explore.seed, found.example),
+                               number_text(found, run)),
                    fmt::format("failed {} times of {}", found.failed, found.runs), "",
                    "The packets of one of these runs:"},
       .trace = found.trace};
@@ -227,8 +237,7 @@ Saved save_scenario(const Failing& failing, const search::Counterexample& found,
   test_case.area = kFoundBy;
   test_case.title = text::one_line(text::printable(heading(judgement, run.library.catalogue)));
   test_case.recorded = failing.recorded;
-  scenario::FileComments comments{
-      .file = {fmt::format("The workload, {} of seed {}:", found.example, run.explore.seed)}};
+  scenario::FileComments comments{.file = {fmt::format("The {}:", number_text(found, run))}};
   for (const workload::Operation& operation : found.trace) {
     comments.file.push_back("  " + workload::to_text(operation));
   }
@@ -279,9 +288,8 @@ std::string rejection_text(const search::JudgedRun& run, const workload::Trace& 
 std::string counterexample_text(const search::Counterexample& found, const ExploreRun& run) {
   return rejection_text(found.run, found.trace, run.all_packets, run.library.catalogue) +
          fmt::format(
-             "  found     after {:.1f} s, workload {} of seed {}; {} operations, shrunk "
-             "from {} with {} runs{}\n",
-             in_seconds(found.found_after), found.example, run.explore.seed, found.trace.size(),
+             "  found     after {:.1f} s, {}; {} operations, shrunk from {} with {} runs{}\n",
+             in_seconds(found.found_after), number_text(found, run), found.trace.size(),
              found.operations_at_first, found.shrink_runs,
              found.is_smallest ? "" : "; there was no time to try everything that is smaller") +
          fmt::format("  fails     {} times of {}\n  again     {}\n", found.failed, found.runs,

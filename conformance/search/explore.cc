@@ -140,13 +140,17 @@ std::uint64_t seed_of(std::uint64_t seed, std::size_t example) {
   return random.next();
 }
 
+rc::Shrinkable<Trace> without_some(Trace trace) {
+  return rc::shrinkable::shrinkRecur(
+      std::move(trace), [](const Trace& larger) { return rc::shrink::removeChunks(larger); });
+}
+
 rc::Shrinkable<Trace> shrinkable_of(std::uint64_t seed, std::size_t example,
                                     std::size_t max_operations) {
   if (example <= seed_traces().size()) {
     Trace trace = seed_traces()[example - 1];
     if (trace.size() > max_operations) trace.resize(max_operations);
-    return rc::shrinkable::shrinkRecur(
-        std::move(trace), [](const Trace& larger) { return rc::shrink::removeChunks(larger); });
+    return without_some(std::move(trace));
   }
   const std::uint64_t own = seed_of(seed, example);
   // RapidCheck's size is the greatest length of a container.
@@ -169,6 +173,9 @@ class Explorer {
         examples_(options.first_example - 1) {}
 
   ExploreResult run() {
+    if (options_.all != nullptr) {
+      result_.progress.of = end_of_examples() - options_.first_example;
+    }
     while (!is_over() && result_.found.size() < options_.stop_after) {
       search();
       if (!failing_) break;
@@ -212,6 +219,17 @@ class Explorer {
     progress_(result_.progress);
   }
 
+  [[nodiscard]] rc::Shrinkable<Trace> shrinkable(std::size_t example) const {
+    if (options_.all != nullptr) return without_some(options_.all->trace(example - 1));
+    return shrinkable_of(options_.seed, example, options_.max_operations);
+  }
+  // Behind the last one.
+  [[nodiscard]] std::size_t end_of_examples() const {
+    const std::size_t all = options_.all != nullptr ? options_.all->size() + 1 : kNone;
+    if (options_.max_examples == 0) return all;
+    return std::min(all, options_.first_example + options_.max_examples);
+  }
+
   // ---- The search
 
   void search() {
@@ -221,10 +239,8 @@ class Explorer {
   void work() {
     while (!is_over() && first_failing_ == kNone) {
       const std::size_t example = ++examples_;
-      const bool enough =
-          options_.max_examples != 0 && example >= options_.first_example + options_.max_examples;
-      if (enough) return;
-      const Trace trace = shrinkable_of(options_.seed, example, options_.max_operations).value();
+      if (example >= end_of_examples()) return;
+      const Trace trace = shrinkable(example).value();
       // Those before one that fails are finished: of several, the first counts.
       auto run = judge(trace, [&] { return is_over() || first_failing_ < example; });
       if (run && !run->stopped) note(example, *run);
@@ -234,6 +250,7 @@ class Explorer {
   void note(std::size_t example, JudgedRun& run) {
     const std::lock_guard lock(mutex_);
     ++result_.progress.examples;
+    for (const std::string& requirement : run.open) ++result_.open[requirement];
     if (run.lost) {
       ++result_.progress.cut_short;
     } else if (result_.observed.size() < run.observed.size()) {
@@ -327,7 +344,7 @@ class Explorer {
     tell("making the trace smaller");
     looking_again_ = true;
     const std::size_t example = first_failing_.exchange(kNone);
-    rc::Shrinkable<Trace> smallest = shrinkable_of(options_.seed, example, options_.max_operations);
+    rc::Shrinkable<Trace> smallest = shrinkable(example);
     Counterexample found{.trace = smallest.value(),
                          .run = std::move(*failing_),
                          .example = example,
@@ -411,8 +428,7 @@ class Explorer {
     const SteadyClock::time_point end = SteadyClock::now() + kConfirmTime;
     const auto stop = [&] { return stop_ || lost_ || SteadyClock::now() >= end; };
     run_again(found, stop);
-    const Trace first =
-        shrinkable_of(options_.seed, found.example, options_.max_operations).value();
+    const Trace first = shrinkable(found.example).value();
     if (found.failed > 0 || first == found.trace || stop()) return;
     Counterexample unshrunk = found;
     unshrunk.trace = first;

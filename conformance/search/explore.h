@@ -4,7 +4,9 @@
 //   ExploreResult result = explore(endpoint, {.seed = 1, .max_time = 60s}, stop, progress);
 //   for (const Counterexample& found : result.found) print(found.trace);
 //
-// The first traces are those of fuzz/traces, the same for every seed. Which others there are
+// With options.all it runs all traces of an enumeration, and ends when it has.
+//
+// The first random traces are those of fuzz/traces, the same for every seed. Which others there are
 // follows from the seed alone; which of them is first to fail may depend on the store.
 #pragma once
 
@@ -22,6 +24,7 @@
 #include "base/result.h"
 #include "conformance/search/judged_run.h"
 #include "endpoint/endpoint.h"
+#include "workload/enumeration.h"
 #include "workload/operation.h"
 
 namespace fencepost::search {
@@ -49,6 +52,8 @@ struct ExploreOptions {
   // Of searching and of making what was found smaller. What has been found then is run a few times
   // more, for at most kConfirmTime.
   std::chrono::milliseconds max_time{60'000};
+  // Instead of random traces these, of which none is left out. Null: random ones.
+  const workload::Enumeration* all = nullptr;
   std::size_t jobs = 1;             // traces at once
   std::size_t running = 0;          // of these, at most so many that do not wait; 0: jobs
   bool fresh_connections = false;   // no trace uses a connection that another has left clean
@@ -85,6 +90,7 @@ struct ExploreProgress {
   std::size_t undecidable = 0;  // of these
   std::size_t ignored = 0;      // rejections
   std::size_t cut_short = 0;    // examples during which a connection ended
+  std::size_t of = 0;           // so many examples there are; 0: as many as there is time for
   std::string doing{};          // empty while it searches
 };
 
@@ -92,7 +98,9 @@ struct ExploreResult {
   ExploreProgress progress{};
   std::vector<Counterexample> found{};
   std::map<std::string, std::string> observed{};  // what is open: see Oracle::observed()
-  std::optional<endpoint::Error> lost{};          // the endpoint is gone
+  // Requirements because of which answers are undecidable, and in how many examples.
+  std::map<std::string, std::size_t> open{};
+  std::optional<endpoint::Error> lost{};  // the endpoint is gone
   bool interrupted = false;
 };
 

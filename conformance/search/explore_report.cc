@@ -15,10 +15,16 @@ constexpr std::size_t kMostCutShort = 20;  // one workload of so many
 
 std::string progress_text(const ExploreProgress& progress) {
   const double took = std::max(in_seconds(progress.elapsed), 0.001);
+  const std::string of = progress.of > 0 ? fmt::format(" of {}", progress.of) : "";
   std::string out =
-      fmt::format("{:.0f} s  {} workloads  {} operations ({:.0f}/s)  {} undecidable",
-                  in_seconds(progress.elapsed), progress.examples, progress.requests,
+      fmt::format("{:.0f} s  {}{} workloads  {} operations ({:.0f}/s)  {} undecidable",
+                  in_seconds(progress.elapsed), progress.examples, of, progress.requests,
                   static_cast<double>(progress.requests) / took, progress.undecidable);
+  if (progress.examples > 0 && progress.examples < progress.of) {
+    out += fmt::format("  about {:.0f} s to go",
+                       took * static_cast<double>(progress.of - progress.examples) /
+                           static_cast<double>(progress.examples));
+  }
   if (progress.ignored > 0) out += fmt::format("  {} ignored", progress.ignored);
   if (progress.cut_short > 0) {
     out += fmt::format("  {} cut short by a connection that ended", progress.cut_short);
@@ -69,7 +75,36 @@ Conclusion conclude(const ExploreResult& result) {
                                 "verdict needs half of them",
                                 done.undecidable, done.requests)};
   }
+  if (done.examples < done.of) {
+    return {.code = kInconclusive,
+            .text = fmt::format("not decided: the time was over after {} of {} workloads, none of "
+                                "which breaks a rule; --max-time gives more",
+                                done.examples, done.of)};
+  }
+  if (done.of > 0) {
+    return {
+        .code = kConformant,
+        .text = fmt::format("no rule is broken in all {} workloads; {:.1f} % of their operations "
+                            "were decided",
+                            done.of,
+                            100.0 * static_cast<double>(done.requests - done.undecidable) /
+                                static_cast<double>(done.requests))};
+  }
   return {.code = kConformant, .text = "no rule is broken"};
+}
+
+std::string open_text(const ExploreResult& result) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::pair<std::size_t, std::string>> all;
+  for (const auto& [requirement, examples] : result.open) all.emplace_back(examples, requirement);
+  std::sort(all.rbegin(), all.rend());
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i) {
+    out += fmt::format("{}{} in {} workloads", out.empty() ? "undecidable: " : ", ", all[i].second,
+                       all[i].first);
+  }
+  if (all.size() > kMost) out += fmt::format(", {} other rules", all.size() - kMost);
+  return out;
 }
 
 const JudgedRun* ReplayedWorkload::rejected() const {

@@ -16,7 +16,7 @@
 
 namespace fencepost::search {
 
-// "3 s  200 workloads  1500 operations (500/s)  2 undecidable"
+// "3 s  200 of 300 workloads  1500 operations (500/s)  2 undecidable  about 2 s to go"
 [[nodiscard]] std::string progress_text(const ExploreProgress& progress);
 
 // "the article alone; 12 rules do not bind the store". `is_auto`: nobody has said which it is.
@@ -33,8 +33,11 @@ struct Conclusion {
 // kFailed when something was rejected again and again, else kUnreachable when the endpoint is lost,
 // kInterrupted, or kInconclusive when a rejection was seen once, nothing was answered, or less was
 // judged than a green verdict rests on: 95 % of the workloads whole, half of the operations
-// decided.
+// decided, all workloads of an enumeration.
 [[nodiscard]] Conclusion conclude(const ExploreResult& result);
+
+// "undecidable: SET-PX-OPEN-8 in 12 workloads, ..."; empty: everything was decided.
+[[nodiscard]] std::string open_text(const ExploreResult& result);
 
 // A saved workload that was run again, as often as there are `runs`.
 struct ReplayedWorkload {

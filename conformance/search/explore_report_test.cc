@@ -52,6 +52,28 @@ TEST(ExploreReport, ConcludesWithTheWorst) {
   EXPECT_EQ(conclude(result).complaint, "");
 }
 
+// An enumeration proves something when nothing of it is left out.
+TEST(ExploreReport, ConcludesWhatWasEnumerated) {
+  ExploreResult result;
+  result.progress = {.elapsed = 2s, .examples = 100, .requests = 1'000, .of = 400};
+  EXPECT_EQ(progress_text(result.progress),
+            "2 s  100 of 400 workloads  1000 operations (500/s)  0 undecidable  about 6 s to go");
+  EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
+  EXPECT_EQ(conclude(result).text,
+            "not decided: the time was over after 100 of 400 workloads, none of which breaks a "
+            "rule; --max-time gives more");
+  result.progress.examples = 400;
+  result.progress.undecidable = 25;
+  EXPECT_EQ(conclude(result).code, ExitCode::kConformant);
+  EXPECT_EQ(conclude(result).text,
+            "no rule is broken in all 400 workloads; 97.5 % of their operations were decided");
+  EXPECT_EQ(open_text(result), "");
+  result.open = {{"A", 1}, {"B", 3}};
+  EXPECT_EQ(open_text(result), "undecidable: B in 3 workloads, A in 1 workloads");
+  for (const char* more : {"C", "D", "E", "F"}) result.open[more] = 2;
+  EXPECT_EQ(open_text(result).substr(open_text(result).size() - 15), ", 1 other rules");
+}
+
 // What a green verdict rests on.
 TEST(ExploreReport, ConcludesNothingFromLittle) {
   ExploreResult result;

@@ -92,6 +92,30 @@ TEST(Explore, FindsSeveralRequirementsEachOnce) {
             result.found[1].rejection().judgement.requirement);
 }
 
+// The one workload that shows it is 40 of thousands of random ones at best.
+TEST(Explore, LeavesNothingOutOfAnEnumeration) {
+  const workload::Enumeration all(1);
+  ExploreOptions options = in_process_options();
+  options.all = &all;
+  options.max_examples = 0;
+  options.first_example = all.size() - 200;
+  const auto right = endpoint::make_in_process_endpoint({});
+  const ExploreResult passed = explore(*right, options, kNeverStop, kQuietly);
+  EXPECT_TRUE(passed.found.empty());
+  EXPECT_EQ(passed.progress.examples, 201U);
+  EXPECT_EQ(passed.progress.of, 201U);
+  const auto wrong = faulty("S01");
+  options.first_example = 1;
+  const ExploreResult first = explore(*wrong, options, kNeverStop, kQuietly);
+  ASSERT_EQ(first.found.size(), 1U);
+  options.first_example = first.found.front().example;
+  options.max_examples = 1;
+  const ExploreResult again = explore(*wrong, options, kNeverStop, kQuietly);
+  ASSERT_EQ(again.found.size(), 1U);
+  EXPECT_EQ(workload::to_text(again.found.front().trace),
+            workload::to_text(first.found.front().trace));
+}
+
 // A store that takes so long for each request.
 class Slow final : public store::Handler {
  public:

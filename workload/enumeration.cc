@@ -1,0 +1,335 @@
+#include "workload/enumeration.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::workload {
+namespace {
+
+// Behind each sequence: what tells the states of a key apart. Is it there, with which value; would
+// a condition hold; does it want a token, is anybody told. A request may end what an expiry would
+// have shown, so that time passes first where something expires soon.
+constexpr std::string_view kTellApart =
+    "c1 GET k0\n"
+    "c0 VDEL k0 \"none has this\"\n"
+    "c0 SET k0 \"a\" NX\n"
+    "c0 SET k0 \"last\"\n";
+constexpr std::string_view kTellApartLater =
+    "c1 GET k0\n"
+    "wait 150\n"
+    "c0 VDEL k0 \"none has this\"\n"
+    "c0 SET k0 \"a\" NX\n";
+constexpr std::int64_t kSoonMs = 100;
+
+Trace parsed(std::string_view text) {
+  auto trace = parse_trace(text);
+  FENCEPOST_CHECK(trace.has_value());
+  return *std::move(trace);
+}
+
+std::vector<Trace> parsed_all(const std::vector<std::string_view>& texts) {
+  std::vector<Trace> out;
+  for (const std::string_view text : texts) out.push_back(parsed(text));
+  return out;
+}
+
+Trace make_all_requests() {
+  // Empty, one and another, the beginning of another, another case, what RESP is made of, a NUL,
+  // numbers that are equal and not the same.
+  constexpr std::string_view kValues[] = {R"("a")",      R"("b")",   R"("")",  R"("A")", R"("ab")",
+                                          R"("a\r\nb")", R"("a\0")", R"("1")", R"("01")"};
+  constexpr std::string_view kConditions[] = {"", " NX", " NEX"};
+  constexpr std::string_view kExpiries[] = {"", " PX 1", " PX 100", " PX 60000"};
+  constexpr std::string_view kTokens[] = {"", " ft=token-1", " ft=token", " ft=token/1"};
+  Trace out;
+  const auto add = [&](const std::string& text) { out.push_back(parsed(text).front()); };
+  for (const auto value : kValues) {
+    for (const auto condition : kConditions) {
+      for (const auto expiry : kExpiries) {
+        for (const auto token : kTokens) {
+          add(fmt::format("c0 SET k0 {}{}{}{}", value, condition, expiry, token));
+        }
+      }
+    }
+    for (const auto token : kTokens) add(fmt::format("c0 VDEL k0 {}{}", value, token));
+  }
+  for (const auto token : kTokens) add(fmt::format("c0 DEL k0{}", token));
+  // What is missing, equal, older, newer, too far ahead, malformed; just within the limit, long
+  // ago, padded; counters beyond 16 and 32 bits; another node.
+  for (const char* stamp :
+       {"none", "version", "version-1", "version+1", "now+120000", "bad0", "now+45000",
+        "now-3600000", "nowp", "now/65536", "now/4294967296", "version#1", "version#2"}) {
+    add(fmt::format("c0 SET k0 \"b\" ts={}", stamp));
+  }
+  for (const char* stamp : {"now+120000", "bad0", "now+45000", "now-3600000", "nowp", "now/65536",
+                            "token/4294967296", "token#1", "token#2"}) {
+    add(fmt::format("c0 SET k0 \"b\" ft={}", stamp));
+    add(fmt::format("c0 DEL k0 ft={}", stamp));
+  }
+  for (const Operation& operation : usual_requests()) {
+    if (std::find(out.begin(), out.end(), operation) == out.end()) out.push_back(operation);
+  }
+  return out;
+}
+
+// ---- Payloads that are nearly requests
+
+constexpr std::string_view kRequests[] = {
+    "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\na\r\n",
+    "*6\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\na\r\n$2\r\nNX\r\n$2\r\nPX\r\n$5\r\n60000\r\n",
+    "*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\na\r\n$3\r\nNEX\r\n",
+    "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n",
+    "*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n",
+    "*3\r\n$4\r\nVDEL\r\n$1\r\nk\r\n$1\r\na\r\n",
+    "*2\r\n$9\r\nKEYNOTIFY\r\n$1\r\nk\r\n",
+    "*3\r\n$9\r\nKEYNOTIFY\r\n$1\r\nk\r\n$4\r\nSTOP\r\n",
+    // Of which the right length is near: a colon is what follows 9 in ASCII.
+    "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9\r\n0123456789\r\n",
+    "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10\r\n0123456789\r\n",
+};
+// Of each class of bytes some: other types of RESP, what stands beside the digits, signs, blanks,
+// line ends, letters of either case, and what is not ASCII.
+constexpr char kBytes[] =
+    "\0\t\n\v\f\r !\"#$%'()*+,-./0123456789:;<=>?@AKNPSTXaknpstx_`|~\x7f\x80\xc3\xff";
+
+void add_neighbours(const std::string& request, std::set<std::string>& out) {
+  for (std::size_t at = 0; at <= request.size(); ++at) {
+    out.insert(request.substr(0, at));
+    for (const char byte : std::string_view(kBytes, sizeof kBytes - 1)) {
+      out.insert(std::string(request).insert(at, 1, byte));
+      if (at == request.size()) continue;
+      std::string replaced = request;
+      replaced[at] = byte;
+      out.insert(std::move(replaced));
+    }
+    if (at == request.size()) continue;
+    out.insert(std::string(request).erase(at, 1));
+    if (at + 1 == request.size()) continue;
+    std::string swapped = request;
+    std::swap(swapped[at], swapped[at + 1]);
+    out.insert(std::move(swapped));
+  }
+}
+
+// The requests as their words.
+const std::vector<std::vector<std::string>>& worded_requests() {
+  static const std::vector<std::vector<std::string>> requests = {
+      {"SET", "k", "a"},
+      {"SET", "k", "a", "NX"},
+      {"SET", "k", "a", "NEX", "PX", "60000"},
+      {"SET", "k", "a", "PX", "60000"},
+      {"GET", "k"},
+      {"DEL", "k"},
+      {"VDEL", "k", "a"},
+      {"KEYNOTIFY", "k"},
+      {"KEYNOTIFY", "k", "STOP"}};
+  return requests;
+}
+
+std::string encoded(const std::vector<std::string>& words) {
+  std::string out = fmt::format("*{}\r\n", words.size());
+  for (const std::string& word : words) out += fmt::format("${}\r\n{}\r\n", word.size(), word);
+  return out;
+}
+
+// Words of each kind that stands in a request, numbers at the limits of their types, and none.
+constexpr std::string_view kWords[] = {"",
+                                       " ",
+                                       "a",
+                                       "0",
+                                       "01",
+                                       "-1",
+                                       "+1",
+                                       "1.5",
+                                       "1e3",
+                                       "0x1",
+                                       "NX",
+                                       "nx",
+                                       "NEX",
+                                       "PX",
+                                       "STOP",
+                                       "SET",
+                                       "GET",
+                                       "XX",
+                                       "60000",
+                                       "EX",
+                                       "2147483648",
+                                       "4294967297",
+                                       "9223372036854775807",
+                                       "9223372036854775808",
+                                       "18446744073709551617"};
+
+void add_with_other_words(const std::vector<std::string>& request, std::set<std::string>& out) {
+  for (std::size_t at = 0; at <= request.size(); ++at) {
+    const auto place = static_cast<std::ptrdiff_t>(at);
+    for (const std::string_view word : kWords) {
+      std::vector<std::string> more = request;
+      more.insert(more.begin() + place, std::string(word));
+      out.insert(encoded(more));
+      if (at == request.size()) continue;
+      std::vector<std::string> other = request;
+      other[at] = word;
+      out.insert(encoded(other));
+    }
+    if (at == request.size()) continue;
+    std::vector<std::string> less = request;
+    less.erase(less.begin() + place);
+    out.insert(encoded(less));
+  }
+}
+
+// So many of them are asked in one workload: each changes one key at most.
+constexpr std::size_t kPayloadsOfATrace = 8;
+
+std::size_t power(std::size_t base, std::size_t exponent) {
+  std::size_t out = 1;
+  for (; exponent > 0; --exponent) out *= base;
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Trace>& states_of_a_key() {
+  static const std::vector<Trace> states = parsed_all({
+      "",
+      "c0 SET k0 \"a\"",
+      "c0 SET k0 \"\"",
+      "c0 SET k0 \"a\" PX 60000",
+      "c0 SET k0 \"a\" PX 100",
+      "c0 SET k0 \"a\" ft=now",
+      "c1 KEYNOTIFY k0",
+      "c0 SET k0 \"a\"\nc1 KEYNOTIFY k0",
+      "c1 KEYNOTIFY k0\nc0 SET k0 \"a\" PX 100",
+      "c0 SET k0 \"a\" ft=now\nc0 DEL k0 ft=token",
+      "c1 KEYNOTIFY k0\nc0 SET k0 \"a\" PX 100\nwait 150",
+  });
+  return states;
+}
+
+const Trace& all_requests() {
+  static const Trace requests = make_all_requests();
+  return requests;
+}
+
+const Trace& usual_requests() {
+  static const Trace requests = parsed(
+      "c0 SET k0 \"a\"\nc0 SET k0 \"b\"\nc0 SET k0 \"\"\nc0 SET k0 \"a\" NX\nc0 SET k0 \"b\" NX\n"
+      "c0 SET k0 \"a\" NEX\nc0 SET k0 \"b\" NEX\nc0 SET k0 \"a\" PX 100\nc0 SET k0 \"b\" PX 100\n"
+      "c0 SET k0 \"a\" PX 60000\nc0 SET k0 \"a\" NX PX 100\nc0 SET k0 \"a\" NEX PX 100\n"
+      "c0 SET k0 \"a\" NEX PX 60000\nc0 SET k0 \"b\" ft=token-1\nc0 SET k0 \"b\" ft=token\n"
+      "c0 SET k0 \"b\" ft=token/1\nc0 SET k0 \"a\" NX ft=token/1\nc0 SET k0 \"a\" NEX ft=token/1\n"
+      "c0 SET k0 \"b\" ts=version-1\nc0 GET k0\nc1 GET k0\nc0 DEL k0\nc0 DEL k0 ft=token-1\n"
+      "c0 DEL k0 ft=token\nc0 VDEL k0 \"a\"\nc0 VDEL k0 \"b\"\nc0 VDEL k0 \"\"\n"
+      "c0 VDEL k0 \"a\" ft=token\nc0 KEYNOTIFY k0\nc0 STOP k0\nc1 KEYNOTIFY k0\nc1 STOP k0\n"
+      "c1 SET k0 \"c\"\nc1 DEL k0\nc0 SET k1 \"a\"\nc0 SET k1 \"a\" PX 100\nc0 DEL k1\n"
+      "c1 KEYNOTIFY k1\nc1 STOP k1\nc0 GET k1\nc0 SET k5 \"a\"\nc1 disconnect\nwait 150");
+  return requests;
+}
+
+const Trace& few_requests() {
+  static const Trace requests = parsed(
+      "c0 SET k0 \"b\"\nc0 SET k0 \"a\" NX\nc0 SET k0 \"a\" NEX PX 100\nc0 SET k0 \"b\" PX 100\n"
+      "c0 SET k0 \"b\" ft=token/1\nc0 GET k0\nc0 DEL k0\nc0 DEL k0 ft=token\nc0 VDEL k0 \"a\"\n"
+      "c1 KEYNOTIFY k0\nc1 STOP k0\nc0 SET k1 \"a\"\nc1 disconnect\nwait 150");
+  return requests;
+}
+
+const std::vector<std::string>& nearly_requests() {
+  static const std::vector<std::string> payloads = [] {
+    std::set<std::string> all;
+    for (const std::string_view request : kRequests) add_neighbours(std::string(request), all);
+    for (const auto& request : worded_requests()) add_with_other_words(request, all);
+    return std::vector(all.begin(), all.end());
+  }();
+  return payloads;
+}
+
+Enumeration::Enumeration(std::size_t depth) : depth_(depth) {
+  FENCEPOST_CHECK(depth >= 1 && depth <= kMostDepth);
+  static const std::vector<Trace> from_nothing = {{}};
+  add(states_of_a_key(), all_requests(), 1);
+  if (depth < 2) return;
+  add(nearly_requests());
+  add(states_of_a_key(), usual_requests(), 2);
+  if (depth < 3) return;
+  add(from_nothing, all_requests(), 2);
+  add(from_nothing, usual_requests(), 3);
+  add(states_of_a_key(), few_requests(), 3);
+}
+
+void Enumeration::add(const std::vector<Trace>& states, const Trace& requests,
+                      std::size_t in_a_row) {
+  parts_.push_back({.states = &states,
+                    .requests = &requests,
+                    .in_a_row = in_a_row,
+                    .size = states.size() * power(requests.size(), in_a_row)});
+  size_ += parts_.back().size;
+}
+
+void Enumeration::add(const std::vector<std::string>& payloads) {
+  parts_.push_back({.payloads = &payloads,
+                    .size = (payloads.size() + kPayloadsOfATrace - 1) / kPayloadsOfATrace});
+  size_ += parts_.back().size;
+}
+
+Trace Enumeration::trace(std::size_t number) const {
+  FENCEPOST_CHECK(number < size_);
+  auto part = parts_.begin();
+  for (; number >= part->size; ++part) number -= part->size;
+  Trace out;
+  if (part->payloads != nullptr) {
+    const std::size_t end = std::min((number + 1) * kPayloadsOfATrace, part->payloads->size());
+    for (std::size_t i = number * kPayloadsOfATrace; i < end; ++i) {
+      out.push_back(normalized({.kind = Kind::kRawPayload, .value = (*part->payloads)[i]}));
+    }
+    return out;
+  }
+  // Those that follow a state follow one another, the last request changing first.
+  const std::size_t rows = power(part->requests->size(), part->in_a_row);
+  out = (*part->states)[number / rows];
+  number %= rows;
+  for (std::size_t i = part->in_a_row; i > 0; --i) {
+    const std::size_t unit = power(part->requests->size(), i - 1);
+    out.push_back((*part->requests)[number / unit]);
+    number %= unit;
+  }
+  const bool expires = std::any_of(out.begin(), out.end(), [](const Operation& operation) {
+    return operation.px_ms && *operation.px_ms <= kSoonMs;
+  });
+  static const Trace now = parsed(kTellApart);
+  static const Trace later = parsed(kTellApartLater);
+  const Trace& last = expires ? later : now;
+  out.insert(out.end(), last.begin(), last.end());
+  return out;
+}
+
+std::vector<std::string> Enumeration::bound() const {
+  std::vector<std::string> out;
+  for (const Part& part : parts_) {
+    if (part.payloads != nullptr) {
+      out.push_back(
+          fmt::format("each of {} payloads that differ from a request in one byte or word",
+                      part.payloads->size()));
+      continue;
+    }
+    out.push_back(
+        fmt::format("{} workloads: each {} of {} requests, {}", part.size,
+                    part.in_a_row == 1   ? "one"
+                    : part.in_a_row == 2 ? "two in a row"
+                                         : "three in a row",
+                    part.requests->size(),
+                    part.states->size() == 1
+                        ? "from nothing"
+                        : fmt::format("in each of {} states of a key", part.states->size())));
+  }
+  return out;
+}
+
+}  // namespace fencepost::workload

@@ -1,0 +1,112 @@
+#include "workload/enumeration.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codec/command.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::workload {
+namespace {
+
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::set<std::string> all_of(const Enumeration& enumeration) {
+  std::set<std::string> out;
+  for (std::size_t i = 0; i < enumeration.size(); ++i) out.insert(to_text(enumeration.trace(i)));
+  return out;
+}
+
+TEST(Enumeration, HasEachRequestInEachState) {
+  const Enumeration one(1);
+  EXPECT_EQ(one.size(), states_of_a_key().size() * all_requests().size());
+  const std::set<std::string> all = all_of(one);
+  EXPECT_EQ(all.size(), one.size()) << "one stands there twice";
+  for (const Trace& state : states_of_a_key()) {
+    for (const Operation& request : all_requests()) {
+      Trace beginning = state;
+      beginning.push_back(request);
+      const std::string text = to_text(beginning);
+      const auto found = all.lower_bound(text);
+      ASSERT_TRUE(found != all.end() && found->starts_with(text)) << text;
+    }
+  }
+}
+
+// Of the states each, and of two requests each pair: counted, as a list of them has 20,000.
+TEST(Enumeration, HasEachPairInEachState) {
+  const Enumeration two(2);
+  const std::size_t pairs = usual_requests().size() * usual_requests().size();
+  const std::size_t first = two.size() - states_of_a_key().size() * pairs;
+  std::set<std::string> behind_nothing;
+  std::set<std::string> behind_the_last;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    Trace trace = two.trace(first + i);
+    trace.resize(2);
+    behind_nothing.insert(to_text(trace));
+    Trace last = two.trace(two.size() - 1 - i);
+    const std::size_t state = states_of_a_key().back().size();
+    EXPECT_EQ(Trace(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(state)),
+              states_of_a_key().back());
+    last.erase(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(state));
+    last.resize(2);
+    behind_the_last.insert(to_text(last));
+  }
+  EXPECT_EQ(behind_nothing.size(), pairs);
+  EXPECT_EQ(behind_nothing, behind_the_last);
+}
+
+TEST(Enumeration, OfADepthBeginsWithThoseOfASmallerOne) {
+  const Enumeration one(1);
+  const Enumeration two(2);
+  const Enumeration three(3);
+  for (const std::size_t i : {std::size_t{0}, one.size() / 2, one.size() - 1}) {
+    EXPECT_EQ(one.trace(i), two.trace(i));
+  }
+  for (const std::size_t i : {one.size(), two.size() / 2, two.size() - 1}) {
+    EXPECT_EQ(two.trace(i), three.trace(i));
+  }
+  EXPECT_EQ(three.bound().size(), 6U);
+  EXPECT_THAT(one.bound(), ElementsAre(HasSubstr("in each of 11 states of a key")));
+  EXPECT_THAT(two.bound(), Contains(HasSubstr("differ from a request in one byte or word")));
+}
+
+TEST(Enumeration, IsNormalizedAndEndsWithWhatTellsStatesApart) {
+  const Enumeration three(3);
+  for (std::size_t i = 0; i < three.size(); i += 97) {
+    const Trace trace = three.trace(i);
+    for (const Operation& operation : trace) EXPECT_EQ(normalized(operation), operation);
+    if (trace.front().kind == Kind::kRawPayload) continue;
+    EXPECT_THAT(to_text(trace), HasSubstr("none has this"));
+  }
+}
+
+// A byte or word more, less, another; two swapped, and an end at each length.
+TEST(NearlyRequests, AreAllThatDifferInOneByte) {
+  const std::vector<std::string>& all = nearly_requests();
+  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), all.size());
+  EXPECT_THAT(all, Contains("*2\r\n$3\r\nGET\r\n$1\r\nk\r"));
+  EXPECT_THAT(all, Contains("*2\n\r$3\r\nGET\r\n$1\r\nk\r\n"));
+  EXPECT_THAT(all, Contains("*2\r\n$3\r\nGET\r\n$\r\nk\r\n"));
+  EXPECT_THAT(all, Contains("*2\r\n$3\r\nGET\r\n$:\r\nk\r\n"));
+  EXPECT_THAT(all, Contains("*2\r\n+$3\r\nGET\r\n$1\r\nk\r\n"));
+  // The length is read as 10 by who takes the colon for a digit.
+  EXPECT_THAT(all, Contains("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$:\r\n0123456789\r\n"));
+  EXPECT_THAT(all, Contains(""));
+  EXPECT_THAT(all, Contains("*1\r\n$3\r\nGET\r\n"));
+  EXPECT_THAT(all, Contains("*3\r\n$3\r\nGET\r\n$1\r\nk\r\n$2\r\nNX\r\n"));
+  EXPECT_THAT(all, Contains("*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\na\r\n$2\r\nnx\r\n"));
+  EXPECT_THAT(all, Each(testing::SizeIs(testing::Le(kMaxValueBytes))));
+}
+
+}  // namespace
+}  // namespace fencepost::workload
