@@ -394,7 +394,7 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
       ->add_option(
           "--exhaustive", options.exhaustive,
           "Instead of random workloads all short ones: so many requests in a row (1 to 3),\n"
-          "from 2 on also all requests in which one byte is wrong (docs/EXPLORE.md)")
+          "from 2 on also all that differ from one in a byte, number or word (docs/COMPLETE.md)")
       ->check(whole_number(1, workload::kMostDepth));
   command->add_option("--max-time", options.max_time,
                       "How long it looks, and makes what it finds smaller, e.g. 5m (default: 60s; "

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/check.h"
 #include "workload/trace_text.h"
 
@@ -27,6 +25,7 @@ constexpr std::string_view kTellApartLater =
     "c0 VDEL k0 \"none has this\"\n"
     "c0 SET k0 \"a\" NX\n";
 constexpr std::int64_t kSoonMs = 100;
+constexpr std::int64_t kBeyond32Bits = std::int64_t{1} << 32;
 
 Trace parsed(std::string_view text) {
   auto trace = parse_trace(text);
@@ -40,39 +39,55 @@ std::vector<Trace> parsed_all(const std::vector<std::string_view>& texts) {
   return out;
 }
 
-Trace make_all_requests() {
+void add(Trace& out, const std::string& text) { out.push_back(parsed(text).front()); }
+
+// Each text with each ending.
+std::vector<std::string> with_each(const std::vector<std::string>& texts,
+                                   const std::vector<std::string>& endings) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    for (const std::string& ending : endings) out.push_back(text + ending);
+  }
+  return out;
+}
+
+void add_combinations(Trace& out) {
   // Empty, one and another, the beginning of another, another case, what RESP is made of, a NUL,
   // numbers that are equal and not the same.
-  constexpr std::string_view kValues[] = {R"("a")",      R"("b")",   R"("")",  R"("A")", R"("ab")",
-                                          R"("a\r\nb")", R"("a\0")", R"("1")", R"("01")"};
-  constexpr std::string_view kConditions[] = {"", " NX", " NEX"};
-  constexpr std::string_view kExpiries[] = {"", " PX 1", " PX 100", " PX 60000"};
-  constexpr std::string_view kTokens[] = {"", " ft=token-1", " ft=token", " ft=token/1"};
-  Trace out;
-  const auto add = [&](const std::string& text) { out.push_back(parsed(text).front()); };
-  for (const auto value : kValues) {
-    for (const auto condition : kConditions) {
-      for (const auto expiry : kExpiries) {
-        for (const auto token : kTokens) {
-          add(fmt::format("c0 SET k0 {}{}{}{}", value, condition, expiry, token));
-        }
-      }
-    }
-    for (const auto token : kTokens) add(fmt::format("c0 VDEL k0 {}{}", value, token));
+  const std::vector<std::string> values = {R"( "a")",   R"( "b")",  R"( "")",
+                                           R"( "A")",   R"( "ab")", R"( "a\r\nb")",
+                                           R"( "a\0")", R"( "1")",  R"( "01")"};
+  const std::vector<std::string> tokens = {"", " ft=token-1", " ft=token", " ft=token/1"};
+  const std::vector<std::string> options =
+      with_each({"", " NX", " NEX"}, {"", " PX 1", " PX 100", " PX 60000"});
+  const std::vector<std::vector<std::string>> requests = {
+      with_each(with_each(with_each({"c0 SET k0"}, values), options), tokens),
+      with_each(with_each({"c0 VDEL k0"}, values), tokens), with_each({"c0 DEL k0"}, tokens)};
+  for (const auto& some : requests) {
+    for (const std::string& text : some) add(out, text);
   }
-  for (const auto token : kTokens) add(fmt::format("c0 DEL k0{}", token));
-  // What is missing, equal, older, newer, too far ahead, malformed; just within the limit, long
-  // ago, padded; counters beyond 16 and 32 bits; another node.
+}
+
+// What is missing, equal, older, newer, too far ahead, malformed; just within the limit, long ago,
+// padded; counters beyond 16 and 32 bits; another node; an expiry beyond 32 bits.
+void add_timestamps(Trace& out) {
   for (const char* stamp :
        {"none", "version", "version-1", "version+1", "now+120000", "bad0", "now+45000",
         "now-3600000", "nowp", "now/65536", "now/4294967296", "version#1", "version#2"}) {
-    add(fmt::format("c0 SET k0 \"b\" ts={}", stamp));
+    add(out, std::string("c0 SET k0 \"b\" ts=") + stamp);
   }
   for (const char* stamp : {"now+120000", "bad0", "now+45000", "now-3600000", "nowp", "now/65536",
                             "token/4294967296", "token#1", "token#2"}) {
-    add(fmt::format("c0 SET k0 \"b\" ft={}", stamp));
-    add(fmt::format("c0 DEL k0 ft={}", stamp));
+    add(out, std::string("c0 SET k0 \"b\" ft=") + stamp);
+    add(out, std::string("c0 DEL k0 ft=") + stamp);
   }
+  add(out, "c0 SET k0 \"a\" PX 4294967396");
+}
+
+Trace make_all_requests() {
+  Trace out;
+  add_combinations(out);
+  add_timestamps(out);
   for (const Operation& operation : usual_requests()) {
     if (std::find(out.begin(), out.end(), operation) == out.end()) out.push_back(operation);
   }
@@ -118,6 +133,24 @@ void add_neighbours(const std::string& request, std::set<std::string>& out) {
   }
 }
 
+// Each length and count as others write it, or as it is beyond 32 bits.
+void add_with_other_numbers(const std::string& request, std::set<std::string>& out) {
+  constexpr std::string_view kDigits = "0123456789";
+  std::size_t at = 0;
+  while ((at = request.find_first_of("*$", at)) != std::string::npos) {
+    const std::size_t end = std::min(request.find_first_not_of(kDigits, ++at), request.size());
+    if (end == at) continue;
+    const std::int64_t number = std::stoll(request.substr(at, end - at));
+    for (const std::string& other :
+         {std::to_string(number + 1), std::to_string(number - 1), "00" + std::to_string(number),
+          std::to_string(number + 256), std::to_string(number + 65'536),
+          std::to_string(number + kBeyond32Bits), std::string("9223372036854775807"),
+          std::string("18446744073709551616")}) {
+      out.insert(std::string(request).replace(at, end - at, other));
+    }
+  }
+}
+
 // The requests as their words.
 const std::vector<std::vector<std::string>>& worded_requests() {
   static const std::vector<std::vector<std::string>> requests = {
@@ -134,8 +167,10 @@ const std::vector<std::vector<std::string>>& worded_requests() {
 }
 
 std::string encoded(const std::vector<std::string>& words) {
-  std::string out = fmt::format("*{}\r\n", words.size());
-  for (const std::string& word : words) out += fmt::format("${}\r\n{}\r\n", word.size(), word);
+  std::string out = "*" + std::to_string(words.size()) + "\r\n";
+  for (const std::string& word : words) {
+    out += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+  }
   return out;
 }
 
@@ -244,7 +279,10 @@ const Trace& few_requests() {
 const std::vector<std::string>& nearly_requests() {
   static const std::vector<std::string> payloads = [] {
     std::set<std::string> all;
-    for (const std::string_view request : kRequests) add_neighbours(std::string(request), all);
+    for (const std::string_view request : kRequests) {
+      add_neighbours(std::string(request), all);
+      add_with_other_numbers(std::string(request), all);
+    }
     for (const auto& request : worded_requests()) add_with_other_words(request, all);
     return std::vector(all.begin(), all.end());
   }();
@@ -301,7 +339,7 @@ Trace Enumeration::trace(std::size_t number) const {
     number %= unit;
   }
   const bool expires = std::any_of(out.begin(), out.end(), [](const Operation& operation) {
-    return operation.px_ms && *operation.px_ms <= kSoonMs;
+    return operation.px_ms && *operation.px_ms % kBeyond32Bits <= kSoonMs;
   });
   static const Trace now = parsed(kTellApart);
   static const Trace later = parsed(kTellApartLater);
@@ -314,20 +352,19 @@ std::vector<std::string> Enumeration::bound() const {
   std::vector<std::string> out;
   for (const Part& part : parts_) {
     if (part.payloads != nullptr) {
-      out.push_back(
-          fmt::format("each of {} payloads that differ from a request in one byte or word",
-                      part.payloads->size()));
+      out.push_back("each of " + std::to_string(part.payloads->size()) +
+                    " payloads that differ from a request in one byte, number or word");
       continue;
     }
-    out.push_back(
-        fmt::format("{} workloads: each {} of {} requests, {}", part.size,
-                    part.in_a_row == 1   ? "one"
-                    : part.in_a_row == 2 ? "two in a row"
-                                         : "three in a row",
-                    part.requests->size(),
-                    part.states->size() == 1
-                        ? "from nothing"
-                        : fmt::format("in each of {} states of a key", part.states->size())));
+    const char* each = part.in_a_row == 1   ? "each one"
+                       : part.in_a_row == 2 ? "each two in a row"
+                                            : "each three in a row";
+    const std::string from =
+        part.states->size() == 1
+            ? "from nothing"
+            : "in each of " + std::to_string(part.states->size()) + " states of a key";
+    out.push_back(std::to_string(part.size) + " workloads: " + each + " of " +
+                  std::to_string(part.requests->size()) + " requests, " + from);
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // All short workloads within a stated bound, in an order: where random ones may miss what nobody
 // thought of, these leave nothing out. Of sequences of requests (a small world: three keys, two
-// clients, of which one looks on) and of requests in which one byte or word is another.
+// clients, of which one looks on) and of requests in which one byte, number or word is another.
 //
 //   const Enumeration all(2);
 //   for (std::size_t i = 0; i < all.size(); ++i) run(all.trace(i));
@@ -56,8 +56,8 @@ class Enumeration {
 [[nodiscard]] const Trace& all_requests();
 [[nodiscard]] const Trace& usual_requests();
 [[nodiscard]] const Trace& few_requests();
-// Requests of which a byte or a word is left out, replaced, or follows another, of which two bytes
-// are swapped, or that end there; each once.
+// Requests of which a byte, a number or a word is left out, replaced, or follows another, of which
+// two bytes are swapped, or that end there; each once.
 [[nodiscard]] const std::vector<std::string>& nearly_requests();
 
 }  // namespace fencepost::workload

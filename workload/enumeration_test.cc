@@ -77,7 +77,8 @@ TEST(Enumeration, OfADepthBeginsWithThoseOfASmallerOne) {
   }
   EXPECT_EQ(three.bound().size(), 6U);
   EXPECT_THAT(one.bound(), ElementsAre(HasSubstr("in each of 11 states of a key")));
-  EXPECT_THAT(two.bound(), Contains(HasSubstr("differ from a request in one byte or word")));
+  EXPECT_THAT(two.bound(),
+              Contains(HasSubstr("differ from a request in one byte, number or word")));
 }
 
 TEST(Enumeration, IsNormalizedAndEndsWithWhatTellsStatesApart) {
@@ -102,6 +103,7 @@ TEST(NearlyRequests, AreAllThatDifferInOneByte) {
   // The length is read as 10 by who takes the colon for a digit.
   EXPECT_THAT(all, Contains("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$:\r\n0123456789\r\n"));
   EXPECT_THAT(all, Contains(""));
+  EXPECT_THAT(all, Contains("*2\r\n$4294967299\r\nGET\r\n$1\r\nk\r\n"));
   EXPECT_THAT(all, Contains("*1\r\n$3\r\nGET\r\n"));
   EXPECT_THAT(all, Contains("*3\r\n$3\r\nGET\r\n$1\r\nk\r\n$2\r\nNX\r\n"));
   EXPECT_THAT(all, Contains("*4\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\na\r\n$2\r\nnx\r\n"));
