@@ -119,6 +119,11 @@ TEST_F(CounterexampleTest, IsTold) {
   found.is_smallest = false;
   EXPECT_THAT(counterexample_text(found, run_),
               HasSubstr(" with 9 runs; there was no time to try everything that is smaller\n"));
+  const workload::Enumeration all(2);
+  run_.explore.all = &all;
+  const std::string enumerated = counterexample_text(found, run_);
+  EXPECT_THAT(enumerated, HasSubstr("after 1.5 s, workload 3 of all of depth 2; "));
+  EXPECT_THAT(enumerated, EndsWith("'inproc:?fault=S01' --exhaustive 2 --example 3\n"));
 }
 
 TEST_F(CounterexampleTest, IsFoundAgainAsItWas) {
@@ -197,7 +202,7 @@ TEST_F(CounterexampleTest, IsSavedAsAScenarioThatFailsAgain) {
                            "when: '2026-01-01T00:00:00Z'"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
-  EXPECT_THAT(text, HasSubstr("# The workload, " + std::to_string(found.example) + " of seed 7:"));
+  EXPECT_THAT(text, HasSubstr("# The workload " + std::to_string(found.example) + " of seed 7:"));
   std::vector<scenario::LoadError> errors;
   const auto cases = scenario::load_scenario({path, text}, library().catalogue.ids(), errors);
   ASSERT_EQ(cases.size(), 1U);
@@ -219,9 +224,10 @@ TEST_F(CounterexampleTest, IsSavedAsTheWorkloadWhereNoScenarioFails) {
                                "--replay " +
                                run_.save + "/" + files[0] + "\n"));
   const std::string text = folder_.read("found/" + files[0]);
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("# because "), HasSubstr("at inproc:, 2026-01-01T00:00:00Z; seed 7"),
-                    HasSubstr("# The packets of one of these runs:"), HasSubstr(" c0 ")));
+  EXPECT_THAT(text, AllOf(HasSubstr("# because "),
+                          HasSubstr("at inproc:, 2026-01-01T00:00:00Z; workload " +
+                                    std::to_string(found.example) + " of seed 7"),
+                          HasSubstr("# The packets of one of these runs:"), HasSubstr(" c0 ")));
   const auto read = search::parse_saved_workload(text);
   ASSERT_TRUE(read) << read.error();
   EXPECT_EQ(read->requirement, found.rejection().judgement.requirement);

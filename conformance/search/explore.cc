@@ -175,6 +175,7 @@ class Explorer {
   ExploreResult run() {
     if (options_.all != nullptr) {
       result_.progress.of = end_of_examples() - options_.first_example;
+      result_.progress.in_all = options_.all->size();
     }
     while (!is_over() && result_.found.size() < options_.stop_after) {
       search();

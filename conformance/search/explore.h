@@ -90,7 +90,8 @@ struct ExploreProgress {
   std::size_t undecidable = 0;  // of these
   std::size_t ignored = 0;      // rejections
   std::size_t cut_short = 0;    // examples during which a connection ended
-  std::size_t of = 0;           // so many examples there are; 0: as many as there is time for
+  std::size_t of = 0;           // so many examples are asked for; 0: as many as there is time for
+  std::size_t in_all = 0;       // so many the enumeration has, of which a part may be asked for
   std::string doing{};          // empty while it searches
 };
 

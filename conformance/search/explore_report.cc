@@ -82,13 +82,14 @@ Conclusion conclude(const ExploreResult& result) {
                                 done.examples, done.of)};
   }
   if (done.of > 0) {
-    return {
-        .code = kConformant,
-        .text = fmt::format("no rule is broken in all {} workloads; {:.1f} % of their operations "
-                            "were decided",
-                            done.of,
-                            100.0 * static_cast<double>(done.requests - done.undecidable) /
-                                static_cast<double>(done.requests))};
+    const std::string which = done.of < done.in_all ? fmt::format("{} of {}", done.of, done.in_all)
+                                                    : fmt::format("all {}", done.of);
+    return {.code = kConformant,
+            .text = fmt::format("no rule is broken in {} workloads; {:.1f} % of their operations "
+                                "were decided",
+                                which,
+                                100.0 * static_cast<double>(done.requests - done.undecidable) /
+                                    static_cast<double>(done.requests))};
   }
   return {.code = kConformant, .text = "no rule is broken"};
 }
@@ -103,7 +104,7 @@ std::string open_text(const ExploreResult& result) {
     out += fmt::format("{}{} in {} workloads", out.empty() ? "undecidable: " : ", ", all[i].second,
                        all[i].first);
   }
-  if (all.size() > kMost) out += fmt::format(", {} other rules", all.size() - kMost);
+  if (all.size() > kMost) out += fmt::format(", and {} more", all.size() - kMost);
   return out;
 }
 
