@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "codec/resp3.h"
 #include "workload/trace_text.h"
 
 namespace fencepost::workload {
@@ -166,14 +167,6 @@ const std::vector<std::vector<std::string>>& worded_requests() {
   return requests;
 }
 
-std::string encoded(const std::vector<std::string>& words) {
-  std::string out = "*" + std::to_string(words.size()) + "\r\n";
-  for (const std::string& word : words) {
-    out += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
-  }
-  return out;
-}
-
 // Words of each kind that stands in a request, numbers at the limits of their types, and none.
 constexpr std::string_view kWords[] = {"",
                                        " ",
@@ -207,16 +200,16 @@ void add_with_other_words(const std::vector<std::string>& request, std::set<std:
     for (const std::string_view word : kWords) {
       std::vector<std::string> more = request;
       more.insert(more.begin() + place, std::string(word));
-      out.insert(encoded(more));
+      out.insert(codec::encode_command({more.begin(), more.end()}));
       if (at == request.size()) continue;
       std::vector<std::string> other = request;
       other[at] = word;
-      out.insert(encoded(other));
+      out.insert(codec::encode_command({other.begin(), other.end()}));
     }
     if (at == request.size()) continue;
     std::vector<std::string> less = request;
     less.erase(less.begin() + place);
-    out.insert(encoded(less));
+    out.insert(codec::encode_command({less.begin(), less.end()}));
   }
 }
 

@@ -1,13 +1,11 @@
 #include "workload/enumeration.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "codec/command.h"
 #include "workload/trace_text.h"
 
 namespace fencepost::workload {
@@ -17,8 +15,6 @@ using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
 std::set<std::string> all_of(const Enumeration& enumeration) {
   std::set<std::string> out;

@@ -92,7 +92,7 @@ TEST(Explore, FindsSeveralRequirementsEachOnce) {
             result.found[1].rejection().judgement.requirement);
 }
 
-// The one workload that shows it is 40 of thousands of random ones at best.
+// As many as there are, and the same again by its number.
 TEST(Explore, LeavesNothingOutOfAnEnumeration) {
   const workload::Enumeration all(1);
   ExploreOptions options = in_process_options();
