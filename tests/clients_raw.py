@@ -41,7 +41,10 @@ class Client:
     def read(self, kind):
         """The body of the next packet, which is of this kind; responses on the way are acknowledged. None: the end."""
         while True:
-            first = self.file.read(1)
+            try:
+                first = self.file.read(1)
+            except ConnectionResetError:  # it ended with a PUBACK of ours unread
+                return None
             if not first:
                 return None
             size, shift = 0, 0
@@ -54,7 +57,10 @@ class Client:
             body = self.file.read(size)
             if first[0] >> 4 == 3:
                 at = 2 + struct.unpack(">H", body[:2])[0]
-                self.socket.sendall(packet(0x40, body[at:at + 2]))
+                try:
+                    self.socket.sendall(packet(0x40, body[at:at + 2]))
+                except (BrokenPipeError, ConnectionResetError):
+                    return None
             if first[0] >> 4 == kind:
                 return body
 
