@@ -135,7 +135,8 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
   auto connection = std::make_shared<Connection>(
       std::move(*stream), loop_, most_packet_bytes(options_.capabilities), options.on_event);
   try {
-    auto connack = connection->open(connect_packet(options, *credentials), options_.timeout);
+    auto connack =
+        connection->open(connect_packet(options, *credentials), options_.timeout, options.extras);
     if (!connack) {
       Error error = std::move(connack.error());
       if (error.kind == ErrorKind::kUnreachable && !error.reason_code && !options_.tls) {

@@ -215,6 +215,10 @@ void Connection::take(wire::Connack& packet) {
   }
   broker_receives_ =
       packet.properties.number(PropertyId::kReceiveMaximum).value_or(kReceiveMaximum);
+  if (extras_.topic_aliases) {
+    aliases_for_broker_ = wire::TopicAliases(static_cast<std::uint16_t>(
+        packet.properties.number(PropertyId::kTopicAliasMaximum).value_or(0)));
+  }
   if (const auto seconds = packet.properties.number(PropertyId::kServerKeepAlive)) {
     keep_alive_ = std::chrono::seconds(*seconds);  // 3.2.2.3.14
   }
@@ -222,9 +226,8 @@ void Connection::take(wire::Connack& packet) {
 }
 
 void Connection::take(wire::Publish& packet) {
-  // We have announced that we take none. (3.3.2.3.4)
-  if (packet.properties.find(PropertyId::kTopicAlias) != nullptr) {
-    return refuse(0x94, "a PUBLISH with a topic alias, of which we take none", "3.3.2.3.4");
+  if (const auto trouble = aliases_of_broker_.resolve(packet)) {
+    return refuse(0x94, *trouble, "3.3.2.3.4");
   }
   if (packet.topic.empty()) return refuse(kUnexpected, "a PUBLISH without a topic", "3.3.2.1");
   if (packet.topic.find_first_of("+#") != std::string::npos) {
@@ -372,8 +375,16 @@ Error Connection::lost(const std::string& what) const {
   return {ErrorKind::kLost, what + (end_text_.empty() ? "" : ": " + end_text_)};
 }
 
-Result<wire::Connack, Error> Connection::open(const wire::Connect& connect, Duration timeout) {
+Result<wire::Connack, Error> Connection::open(wire::Connect connect, Duration timeout,
+                                              const MqttExtras& extras) {
   Lock lock(mutex_);
+  const auto more =
+      wire::decode_properties(extras.connect_properties, wire::PropertiesOf::kConnect);
+  if (!more) return fail(Error{ErrorKind::kInvalid, more.error().text});
+  for (const wire::Property& property : more->all()) connect.properties.add(property);
+  extras_ = extras;
+  aliases_of_broker_ = wire::TopicAliases(static_cast<std::uint16_t>(
+      connect.properties.number(PropertyId::kTopicAliasMaximum).value_or(0)));
   keep_alive_ = std::chrono::seconds(connect.keep_alive_s);
   clean_start_ = connect.clean_start;
   we_receive_ = connect.properties.number(PropertyId::kReceiveMaximum).value_or(kReceiveMaximum);
@@ -403,10 +414,19 @@ Result<wire::Connack, Error> Connection::open(const wire::Connect& connect, Dura
 Result<wire::Suback, Error> Connection::subscribe(const std::string& filter, Duration timeout) {
   Lock lock(mutex_);
   if (ended_) return fail(lost("the client is not connected"));
+  auto properties =
+      wire::decode_properties(extras_.subscribe_properties, wire::PropertiesOf::kSubscribe);
+  if (!properties) return fail(Error{ErrorKind::kInvalid, properties.error().text});
+  // 3.2.2.3.12: a broker may take none.
+  if (connack_->properties.number(PropertyId::kSubscriptionIdAvailable) == 0U) {
+    properties->remove(PropertyId::kSubscriptionId);
+  }
   suback_.reset();
   awaited_ = next_packet_id();
+  const auto options = static_cast<std::uint8_t>(kSubscriptionQos | extras_.subscription_options);
   send(wire::Subscribe{.packet_id = *awaited_,
-                       .subscriptions = {{.filter = filter, .options = kSubscriptionQos}}});
+                       .properties = *properties,
+                       .subscriptions = {{.filter = filter, .options = options}}});
   if (wait(lock, timeout, [this] { return suback_.has_value(); })) return *suback_;
   awaited_.reset();
   if (ended_) return fail(lost("cannot subscribe to " + filter + ": the connection ended"));
@@ -466,8 +486,9 @@ void Connection::send_waiting() {
       next.packet_id = next_packet_id();
       expect_acknowledgement(next, false);
     }
-    const wire::Publish sent = std::move(next);
+    wire::Publish sent = std::move(next);
     waiting_.pop_front();
+    aliases_for_broker_.use(sent);
     send(sent);
   }
 }

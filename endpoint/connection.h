@@ -16,10 +16,12 @@
 
 #include "endpoint/endpoint.h"
 #include "endpoint/held_bytes.h"
+#include "endpoint/mqtt_extras.h"
 #include "endpoint/poll_loop.h"
 #include "endpoint/stream.h"
 #include "wire/odd_publish.h"
 #include "wire/packet.h"
+#include "wire/topic_alias.h"
 
 namespace fencepost::endpoint {
 
@@ -41,8 +43,11 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Sends the CONNECT and waits for the CONNACK. After an error the connection is of no use.
-  [[nodiscard]] Result<wire::Connack, Error> open(const wire::Connect& connect, Duration timeout);
+  // Sends the CONNECT, with the properties that `extras` has for it, and waits for the CONNACK.
+  // After an error the connection is of no use; kInvalid: a property of `extras` is none that may
+  // stand there.
+  [[nodiscard]] Result<wire::Connack, Error> open(wire::Connect connect, Duration timeout,
+                                                  const MqttExtras& extras = {});
 
   [[nodiscard]] Result<wire::Suback, Error> subscribe(const std::string& filter, Duration timeout);
   [[nodiscard]] Result<wire::Unsuback, Error> unsubscribe(const std::string& filter,
@@ -146,6 +151,9 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::size_t we_receive_ = 65'535;        // ours
   std::size_t received_at_once_ = 0;       // of QoS 1 and 2, since we could acknowledge any
   std::set<std::uint16_t> half_received_;  // of QoS 2: delivered, not yet released
+  MqttExtras extras_;
+  wire::TopicAliases aliases_of_broker_;
+  wire::TopicAliases aliases_for_broker_;
   std::deque<Unread> events_;
   std::size_t unread_ = 0;     // bytes of them
   std::size_t announced_ = 0;  // bytes that a large packet, of which a part is there, takes

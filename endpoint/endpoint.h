@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "codec/message.h"
+#include "endpoint/mqtt_extras.h"
 
 namespace fencepost::endpoint {
 
@@ -156,6 +157,7 @@ struct ClientOptions {
   std::uint16_t receive_maximum = 0;
   std::uint32_t max_packet_size = 0;
   std::optional<Will> will{};
+  MqttExtras extras{};  // needs Capabilities::odd_packets
   // Of such a client publish() sends topic and payload alone, and nothing is received but the end
   // of the connection; subscribe() shows that what was published has been read. A broker that does
   // not take it is kNotAllowed. Needs Capabilities::odd_packets.
@@ -231,7 +233,7 @@ struct Capabilities {
   std::map<std::string, std::string> client_ids{};
   std::optional<std::uint32_t> max_packet_size{};  // bytes that a PUBLISH may have, when known
   bool restart = false;                            // its broker can be restarted
-  bool odd_packets = false;              // Client::publish_oddly() and mqtt_3_1_1 can be used
+  bool odd_packets = false;  // Client::publish_oddly(), mqtt_3_1_1 and extras can be used
   std::string key_prefix = "fencepost";  // what all keys of the suite begin with
 
   [[nodiscard]] bool has_role(std::string_view role) const;

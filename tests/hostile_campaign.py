@@ -42,6 +42,8 @@ COMMANDS = {
     "stress": (["stress", "-q", "--duration", "2s", "--no-shrink"], {0, 1, 3, 4}),
     "certify-all": (["certify-all", "--run", "set.*", "--out-dir", "out"], {0, 1, 3, 4, 5}),
 }
+# Other arguments for a command, where a test has set them.
+ARGUMENTS = {}
 
 
 class Run:
@@ -71,8 +73,7 @@ class Run:
 
 
 def run(program, mode, command, limit, options=()):
-    arguments, _ = COMMANDS[command]
-    arguments = [*arguments, *options]
+    arguments = [*(ARGUMENTS.get(command) or COMMANDS[command][0]), *options]
     with tempfile.TemporaryDirectory() as folder, hostile_broker.Hostile(hostile_broker.MODES[mode]) as broker:
         url = f"mqtt://user:{SECRET}@127.0.0.1:{broker.port}"
         words = [program, *arguments]

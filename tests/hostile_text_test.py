@@ -181,8 +181,8 @@ class HostileText(harness.FolderTest):
     def each_field(self, name, document, commands, dump=None):
         """Each hostile text in each field of the document, which is the file `name` to each command."""
         for number, (place, old) in enumerate(list(fields(document))):
-            # In the gate two commands for each field: of the fields one after the other all of them.
-            chosen = [commands[0], commands[1 + number % (len(commands) - 1)]] if IN_GATE and len(commands) > 2 else commands
+            # In the gate one command for each field: of the fields one after the other all of them.
+            chosen = [commands[number % len(commands)]] if IN_GATE else commands
             for new in TRIED:
                 changed = with_text(document, place, old, new)
                 content = dump(changed) if dump else json.dumps(changed, indent=1)

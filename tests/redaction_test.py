@@ -243,7 +243,8 @@ class Endpoints(RedactionTest):
                 commands = [self.arguments("--descriptor", path, "--run", "get.hit.*", "--run", "set.nx.missing*", "--trace",
                                            "--stress", "none", "--evidence", self.outputs / "evidence")]
                 if name in ("value", "connack") or not harness.IN_GATE:
-                    commands += [["stress", "--descriptor", path, "--duration", "300ms", "--json", self.outputs / "s.json"],
+                    commands += [["stress", "--descriptor", path, "--duration", "300ms", "--no-shrink",
+                                  "--json", self.outputs / "s.json"],
                                  ["explore", "--descriptor", path, "--max-examples", "3", "--save", self.outputs / "saved"],
                                  ["certify", "--driver", "paho", "--descriptor", path, "--run", "get.hit.*"]]
                 for command in commands:

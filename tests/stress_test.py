@@ -164,9 +164,7 @@ class AtTheEndOfCertify(harness.FolderTest):
             self.assertLessEqual(len(finding["operations"]), 8)
             self.assertIn("NOT conformant", said)
         again = [line.split("reproduce ", 1)[1] for line in said.splitlines() if "reproduce " in line][-1]
-        self.assertIn(" stress --endpoint ", again)
-        done = harness.run_command("sh", "-c", again + " --no-shrink", cwd=self.folder)
-        self.assertEqual(done.returncode, 1, again + done.stdout + done.stderr)
+        self.assertEqual(again, stress["command"])  # the next test runs one
 
     def test_the_command_that_repeats_it_has_what_was_in_force(self):
         """Without the offset of its clock a store that is ten minutes behind refuses each request."""

@@ -576,6 +576,10 @@ const Property* Properties::find(PropertyId id) const {
   return found == all_.end() ? nullptr : &*found;
 }
 
+void Properties::remove(PropertyId id) {
+  std::erase_if(all_, [id](const Property& each) { return each.id == id; });
+}
+
 std::optional<std::uint32_t> Properties::number(PropertyId id) const {
   const Property* found = find(id);
   return found == nullptr ? std::nullopt : std::optional(found->number);
@@ -633,6 +637,16 @@ Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes, std::
   if (!in.at_end()) in.refuse(name + " with bytes behind its end");
   if (in.failed()) return fail(in.error());
   return Decoded{.packet = std::move(packet), .size = head + length};
+}
+
+Result<Properties, DecodeError> decode_properties(std::string_view bytes, PropertiesOf packet) {
+  std::string with_length;
+  add_variable(with_length, bytes.size());
+  with_length += bytes;
+  Reader in(packet == PropertiesOf::kConnect ? Type::kConnect : Type::kSubscribe, with_length);
+  Properties out = in.properties();
+  if (in.failed()) return fail(in.error());
+  return out;
 }
 
 namespace {

@@ -72,11 +72,14 @@ class Properties {
   Properties() = default;
   void add(PropertyId id, std::uint32_t number) { all_.push_back({.id = id, .number = number}); }
   void add(PropertyId id, std::string text) { all_.push_back({.id = id, .text = std::move(text)}); }
+  void add(Property property) { all_.push_back(std::move(property)); }
   void add_user(std::string name, std::string value) {
     all_.push_back({PropertyId::kUserProperty, 0, std::move(name), std::move(value)});
   }
 
-  // Null when there is none. Valid until something is added.
+  void remove(PropertyId id);
+
+  // Null when there is none. Valid until something changes.
   [[nodiscard]] const Property* find(PropertyId id) const;
   [[nodiscard]] std::optional<std::uint32_t> number(PropertyId id) const;
   [[nodiscard]] const std::vector<Property>& all() const { return all_; }
@@ -212,6 +215,12 @@ struct DecodeError {
 // (as soon as its length is known). Whether texts are UTF-8, and topics legal, is not looked at.
 [[nodiscard]] Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes,
                                                                  std::size_t limit);
+
+// The properties that stand in these bytes, without their length, of a CONNECT or of a SUBSCRIBE;
+// the error says what is wrong with them there.
+enum class PropertiesOf : std::uint8_t { kConnect, kSubscribe };
+[[nodiscard]] Result<Properties, DecodeError> decode_properties(std::string_view bytes,
+                                                                PropertiesOf packet);
 
 // What is wrong with the texts of a packet that was decoded, all of which have to be UTF-8 without
 // U+0000 (1.5.4): "a PUBLISH with a user property that is not UTF-8". Nothing when they are right.

@@ -287,6 +287,10 @@ std::string explain_case(const scenario::Case& test_case, const scenario::Librar
   for (const auto& [id, names] : outcomes_of(test_case)) {
     page.item("open", fmt::format("{}: passes with any of {}", id, fmt::join(names, ", ")));
   }
+  for (const scenario::AxisBinding& binding : test_case.axes) {
+    page.item(&binding == &test_case.axes.front() ? "member" : "",
+              binding.axis + ": " + binding.value);
+  }
   if (!test_case.requires_.empty()) {
     page.item("needs", fmt::format("{}", fmt::join(test_case.requires_, ", ")));
   }

@@ -284,6 +284,7 @@ void Console::print_difference(const Difference& found, bool in_full,
     line("  because   " + fitted(cause_of(best), 1));
     print_reproduce(best, context);
   }
+  if (!found.where.empty()) line("  only      " + fitted("where " + found.where, 2));
   if (found.cases.size() > 1) line("  also      " + fitted(others_of(found), 1));
   if (found.warnings > 0) {
     line(fmt::format("  warnings  {} of these do not fail the run", found.warnings));

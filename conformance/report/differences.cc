@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "conformance/report/cause.h"
+#include "conformance/report/where.h"
 #include "conformance/run/reply_rule.h"
 
 namespace fencepost::report {
@@ -339,7 +340,10 @@ std::vector<Difference> differences(const run::SuiteResult& result,
   for (Difference& found : explainer.explain(known)) {
     out.push_back(std::move(found));
   }
-  for (std::size_t i = 0; i < out.size(); ++i) out[i].name = fmt::format("D{}", i + 1);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].name = fmt::format("D{}", i + 1);
+    out[i].where = where_of(out[i].cases, result);
+  }
   return out;
 }
 

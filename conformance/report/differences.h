@@ -32,6 +32,8 @@ struct Difference {
   const scenario::Requirement* rule = nullptr;  // null: the catalogue does not have it
   // What the cases saw, the most frequent first: see cause.h.
   std::vector<std::string> causes{};
+  // Which values of the axes of a family its cases have in common: see where.h. Often empty.
+  std::string where{};
   // Never empty. The first shows it best: it fails the run, checks the rule, and in the fewest
   // steps.
   std::vector<const run::CaseResult*> cases{};

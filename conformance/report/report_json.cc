@@ -125,10 +125,12 @@ ordered_json to_json(const Difference& found) {
   const char* verdict = found.kind == FindingKind::kWarning           ? "warning"
                         : found.kind == FindingKind::kExpectedFailure ? "expected-failure"
                                                                       : "failed";
-  return {{"id", found.name},          {"requirement", found.rule_id},
-          {"verdict", verdict},        {"causes", found.causes},
-          {"cases", std::move(cases)}, {"blocked", std::move(blocked)},
-          {"warnings", found.warnings}};
+  ordered_json out = {{"id", found.name},          {"requirement", found.rule_id},
+                      {"verdict", verdict},        {"causes", found.causes},
+                      {"cases", std::move(cases)}, {"blocked", std::move(blocked)},
+                      {"warnings", found.warnings}};
+  if (!found.where.empty()) out["where"] = found.where;
+  return out;
 }
 
 ordered_json to_json(const run::Summary& summary) {

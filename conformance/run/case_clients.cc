@@ -147,7 +147,7 @@ bool CaseClients::may_share(const scenario::ClientSpec& spec) const {
   if (settings_.pool == nullptr || about_connections_ || !spec.subscribes || spec.drops ||
       !spec.clean_start || spec.will || !spec.same_id_as.empty() ||
       spec.session_expiry_seconds > 0 || spec.receive_maximum > 0 || spec.max_packet_size > 0 ||
-      settings_.client_ids.contains(spec.role)) {
+      spec.extras != endpoint::MqttExtras{} || settings_.client_ids.contains(spec.role)) {
     return false;
   }
   return std::none_of(
@@ -175,6 +175,7 @@ Result<std::unique_ptr<RequestClient>, Problem> CaseClients::fresh(const scenari
                                       .receive_maximum = spec.receive_maximum,
                                       .max_packet_size = spec.max_packet_size,
                                       .will = will_of(spec),
+                                      .extras = spec.extras,
                                       .droppable = spec.drops});
   if (!connection) return fail(lost(connection.error()));
   auto client = std::make_unique<RequestClient>(

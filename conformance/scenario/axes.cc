@@ -22,7 +22,7 @@ constexpr std::array kReplaced = {"requirements"sv, "requires"sv, "tags"sv, "exc
                                   "clients"sv,      "steps"sv,    "note"sv};
 // Lists to which values of axes add.
 constexpr std::array kLists = {"requirements"sv, "requires"sv, "tags"sv};
-constexpr std::array kOwn = {"axes"sv, "parts"sv, "only"sv, "except"sv};
+constexpr std::array kOwn = {"axes"sv, "parts"sv, "only"sv, "except"sv, "cover"sv};
 
 template <std::size_t kSize>
 bool contains(const std::array<std::string_view, kSize>& names, std::string_view name) {
@@ -71,7 +71,9 @@ class Family {
     const std::size_t before = reader_.complaints();
     check_places();
     std::vector<FamilyMember> out;
-    for (const Combination& combination : combinations_of(reader_, table_)) {
+    const std::vector<Combination> combinations = combinations_of(reader_, table_);
+    for (const Combination& combination : combinations) {
+      number_ = table_.first_number + out.size();
       out.push_back(make_member(combination));
     }
     if (reader_.complaints() == before) check_all_used();
@@ -124,10 +126,13 @@ class Family {
     if (contains(kReplaced, key)) return replace(value);
     if (!value.is_scalar()) return value;
     if (key == "title") {
-      return tree_.add_text(value.scalar() + " (" + words_ + ")", value.place());
+      // The names of many values would be too long to read.
+      const std::string which = table_.cover ? "combination " + std::to_string(number_) : words_;
+      return tree_.add_text(value.scalar() + " (" + which + ")", value.place());
     }
     if (key != "id") return value;
     std::string id = value.scalar();
+    if (table_.cover) return tree_.add_text(id + "." + std::to_string(number_), value.place());
     for (const AxisValue* bound : *combination_) id += "." + bound->name;
     return tree_.add_text(std::move(id), value.place());
   }
@@ -284,6 +289,7 @@ class Family {
   const AxisTable& table_;
   const Combination* combination_ = nullptr;  // of the member that is being made
   std::string words_;                         // the same, for people
+  std::size_t number_ = 0;                    // and which it is, from 1
   std::size_t replacements_ = 0;
   std::vector<std::string> open_;  // placeholders whose values are being written out
   std::set<std::string> used_;

@@ -1,7 +1,9 @@
 #include "conformance/scenario/axes.h"
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -263,6 +265,28 @@ TEST(Axes, DoNotGrowWithoutBound) {
               ElementsAre(HasSubstr("f:3:5: this case has more than 10000 placeholders")));
 }
 
+TEST(Axes, ACoverHasEachPairAndNumbersItsMembers) {
+  const Loaded loaded = load(family(R"(axes:
+  key: {k: {key: k}, l: {key: l}, m: {key: m}}
+  answer: {missing: {answer: missing}, error: {answer: error}}
+  time: {short: {time: 1ms}, long: {time: 1s}}
+cover: pairs
+steps: [{get: $key, expect: $answer}, {wait: $time}]
+)"));
+  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_EQ(loaded.cases.size(), 6U);
+  std::set<std::pair<std::string, std::string>> pairs;
+  for (std::size_t i = 0; i < loaded.cases.size(); ++i) {
+    const Case& test_case = loaded.cases[i];
+    EXPECT_EQ(test_case.id, test_case.family + "." + std::to_string(i + 1));
+    EXPECT_THAT(test_case.title, HasSubstr("(combination " + std::to_string(i + 1) + ")"));
+    ASSERT_EQ(test_case.axes.size(), 3U);
+    pairs.insert({test_case.axes[0].value, test_case.axes[1].value});
+  }
+  EXPECT_EQ(pairs.size(), 6U);
+  EXPECT_EQ(loaded.cases.front().axes.front().value, "k");
+}
+
 // --- malformed tables ----------------------------------------------------------------------------
 
 struct Malformed {
@@ -311,6 +335,17 @@ const Malformed kMalformed[] = {
      "axes: {a: {one: {x: k}}, b: {one: {}, two: {}}}\nsteps: [{get: $x, expect: missing}]",
      {"f:6:43: the values one and two are the same",
       "f:6:30: the axis b changes nothing, as its values are empty"}},
+    {"ACoverOfAllKinds",
+     "axes: {a: {one: {x: k}, two: {x: l}}}\ncover: all\nsteps: [{get: $x, expect: missing}]",
+     {"f:7:12: cover must be pairs, or {triples: [axis, axis, axis, ...]}"}},
+    {"ACoverOfAnAxisThatThereIsNot",
+     "axes: {a: {one: {x: k}, two: {x: l}}}\ncover: {triples: [b]}\n"
+     "steps: [{get: $x, expect: missing}]",
+     {"f:7:23: there is no axis \"b\""}},
+    {"ACoverWithExcept",
+     "axes: {a: {one: {x: k}, two: {x: l}}}\ncover: pairs\nexcept: [{a: one}]\n"
+     "steps: [{get: $x, expect: missing}]",
+     {"f:7:12: cover does not go with only or except"}},
     {"AValueTwice",
      "axes: {a: {one: {x: k}, one: {x: l}}}\nsteps: [{get: $x, expect: missing}]",
      {"f:6:29: the key \"one\" stands twice in the axis a"}},

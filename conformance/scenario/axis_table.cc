@@ -1,14 +1,18 @@
 #include "conformance/scenario/axis_table.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
+#include "conformance/scenario/covering.h"
 #include "conformance/scenario/scenario_fields.h"
 #include "conformance/scenario/timestamp_expression.h"
 
 namespace fencepost::scenario {
 namespace {
+
+constexpr std::int64_t kMaxNumber = 1'000'000;
 
 bool is_reserved(std::string_view name) {
   return std::find(fields::kAxisValue.begin(), fields::kAxisValue.end(), name) !=
@@ -57,9 +61,13 @@ class TableLoader {
     load_axes(node.member("axes"));
     if (reader_.complaints() > before) return;
     load_parts(node.member("parts"));
-    check_product(node.member("axes"));
+    load_cover(node.member("cover"));
+    if (!table_.cover) check_product(node.member("axes"));
     load_filters(node.member("only"), "only", table_.only);
     load_filters(node.member("except"), "except", table_.except);
+    if (table_.cover && !(table_.only.empty() && table_.except.empty())) {
+      reader_.complain(node.member("cover"), "cover does not go with only or except; remove one");
+    }
   }
 
  private:
@@ -155,6 +163,35 @@ class TableLoader {
     } else {
       out[text] = {name, value};
     }
+  }
+
+  // `pairs`, or {triples: [axis, ...]}, or {member: 7} for a member that was saved
+  void load_cover(YamlNode node) {
+    if (!node.is_defined()) return;
+    table_.cover.emplace();
+    if (const YamlNode member = node.is_map() ? node.member("member") : YamlNode();
+        member.is_defined() && node.size() == 1) {
+      const auto number = reader_.integer(member, "member", 1, kMaxNumber);
+      table_.first_number = static_cast<std::size_t>(number.value_or(1));
+      return;
+    }
+    const YamlNode triples = node.is_map() ? node.member("triples") : YamlNode();
+    if (!triples.is_list() || node.size() != 1) {
+      if (node.is_scalar() && node.scalar() == "pairs") return;
+      reader_.complain(node, "cover must be pairs, or {triples: [axis, axis, axis, ...]}");
+      return;
+    }
+    std::set<std::size_t> chosen;
+    reader_.for_each_text(triples, "an axis", [&](const std::string& name, YamlNode at) {
+      const auto axis = std::find_if(table_.axes.begin(), table_.axes.end(),
+                                     [&](const Axis& each) { return each.name == name; });
+      if (axis == table_.axes.end()) {
+        reader_.complain(at, "there is no axis \"" + name + "\"");
+      } else {
+        chosen.insert(static_cast<std::size_t>(axis - table_.axes.begin()));
+      }
+    });
+    table_.cover->assign(chosen.begin(), chosen.end());
   }
 
   void check_product(YamlNode node) {
@@ -274,6 +311,17 @@ std::optional<AxisTable> load_axis_table(YamlReader& reader, YamlNode node) {
 
 std::vector<Combination> combinations_of(YamlReader& reader, const AxisTable& table) {
   std::vector<Combination> out;
+  if (table.cover) {
+    std::vector<std::size_t> sizes;
+    for (const Axis& axis : table.axes) sizes.push_back(axis.values.size());
+    for (const auto& row : covering_rows(sizes, *table.cover)) {
+      Combination& combination = out.emplace_back();
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        combination.push_back(&table.axes[i].values[row[i]]);
+      }
+    }
+    return out;
+  }
   std::set<const CombinationFilter*> used;
   std::vector<std::size_t> digits(table.axes.size(), 0);
   do {

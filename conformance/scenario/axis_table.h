@@ -47,6 +47,10 @@ struct AxisTable {
   std::map<std::string, Placeholder> parts;  // the same in all combinations
   std::vector<CombinationFilter> only;
   std::vector<CombinationFilter> except;
+  // Where it has a value: not all combinations, but so many that each pair of values is in one, and
+  // each triple of values of these axes. See covering.h.
+  std::optional<std::vector<std::size_t>> cover;
+  std::size_t first_number = 1;  // of its members; more than 1 for one that was saved
 
   // The axis that gives this placeholder; null when none does.
   [[nodiscard]] const Axis* axis_of(const std::string& placeholder) const;

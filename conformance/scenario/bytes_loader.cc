@@ -252,6 +252,20 @@ std::string bytes_of(const LongBytes& bytes) {
   return out;
 }
 
+std::optional<std::string> literal_of(const BytesSpec& bytes) {
+  if (const auto* literal = std::get_if<LiteralBytes>(&bytes.what)) return literal->bytes;
+  if (const auto* many = std::get_if<LongBytes>(&bytes.what)) return bytes_of(*many);
+  const auto* joined = std::get_if<JoinedBytes>(&bytes.what);
+  if (joined == nullptr) return std::nullopt;
+  std::string out;
+  for (const BytesSpec& part : joined->parts) {
+    const auto literal = literal_of(part);
+    if (!literal) return std::nullopt;
+    out += *literal;
+  }
+  return out;
+}
+
 std::optional<BytesSpec> load_bytes(YamlReader& reader, YamlNode node, std::string_view what) {
   if (!node.is_map()) {
     auto text = reader.text(node, what);

@@ -19,6 +19,9 @@ namespace fencepost::scenario {
 [[nodiscard]] std::optional<BytesSpec> load_key(YamlReader& reader, YamlNode node,
                                                 std::string_view what);
 
+// The bytes of a value in which no key and no measure of another stands; else nothing.
+[[nodiscard]] std::optional<std::string> literal_of(const BytesSpec& bytes);
+
 // The most bytes of one value that a short notation may ask for.
 inline constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;
 

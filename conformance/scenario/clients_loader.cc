@@ -23,6 +23,33 @@ void load_will(YamlReader& reader, YamlNode node, ClientSpec& spec) {
   if (topic && payload) spec.will = Will{std::move(*topic), std::move(*payload)};
 }
 
+// Properties are bytes that stand for nothing else: no keys.
+void load_extras(YamlReader& reader, YamlNode node, endpoint::MqttExtras& extras) {
+  const auto bytes = [&](const char* key, std::string& out) {
+    const YamlNode member = node.member(key);
+    const auto loaded = member.is_defined() ? load_bytes(reader, member, key) : std::nullopt;
+    if (!loaded) return;
+    if (auto literal = literal_of(*loaded)) {
+      out = std::move(*literal);
+    } else {
+      reader.complain(member, std::string(key) + " takes text, escaped, hex, and join of these");
+    }
+  };
+  bytes("connect_properties", extras.connect_properties);
+  bytes("subscribe_properties", extras.subscribe_properties);
+  if (const auto options = node.member("subscription_options"); options.is_defined()) {
+    const auto bits = reader.integer(options, "subscription_options", 0, 0xfc);
+    extras.subscription_options = static_cast<std::uint8_t>(bits.value_or(0));
+    if ((extras.subscription_options & 3U) != 0) {
+      reader.complain(options,
+                      "subscription_options leaves out the QoS: its two lowest bits are 0");
+    }
+  }
+  if (const auto aliases = node.member("topic_aliases"); aliases.is_defined()) {
+    extras.topic_aliases = reader.boolean(aliases, "topic_aliases").value_or(false);
+  }
+}
+
 // Without a broker nobody looks at these.
 void needs_transport(YamlReader& reader, YamlNode node, const ClientSpec& spec,
                      const Case& test_case) {
@@ -61,6 +88,7 @@ void load_client(YamlReader& reader, const std::string& name, YamlNode node, Cas
     const auto bytes = reader.integer(most, "max_packet_size", 100, 16'777'216);
     spec.max_packet_size = static_cast<std::uint32_t>(bytes.value_or(100));
   }
+  load_extras(reader, node, spec.extras);
   if (const auto will = node.member("will"); will.is_defined()) load_will(reader, will, spec);
   if (const auto protocol = node.member("protocol"); protocol.is_defined()) {
     const auto version = reader.text(protocol, "protocol");

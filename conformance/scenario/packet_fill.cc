@@ -32,7 +32,9 @@ class LimitChecker {
       std::visit([this](const auto& what) { look_at(what); }, step.what);
     }
     position_ = case_.position;
-    for (const ClientSpec& client : case_.clients) odd_ = odd_ || client.old;
+    for (const ClientSpec& client : case_.clients) {
+      odd_ = odd_ || client.old || client.extras != endpoint::MqttExtras{};
+    }
     if (fills_ && !declares("packet-limit")) {
       complain("this case fills packets: write requires: [transport, packet-limit]");
     }

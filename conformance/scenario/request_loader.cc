@@ -170,11 +170,18 @@ void RequestLoader::load_envelope(YamlNode body, RequestStep& request) {
     const YamlNode node = body.member(key);
     return node.is_defined() ? reader_.integer(node, key, 0, most) : std::nullopt;
   };
+  // `none`, for families some of whose members have it.
+  const auto given = [&](const char* key) {
+    const YamlNode node = body.member(key);
+    return !node.is_scalar() || node.is_quoted() || node.scalar() != kNoneWord;
+  };
   if (const auto qos = integer("qos", 2)) request.qos = static_cast<int>(*qos);
-  if (const auto format = integer("payload_format", 1)) {
+  if (const auto format = given("payload_format") ? integer("payload_format", 1) : std::nullopt) {
     request.payload_format = static_cast<std::uint8_t>(*format);
   }
-  if (const auto expiry = integer("expiry", std::numeric_limits<std::uint32_t>::max())) {
+  if (const auto expiry = given("expiry")
+                              ? integer("expiry", std::numeric_limits<std::uint32_t>::max())
+                              : std::nullopt) {
     request.expiry_seconds = static_cast<std::uint32_t>(*expiry);
   }
   if (const auto retain = body.member("retain"); retain.is_defined()) {
@@ -244,11 +251,10 @@ void RequestLoader::load_packet(YamlNode node, RequestStep& request) {
   }
   if (const YamlNode more = node.member("more_properties"); more.is_defined()) {
     const auto bytes = load_bytes(reader_, more, "more_properties");
-    const auto* literal = bytes ? std::get_if<LiteralBytes>(&bytes->what) : nullptr;
-    if (literal != nullptr) {
-      packet.more_properties = literal->bytes;
+    if (auto literal = bytes ? literal_of(*bytes) : std::nullopt) {
+      packet.more_properties = std::move(*literal);
     } else if (bytes) {
-      reader_.complain(more, "more_properties takes text, escaped or hex");
+      reader_.complain(more, "more_properties takes text, escaped, hex, and join of these");
     }
   }
   packet.wrong_length =

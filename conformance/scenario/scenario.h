@@ -22,6 +22,7 @@
 #include "codec/error_code.h"
 #include "codec/notification.h"
 #include "codec/reply.h"
+#include "endpoint/mqtt_extras.h"
 
 namespace fencepost::scenario {
 
@@ -347,8 +348,9 @@ struct ClientSpec {
   std::uint32_t max_packet_size = 0;
   std::optional<Will> will{};
   std::string same_id_as{};  // shares another client's MQTT client id: session takeover
-  bool drops = false;        // a step drops its connection
-  bool old = false;          // speaks MQTT 3.1.1
+  endpoint::MqttExtras extras{};
+  bool drops = false;  // a step drops its connection
+  bool old = false;    // speaks MQTT 3.1.1
   friend bool operator==(const ClientSpec&, const ClientSpec&) = default;
 };
 

@@ -13,7 +13,7 @@ inline constexpr std::array kFile = {"area"sv, "cases"sv};
 inline constexpr std::array kCase = {"id"sv,       "title"sv, "requirements"sv, "divergence"sv,
                                      "requires"sv, "tags"sv,  "exclusive"sv,    "clients"sv,
                                      "steps"sv,    "note"sv,  "recorded"sv,     "axes"sv,
-                                     "parts"sv,    "only"sv,  "except"sv};
+                                     "parts"sv,    "only"sv,  "except"sv,       "cover"sv};
 inline constexpr std::array kRecorded = {"by"sv,      "when"sv,        "endpoint"sv,
                                          "seed"sv,    "requirement"sv, "signature"sv,
                                          "message"sv, "expected"sv,    "actual"sv};
@@ -22,9 +22,20 @@ inline constexpr std::array kRecordedBy = {"explore"sv, "record"sv, "hand"sv};
 // What a value of an axis may say of its cases; any other name in it is a placeholder.
 inline constexpr std::array kAxisValue = {"requirements"sv, "requires"sv, "tags"sv, "exclusive"sv,
                                           "note"sv};
-inline constexpr std::array kClient = {
-    "role"sv,       "subscribes"sv,      "observes"sv,        "clean_start"sv, "session_expiry"sv,
-    "same_id_as"sv, "receive_maximum"sv, "max_packet_size"sv, "will"sv,        "protocol"sv};
+inline constexpr std::array kClient = {"role"sv,
+                                       "subscribes"sv,
+                                       "observes"sv,
+                                       "clean_start"sv,
+                                       "session_expiry"sv,
+                                       "same_id_as"sv,
+                                       "receive_maximum"sv,
+                                       "max_packet_size"sv,
+                                       "will"sv,
+                                       "protocol"sv,
+                                       "connect_properties"sv,
+                                       "subscribe_properties"sv,
+                                       "subscription_options"sv,
+                                       "topic_aliases"sv};
 inline constexpr std::array kWill = {"topic"sv, "payload"sv};
 
 // Steps: one action each, and an expectation when the action is a request.

@@ -241,6 +241,16 @@ inline std::string show(const ClientSpec& spec) {
   }
   if (spec.receive_maximum != 0) out += " receives=" + std::to_string(spec.receive_maximum);
   if (spec.max_packet_size != 0) out += " packets=" + std::to_string(spec.max_packet_size);
+  if (!spec.extras.connect_properties.empty()) {
+    out += " connect=" + escape(spec.extras.connect_properties);
+  }
+  if (!spec.extras.subscribe_properties.empty()) {
+    out += " subscribe=" + escape(spec.extras.subscribe_properties);
+  }
+  if (spec.extras.subscription_options != 0) {
+    out += " options=" + std::to_string(spec.extras.subscription_options);
+  }
+  if (spec.extras.topic_aliases) out += " aliases";
   if (spec.old) out += " mqtt-3.1.1";
   if (spec.will) out += " will=" + show(spec.will->topic) + " " + show(spec.will->payload);
   if (!spec.same_id_as.empty()) out += " as=" + spec.same_id_as;

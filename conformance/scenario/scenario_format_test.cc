@@ -103,6 +103,22 @@ TEST(ScenarioLoader, LimitsAndWillsOfAClientNeedARealConnection) {
               HasSubstr("will needs the key \"payload\""));
 }
 
+TEST(ScenarioLoader, WhatFewClientsCanSayNeedsOurs) {
+  for (const std::string option :
+       {"connect_properties: {hex: '22 00 0a'}", "subscribe_properties: {hex: '0b 01'}",
+        "subscription_options: 4", "topic_aliases: true"}) {
+    const std::string clients = "clients: {a: {" + option + "}}";
+    EXPECT_THAT(complaints_of(in_case(clients)), HasSubstr("write requires: [odd-packets]"));
+    EXPECT_EQ(complaints_of(in_case("requires: [odd-packets]\n" + clients)), "");
+  }
+  EXPECT_THAT(
+      complaints_of(in_case("requires: [odd-packets]\nclients: {a: {subscription_options: 5}}")),
+      HasSubstr("leaves out the QoS"));
+  EXPECT_THAT(complaints_of(
+                  in_case("requires: [odd-packets]\nclients: {a: {connect_properties: {key: k}}}")),
+              HasSubstr("connect_properties takes text, escaped, hex, and join of these"));
+}
+
 TEST(ScenarioLoader, AnOptionalNotificationIsFencedByAnotherClient) {
   const auto with = [](const std::string& writer, const std::string& point) {
     return file_with(

@@ -593,7 +593,7 @@ const Malformed kOtherActionMistakes[] = {
     {"PacketTwiceOfUnknown", in_steps("- get: {key: k, packet: {twice: [topic]}}"), 9, 39,
      "twice takes response_topic"},
     {"PacketOfKeys", in_steps("- get: {key: k, packet: {more_properties: {key: k}}}"), 9, 49,
-     "more_properties takes text, escaped or hex"},
+     "more_properties takes text, escaped, hex, and join of these"},
     {"PacketOtherQos", in_steps("- get: {key: k, packet: {qos: 2}}"), 9, 37, "from 3 to 3"},
     {"FillQuotaNoKey", in_steps("- fill_quota: {client: a}"), 9, 21,
      "fill_quota needs the key \"key\""},

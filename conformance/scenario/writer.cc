@@ -297,6 +297,17 @@ std::string client_text(const ClientSpec& client) {
   if (client.max_packet_size != 0) {
     out.add("max_packet_size", std::to_string(client.max_packet_size));
   }
+  const endpoint::MqttExtras& extras = client.extras;
+  if (!extras.connect_properties.empty()) {
+    out.add("connect_properties", bytes_text({LiteralBytes{extras.connect_properties}}));
+  }
+  if (!extras.subscribe_properties.empty()) {
+    out.add("subscribe_properties", bytes_text({LiteralBytes{extras.subscribe_properties}}));
+  }
+  if (extras.subscription_options != 0) {
+    out.add("subscription_options", std::to_string(extras.subscription_options));
+  }
+  if (extras.topic_aliases) out.add("topic_aliases", "true");
   if (client.will) {
     FlowMap will;
     will.add("topic", bytes_text(client.will->topic));
@@ -332,6 +343,7 @@ class CaseWriter {
     if (!case_.tags.empty()) line("tags", list_text(case_.tags));
     if (case_.exclusive) line("exclusive", "true");
     if (is_member) line("axes", axes());
+    if (is_numbered()) line("cover", "{member: " + number() + "}");
     line("clients", clients());
     out_ += "    steps:\n";
     for (const Step& step : case_.steps) StepWriter(case_, out_).write(step);
@@ -345,10 +357,20 @@ class CaseWriter {
   // The loader adds to a member's title which member it is.
   [[nodiscard]] std::string title() const {
     if (case_.axes.empty()) return case_.title;
-    const std::string suffix = " (" + describe(case_.axes) + ")";
+    const std::string which = is_numbered() ? "combination " + number() : describe(case_.axes);
+    const std::string suffix = " (" + which + ")";
     FENCEPOST_CHECK(case_.title.ends_with(suffix));
     return case_.title.substr(0, case_.title.size() - suffix.size());
   }
+
+  // Of a family with `cover`.
+  [[nodiscard]] bool is_numbered() const {
+    if (case_.axes.empty()) return false;
+    std::string id = case_.family;
+    for (const AxisBinding& binding : case_.axes) id += "." + binding.value;
+    return case_.id != id;
+  }
+  [[nodiscard]] std::string number() const { return case_.id.substr(case_.family.size() + 1); }
 
   [[nodiscard]] std::string divergences() const {
     FlowList out;

@@ -151,6 +151,11 @@ class CaseMaker {
       client.subscribes = !chance(5);
       client.clean_start = !chance(5);
       if (chance(4)) client.session_expiry_seconds = up_to(86'400U);
+      if (chance(6)) {
+        client.extras = {some_bytes(), some_bytes(), static_cast<std::uint8_t>(4U * up_to(63U)),
+                         chance(2)};
+        odd_ = odd_ || client.extras != endpoint::MqttExtras{};
+      }
       if (!case_.clients.empty() && chance(4)) client.same_id_as = some_client();
       case_.clients.push_back(client);
     }
@@ -176,6 +181,10 @@ class CaseMaker {
     }
     if (case_.axes.empty()) {
       case_.family.clear();
+    } else if (chance(3)) {
+      const std::string number = std::to_string(between(100, 199));
+      case_.id = case_.family + "." + number;
+      case_.title += " (combination " + number + ")";
     } else {
       case_.title += " (" + describe(case_.axes) + ")";
     }

@@ -308,7 +308,7 @@ function renderBroken(report, showCases) {
         linkTo(one.requirement),
         rule && levelNode(rule.level),
         rule && el('span', {}, inlineCode(rule.text)),
-        el('div', { class: 'note' }, el('b', {}, one.causes[0]), '; shown best by ', linkTo(one.cases[0]), blocked),
+        el('div', { class: 'note' }, el('b', {}, one.causes[0]), one.where ? `, only where ${one.where}` : '', '; shown best by ', linkTo(one.cases[0]), blocked),
         first && commandNode('Reproduce', report.byId.get(one.cases[0]).reproduce),
       ),
     );

@@ -1,0 +1,37 @@
+// Topic aliases: numbers that stand for topics on one connection, in one direction. (MQTT
+// 5, 3.3.2.3.4)
+//
+//   TopicAliases of_broker(10);  // our Topic Alias Maximum
+//   if (const auto trouble = of_broker.resolve(publish)) refuse(*trouble);
+//
+// Pure; of one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wire/packet.h"
+
+namespace fencepost::wire {
+
+class TopicAliases {
+ public:
+  // `most`: the Topic Alias Maximum of the one who receives; 0: it takes none.
+  explicit TopicAliases(std::uint16_t most = 0) : most_(most) {}
+
+  // On receiving: gives the PUBLISH the topic that its alias stands for. Says what is wrong with
+  // the alias, and then changes nothing.
+  [[nodiscard]] std::optional<std::string> resolve(Publish& publish);
+
+  // On sending: gives the PUBLISH an alias, new or in the place of its topic. Nothing changes when
+  // no alias is left.
+  void use(Publish& publish);
+
+ private:
+  std::uint16_t most_;
+  std::vector<std::string> topics_{};  // of the aliases 1, 2, ...; empty: of none
+};
+
+}  // namespace fencepost::wire
