@@ -1,8 +1,9 @@
 // Topic aliases: numbers that stand for topics on one connection, in one direction. (MQTT
 // 5, 3.3.2.3.4)
 //
-//   TopicAliases of_broker(10);  // our Topic Alias Maximum
-//   if (const auto trouble = of_broker.resolve(publish)) refuse(*trouble);
+//   wire::Publish publish{.qos = 1, .packet_id = 7, .topic = "t"};
+//   wire::TopicAliases aliases(10);  // the Topic Alias Maximum of who receives it
+//   aliases.use(publish);
 //
 // Pure; of one thread at a time.
 #pragma once

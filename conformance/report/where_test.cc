@@ -56,8 +56,9 @@ TEST(Where, NamesTwoAxesThatHaveToMeet) {
 TEST(Where, SaysNothingThatIsNotKnown) {
   EXPECT_EQ(FamilyRun([](auto, auto, auto) { return true; }).where(), "") << "none passed";
   EXPECT_EQ(FamilyRun([](auto, auto, auto) { return false; }).where(), "");
-  EXPECT_EQ(FamilyRun([](auto a, auto b, auto c) { return a == "one" && b == "on" && c == "z"; }).where(),
-            "")
+  EXPECT_EQ(
+      FamilyRun([](auto a, auto b, auto c) { return a == "one" && b == "on" && c == "z"; }).where(),
+      "")
       << "a single failure";
   EXPECT_EQ(FamilyRun([](auto a, auto b, auto) { return (a == "one") != (b == "on"); }).where(), "")
       << "no values that are in common";
