@@ -229,6 +229,25 @@ class Record(harness.FolderTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.expect_scenario()
 
+    def test_replies_that_are_lost_doubled_or_bare_are_findings(self):
+        """docs/VERDICTS.md: of the log, which has all that the store has said."""
+        server = self.serve("--record", self.out)
+        session(server.port)
+        self.stop(server.process, signal.SIGKILL)
+        lines = [json.loads(line) for line in pathlib.Path(f"{self.out}.log").read_text("utf-8").splitlines()]
+        replies = [line for line in lines if line["event"] == "delivery" and "correlation_data" in line["message"]]
+        bare = {**replies[1], "message": {**replies[1]["message"], "user_properties": []}}
+        for name, changed, said in (("right", [replies[1]], None), ("lost", [], "ENV-RESPONSE-1: no response came"),
+                                    ("doubled", [replies[1], replies[1]], "ENV-RESPONSE-1: it was answered 2 times"),
+                                    ("bare", [bare], "ENV-STATUS-1: the response has no __stat")):
+            with self.subTest(name):
+                log = self.folder / f"{name}.log"
+                log.write_text("".join(json.dumps(each) + "\n" for line in lines
+                                       for each in (changed if line is replies[1] else [line])), "utf-8")
+                done = run("record", "--from", log, "--out", self.folder / f"{name}.yaml")
+                self.assertEqual(1 if said else 0, done.returncode, done.stdout + done.stderr)
+                self.assertIn(said or "written to", done.stdout + done.stderr)
+
     # ---- As a history
 
     def stress(self, server, rate):

@@ -242,7 +242,7 @@ TEST(CaptureCase, SaysWhoAndWhatWasWhat) {
   traffic.capture.unknown = {"what is not known"};
   traffic.capture.from_start = true;
   traffic.set("me", {"SET", "\xff", "v"});
-  traffic.reply("me", "+OK\r\n");  // one too many
+  traffic.reply("you", "+OK\r\n");  // to nothing that was seen
   const CaptureScenario made = traffic.made({.title = "my title"});
   EXPECT_EQ(made.cases.at(0).title, "my title");
   EXPECT_EQ(made.cases.at(0).area, kRecordArea);

@@ -51,7 +51,12 @@ class Judge {
       out.answer = judge::Answer::kUndecidable;
       out.because = "perhaps only because of the order, which is not known here: " + out.because;
     }
-    return out.answer == judge::Answer::kRejected ? out : worse(missing, out);
+    if (out.answer == judge::Answer::kRejected) return out;
+    if (item.more_replies > 0) {
+      return judge::rejected("ENV-RESPONSE-1",
+                             fmt::format("it was answered {} times", item.more_replies + 1));
+    }
+    return worse(missing, out);
   }
 
  private:

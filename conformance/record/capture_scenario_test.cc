@@ -18,6 +18,25 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
+// Req: ENV-RESPONSE-1
+TEST(CaptureScenario, FlagsRequestsThatAreAnsweredTwiceOrNotAtAll) {
+  Traffic traffic;
+  traffic.request("c", {"GET", "k"});
+  traffic.reply("c", "$-1\r\n");
+  traffic.reply("c", "$-1\r\n");
+  traffic.request("c", {"GET", "l"});
+  traffic.request("c", {"GET", "k"});
+  traffic.reply("c", "$-1\r\n");
+  for (CapturedEvent& event : traffic.capture.events) {
+    codec::Message& message = std::get<CapturedMessage>(event).message;
+    if (!message.response_topic) message.user_properties = {{"__stat", "200"}};
+  }
+  EXPECT_THAT(flagged(traffic.capture),
+              testing::UnorderedElementsAre(
+                  "client c, GET k: broke ENV-RESPONSE-1: it was answered 2 times",
+                  "client c, GET l: broke ENV-RESPONSE-1: no response came"));
+}
+
 TEST(CaptureScenario, TitlesAndIdsSayWhatHappens) {
   Traffic traffic;
   traffic.set("a", {"SET", "lock", "a", "NX", "PX", "5000"});

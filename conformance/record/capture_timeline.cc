@@ -105,13 +105,23 @@ class Builder {
   bool match(const CapturedMessage& reply, std::size_t at) {
     if (!reply.message.correlation_data) return false;
     const auto open = open_.find({reply.message.topic, *reply.message.correlation_data});
-    if (open == open_.end() || open->second.empty()) return false;
+    if (open == open_.end()) return false;
+    if (open->second.empty()) return is_doubled(open->first);
+    answered_[open->first] = open->second.front();
     Placed& request = placed_[open->second.front()];
     open->second.pop_front();
     request.item.reply = &reply.message;
     request.item.received = std::max(reply.time, request.item.sent);
     request.item.sent = std::min(reply.time, request.item.sent);
     if (!capture_.in_order) request.at = at;
+    return true;
+  }
+
+  // Only where messages are seen as the store publishes them: a broker may send one again.
+  bool is_doubled(const ReplyName& name) {
+    const auto answered = answered_.find(name);
+    if (!capture_.in_order || !capture_.sees_replies || answered == answered_.end()) return false;
+    ++placed_[answered->second].item.more_replies;
     return true;
   }
 
@@ -219,6 +229,7 @@ class Builder {
   Timeline out_;
   std::vector<Placed> placed_;
   std::map<ReplyName, std::deque<std::size_t>> open_;
+  std::map<ReplyName, std::size_t> answered_;  // the request that was last
   std::vector<Early> early_;
 };
 

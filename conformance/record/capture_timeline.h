@@ -28,6 +28,8 @@ struct TimelineItem {
   bool reply_unknown = false;               // there is none, or it was not seen
   bool overlaps = false;  // with another client's exchange, whose place is therefore not sure
   bool by_store = false;  // the store ended the connection
+  // Replies beside the first, where none can be the broker's that it has sent again.
+  std::size_t more_replies = 0;
 };
 
 struct Timeline {
