@@ -149,6 +149,16 @@ class NoNotifications(Way):
         return None if lost else publish
 
 
+class IdentifiersEnd(Way):
+    """Nothing is delivered on a connection behind its 65,535th message."""
+
+    delivered = 0
+
+    def delivery(self, publish):
+        self.delivered += 1
+        return publish if self.delivered <= 65535 else None
+
+
 class Aliases(Way):
     """A right broker that uses aliases of its own, as many as the client takes."""
 
@@ -250,11 +260,11 @@ class Proxy:
 
 
 class Brokers(harness.FolderTest):
-    def certify(self, way, port, *options):
+    def certify(self, way, port, *options, cases=CASES):
         proxy = Proxy(way, port)
         self.addCleanup(proxy.listener.close)
         report = self.folder / "report.json"
-        done = harness.run("certify", "--endpoint", proxy.url, "--run", CASES, "--json", report, "-q", *options)
+        done = harness.run("certify", "--endpoint", proxy.url, "--run", cases, "--json", report, "-q", *options)
         return done, harness.load_json(report)
 
     def test_right_brokers_pass_all(self):
@@ -276,6 +286,17 @@ class Brokers(harness.FolderTest):
                 # The first member has nothing but what each client says.
                 first = next(case for case in report["cases"] if case["id"] == "envelope.combined.mqtt.1")
                 self.assertEqual("passed", first["verdict"], first.get("message"))
+
+    @harness.full("130,000 packets through Python")
+    def test_a_connection_that_ends_with_its_packet_identifiers(self):
+        server = self.serve()
+        for way, expected in ((Way, 0), (IdentifiersEnd, 1)):
+            with self.subTest(way.__name__):
+                done, report = self.certify(way, server.port, cases="envelope.delivery.more-than-65535-packets")
+                self.assertEqual(expected, done.returncode, done.stdout + done.stderr)
+                self.assertEqual(["failed" if expected else "passed"], [case["verdict"] for case in report["cases"]])
+                if expected:
+                    self.assertIn("rule      ENV-RESPONSE-1", done.stdout)
 
 
 if __name__ == "__main__":

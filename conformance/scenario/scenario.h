@@ -297,8 +297,9 @@ struct FillQuotaStep {
 // Writes new keys, each with a value of its own, and reads all of them back.
 struct WriteManyStep {
   std::string client;
-  std::string key;       // symbolic name: keys are <name>-0, <name>-1, ...
-  std::size_t keys = 0;  // how many
+  std::string key;        // symbolic name: keys are <name>-0, <name>-1, ...
+  std::size_t keys = 0;   // how many
+  std::size_t reads = 1;  // of each key
   std::string cites{};
   std::string ending{};  // of what is read and was not written: a wrong expectation of a canary
   friend bool operator==(const WriteManyStep&, const WriteManyStep&) = default;

@@ -98,7 +98,7 @@ inline constexpr std::array kSilence = {"client"sv, "writer"sv, "cites"sv, "show
 inline constexpr std::array kWait = {"until"sv};
 inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};
 inline constexpr std::array kFillQuota = {"client"sv, "key"sv, "cites"sv};
-inline constexpr std::array kWriteMany = {"client"sv, "key"sv, "keys"sv, "cites"sv};
+inline constexpr std::array kWriteMany = {"client"sv, "key"sv, "keys"sv, "reads"sv, "cites"sv};
 inline constexpr std::array kFanOut = {"client"sv, "key"sv, "observers"sv, "cites"sv};
 
 // Names in `requires`.

@@ -217,6 +217,7 @@ struct ShowStep {
   }
   std::string operator()(const WriteManyStep& step) const {
     return step.client + " " + step.key + " " + std::to_string(step.keys) +
+           (step.reads == 1 ? "" : " read " + std::to_string(step.reads) + " times") +
            (step.cites.empty() ? "" : ", cites " + step.cites);
   }
   std::string operator()(const FanOutStep& step) const {

@@ -295,7 +295,7 @@ std::size_t Case::exchanges() const {
   for (const Step& step : steps) {
     if (std::holds_alternative<SilenceStep>(step.what)) out += kOfSilence;
     if (const auto* many = std::get_if<WriteManyStep>(&step.what)) {
-      out += 2 * many->keys / kAsOne + 1;
+      out += (1 + many->reads) * many->keys / kAsOne + 1;
     }
     if (const auto* fan_out = std::get_if<FanOutStep>(&step.what)) {
       out += fan_out->observers / kAsOne + 3;

@@ -282,6 +282,10 @@ class StepLoader {
     const auto keys = reader_.integer(body.member("keys"), "keys", 1, kMaxKeys);
     if (!keys) return false;
     out.keys = static_cast<std::size_t>(*keys);
+    if (const auto reads = body.member("reads"); reads.is_defined()) {
+      const auto times = reader_.integer(reads, "reads", 1, kMaxKeys / *keys);
+      out.reads = static_cast<std::size_t>(times.value_or(1));
+    }
     if (const auto cites = body.member("cites"); cites.is_defined()) {
       out.cites = load_citation(reader_, cites, known_);
     }

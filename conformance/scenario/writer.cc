@@ -261,6 +261,7 @@ class StepWriter {
     FlowMap members;
     members.add("key", text::yaml_scalar(many.key));
     members.add("keys", std::to_string(many.keys));
+    if (many.reads > 1) members.add("reads", std::to_string(many.reads));
     add_client(members, many.client);
     add_citation(members, many.cites);
     action(step.title, members.text());

@@ -498,8 +498,9 @@ class CaseMaker {
     }
     if (action == "fill_quota") return FillQuotaStep{some_client(), some_text(), some_citation()};
     if (action == "write_many") {
-      return WriteManyStep{some_client(), some_text(), up_to<std::size_t>(99'999) + 1,
-                           some_citation()};
+      const std::size_t keys = up_to<std::size_t>(99'999) + 1;
+      return WriteManyStep{some_client(), some_text(), keys,
+                           up_to<std::size_t>(100'000 / keys - 1) + 1, some_citation()};
     }
     if (action == "fan_out") {
       return FanOutStep{some_client(), some_text(), up_to<std::size_t>(199) + 1, some_citation()};
