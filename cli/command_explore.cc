@@ -65,7 +65,7 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
       saved = false;
     }
   }
-  text::print("\n{}\n", search::progress_text(result.progress));
+  text::print("\n{}\n", search::progress_text(result.progress, true));
   if (const std::string open = open_text(result); !open.empty()) text::print("  {}\n", open);
   for (const auto& [point, outcome] : result.observed) text::print("  {}: {}\n", point, outcome);
   if (!saved) return run::ExitCode::kInternal;

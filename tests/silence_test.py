@@ -9,6 +9,7 @@ read here from the standard. Nothing else is wrong, so that only this can be fou
 import collections
 import json
 import threading
+import time
 
 import harness
 
@@ -104,6 +105,24 @@ def with_a_nul_in_the_topic(packet, reply, _):
     return [packet.replace(b"/response", b"/respons\0", 1)] if reply else [packet]
 
 
+def with_refusals(packet, _, number):
+    """Each tenth PUBACK says that the request has failed (0x80), though it is answered."""
+    is_puback = packet[0] >> 4 == PUBACK
+    return [bytes([0x40, 3]) + packet[2:4] + b"\x80"] if is_puback and number > 400 and packet[3] % 10 == 0 else [packet]
+
+
+def without_our_properties(packet, reply, number):
+    """As many stores would be that do not know MQTT 5: replies without `__ts` and `__stat`."""
+    return [packet.replace(b"__ts", b"none").replace(b"__stat", b"nobody")] if reply and number > 400 else [packet]
+
+
+def late(packet, reply, number):
+    """Once all that is delivered comes 1.5 s late."""
+    if reply and number == 500:
+        time.sleep(1.5)
+    return [packet]
+
+
 class Silence(harness.FolderTest):
     def behind(self, change):
         proxy = ChangingProxy(self.serve().port, change)
@@ -125,7 +144,8 @@ class Silence(harness.FolderTest):
     def certify(self, code, url):
         report = self.folder / "r.json"
         said = self.check(code, "certify", "--endpoint", url, "--quiet", "--timeout-scale", "0.3", "--json", report,
-                          "--run", "set.plain.*", "--run", "get.*", "--run", "envelope.delivery.*")
+                          "--run", "set.plain.*", "--run", "get.*", "--run", "envelope.delivery.*",
+                          "--skip", "*.more-than-65535-packets")
         return said, {difference["requirement"] for difference in harness.load_json(report)["differences"]}
 
     def test_a_proxy_that_changes_nothing_is_no_finding(self):
@@ -154,6 +174,19 @@ class Silence(harness.FolderTest):
         self.assertIn("a second reply to one request", said)
         self.assertIn("REJECTED", self.explore(1, url))
         self.certify(1, url)
+
+    def test_late_replies(self):
+        self.assertIn("after their time", self.check(4, "stress", "--endpoint", self.behind(late), "--duration", "3s",
+                                                     "--no-shrink", "--timeout-scale", "0.1"))
+
+    def test_refused_requests_that_are_answered(self):
+        self.assertIn("VIOLATION  ENV-PUBACK-1", self.stress(1, self.behind(with_refusals)))
+        self.assertIn("REJECTED  ENV-PUBACK-1", self.explore(1, self.behind(with_refusals)))
+
+    def test_replies_without_version_and_status(self):
+        url = self.behind(without_our_properties)
+        self.assertRegex(self.stress(1, url), "VIOLATION  (VER|ENV-STATUS)-")
+        self.assertRegex(self.explore(1, url), "REJECTED  (VER|ENV-STATUS)-")
 
     def test_malformed_packets(self):
         url = self.behind(with_a_nul_in_the_topic)

@@ -485,6 +485,11 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
     }
     if (!legal && !exchange.reply) return {};
     if (!legal) return undecidable("ENV-RESPONSE-TOPIC-5", "such a request has no effect");
+    if (exchange.refused) {
+      return rejected("ENV-PUBACK-1",
+                      fmt::format("the broker refused it: PUBACK with reason code 0x{:02x}",
+                                  *exchange.refused));
+    }
     return rejected("ENV-RESPONSE-1", "no response came");
   }
   Answered answered;

@@ -13,14 +13,14 @@ constexpr std::size_t kMostCutShort = 20;  // one workload of so many
 
 }  // namespace
 
-std::string progress_text(const ExploreProgress& progress) {
+std::string progress_text(const ExploreProgress& progress, bool ended) {
   const double took = std::max(in_seconds(progress.elapsed), 0.001);
   const std::string of = progress.of > 0 ? fmt::format(" of {}", progress.of) : "";
   std::string out =
       fmt::format("{:.0f} s  {}{} workloads  {} operations ({:.0f}/s)  {} undecidable",
                   in_seconds(progress.elapsed), progress.examples, of, progress.requests,
                   static_cast<double>(progress.requests) / took, progress.undecidable);
-  if (progress.examples > 0 && progress.examples < progress.of) {
+  if (!ended && progress.examples > 0 && progress.examples < progress.of) {
     out += fmt::format("  about {:.0f} s to go",
                        took * static_cast<double>(progress.of - progress.examples) /
                            static_cast<double>(progress.examples));

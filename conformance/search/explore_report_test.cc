@@ -58,6 +58,8 @@ TEST(ExploreReport, ConcludesWhatWasEnumerated) {
   result.progress = {.elapsed = 2s, .examples = 100, .requests = 1'000, .of = 400, .in_all = 400};
   EXPECT_EQ(progress_text(result.progress),
             "2 s  100 of 400 workloads  1000 operations (500/s)  0 undecidable  about 6 s to go");
+  EXPECT_EQ(progress_text(result.progress, true),
+            "2 s  100 of 400 workloads  1000 operations (500/s)  0 undecidable");
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
   EXPECT_EQ(conclude(result).text,
             "not decided: the time was over after 100 of 400 workloads, none of which breaks a "
