@@ -75,6 +75,8 @@ std::string_view headline(run::PreflightErrorKind kind) {
       return "a broker, but no state store";
     case run::PreflightErrorKind::kNotAllowed:
       return "not allowed";
+    case run::PreflightErrorKind::kWrongBroker:
+      return "a broker that breaks MQTT 5";
   }
   return "unknown";
 }

@@ -124,8 +124,8 @@ def late(packet, reply, number):
 
 
 class Silence(harness.FolderTest):
-    def behind(self, change):
-        proxy = ChangingProxy(self.serve().port, change)
+    def behind(self, change, *options):
+        proxy = ChangingProxy(self.serve(*options).port, change)
         self.addCleanup(proxy.close)
         return proxy.url
 
@@ -159,6 +159,13 @@ class Silence(harness.FolderTest):
         self.assertEqual({"ENV-MQTT5-3"}, rules, said)
         self.assertIn("VIOLATION  ENV-MQTT5-3", self.stress(1, url))
         self.assertIn("REJECTED  ENV-MQTT5-3", self.explore(1, url))
+
+    def test_no_puback_with_room_for_few(self):
+        """Its Receive Maximum keeps all but the first requests from being sent: that is no store that does not answer."""
+        url = self.behind(without_pubacks, "--receive-maximum", "2")
+        for command in ("certify", "explore"):
+            self.assertRegex(self.check(3, command, "--endpoint", url, "--timeout-scale", "0.1"),
+                             r"breaks MQTT 5 at .*4\.3\.2 \(ENV-MQTT5-3\): no acknowledgement of the PUBLISH")
 
     def test_lost_replies(self):
         url = self.behind(without_each_seventh_reply)

@@ -31,6 +31,7 @@ class Prober {
   Prober(endpoint::Session& session, std::unique_ptr<endpoint::Client> client,
          const std::string& client_id, const std::string& key_prefix, double timeout_scale)
       : reply_timeout_(scaled(kReplyTimeout, timeout_scale)),
+        unacknowledged_after_(scaled(kStandstill, timeout_scale)),
         clock_(session.clock()),
         client_("preflight", std::move(client), client_id, clock_),
         key_(key_prefix + "/preflight/" + client_id) {}
@@ -51,6 +52,11 @@ class Prober {
     }
     client_.await(**sent, reply_timeout_);
     if ((*sent)->reply) return *sent;
+    if (!(*sent)->refused && !client_.disconnected()) {
+      // Perhaps it was never sent, because nothing before it is acknowledged. (MQTT 5, 4.9)
+      client_.raw().await_acknowledgements(unacknowledged_after_);
+      client_.drain();
+    }
     return fail(why_no_reply(**sent, arguments.front()));
   }
 
@@ -65,6 +71,11 @@ class Prober {
     }
     if (client_.disconnected()) {
       const std::string& why = client_.disconnected()->text;
+      const std::string& section = client_.disconnected()->section;
+      if (!section.empty()) {
+        return {PreflightErrorKind::kWrongBroker,
+                fmt::format("MQTT 5, {} (ENV-MQTT5-3): {}", section, why), ""};
+      }
       return {PreflightErrorKind::kNoBroker,
               "the broker closed the connection" + (why.empty() ? "" : ": " + why), ""};
     }
@@ -78,6 +89,7 @@ class Prober {
   }
 
   Duration reply_timeout_;
+  Duration unacknowledged_after_;
   endpoint::Clock& clock_;
   RequestClient client_;
   std::string key_;

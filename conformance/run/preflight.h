@@ -11,7 +11,8 @@
 
 namespace fencepost::run {
 
-enum class PreflightErrorKind { kNoBroker, kNoStore, kNotAllowed };
+// kWrongBroker: it does what MQTT 5 forbids a server, and nobody can go on with it.
+enum class PreflightErrorKind { kNoBroker, kNoStore, kNotAllowed, kWrongBroker };
 
 struct PreflightError {
   PreflightErrorKind kind = PreflightErrorKind::kNoBroker;

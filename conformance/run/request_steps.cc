@@ -89,6 +89,14 @@ std::string non_reply_text(const judge::Exchange& exchange, bool probed) {
   return out;
 }
 
+// After a silence that has lasted: what was published and is not acknowledged is what is wrong, and
+// may have kept later requests from being sent at all. (MQTT 5, 4.9; Req: ENV-MQTT5-3)
+bool is_unacknowledged(RequestClient& from) {
+  from.raw().await_acknowledgements({});
+  from.drain();
+  return from.disconnected().has_value();
+}
+
 // Silence and disconnection. Time alone would not show which it is: a GET sent after the request
 // shows that the store is there. It may answer the later one first.
 // (MQTT 5, 4.6 orders packets, not what a store does; Req: ENV-ORDER-OPEN-1)
@@ -101,6 +109,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   const bool in_time = from.pump_until(known, state.reply_timeout());
   if (!in_time && !from.disconnected() &&
       explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
+    if (is_unacknowledged(from)) return unexpected_disconnect(from);
     return nobody_answers("neither this request nor the next one was answered",
                           expected_text(*sent.step, exchange, state), state);
   }
@@ -156,6 +165,7 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   }
   if (!known() && !from.disconnected() &&
       explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
+    if (is_unacknowledged(from)) return unexpected_disconnect(from);
     return nobody_answers("no response", expected_text(*sent.step, exchange, state), state);
   }
   note_expiry(exchange, state);

@@ -16,8 +16,8 @@
 
 namespace fencepost::search {
 
-// "3 s  200 of 300 workloads  1500 operations (500/s)  2 undecidable  about 2 s to go"; the last of it
-// only while it goes on.
+// "3 s  200 of 300 workloads  1500 operations (500/s)  2 undecidable  about 2 s to go"; the
+// last of it only while it goes on.
 [[nodiscard]] std::string progress_text(const ExploreProgress& progress, bool ended = false);
 
 // "the article alone; 12 rules do not bind the store". `is_auto`: nobody has said which it is.
