@@ -73,6 +73,9 @@ void Delivery::wrong(std::string_view requirement, std::string text,
 std::vector<DeliveryFinding> Delivery::findings() const {
   std::vector<DeliveryFinding> out;
   for (const auto& [requirement, found] : wrong_) out.push_back(found);
+  // A broker that does not acknowledge what was published keeps later requests from being sent.
+  // (MQTT 5, 4.9)
+  if (wrong_.contains("ENV-MQTT5-3")) return out;
   DeliveryFinding unanswered{.requirement = "ENV-RESPONSE-1",
                              .text = "no reply, though requests that were sent later got theirs"};
   for (const auto& [number, open] : open_) {

@@ -32,6 +32,15 @@ TEST(Delivery, ARequestThatLaterOnesHaveOvertakenIsUnanswered) {
   EXPECT_EQ(delivery.doubts().all(), 0U);
 }
 
+// MQTT 5, 4.9: perhaps they were never sent.
+TEST(Delivery, BehindABrokerThatDoesNotAcknowledgeNoRequestIsCalledUnanswered) {
+  Delivery delivery;
+  delivery.without_reply(7, called(2s), Delivery::Without::kTime);
+  delivery.answered(3s);
+  delivery.wrong("ENV-MQTT5-3", "MQTT 5, 4.3.2: no acknowledgement", nullptr);
+  EXPECT_THAT(rules(delivery), ElementsAre("ENV-MQTT5-3"));
+}
+
 TEST(Delivery, AReplyThatComesLateIsADoubtAndNoFinding) {
   Delivery delivery;
   delivery.without_reply(7, called(1s), Delivery::Without::kTime);

@@ -166,6 +166,9 @@ class Silence(harness.FolderTest):
         for command in ("certify", "explore"):
             self.assertRegex(self.check(3, command, "--endpoint", url, "--timeout-scale", "0.1"),
                              r"breaks MQTT 5 at .*4\.3\.2 \(ENV-MQTT5-3\): no acknowledgement of the PUBLISH")
+        said = self.stress(1, url)
+        self.assertIn("VIOLATION  ENV-MQTT5-3", said)
+        self.assertNotIn("VIOLATION  ENV-RESPONSE-1", said)
 
     def test_lost_replies(self):
         url = self.behind(without_each_seventh_reply)
