@@ -73,8 +73,12 @@ class ManyKeys {
     if (!client) return client.error();
     MaybeProblem problem = pass(**client, "writes", [this](Window keys) { return write(keys); });
     for (std::size_t i = 0; !problem && i < step_.reads; ++i) {
-      problem = pass(**client, "reads back", [this](Window keys) { return read(keys); });
+      problem = pass(
+          **client, "reads back", [this](Window keys) { return read(keys); }, i > 0);
       if (!problem) problem = too_slow(i + 1);
+    }
+    if (!problem && step_.reads > 1) {
+      (*client)->note(fmt::format("has read all of them {} times", step_.reads));
     }
     return problem;
   }
@@ -94,14 +98,17 @@ class ManyKeys {
             times * step_.keys, step_.reads * step_.keys)};
   }
 
+  // `again`: as it was done before.
   MaybeProblem pass(RequestClient& client, const char* what,
-                    const std::function<MaybeProblem(Window)>& run) {
+                    const std::function<MaybeProblem(Window)>& run, bool again = false) {
     const auto tersely = [&](Window keys) -> MaybeProblem {
       const std::size_t length = state_.result.transcript.size();
       if (auto problem = run(keys)) return problem;
-      if (keys.first == 0) return std::nullopt;
+      client.forget_answered();
+      if (keys.first == 0 && !again) return std::nullopt;
       // Of what goes well the transcript has the first messages alone.
       state_.result.transcript.resize(length);
+      if (again) return std::nullopt;
       client.note(fmt::format("{} {} to {}, as those before", what, numbered(step_.key, keys.first),
                               numbered(step_.key, keys.last - 1)));
       return std::nullopt;

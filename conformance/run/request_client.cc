@@ -373,6 +373,13 @@ judge::Exchange* RequestClient::find_request(const codec::Message& message) {
   return found == exchanges_.end() ? nullptr : &*found;
 }
 
+void RequestClient::forget_answered() {
+  for (; !exchanges_.empty() && exchanges_.front().reply; exchanges_.pop_front()) {
+    held_.remove(size_of(exchanges_.front().reply->message));
+  }
+  answered_ = 0;
+}
+
 // What our wall clock read at most at that time, which is in the past.
 std::int64_t RequestClient::wall_at(Duration time) const {
   const Duration passed = clock_.now() - time;  // read first, so that it is rather too short

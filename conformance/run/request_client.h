@@ -114,6 +114,9 @@ class RequestClient {
   }
   [[nodiscard]] std::deque<Surprise>& surprises() { return surprises_; }
   [[nodiscard]] const std::deque<judge::Exchange>& exchanges() const { return exchanges_; }
+  // Drops the exchanges at the front that were answered, and their replies: of many thousands all
+  // would be held. What points to them ends.
+  void forget_answered();
   // Which rule a notification of this key breaks that this client has no reason to get: by what its
   // connection has asked for.
   [[nodiscard]] std::string rule_of_unexpected(const std::string& key) const;
