@@ -239,16 +239,15 @@ void RequestClient::take_message(codec::Message message, Duration time) {
     exchange->reply.emplace(std::move(message), time, wall_at(time));
     return;
   }
-  surprises_.push_back(
-      {.text = fmt::format(
-           "a message on the topic {} with correlation data {} that answers no open request: {}",
-           escape(message.topic, 300),
-           message.correlation_data ? "\"" + escape(*message.correlation_data, 40) + "\""
-                                    : "absent",
-           summarize(message)),
-       .rule = rule_of_unasked(message),
-       .message = std::move(message),
-       .time = time});
+  std::string text = fmt::format(
+      "a message on the topic {} with correlation data {} that answers no open request: {}",
+      escape(message.topic, 300),
+      message.correlation_data ? "\"" + escape(*message.correlation_data, 40) + "\"" : "absent",
+      summarize(message));
+  surprises_.push_back({.text = std::move(text),
+                        .rule = rule_of_unasked(message),
+                        .message = std::move(message),
+                        .time = time});
 }
 
 // A fresh connection would never have seen it.
@@ -272,8 +271,8 @@ bool RequestClient::is_clean() const {
 }
 
 SpareClient RequestClient::release() {
-  for (judge::Exchange& exchange : exchanges_) {
-    earlier_.insert(*std::move(exchange.request.correlation_data));
+  for (const judge::Exchange& exchange : exchanges_) {
+    earlier_.insert(*exchange.request.correlation_data);
   }
   return {std::move(client_), client_id_, std::move(earlier_)};
 }
