@@ -244,8 +244,9 @@ void RequestClient::take_message(codec::Message message, Duration time) {
       escape(message.topic, 300),
       message.correlation_data ? "\"" + escape(*message.correlation_data, 40) + "\"" : "absent",
       summarize(message));
+  std::string rule = rule_of_unasked(message);
   surprises_.push_back({.text = std::move(text),
-                        .rule = rule_of_unasked(message),
+                        .rule = std::move(rule),
                         .message = std::move(message),
                         .time = time});
 }
