@@ -17,6 +17,9 @@ constexpr Time kIdleForDistance = milliseconds(200);
 // Clients refuse a version that is more than a minute ahead of their wall clock.
 constexpr std::uint64_t kMostMergedMs = 50'000;
 constexpr std::size_t kMostVersions = 10'000;
+constexpr std::uint64_t kLeastMs = 1'000'000'000'000;
+// Whatever queue they have come through, so many do not come out of it backwards.
+constexpr std::size_t kMostBackwards = 8;
 
 std::string text_of(const hlc::Timestamp& timestamp) {
   return hlc::format(timestamp, hlc::Padding::kNone);
@@ -34,6 +37,7 @@ void ClockWatch::received(const hlc::Timestamp& version, Time at) {
 }
 
 void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out) {
+  check_token(request, out);
   if (!request.stamp || request.sent_before) return;
   const hlc::Timestamp& stamp = *request.stamp;
   check_distance(request, out);
@@ -49,7 +53,8 @@ void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out
 void ClockWatch::check_distance(const StampedRequest& request, std::vector<Complaint>& out) const {
   if (!request.store_ms) return;
   constexpr std::uint64_t kSane = std::uint64_t{1} << 62U;
-  const auto wall = static_cast<std::int64_t>(std::min(request.stamp->wall_ms, kSane));
+  const std::uint64_t stamp_ms = request.stamp->wall_ms;
+  const auto wall = static_cast<std::int64_t>(std::min(stamp_ms, kSane));
   // Where the store's clock is off on purpose, the client's may be right all the same.
   const std::int64_t at_ms = request.at.count() / 1000;
   const std::int64_t latest = std::max(*request.store_ms, at_ms);
@@ -58,20 +63,54 @@ void ClockWatch::check_distance(const StampedRequest& request, std::vector<Compl
       wall > latest ? wall - latest : std::min(wall - earliest, std::int64_t{0});
   // A clock that merges is never more than a minute ahead of the store's, whose versions are not.
   const bool too_late = ahead > kMostSkewMs + kMarginMs;
-  const bool too_early =
-      ahead < -kMostSkewMs - kMarginMs && idle_at_least(request, kIdleForDistance);
+  // The first of these, in milliseconds, were in 2001: seconds are taken for milliseconds.
+  const bool no_clock = stamp_ms < kLeastMs;
+  const bool too_early = ahead < -kMostSkewMs - kMarginMs;
   if (!too_late && !too_early) return;
-  out.push_back({&rule("ENV-CLOCK-1"), "__ts " + text_of(*request.stamp) + " is " +
-                                           std::to_string((ahead < 0 ? -ahead : ahead) / 1000) +
-                                           " s " + (ahead < 0 ? "behind" : "ahead of") +
-                                           " the store's clock"});
+  out.push_back({&rule("ENV-CLOCK-1"),
+                 "__ts " + text_of(*request.stamp) + " is " +
+                     std::to_string((ahead < 0 ? -ahead : ahead) / 1000) + " s " +
+                     (ahead < 0 ? "behind" : "ahead of") + " the store's clock",
+                 // It may have waited as long.
+                 too_late || no_clock || idle_at_least(request, kIdleForDistance)});
 }
 
-void ClockWatch::check_order(const StampedRequest& request, std::vector<Complaint>& out) const {
-  if (!last_ || !(*request.stamp < *last_) || !idle_at_least(request, kIdleForOrder)) return;
-  out.push_back({&rule("HLC-CLIENT-1"), "__ts " + text_of(*request.stamp) +
-                                            " is behind the client's own " + text_of(*last_) +
-                                            " of an earlier request"});
+void ClockWatch::check_token(const StampedRequest& request, std::vector<Complaint>& out) const {
+  if (!request.token || !request.store_ms) return;
+  const std::int64_t latest_ms = std::max(*request.store_ms, request.at.count() / 1000);
+  const auto limit = static_cast<std::uint64_t>(latest_ms + kMostSkewMs + kMarginMs);
+  if (request.token->wall_ms <= limit) return;
+  out.push_back(
+      {&rule("HLC-SKEW-2"),
+       "__ft " + text_of(*request.token) + " is " +
+           std::to_string((request.token->wall_ms - static_cast<std::uint64_t>(latest_ms)) / 1000) +
+           " s ahead of the store's clock"});
+}
+
+void ClockWatch::check_order(const StampedRequest& request, std::vector<Complaint>& out) {
+  const hlc::Timestamp& stamp = *request.stamp;
+  const auto complain = [&](const hlc::Timestamp& other, const std::string& which) {
+    out.push_back(
+        {&rule("HLC-CLIENT-1"),
+         "__ts " + text_of(stamp) + " is " +
+             (stamp == other ? "also that" : "behind the client's own " + text_of(other)) + " of " +
+             which});
+  };
+  if (idle_at_least(request, kIdleForOrder)) floor_ = last_;
+  const bool goes_back = previous_ && stamp < *previous_;
+  backwards_ = goes_back && request.idle_for ? backwards_ + 1 : 0;
+  previous_ = stamp;
+  if (floor_ && stamp < *floor_) return complain(*floor_, "an earlier request");
+  if (goes_back) {
+    complain(*last_, "an earlier request");
+    // Threads stamp at once, and a queue may not be in order.
+    out.back().certain = backwards_ >= kMostBackwards;
+    return;
+  }
+  if (!request.sets || of_sets_.size() >= kMostVersions) return;
+  // A request may be tried again as it was.
+  const auto [other, is_new] = of_sets_.emplace(stamp, request.content);
+  if (!is_new && other->second != request.content) complain(stamp, "another SET before");
 }
 
 void ClockWatch::check_merged(const StampedRequest& request, std::vector<Complaint>& out) const {
@@ -88,12 +127,12 @@ void ClockWatch::check_merged(const StampedRequest& request, std::vector<Complai
   if (request.token && versions_.contains(*request.token) && is_behind(*request.token)) {
     return complain(*request.token, "the version, its token,");
   }
+  if (!latest_ || !request.idle_for || !is_behind(latest_->version)) return;
   // With a counter of 0 the stamp is the client's wall clock: it is not far ahead of that by what
-  // it has merged before.
-  if (latest_ && idle_at_least(request, kIdleForOrder) && stamp.counter == 0 &&
-      is_behind(latest_->version) && latest_->at + kIdleForOrder <= request.at) {
-    complain(latest_->version, "the version");
-  }
+  // it has merged before. It may have been stamped before the version came.
+  complain(latest_->version, "the version");
+  out.back().certain = idle_at_least(request, kIdleForOrder) && stamp.counter == 0 &&
+                       latest_->at + kIdleForOrder <= request.at;
 }
 
 }  // namespace fencepost::clients

@@ -1,10 +1,12 @@
 // The clock of a client as its requests show it, over one connection: is it near the broker's, does
 // it go forwards, and is it ahead of what the client has received?
 //
-// A request may wait between its stamp and its way out, and several threads may stamp at once: a
-// stamp is judged only where neither can be. Pure; of one thread at a time.
+// A request may wait between its stamp and its way out, and several threads may stamp at once: the
+// order of stamps is judged only where neither explains it. Pure; of one thread at a time.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +24,8 @@ struct StampedRequest {
   std::optional<std::int64_t> store_ms{};
   std::optional<Time> idle_for{};  // how long nothing was under way; nothing: something is
   bool sent_before = false;        // DUP
+  bool sets = false;               // a SET
+  std::uint64_t content = 0;       // a hash of its payload
   std::optional<hlc::Timestamp> stamp{};
   std::optional<hlc::Timestamp> token{};
 };
@@ -35,7 +39,8 @@ class ClockWatch {
 
  private:
   void check_distance(const StampedRequest& request, std::vector<Complaint>& out) const;
-  void check_order(const StampedRequest& request, std::vector<Complaint>& out) const;
+  void check_token(const StampedRequest& request, std::vector<Complaint>& out) const;
+  void check_order(const StampedRequest& request, std::vector<Complaint>& out);
   void check_merged(const StampedRequest& request, std::vector<Complaint>& out) const;
 
   struct Received {
@@ -45,6 +50,12 @@ class ClockWatch {
   std::optional<Received> latest_{};      // the greatest
   std::set<hlc::Timestamp> versions_{};   // all, up to a limit
   std::optional<hlc::Timestamp> last_{};  // the greatest stamp
+  // The greatest one before nothing had been under way for a second: what comes later was stamped
+  // later.
+  std::optional<hlc::Timestamp> floor_{};
+  std::optional<hlc::Timestamp> previous_{};
+  std::size_t backwards_ = 0;  // requests in a row, each behind the one before
+  std::map<hlc::Timestamp, std::uint64_t> of_sets_{};  // stamps, and what was set
   std::string node_{};
   bool several_nodes_ = false;
 };

@@ -48,6 +48,7 @@ const Tally& Judge::tally() const { return work_->tally(); }
 
 void Judge::Work::opened(std::uint64_t connection, Time at) {
   ++tally_.connections;
+  if (!first_at_) first_at_ = at;
   connections_.emplace(connection,
                        ConnectionState{.number = connection,
                                        .from_client = PacketReader(options_.most_packet_bytes),
@@ -57,6 +58,7 @@ void Judge::Work::opened(std::uint64_t connection, Time at) {
 
 void Judge::Work::find(const Seen& seen, const Rule& rule, std::string because) {
   ++tally_.broken[rule.id];
+  seen.connection.broken = seen.connection.broken || rule.level == RuleLevel::kMust;
   ClientState* client = seen.connection.client;
   // Advice is given once.
   const std::size_t most = rule.level == RuleLevel::kMust ? kMostOfARule : 1;
@@ -73,6 +75,16 @@ void Judge::Work::find(const Seen& seen, const Rule& rule, std::string because) 
     finding.client_id = seen.connection.connect->client_id;
   }
   findings_.push_back(std::move(finding));
+}
+
+void Judge::Work::find_all(const Seen& seen, std::vector<Complaint> complaints) {
+  for (Complaint& each : complaints) {
+    if (each.certain) {
+      find(seen, *each.rule, std::move(each.because));
+    } else if (Doubt& doubt = tally_.undecided[each.rule->id]; ++doubt.times == 1) {
+      doubt.because = std::move(each.because);
+    }
+  }
 }
 
 void Judge::Work::ignore(ConnectionState& connection) {
@@ -97,11 +109,21 @@ void Judge::Work::sent(std::uint64_t number, std::string_view bytes, Time at) {
 
 void Judge::Work::on_sent(ConnectionState& connection, const ReadPacket& packet, Time at) {
   const Seen seen{connection, packet.bytes, at};
+  if (connection.disconnected) {
+    find(seen, rule("MQTT-3.14.4-1"), "a packet behind the DISCONNECT");
+    return ignore(connection);
+  }
+  check_keep_alive(seen);
+  connection.last_sent = at;
+  connection.last_packet = packet.bytes.substr(0, kMostPacketBytes);
   if (!packet.packet) return on_bad_bytes(seen, packet.packet.error());
   const auto* connect = std::get_if<wire::Connect>(&*packet.packet);
   if (!connection.connect) {
     if (connect != nullptr) {
       connection.connect = *connect;
+      std::vector<Complaint> complaints;
+      check_packet(*packet.packet, complaints);
+      find_all(seen, std::move(complaints));
     } else {
       find(seen, rule("MQTT-3.1.0-1"),
            "the first packet is " + wire::with_article(wire::name(*packet.packet)));
@@ -117,8 +139,10 @@ void Judge::Work::on_sent(ConnectionState& connection, const ReadPacket& packet,
 }
 
 void Judge::Work::on_bad_bytes(const Seen& seen, const wire::DecodeError& error) {
-  if (error.reason != kOlderVersion) {
-    return find(seen, rule("MQTT-4.13.1-1"), error.text);
+  if (error.reason != kOlderVersion || !error.statement.empty()) {
+    const std::string_view statement =
+        error.statement.empty() ? std::string_view("MQTT-4.13.1-1") : error.statement;
+    return find(seen, rule(statement), error.text);
   }
   // Others may speak an older version of MQTT to the broker, but not to the store.
   if (topic_of_older(seen.bytes) == codec::kRequestTopic) {
@@ -130,32 +154,47 @@ void Judge::Work::on_accepted(const Seen& seen, const wire::Packet& packet) {
   ConnectionState& connection = seen.connection;
   // Another connection has taken the session over.
   if (connection.client == nullptr || connection.client->connection != connection.number) return;
-  if (connection.largest_packet != 0 && seen.bytes.size() > connection.largest_packet) {
-    find(seen, rule("MQTT-3.2.2-15"),
-         wire::with_article(wire::name(packet)) + " of " + std::to_string(seen.bytes.size()) +
-             " bytes, and the broker takes " + std::to_string(connection.largest_packet));
+  std::vector<Complaint> complaints;
+  check_packet(packet, complaints);
+  if (options_.sees_packets) {
+    check_announced(packet, seen.bytes.size(), connection.announced, complaints);
   }
+  find_all(seen, std::move(complaints));
   check_silence(seen);
+  for (DeliveredPacket& each : connection.owed) ++each.sent_since;
   if (const auto* publish = std::get_if<wire::Publish>(&packet)) {
     on_publish(seen, *publish);
   } else if (const auto* ack = std::get_if<wire::Ack>(&packet)) {
     on_ack_of_client(seen, *ack);
   } else if (const auto* subscribe = std::get_if<wire::Subscribe>(&packet)) {
+    check_new_identifier(seen, subscribe->packet_id);
     on_subscribe(seen, *subscribe);
   } else if (const auto* unsubscribe = std::get_if<wire::Unsubscribe>(&packet)) {
+    check_new_identifier(seen, unsubscribe->packet_id);
     connection.unsubscribing[unsubscribe->packet_id] = unsubscribe->filters;
+  } else if (const auto* last = std::get_if<wire::Disconnect>(&packet)) {
+    on_disconnect(seen, *last);
+  } else if (!std::holds_alternative<wire::Pingreq>(packet) &&
+             !std::holds_alternative<wire::Auth>(packet)) {
+    find(seen, rule("MQTT-2.1.2"), wire::with_article(wire::name(packet)) + " of a client");
+  } else if (std::holds_alternative<wire::Auth>(packet) &&
+             connection.connect->properties.find(PropertyId::kAuthenticationMethod) == nullptr) {
+    find(seen, rule("MQTT-4.12.0-7"), "an AUTH, and the CONNECT had no Authentication Method");
   }
 }
 
 void Judge::Work::on_connack(const Seen& seen, const wire::Connack& connack) {
   ConnectionState& connection = seen.connection;
-  if (!connection.connect || connection.accepted || connack.reason >= kFirstFailure) return;
+  if (!connection.connect || connection.accepted) return;
+  if (connack.reason >= kFirstFailure) return on_refused(seen, "the CONNECT", connack.reason);
   std::string id = connection.connect->client_id;
   if (const auto* given = connack.properties.find(PropertyId::kAssignedClientId)) id = given->text;
   if (clients_.size() >= kMostClients && !clients_.contains(id)) return ignore(connection);
   ClientState& client = clients_[id];
   tally_.clients = clients_.size();
   if (client.connections > 0) end_requests_of(client.connection);
+  const auto before = connections_.find(client.connection);
+  if (client.connections > 0 && before != connections_.end()) remember_aliases(before->second);
   client.id = id;
   ++client.connections;
   client.connection = connection.number;
@@ -163,13 +202,18 @@ void Judge::Work::on_connack(const Seen& seen, const wire::Connack& connack) {
     client.subscribed.clear();
     client.sent.clear();
     client.delivered_ids.clear();
+    client.delivered_twice_ids.clear();
   }
   connection.client = &client;
   connection.accepted = true;
   connection.busy_until = seen.at;
-  connection.receive_maximum =
-      connack.properties.number(PropertyId::kReceiveMaximum).value_or(connection.receive_maximum);
-  connection.largest_packet = connack.properties.number(PropertyId::kMaximumPacketSize).value_or(0);
+  connection.announced = announced_in(connack);
+  connection.session_present = connack.session_present;
+  connection.accepted_at = seen.at;
+  connection.keep_alive_s = connack.properties.number(PropertyId::kServerKeepAlive)
+                                .value_or(connection.connect->keep_alive_s);
+  connection.keep_alive_of_broker =
+      connack.properties.find(PropertyId::kServerKeepAlive) != nullptr;
   for (const auto& [packet, at] : std::exchange(connection.early, {})) {
     on_accepted({connection, packet.bytes, at}, *packet.packet);
   }
@@ -193,6 +237,7 @@ void Judge::Work::on_suback(const Seen& seen, const wire::Suback& suback) {
   for (std::size_t i = 0; i < asked.mapped().size() && i < suback.reasons.size(); ++i) {
     const std::string& filter = asked.mapped()[i].filter;
     if (suback.reasons[i] >= kFirstFailure) {
+      on_refused(seen, "the filter \"" + escape(filter, 200) + '"', suback.reasons[i]);
       connection.asked_for.erase(filter);
     } else if (connection.client->subscribed.size() < kMostFilters) {
       connection.client->subscribed.insert(filter);
@@ -235,6 +280,8 @@ void Judge::Work::delivered(std::uint64_t number, std::string_view bytes, Time a
       on_suback(seen, *suback);
     } else if (const auto* unsuback = std::get_if<wire::Unsuback>(&*packet->packet)) {
       on_unsuback(connection, *unsuback);
+    } else if (const auto* last = std::get_if<wire::Disconnect>(&*packet->packet)) {
+      on_refused(seen, "the connection", last->reason);
     }
   }
   if (connection.from_broker.gave_up()) ignore(connection);
@@ -246,6 +293,7 @@ void Judge::Work::lost(std::uint64_t number) {
   ConnectionState& connection = found->second;
   saw_all_ = false;
   issued_all_ = false;
+  all_named_ = false;
   // Whose it is, nobody may have said: then it may be anybody's.
   for (auto& [id, client] : clients_) {
     const bool is_it = connection.client != nullptr ? connection.client == &client
@@ -254,6 +302,7 @@ void Judge::Work::lost(std::uint64_t number) {
     if (!is_it) continue;
     client.sent.clear();
     client.delivered_ids.clear();
+    client.delivered_twice_ids.clear();
     client.observed.clear();
   }
   end_requests_of(number);
@@ -263,7 +312,14 @@ void Judge::Work::lost(std::uint64_t number) {
 
 void Judge::Work::closed(std::uint64_t connection, Time at) {
   const auto found = connections_.find(connection);
-  if (found != connections_.end()) check_renewed({found->second, {}, at});
+  if (found != connections_.end()) {
+    const Seen end{found->second, {}, at};
+    if (!found->second.accepted) all_named_ = false;
+    check_keep_alive(end);
+    check_renewed(end);
+    check_resent(end);
+    remember_aliases(found->second);
+  }
   end_requests_of(connection);
   connections_.erase(connection);
 }

@@ -35,6 +35,12 @@ struct JudgeOptions {
   std::size_t most_packet_bytes = 16U << 20U;  // connections with larger ones are judged no further
 };
 
+// What may be wrong, and may be right: what was seen has both explanations.
+struct Doubt {
+  std::size_t times = 0;
+  std::string because{};  // of the first one
+};
+
 // What has been looked at.
 struct Tally {
   std::size_t connections = 0;
@@ -42,6 +48,7 @@ struct Tally {
   std::size_t requests = 0;
   std::size_t not_judged = 0;                      // connections that went beyond a limit
   std::map<std::string_view, std::size_t> broken;  // id of a rule -> how often
+  std::map<std::string_view, Doubt> undecided{};   // id of a rule
 };
 
 class Judge {

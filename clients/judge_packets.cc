@@ -40,6 +40,31 @@ std::uint64_t content_hash(const wire::Publish& publish) {
   return stable_hash(all);
 }
 
+void Judge::Work::check_new_identifier(const Seen& seen, std::uint16_t packet_id) {
+  ConnectionState& connection = seen.connection;
+  connection.least_new_id = std::min(connection.least_new_id, packet_id);
+  const auto sent = connection.client->sent.find(packet_id);
+  const bool waits = sent != connection.client->sent.end() && !sent->second.acknowledged &&
+                     sent->second.connection == connection.number;
+  if (!waits && !connection.subscribing.contains(packet_id) &&
+      !connection.unsubscribing.contains(packet_id)) {
+    return;
+  }
+  find(seen, rule("MQTT-2.2.1-3"),
+       "a new packet with the identifier " + std::to_string(packet_id) +
+           ", which waits for its acknowledgement");
+}
+
+// Those of a connection before come again in their order. (4.6.0-1)
+void Judge::Work::check_resend(const Seen& seen, const SentPacket& packet,
+                               std::uint16_t packet_id) {
+  if (packet.order < seen.connection.last_resent) {
+    find(seen, rule("MQTT-4.6.0-1"),
+         packet_with(packet_id) + " again, behind one that it came before at first");
+  }
+  seen.connection.last_resent = std::max(seen.connection.last_resent, packet.order);
+}
+
 bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publish) {
   if (publish.qos == 0) return false;
   ClientState& client = *seen.connection.client;
@@ -49,7 +74,13 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
   if (found == client.sent.end() || found->second.acknowledged) {
     // One whose PUBACK was lost with the connection is here, acknowledged, and may come again. And
     // a connection that has failed before it came to us may have had it.
-    again = publish.duplicate;
+    // The first connection of a client cannot.
+    const bool is_first = client.connections == 1 && saw_all_ && all_named_;
+    again = publish.duplicate && !(is_first && found == client.sent.end());
+    if (publish.duplicate && !again) {
+      find(seen, rule("MQTT-4.3.2-2"),
+           packet_with(publish.packet_id) + ", with DUP, though it is sent for the first time");
+    }
     const bool same_connection =
         found != client.sent.end() && found->second.connection == seen.connection.number;
     if (publish.duplicate && same_connection) {
@@ -68,6 +99,7 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
     }
   } else if (content == found->second.content) {
     again = true;
+    check_resend(seen, found->second, publish.packet_id);
     if (!publish.duplicate) {
       find(seen, rule("MQTT-3.3.1-1"),
            packet_with(publish.packet_id) + " again after a reconnect, without DUP");
@@ -80,16 +112,26 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
   const bool waits = found != client.sent.end() && !found->second.acknowledged &&
                      found->second.connection == seen.connection.number;
   if (!waits) ++seen.connection.unacknowledged;
-  client.sent[publish.packet_id] = {seen.connection.number, content, false};
+  const std::uint64_t order =
+      again && found != client.sent.end() ? found->second.order : ++sent_packets_;
+  if (!again) {
+    seen.connection.least_new_id = std::min(seen.connection.least_new_id, publish.packet_id);
+  }
+  client.sent[publish.packet_id] = {
+      .connection = seen.connection.number,
+      .content = content,
+      .order = order,
+      .expires = publish.properties.find(PropertyId::kMessageExpiry) != nullptr};
   return again;
 }
 
 void Judge::Work::check_limits(const Seen& seen, const wire::Publish& publish) {
-  if (seen.connection.unacknowledged > seen.connection.receive_maximum && publish.qos > 0) {
+  if (seen.connection.unacknowledged > seen.connection.announced.receive_maximum &&
+      publish.qos > 0) {
     find(seen, rule("MQTT-3.3.4-7"),
          std::to_string(seen.connection.unacknowledged) +
              " PUBLISHes wait for their PUBACK, and the Receive Maximum is " +
-             std::to_string(seen.connection.receive_maximum));
+             std::to_string(seen.connection.announced.receive_maximum));
   }
   if (publish.properties.find(PropertyId::kSubscriptionId) != nullptr) {
     find(seen, rule("MQTT-3.3.4-6"), "a PUBLISH with a Subscription Identifier");
@@ -98,6 +140,9 @@ void Judge::Work::check_limits(const Seen& seen, const wire::Publish& publish) {
 
 void Judge::Work::on_puback_of_broker(const Seen& seen, const wire::Ack& ack) {
   using enum wire::AckKind;
+  if (ack.kind == kPubrec && ack.reason < kFirstRefusal) {
+    seen.connection.unreleased.emplace(ack.packet_id, seen.at);
+  }
   const bool ends = ack.kind == kPuback || ack.kind == kPubcomp ||
                     (ack.kind == kPubrec && ack.reason >= kFirstRefusal);
   const auto found = seen.connection.client->sent.find(ack.packet_id);
@@ -106,6 +151,7 @@ void Judge::Work::on_puback_of_broker(const Seen& seen, const wire::Ack& ack) {
   if (found->second.connection == seen.connection.number) --seen.connection.unacknowledged;
   seen.connection.busy_until = seen.at;
   if (ack.reason < kFirstRefusal) return;
+  on_refused(seen, packet_with(ack.packet_id), ack.reason);
   for (auto each = requests_.begin(); each != requests_.end();) {
     const bool refused = each->second.connection == seen.connection.number &&
                          each->second.packet_id == ack.packet_id;
@@ -129,15 +175,37 @@ void Judge::Work::on_delivered(const Seen& seen, const wire::Publish& publish) {
   constexpr Time kInTime = std::chrono::milliseconds(200);
   const bool in_time =
       request && request->client_id == connection.client->id && seen.at - request->at <= kInTime;
+  if (request) on_response(seen, *request, publish, version);
   if (!in_time) version.reset();
+  if (publish.qos == 2) connection.client->delivered_twice_ids.insert(publish.packet_id);
   if (publish.qos != 1 || connection.owed.size() >= kMostOwed) return;
   connection.client->delivered_ids.insert(publish.packet_id);
   connection.owed.push_back({publish.packet_id, seen.at, std::move(version)});
 }
 
+void Judge::Work::on_ack_of_qos_2(const Seen& seen, const wire::Ack& ack) {
+  ClientState& client = *seen.connection.client;
+  if (ack.kind == wire::AckKind::kPubrel) {
+    seen.connection.unreleased.erase(ack.packet_id);
+    if (client.sent.contains(ack.packet_id)) return;
+  } else {
+    if (client.delivered_twice_ids.contains(ack.packet_id)) return;
+    if (client.delivered_ids.contains(ack.packet_id)) {
+      return find(seen, rule("MQTT-3.3.4-1"),
+                  wire::with_article(wire::name(ack)) + " of the identifier " +
+                      std::to_string(ack.packet_id) + ", whose PUBLISH has QoS 1");
+    }
+  }
+  if (client.connections > 1 && !saw_all_) return;
+  find(seen, rule("MQTT-2.2.1-5"),
+       wire::with_article(wire::name(ack)) + " of the identifier " + std::to_string(ack.packet_id) +
+           ", which no PUBLISH had");
+}
+
 void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
-  if (ack.kind != wire::AckKind::kPuback) return;
+  if (ack.kind != wire::AckKind::kPuback) return on_ack_of_qos_2(seen, ack);
   ConnectionState& connection = seen.connection;
+  ++connection.pubacks;
   auto& owed = connection.owed;
   const auto found = std::find_if(owed.begin(), owed.end(), [&ack](const DeliveredPacket& each) {
     return each.packet_id == ack.packet_id;

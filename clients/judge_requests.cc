@@ -15,6 +15,7 @@ using wire::PropertyId;
 // A client may have given a request up, and use its correlation data again, after this time.
 constexpr Time kLongestWait = std::chrono::seconds(5);
 constexpr std::size_t kMostRequests = 100'000;
+constexpr std::size_t kShownAnswer = 100;
 
 std::string key_of(std::string_view response_topic, std::string_view correlation) {
   return std::string(response_topic) + '\0' + std::string(correlation);
@@ -50,36 +51,63 @@ std::optional<hlc::Timestamp> timestamp_in(const wire::Publish& publish, std::st
   return std::move(*parsed);
 }
 
+// What its answer will be judged by.
+void take_content(Request& request, const wire::Publish& publish, std::string_view packet) {
+  request.has_token = user_property(publish, codec::kTokenProperty) != nullptr;
+  const auto command =
+      codec::parse_command(publish.payload, codec::dialect(codec::DialectId::kDeployed));
+  if (command) {
+    request.key = command->key;
+    request.value = command->value;
+    request.expires_after = command->expires_after;
+  }
+  request.odd = what_is_odd(publish);
+  if (request.odd || !request.has_token) request.bytes = packet.substr(0, kMostPacketBytes);
+}
+
 std::string_view verb_text(const Request& request) {
   return request.verb ? codec::name(*request.verb) : "request";
 }
 
 }  // namespace
 
+std::optional<std::string> Judge::Work::topic_of(const Seen& seen, const wire::Publish& publish) {
+  const auto alias = publish.properties.number(PropertyId::kTopicAlias);
+  if (!alias) return publish.topic;
+  ConnectionState& connection = seen.connection;
+  const auto number = static_cast<std::uint16_t>(*alias);
+  if (!publish.topic.empty()) return connection.aliases[number] = publish.topic;
+  const auto known = connection.aliases.find(number);
+  if (known != connection.aliases.end()) return known->second;
+  if (options_.sees_packets) {
+    const bool was_one = connection.client->old_aliases.contains(number);
+    find(seen, rule(was_one ? "MQTT-3.3.2-7" : "MQTT-3.3.2.3.4"),
+         "the Topic Alias " + std::to_string(number) + " has no topic on this connection" +
+             (was_one ? ", as it had on one before" : ""));
+  }
+  return std::nullopt;
+}
+
 void Judge::Work::on_publish(const Seen& seen, const wire::Publish& publish) {
   const bool again = check_identifier(seen, publish);
   check_limits(seen, publish);
-  ConnectionState& connection = seen.connection;
-  std::string topic = publish.topic;
-  if (const auto alias = publish.properties.number(PropertyId::kTopicAlias)) {
-    std::string& known = connection.aliases[static_cast<std::uint16_t>(*alias)];
-    if (topic.empty()) {
-      topic = known;
-    } else {
-      known = topic;
-    }
-  }
+  const auto topic = topic_of(seen, publish);
   // No sentence of the documents keeps clients from the topics at which the store tells of changes.
-  if (topic == codec::kRequestTopic) on_request(seen, publish, again);
-  connection.busy_until = seen.at;
+  if (topic == codec::kRequestTopic) {
+    on_request(seen, publish, again);
+  } else if (topic) {
+    std::vector<Complaint> complaints;
+    check_topic(*topic, publish, complaints);
+    find_all(seen, std::move(complaints));
+  }
+  seen.connection.busy_until = seen.at;
 }
 
 void Judge::Work::on_request(const Seen& seen, const wire::Publish& publish, bool again) {
   if (!again) ++tally_.requests;
   seen.connection.last_request = seen.at;
   std::vector<Complaint> complaints;
-  check_envelope(publish, complaints);
-  const bool will_be_answered = complaints.empty();
+  const bool will_be_answered = check_envelope(publish, complaints);
   check_payload(publish.payload, complaints);
   Request request{.client_id = seen.connection.client->id,
                   .connection = seen.connection.number,
@@ -88,7 +116,8 @@ void Judge::Work::on_request(const Seen& seen, const wire::Publish& publish, boo
                   .content = stable_hash(publish.payload),
                   .verb = codec::verb_of(publish.payload)};
   if (request.verb) check_stamps(publish, *request.verb, complaints);
-  for (Complaint& each : complaints) find(seen, *each.rule, std::move(each.because));
+  if (complaints.empty()) take_content(request, publish, seen.bytes);
+  find_all(seen, std::move(complaints));
   check_clock(seen, publish, again);
   if (!will_be_answered) return;
   check_subscriptions(seen, publish, request);
@@ -157,9 +186,18 @@ void Judge::Work::on_keynotify(const Seen& seen, const wire::Publish& publish) {
   const std::string key(command->key);
   connection.renewed.erase(key);
   if (command->stop) {
-    client.observed.erase(key);
+    const bool needed = client.observed.erase(key) > 0 && !connection.registered.contains(key);
+    // Who stops it now has taken it for registered until now.
+    // At once, it may be for the sake of order.
+    if (needed && saw_all_ && connection.answered > 0) {
+      find(seen, rule("LIFE-RECONNECT-1"),
+           "a STOP of \"" + escape(key, 200) +
+               "\", and no KEYNOTIFY of it since the client has connected again");
+    }
+    connection.registered.erase(key);
     return;
   }
+  if (connection.registered.size() < kMostObserved) connection.registered.insert(key);
   if (client.observed.size() < kMostObserved) client.observed.insert(key);
   const auto told_at = codec::notification_topic(client.id, key);
   if (saw_all_ && told_at && !any_covers(client.subscribed, *told_at)) {
@@ -198,6 +236,8 @@ void Judge::Work::check_clock(const Seen& seen, const wire::Publish& publish, bo
       .at = seen.at,
       .idle_for = options_.sees_packets ? idle_for(seen.connection, seen.at) : std::nullopt,
       .sent_before = again,
+      .sets = codec::verb_of(publish.payload) == codec::Verb::kSet,
+      .content = stable_hash(publish.payload),
       .stamp = timestamp_in(publish, codec::kTimestampProperty),
       .token = timestamp_in(publish, codec::kTokenProperty)};
   if (options_.clock_offset) {
@@ -206,22 +246,97 @@ void Judge::Work::check_clock(const Seen& seen, const wire::Publish& publish, bo
   }
   std::vector<Complaint> complaints;
   seen.connection.clock.sent(request, complaints);
-  for (Complaint& each : complaints) find(seen, *each.rule, std::move(each.because));
-  if (request.token) {
-    check_token(seen, *request.token, *user_property(publish, codec::kTokenProperty));
+  find_all(seen, std::exchange(complaints, {}));
+  constexpr std::size_t kMostStamps = 200'000;
+  if (request.stamp && stamps_.size() < kMostStamps) stamps_.insert(*request.stamp);
+  if (request.stamp && issued_.contains(*request.stamp) && !again &&
+      request.stamp->node == options_.store_node) {
+    find(seen, rule("VER-UPDATE-2"),
+         "__ts is " + hlc::format(*request.stamp) + ", a version of the store");
   }
+  if (!request.token) return;
+  check_token(seen, *request.token, *user_property(publish, codec::kTokenProperty));
+  complaints.clear();
+  if (request.idle_for && request.sets && !again) {
+    tokens_.sent(seen.connection.client->id, *request.token, seen.at, complaints);
+  }
+  find_all(seen, std::move(complaints));
+}
+
+void Judge::Work::on_response(const Seen& seen, const Request& request,
+                              const wire::Publish& response,
+                              const std::optional<hlc::Timestamp>& version) {
+  const auto reply = codec::decode_reply(response.payload);
+  if (!reply) return;
+  tokens_.answered(request, *reply, version, seen.at);
+  const auto owner = connections_.find(request.connection);
+  if (owner != connections_.end()) ++owner->second.answered;
+  if (reply->kind != codec::ReplyKind::kError || owner == connections_.end()) return;
+  const Seen asked{owner->second, request.bytes, seen.at};
+  const auto error = codec::error_with_text(reply->value);
+  std::vector<Complaint> complaints;
+  switch (error.value_or(codec::ErrorCode::kQuotaExceeded)) {
+    case codec::ErrorCode::kTokenRequired:
+      tokens_.refused(request, complaints);
+      break;
+    case codec::ErrorCode::kSyntax:
+    case codec::ErrorCode::kUnknownCommand:
+    case codec::ErrorCode::kWrongArgumentCount:
+    case codec::ErrorCode::kMissingTimestamp:
+    case codec::ErrorCode::kMalformedTimestamp:
+    case codec::ErrorCode::kEmptyKey:
+      if (request.odd) {
+        complaints.push_back(*request.odd);
+        complaints.back().because +=
+            ", and the store answers: " + escape(reply->value, kShownAnswer);
+      }
+      break;
+    // Rights, quota and races are no mistake; clocks are judged by the stamps themselves.
+    case codec::ErrorCode::kTimestampTooFarAhead:
+    case codec::ErrorCode::kTokenTooFarAhead:
+    case codec::ErrorCode::kTokenLower:
+    case codec::ErrorCode::kQuotaExceeded:
+    case codec::ErrorCode::kNotAuthorized:
+      break;
+  }
+  find_all(asked, std::move(complaints));
 }
 
 void Judge::Work::check_token(const Seen& seen, const hlc::Timestamp& token,
                               std::string_view text) {
-  // A token may come from anywhere (FT-ORIGIN-1), but nobody else makes what looks like the store's
-  // own version of this very moment.
-  if (token.node != options_.store_node || !issued_all_ || issued_.contains(token)) return;
-  const auto next = issued_.lower_bound(hlc::Timestamp{.wall_ms = token.wall_ms});
-  if (next == issued_.end() || next->wall_ms != token.wall_ms) return;
+  if (!issued_all_ || issued_.contains(token)) return;
+  const auto like = issued_like(token, seen.at);
+  if (!like) return;
   find(seen, rule("LOCK-TOKEN-2"),
        "__ft is " + escape(text, 200) + ", and the version that the store has told is " +
-           hlc::format(*next));
+           hlc::format(*like));
+}
+
+// A token may come from anywhere (FT-ORIGIN-1), but nobody else makes what looks like the store's
+// own version, of since this began.
+std::optional<hlc::Timestamp> Judge::Work::issued_like(const hlc::Timestamp& token, Time at) const {
+  if (issued_.empty() || !first_at_) return std::nullopt;
+  // The one before, or the first behind it.
+  auto next = issued_.upper_bound(token);
+  if (next == issued_.end() || (next != issued_.begin() && next->wall_ms != token.wall_ms)) {
+    --next;
+  }
+  if (token.node == options_.store_node) {
+    const auto ms = [](Time time) { return time.count() / 1000; };
+    const std::int64_t offset_ms = options_.clock_offset ? options_.clock_offset->count() : 0;
+    const auto wall_ms =
+        static_cast<std::int64_t>(std::min(token.wall_ms, std::uint64_t{1} << 62U));
+    // Rounded to seconds it may be a little before.
+    const bool since = options_.clock_offset && wall_ms + 1000 > ms(*first_at_) + offset_ms &&
+                       wall_ms <= ms(at) + offset_ms + 60'000;
+    if (since || next->wall_ms == token.wall_ms) return *next;
+    return std::nullopt;
+  }
+  // The version of the store with the name of another, who has made no such stamp.
+  const hlc::Timestamp with_store{
+      .wall_ms = token.wall_ms, .counter = token.counter, .node = options_.store_node};
+  if (issued_.contains(with_store) && !stamps_.contains(token)) return with_store;
+  return std::nullopt;
 }
 
 std::optional<Request> Judge::Work::take_answered(const ConnectionState& connection,

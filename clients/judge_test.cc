@@ -18,6 +18,7 @@ using namespace std::string_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 struct WrongClient {
   std::string name;
@@ -33,6 +34,34 @@ std::function<void(Play&)> asks_in(std::vector<std::string_view> words) {
   return asks(Ask{.words = std::move(words)});
 }
 
+wire::Connack with(wire::PropertyId id, std::uint32_t number) {
+  wire::Connack out;
+  out.properties.add(id, number);
+  return out;
+}
+
+// Sends this when all that a client has to do first is done.
+std::function<void(Play&)> sends(wire::Packet packet) {
+  return [packet = std::move(packet)](Play& play) { play.begin().sent(packet); };
+}
+std::function<void(Play&)> sends_bytes(std::string bytes) {
+  return [bytes = std::move(bytes)](Play& play) { play.begin().sent_bytes(bytes); };
+}
+wire::Publish message(std::string topic, wire::PropertyId id, std::uint32_t number) {
+  wire::Publish out{.topic = std::move(topic)};
+  out.properties.add(id, number);
+  return out;
+}
+wire::Subscribe subscription(std::string filter) {
+  return {.packet_id = 7, .subscriptions = {{std::move(filter), 1}}};
+}
+wire::Connect with_will(std::string topic) {
+  wire::Connect out;
+  out.will = wire::Will{.topic = std::move(topic)};
+  return out;
+}
+
+const std::string kRefusal = "-ERR syntax error\r\n";
 const std::string kPrefix{codec::kStorePrefix};
 const std::string kVersion = std::to_string(kNoonMs + 5000) + ":1:StateStore";
 
@@ -74,6 +103,89 @@ const std::vector<WrongClient> kWrongRequests = {
     {"timestamp_of_seconds", "HLC-REQUIRED-2", asks({.ts = "2026-11-23T12:00:00Z"})},
     {"timestamp_without_a_node", "HLC-REQUIRED-2", asks({.ts = "1795435200000:0"})},
     {"malformed_token", "FT-FORMAT-1", asks({.ft = "the token"})},
+    {"topic_without_its_version", "ENV-TOPIC-1",
+     asks({.topic = "statestore/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"})},
+    {"topic_in_another_case", "ENV-TOPIC-1",
+     asks({.topic = "statestore/v1/fa9ae35f-2f64-47cd-9bff-08e2b32a0fe8/command/invoke"})},
+    {"slash_behind_the_topic", "ENV-TOPIC-1",
+     asks({.topic = std::string(codec::kRequestTopic) + "/"})},
+    {"level_behind_the_topic", "ENV-TOPIC-1",
+     asks({.topic = std::string(codec::kRequestTopic) + "/set"})},
+    {"empty_response_topic", "MQTT-4.7.3-1",
+     [](Play& play) {
+       wire::Publish publish = play.publish_of({.response_topic = ""});
+       publish.properties.add(wire::PropertyId::kResponseTopic, "");
+       play.begin().sent(publish);
+     }},
+    {"zero_byte_in_response_topic", "MQTT-1.5.4-2", asks({.response_topic = "a\0b"s})},
+    {"text_that_is_none", "MQTT-3.3.2.3.2",
+     [](Play& play) {
+       wire::Publish publish = play.publish_of({.words = {"SET", "key", "\xff"}});
+       publish.properties.add(wire::PropertyId::kPayloadFormat, 1);
+       play.begin().sent(publish);
+     }},
+};
+
+// What the documents leave to stores, and this one refuses.
+std::function<void(Play&)> refused(const Ask& ask, std::string error = kRefusal) {
+  return [ask, error = std::move(error)](Play& play) { play.begin().whole(ask, {}, error); };
+}
+const std::vector<WrongClient> kRefused = {
+    {"expiry_with_a_unit", "SET-PX-1", refused({.words = {"SET", "k", "v", "PX", "60s"}})},
+    {"negative_expiry", "SET-PX-1", refused({.words = {"SET", "k", "v", "PX", "-1"}})},
+    {"two_conditions", "ERR-SYNTAX-1", refused({.words = {"SET", "k", "v", "NX", "NEX"}})},
+    {"two_expiries", "ERR-SYNTAX-1", refused({.words = {"SET", "k", "v", "PX", "1", "PX", "2"}})},
+    {"get_of_keynotify", "ERR-SYNTAX-1", refused({.words = {"KEYNOTIFY", "key", "GET"}})},
+    {"lines_without_cr", "RESP-ARRAY-1", refused({.payload = "*2\n$3\nGET\n$3\nkey\n"})},
+    {"integers", "RESP-ARRAY-1", refused({.payload = "*2\r\n$3\r\nGET\r\n:1\r\n"})},
+    {"bytes_behind_the_payload", "RESP-ARRAY-1",
+     refused({.payload = "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n\r\n"})},
+    {"blanks_in_a_stamp", "HLC-REQUIRED-2",
+     [](Play& play) {
+       const std::string stamp = ' ' + play.stamp();
+       play.begin().whole({.ts = stamp}, {}, "-ERR malformed timestamp\r\n");
+     }},
+    {"nothing_behind_its_own_token", "FT-REQUIRED-1",
+     [](Play& play) {
+       play.begin().whole({.ft = play.stamp(0, ":0:lock")}).wait(1ms);
+       play.whole({}, {}, "-ERR a fencing token is required for this request\r\n");
+     }},
+};
+
+const std::string kLock = std::to_string(kNoonMs) + ":1:StateStore";
+Play& gets_lock(Play& play) {
+  return play.begin().whole({.words = {"SET", "lock", "me", "NX"}}, kLock).wait(1ms);
+}
+// With that lock, as the client takes it.
+Play& uses_lock(Play& play) {
+  return play.wait(2ms).ask({.words = {"SET", "key", "value"}, .ft = kLock});
+}
+const std::vector<WrongClient> kWrongHolders = {
+    {"lock_given_back", "FT-CLIENT-1",
+     [](Play& play) {
+       gets_lock(play).whole({.words = {"VDEL", "lock", "me"}}, {}, ":1\r\n");
+       uses_lock(play);
+     }},
+    {"lock_of_another", "FT-CLIENT-1",
+     [](Play& play) {
+       play.become("you");
+       play.begin().whole({.words = {"SET", "lock", "you", "NX"}}, kLock).become("me");
+       play.begin().whole({.words = {"SET", "lock", "me", "NX"}}, kLock, ":-1\r\n");
+       uses_lock(play);
+     }},
+    {"lock_over", "FT-CLIENT-1",
+     [](Play& play) {
+       play.begin().whole({.words = {"SET", "lock", "me", "NX", "PX", "500"}}, kLock).wait(800ms);
+       uses_lock(play);
+     }},
+    {"lock_lost", "FT-CLIENT-1",
+     [](Play& play) {
+       const std::string later = std::to_string(kNoonMs + 1) + ":1:StateStore";
+       gets_lock(play).become("you");
+       play.begin().whole({.words = {"SET", "lock", "you", "NX"}}, later).become("me");
+       play.begin().whole({.words = {"GET", "lock"}}, later, "$3\r\nyou\r\n");
+       uses_lock(play);
+     }},
 };
 
 const std::vector<WrongClient> kWrongClocks = {
@@ -89,6 +201,47 @@ const std::vector<WrongClient> kWrongClocks = {
      [](Play& play) { play.begin().whole({}, kVersion).wait(2s).ask({}); }},
     {"clock_behind_its_token", "HLC-CLIENT-2",
      [](Play& play) { play.begin().whole({}, kVersion).ask({.ft = kVersion}); }},
+    {"clock_of_seconds", "ENV-CLOCK-1",
+     [](Play& play) { play.begin().ask({.ts = std::to_string(kNoonMs / 1000) + ":0:me"}); }},
+    {"clock_that_stands", "HLC-CLIENT-1",
+     [](Play& play) {
+       const std::string stamp = play.stamp();
+       play.begin().whole({.ts = stamp}).wait(5ms);
+       play.whole({.words = {"SET", "other", "value"}, .ts = stamp});
+     }},
+    {"clock_goes_back_in_quick_requests", "HLC-CLIENT-1",
+     [](Play& play) {
+       play.begin();
+       for (int i = 0; i < 10; ++i) play.wait(2ms).whole({.ts = play.stamp(-20 * i)});
+     }},
+    {"clock_goes_back_after_a_rest", "HLC-CLIENT-1",
+     [](Play& play) {
+       play.begin().whole({}).wait(2s).whole({}).wait(2ms);
+       play.whole({.ts = play.stamp(-5'000)});
+     }},
+    {"token_of_the_future", "HLC-SKEW-2",
+     [](Play& play) { play.begin().ask({.ft = play.stamp(62'000, ":0:lock")}); }},
+    {"token_rounded", "LOCK-TOKEN-2",
+     [](Play& play) {
+       const std::string version = std::to_string(kNoonMs + 5123) + ":1:StateStore";
+       const std::string rounded = std::to_string(kNoonMs + 5000) + ":0:StateStore";
+       play.begin().whole({}, version).wait(6s).ask({.ts = play.stamp(), .ft = rounded});
+     }},
+    {"stamp_of_the_store", "VER-UPDATE-2",
+     [](Play& play) {
+       const std::string version = std::to_string(kNoonMs) + ":1:StateStore";
+       play.begin().whole({}, version).whole({.ts = version});
+     }},
+    {"token_with_its_own_node", "LOCK-TOKEN-2",
+     [](Play& play) {
+       const std::string other = std::to_string(kNoonMs + 5000) + ":1:me";
+       play.begin().whole({}, kVersion).wait(6s).ask({.ts = play.stamp(), .ft = other});
+     }},
+    {"token_with_another_node", "LOCK-TOKEN-2",
+     [](Play& play) {
+       const std::string other = std::to_string(kNoonMs + 5000) + ":1:lock-holder";
+       play.begin().whole({}, kVersion).wait(6s).ask({.ts = play.stamp(), .ft = other});
+     }},
     {"token_edited", "LOCK-TOKEN-2",
      [](Play& play) {
        const std::string edited = std::to_string(kNoonMs + 5000) + ":2:StateStore";
@@ -148,6 +301,174 @@ const std::vector<WrongClient> kWrongPackets = {
        publish.properties.add(wire::PropertyId::kResponseTopic, "second");
        play.begin().sent(publish);
      }},
+    {"packet_of_brokers", "MQTT-2.1.2", sends(wire::Pingresp{})},
+    {"another_protocol", "MQTT-3.1.2-1",
+     [](Play& play) { play.open().sent_bytes("\x10\x0f\0\4HTTP\5\2\0\x3c\0\0\2me"s); }},
+    {"version_6", "MQTT-3.1.2-2",
+     [](Play& play) { play.open().sent_bytes("\x10\x0f\0\4MQTT\6\2\0\x3c\0\0\2me"s); }},
+    {"pubrec_of_qos_1", "MQTT-3.3.4-1",
+     [](Play& play) {
+       play.begin().note(1).sent(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = 1});
+     }},
+    {"pubrel_of_nothing", "MQTT-2.2.1-5",
+     sends(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 9})},
+    {"pubcomp_of_nothing", "MQTT-2.2.1-5",
+     sends(wire::Ack{.kind = wire::AckKind::kPubcomp, .packet_id = 9})},
+    {"no_pubrel", "MQTT-4.3.3-4",
+     [](Play& play) {
+       play.begin().sent(wire::Publish{.qos = 2, .packet_id = 5, .topic = "a"});
+       play.told(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = 5}).wait(2s);
+       play.sent(wire::Disconnect{});
+     }},
+    {"topic_that_is_no_text", "MQTT-1.5.4-1", sends(wire::Publish{.topic = "a\xff"})},
+    {"will_topic_with_a_zero_byte", "MQTT-1.5.4-2",
+     [](Play& play) { play.connect({}, with_will("a\0b"s)); }},
+    {"will_topic_with_a_wildcard", "MQTT-4.7.0-1",
+     [](Play& play) { play.connect({}, with_will("a/#")); }},
+    {"length_with_a_byte_too_many", "MQTT-1.5.5-1", sends_bytes("\xc0\x80\0"s)},
+    {"reserved_flags", "MQTT-2.1.3-1", sends_bytes("\xc1\0"s)},
+    {"identifier_0", "MQTT-2.2.1-3", sends_bytes("\x32\6\0\1a\0\0\0"s)},
+    {"identifier_in_use_by_a_subscribe", "MQTT-2.2.1-3",
+     [](Play& play) { play.begin().ask({.id = 7}).sent(subscription("a")); }},
+    {"reserved_flag_of_connect", "MQTT-3.1.2-3",
+     [](Play& play) { play.open().sent_bytes("\x10\x0f\0\4MQTT\5\3\0\x3c\0\0\2me"s); }},
+    {"qos_of_no_will", "MQTT-3.1.2-11",
+     [](Play& play) { play.open().sent_bytes("\x10\x0f\0\4MQTT\5\x0a\0\x3c\0\0\2me"s); }},
+    {"will_of_qos_3", "MQTT-3.1.2-14",
+     [](Play& play) {
+       play.open().sent_bytes("\x10\x15\0\4MQTT\5\x1e\0\x3c\0\0\2me\0\0\1a\0\0"s);
+     }},
+    {"nothing_within_the_keep_alive", "MQTT-3.1.2-22",
+     [](Play& play) { play.connect({}, {.keep_alive_s = 10}).wait(17s).sent(wire::Pingreq{}); }},
+    {"broker_has_waited_too_long", "MQTT-3.1.2-22",
+     [](Play& play) {
+       play.connect({}, {.keep_alive_s = 10}).wait(15s).told(wire::Disconnect{.reason = 0x8d});
+       play.close();
+     }},
+    {"nothing_within_the_keep_alive_of_the_broker", "MQTT-3.2.2-21",
+     [](Play& play) {
+       play.connect(with(wire::PropertyId::kServerKeepAlive, 5), {.keep_alive_s = 60});
+       play.wait(9s).close();
+     }},
+    {"authentication_data_alone", "MQTT-3.1.2.11.10",
+     [](Play& play) {
+       wire::Connect connect;
+       connect.properties.add(wire::PropertyId::kAuthenticationData, "secret");
+       play.connect({}, connect);
+     }},
+    {"qos_above_the_maximum", "MQTT-3.2.2-11",
+     [](Play& play) {
+       play.begin(with(wire::PropertyId::kMaximumQos, 1));
+       play.sent(wire::Publish{.qos = 2, .packet_id = 1, .topic = "a"});
+     }},
+    {"retain_where_there_is_none", "MQTT-3.2.2-14",
+     [](Play& play) {
+       play.begin(with(wire::PropertyId::kRetainAvailable, 0));
+       play.sent(wire::Publish{.retain = true, .topic = "a"});
+     }},
+    {"alias_above_the_maximum", "MQTT-3.2.2-17",
+     [](Play& play) {
+       play.begin(with(wire::PropertyId::kTopicAliasMaximum, 3));
+       play.sent(message("a", wire::PropertyId::kTopicAlias, 4));
+     }},
+    {"alias_where_there_are_none", "MQTT-3.2.2-18",
+     sends(message("a", wire::PropertyId::kTopicAlias, 1))},
+    {"dup_of_qos_0", "MQTT-3.3.1-2", sends(wire::Publish{.duplicate = true, .topic = "a"})},
+    {"qos_3", "MQTT-3.3.1-4", sends(wire::Publish{.qos = 3, .packet_id = 1, .topic = "a"})},
+    {"wildcard_in_a_topic", "MQTT-3.3.2-2", sends(wire::Publish{.topic = "a/+"})},
+    {"alias_of_the_connection_before", "MQTT-3.3.2-7",
+     [](Play& play) {
+       const auto connack = with(wire::PropertyId::kTopicAliasMaximum, 3);
+       play.begin(connack).sent(message("a", wire::PropertyId::kTopicAlias, 1)).close();
+       play.begin(connack).sent(message("", wire::PropertyId::kTopicAlias, 1));
+     }},
+    {"alias_0", "MQTT-3.3.2-8", sends(message("a", wire::PropertyId::kTopicAlias, 0))},
+    {"alias_of_nothing", "MQTT-3.3.2.3.4",
+     [](Play& play) {
+       play.begin(with(wire::PropertyId::kTopicAliasMaximum, 3));
+       play.sent(message("", wire::PropertyId::kTopicAlias, 1));
+     }},
+    {"puback_with_another_reason", "MQTT-3.4.2-1",
+     [](Play& play) { play.begin().note(1).sent(wire::Ack{.packet_id = 1, .reason = 0x77}); }},
+    {"pubrec_with_another_reason", "MQTT-3.5.2-1",
+     [](Play& play) {
+       play.begin().told(wire::Publish{.qos = 2, .packet_id = 3, .topic = "b"});
+       play.sent(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = 3, .reason = 1});
+     }},
+    {"pubrel_with_another_reason", "MQTT-3.6.2-1",
+     [](Play& play) {
+       play.begin().sent(wire::Publish{.qos = 2, .packet_id = 5, .topic = "a"});
+       play.sent(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 5, .reason = 1});
+     }},
+    {"pubcomp_with_another_reason", "MQTT-3.7.2-1",
+     [](Play& play) {
+       play.begin().told(wire::Publish{.qos = 2, .packet_id = 3, .topic = "b"});
+       play.sent(wire::Ack{.kind = wire::AckKind::kPubcomp, .packet_id = 3, .reason = 1});
+     }},
+    {"subscribe_to_nothing", "MQTT-3.8.3-2", sends(wire::Subscribe{.packet_id = 7})},
+    {"reserved_options", "MQTT-3.8.3-5",
+     sends(wire::Subscribe{.packet_id = 7, .subscriptions = {{"a", 0xc1}}})},
+    {"unsubscribe_from_nothing", "MQTT-3.10.3-2", sends(wire::Unsubscribe{.packet_id = 7})},
+    {"disconnect_with_a_reason_of_brokers", "MQTT-3.14.2-1",
+     sends(wire::Disconnect{.reason = 0x8e})},
+    {"expiry_at_the_end_alone", "MQTT-3.14.2.2.2",
+     [](Play& play) {
+       wire::Disconnect last;
+       last.properties.add(wire::PropertyId::kSessionExpiry, 60);
+       play.begin().sent(last);
+     }},
+    {"goes_on_behind_its_disconnect", "MQTT-3.14.4-1",
+     [](Play& play) { play.begin().sent(wire::Disconnect{}).sent(wire::Pingreq{}); }},
+    {"dup_at_first", "MQTT-4.3.2-2", asks({.dup = true})},
+    {"no_puback_until_the_end", "MQTT-4.3.2-4",
+     [](Play& play) { play.begin().note(1).wait(2s).sent(wire::Disconnect{}); }},
+    {"no_puback_at_all", "MQTT-4.3.2-4",
+     [](Play& play) {
+       play.begin().note(1).note(2).note(3);
+       for (int i = 0; i < 5; ++i) play.wait(10ms).sent(wire::Pingreq{});
+       play.sent(wire::Disconnect{});
+     }},
+    {"not_sent_again", "MQTT-4.4.0-1",
+     [](Play& play) {
+       play.begin().ask({.id = 7}).close().connect({.session_present = true});
+       play.ask({.words = {"GET", "key"}, .correlation = "d", .id = 8}).wait(6s).close();
+     }},
+    {"one_of_two_sent_again", "MQTT-4.4.0-1",
+     [](Play& play) {
+       const Ask first{.words = {"GET", "key"}, .ts = "", .id = 1};
+       const Ask second{.words = {"GET", "k2"}, .correlation = "d", .ts = "", .id = 2};
+       play.begin().ask(first).ask(second).close().connect({.session_present = true});
+       Ask again = second;
+       again.dup = true;
+       play.ask(again).puback().sent(wire::Disconnect{});
+     }},
+    {"sent_again_in_another_order", "MQTT-4.6.0-1",
+     [](Play& play) {
+       Ask first{.words = {"GET", "key"}, .ts = "", .id = 1};
+       Ask second{.words = {"GET", "k2"}, .correlation = "d", .ts = "", .id = 2};
+       play.begin().ask(first).ask(second).close().connect({.session_present = true});
+       first.dup = second.dup = true;
+       play.ask(second).ask(first);
+     }},
+    {"characters_behind_the_last_level", "MQTT-4.7.1-1", sends(subscription("a/#/b"))},
+    {"half_a_level", "MQTT-4.7.1-2", sends(subscription("a/b+"))},
+    {"empty_topic", "MQTT-4.7.3-1", sends(wire::Publish{})},
+    {"empty_filter", "MQTT-4.7.3-1", sends(subscription(""))},
+    {"share_without_a_name", "MQTT-4.8.2-1", sends(subscription("$share//a"))},
+    {"share_of_a_wildcard", "MQTT-4.8.2-2", sends(subscription("$share/+/a"))},
+    {"share_without_a_filter", "MQTT-4.8.2-2", sends(subscription("$share/g"))},
+    {"auth_without_a_method", "MQTT-4.12.0-7", sends(wire::Auth{.reason = 0x19})},
+    {"ended_by_the_broker", "MQTT-4.13",
+     [](Play& play) { play.begin().told(wire::Disconnect{.reason = 0x82}).close(); }},
+    {"refused_by_the_broker", "MQTT-4.13",
+     [](Play& play) {
+       play.begin().sent(wire::Publish{.qos = 1, .packet_id = 5, .topic = "a"});
+       play.told(wire::Ack{.packet_id = 5, .reason = 0x90});
+     }},
+    {"filter_refused_by_the_broker", "MQTT-4.13",
+     [](Play& play) { play.connect().subscribe("a", 0x8f); }},
+    {"connection_refused_by_the_broker", "MQTT-4.13",
+     [](Play& play) { play.connect({.reason = 0x82}); }},
     {"older_mqtt", "ENV-MQTT5-1",
      [](Play& play) {
        const std::string topic(codec::kRequestTopic);
@@ -165,6 +486,12 @@ Play& reconnects(Play& play) {
 }
 
 const std::vector<WrongClient> kWrongReconnects = {
+    {"stop_without_keynotify", "LIFE-RECONNECT-1",
+     [](Play& play) {
+       play.begin().whole({.words = {"KEYNOTIFY", "key"}}).close().begin();
+       play.whole({.words = {"GET", "key"}}, {}, "$-1\r\n");
+       play.whole({.words = {"KEYNOTIFY", "key", "STOP"}}, {}, ":0\r\n");
+     }},
     {"keynotify_only_once", "LIFE-RECONNECT-1",
      [](Play& play) {
        reconnects(play).wait(6s).whole({.words = {"GET", "key"}}).close();
@@ -205,6 +532,8 @@ TEST_P(EachWrongClient, IsAccusedOfThatAndOfNothingElse) {
 
 std::string name_of(const ::testing::TestParamInfo<WrongClient>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Request, EachWrongClient, ::testing::ValuesIn(kWrongRequests), name_of);
+INSTANTIATE_TEST_SUITE_P(Refused, EachWrongClient, ::testing::ValuesIn(kRefused), name_of);
+INSTANTIATE_TEST_SUITE_P(Holder, EachWrongClient, ::testing::ValuesIn(kWrongHolders), name_of);
 INSTANTIATE_TEST_SUITE_P(Clock, EachWrongClient, ::testing::ValuesIn(kWrongClocks), name_of);
 INSTANTIATE_TEST_SUITE_P(Packet, EachWrongClient, ::testing::ValuesIn(kWrongPackets), name_of);
 INSTANTIATE_TEST_SUITE_P(Reconnect, EachWrongClient, ::testing::ValuesIn(kWrongReconnects),
@@ -227,9 +556,9 @@ const std::vector<RightClient> kRight = {
      }},
     {"every_verb_and_option",
      [](Play& play) {
-       play.begin().whole({.words = {"SET", "k", "", "NX"}});
-       play.whole({.words = {"SET", "k", "v", "NEX", "PX", "10000"}});
-       play.whole({.words = {"SET", "k", "v", "PX", "10", "NX"}});
+       play.begin().whole({.words = {"SET", "k", "", "NX"}}).wait(1ms);
+       play.whole({.words = {"SET", "k", "v", "NEX", "PX", "10000"}}).wait(1ms);
+       play.whole({.words = {"SET", "k", "v", "PX", "10", "NX"}}).wait(1ms);
        play.whole({.words = {"SET", "k", "v", "NEX", "v"}});  // as the article's table has it
        play.whole({.words = {"VDEL", "k", ""}}).whole({.words = {"KEYNOTIFY", "*"}});
        play.whole({.words = {"KEYNOTIFY", "*", "STOP"}}).whole({.words = {"SCAN", "k*"}});
@@ -339,7 +668,8 @@ const std::vector<RightClient> kRight = {
      [](Play& play) {
        wire::Publish publish = play.publish_of({});
        publish.properties.add(wire::PropertyId::kTopicAlias, 1);
-       play.begin().sent(publish).puback().answer().ack();
+       play.begin(with(wire::PropertyId::kTopicAliasMaximum, 1));
+       play.sent(publish).puback().answer().ack();
        wire::Publish next = play.publish_of({.topic = ""});
        next.properties.add(wire::PropertyId::kTopicAlias, 1);
        play.sent(next);
@@ -363,6 +693,90 @@ const std::vector<RightClient> kRight = {
      [](Play& play) {
        play.open().sent_bytes("\x10\x0e\0\4MQTT\4\2\0\x3c\0\2me"s).sent_bytes("\x30\x05\0\1tab"s);
      }},
+    {"refused_though_it_asks_as_the_documents_do",
+     [](Play& play) {
+       play.begin().whole({.words = {"SET", "k", "v", "NEX", "PX", "10"}}, {}, kRefusal).wait(1ms);
+       play.whole({.words = {"SET", "k", "v", "NEX", "v"}}, {}, kRefusal).wait(1ms);
+       play.whole({.words = {"KEYNOTIFY", "k", "STOP"}}, {}, kRefusal);
+       play.whole({.words = {"SCAN", "k*"}}, {}, "-ERR unknown command\r\n");
+     }},
+    {"refused_for_what_is_nobodys_mistake",
+     [](Play& play) {
+       play.begin().whole({}, {}, "-ERR not authorized\r\n").wait(1ms);
+       play.whole({}, {}, "-ERR a fencing token is required for this request\r\n");
+       play.sent(wire::Publish{.qos = 1, .packet_id = 5, .topic = "a"});
+       play.told(wire::Ack{.packet_id = 5, .reason = 0x97}).told(wire::Disconnect{.reason = 0x8e});
+     }},
+    {"lock_renewed_and_used_with_its_first_token",
+     [](Play& play) {
+       const std::string renewed = std::to_string(kNoonMs + 3) + ":1:StateStore";
+       play.begin().whole({.words = {"SET", "lock", "me", "NX", "PX", "500"}}, kLock).wait(400ms);
+       play.whole({.words = {"SET", "lock", "me", "NEX", "PX", "500"}}, renewed).wait(400ms);
+       uses_lock(play);
+     }},
+    {"messages_of_qos_2",
+     [](Play& play) {
+       play.begin().sent(wire::Publish{.qos = 2, .packet_id = 5, .topic = "a"});
+       play.told(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = 5});
+       play.sent(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 5});
+       play.told(wire::Ack{.kind = wire::AckKind::kPubcomp, .packet_id = 5});
+       play.told(wire::Publish{.qos = 2, .packet_id = 3, .topic = "b"});
+       play.sent(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = 3});
+       play.told(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 3});
+       play.sent(wire::Ack{.kind = wire::AckKind::kPubcomp, .packet_id = 3});
+       play.wait(2s).sent(wire::Disconnect{});
+     }},
+    {"lock_that_is_used_renewed_and_given_back",
+     [](Play& play) {
+       const std::string renewed = std::to_string(kNoonMs + 3) + ":1:StateStore";
+       gets_lock(play);
+       uses_lock(play).puback().answer().ack().wait(1ms);
+       play.whole({.words = {"SET", "lock", "me", "NEX", "PX", "1000"}}, renewed).wait(1ms);
+       play.whole({.words = {"SET", "key", "v2"}, .ft = renewed}).wait(1ms);
+       play.whole({.words = {"VDEL", "lock", "me"}}, {}, ":1\r\n");
+     }},
+    {"lock_of_the_same_holder",
+     [](Play& play) {
+       play.become("you");
+       play.begin().whole({.words = {"SET", "lock", "us", "NX"}}, kLock).become("me");
+       play.begin().whole({.words = {"SET", "lock", "us", "NX"}}, kLock, ":-1\r\n");
+       uses_lock(play);
+     }},
+    {"token_that_goes_with_its_key",
+     [](Play& play) {
+       play.begin().whole({.ft = play.stamp(0, ":0:lock")}).wait(1ms);
+       play.whole({.words = {"DEL", "key"}, .ft = play.stamp(0, ":0:lock")}, {}, ":1\r\n");
+       play.whole({}, {}, "-ERR a fencing token is required for this request\r\n");
+     }},
+    {"will_and_filters",
+     [](Play& play) {
+       play.connect({}, with_will("a/b")).subscribe("#").subscribe("+/a/+").subscribe("/");
+       play.subscribe("$share/g/#").subscribe("a/+/#");
+     }},
+    {"pings_within_the_keep_alive",
+     [](Play& play) {
+       play.connect({}, {.keep_alive_s = 10});
+       for (int i = 0; i < 5; ++i) play.wait(14s).sent(wire::Pingreq{});
+       play.close();
+     }},
+    {"no_keep_alive", [](Play& play) { play.connect().wait(1h).sent(wire::Pingreq{}); }},
+    {"leaves_without_reading_the_last_response",
+     [](Play& play) { play.begin().ask({}).puback().answer().sent(wire::Disconnect{}).close(); }},
+    {"all_sent_again_in_order",
+     [](Play& play) {
+       Ask first{.words = {"GET", "key"}, .ts = "", .id = 1};
+       Ask second{.words = {"GET", "k2"}, .correlation = "d", .ts = "", .id = 2};
+       play.begin().ask(first).ask(second).close().connect({.session_present = true});
+       first.dup = second.dup = true;
+       play.ask(first).ask(second).wait(6s).close();
+     }},
+    {"a_service_of_another_topic",
+     [](Play& play) { play.begin().ask({.topic = "statestore/v1/mine/command/invoke"}); }},
+    {"stop_for_the_sake_of_order_after_a_reconnect",
+     [](Play& play) {
+       play.begin().whole({.words = {"KEYNOTIFY", "key"}}).close().begin();
+       play.whole({.words = {"KEYNOTIFY", "key", "STOP"}}, {}, ":0\r\n");
+     }},
     {"other_topics",
      [](Play& play) { play.begin().sent(wire::Publish{.qos = 0, .topic = "a/b"}); }},
 };
@@ -380,6 +794,18 @@ std::string name_of_right(const ::testing::TestParamInfo<RightClient>& info) {
   return info.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Judge, EachRightClient, ::testing::ValuesIn(kRight), name_of_right);
+
+TEST(Judge, CountsWhatMayBeRightOrWrong) {
+  Play play;
+  play.begin().whole({.ts = play.stamp(3)}).wait(1ms).whole({.ts = play.stamp(-2)});
+  play.whole({.ts = play.stamp(-65'000)});
+  EXPECT_THAT(play.broken(), IsEmpty());
+  const auto& undecided = play.judge().tally().undecided;
+  ASSERT_THAT(undecided, SizeIs(2));
+  EXPECT_EQ(undecided.at("HLC-CLIENT-1").times, 2U);
+  EXPECT_EQ(undecided.at("ENV-CLOCK-1").times, 1U);
+  EXPECT_THAT(undecided.at("HLC-CLIENT-1").because, HasSubstr("behind the client's own"));
+}
 
 TEST(Judge, AccusesNobodyOfAClockThatIsRightWhereTheStoresIsNot) {
   for (const auto offset : {-10min, 10min}) {
@@ -468,8 +894,8 @@ TEST(Judge, TakesAnyBytes) {
 
 TEST(Rules, EachIsBrokenByAWrongClient) {
   std::set<std::string> shown;
-  for (const auto* table :
-       {&kWrongRequests, &kWrongClocks, &kWrongPackets, &kWrongReconnects, &kCareless}) {
+  for (const auto* table : {&kWrongRequests, &kRefused, &kWrongHolders, &kWrongClocks,
+                            &kWrongPackets, &kWrongReconnects, &kCareless}) {
     for (const WrongClient& each : *table) shown.insert(each.rule);
   }
   for (const Rule& each : rules()) EXPECT_TRUE(shown.contains(std::string(each.id))) << each.id;

@@ -11,6 +11,7 @@
 
 #include "clients/judge.h"
 #include "clients/session.h"
+#include "clients/token_watch.h"
 
 namespace fencepost::clients {
 
@@ -39,6 +40,7 @@ class Judge::Work {
 
  private:
   void find(const Seen& seen, const Rule& rule, std::string because);
+  void find_all(const Seen& seen, std::vector<Complaint> complaints);
   void ignore(ConnectionState& connection);
 
   // judge.cc: connections and sessions.
@@ -50,17 +52,33 @@ class Judge::Work {
   void on_suback(const Seen& seen, const wire::Suback& suback);
   void on_unsuback(ConnectionState& connection, const wire::Unsuback& unsuback);
 
+  // judge_ends.cc: how connections end, and what the broker refuses.
+  void check_keep_alive(const Seen& seen);
+  void on_disconnect(const Seen& seen, const wire::Disconnect& last);
+  // The broker has refused `what` with this reason code, or ended the connection.
+  void on_refused(const Seen& seen, const std::string& what, std::uint8_t reason);
+  // At the end: was all sent again that a resumed session had to?
+  void check_resent(const Seen& end);
+  // At the end, orderly: is each PUBLISH of QoS 2 released that the broker has received?
+  void check_released(const Seen& end);
+  static void remember_aliases(const ConnectionState& connection);
+
   // judge_packets.cc: QoS 1.
+  void check_new_identifier(const Seen& seen, std::uint16_t packet_id);
   // True: it was sent before, so that it is no new message.
   bool check_identifier(const Seen& seen, const wire::Publish& publish);
+  void check_resend(const Seen& seen, const SentPacket& packet, std::uint16_t packet_id);
   void check_limits(const Seen& seen, const wire::Publish& publish);
   void on_puback_of_broker(const Seen& seen, const wire::Ack& ack);
   void on_delivered(const Seen& seen, const wire::Publish& publish);
   void on_ack_of_client(const Seen& seen, const wire::Ack& ack);
+  void on_ack_of_qos_2(const Seen& seen, const wire::Ack& ack);
   void check_silence(const Seen& seen);
 
   // judge_requests.cc: what a request is, and what answers it.
   void on_publish(const Seen& seen, const wire::Publish& publish);
+  // Of a topic, or of an alias for one; nothing when the alias is none.
+  std::optional<std::string> topic_of(const Seen& seen, const wire::Publish& publish);
   void on_request(const Seen& seen, const wire::Publish& publish, bool again);
   void check_correlation(const Seen& seen, const wire::Publish& publish, Request& request);
   void check_subscriptions(const Seen& seen, const wire::Publish& publish, const Request& request);
@@ -69,6 +87,11 @@ class Judge::Work {
   void check_renewed(const Seen& end);
   void check_clock(const Seen& seen, const wire::Publish& publish, bool again);
   void check_token(const Seen& seen, const hlc::Timestamp& token, std::string_view text);
+  [[nodiscard]] std::optional<hlc::Timestamp> issued_like(const hlc::Timestamp& token,
+                                                          Time at) const;
+  // What the store has answered.
+  void on_response(const Seen& seen, const Request& request, const wire::Publish& response,
+                   const std::optional<hlc::Timestamp>& version);
   [[nodiscard]] bool anybody_subscribed(const ConnectionState& connection,
                                         std::string_view topic) const;
   // The request that it answers, which is under way no longer.
@@ -87,6 +110,11 @@ class Judge::Work {
   // Response topic, a NUL, correlation data -> who waits for that.
   std::multimap<std::string, Request, std::less<>> requests_{};
   std::set<hlc::Timestamp> issued_{};  // versions that the store has told anybody
+  TokenWatch tokens_{};
+  std::set<hlc::Timestamp> stamps_{};  // of clients
+  std::uint64_t sent_packets_ = 0;     // SentPacket::order
+  std::optional<Time> first_at_{};     // when the first connection was opened
+  bool all_named_ = true;              // no connection ended before it was known whose it is
   bool saw_all_;                       // connections from their begin, from the broker's start on
   bool issued_all_;                    // they are all here
 };

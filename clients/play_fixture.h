@@ -71,8 +71,8 @@ class Play {
         .told(wire::Suback{.packet_id = 900, .reasons = {reason}});
   }
   // Connected and subscribed, as clients begin.
-  Play& begin() {
-    return connect().subscribe(own_topic()).subscribe(codec::notification_filter(client_));
+  Play& begin(const wire::Connack& connack = {}) {
+    return connect(connack).subscribe(own_topic()).subscribe(codec::notification_filter(client_));
   }
 
   [[nodiscard]] std::string own_topic() const { return codec::recommended_response_topic(client_); }
@@ -108,8 +108,9 @@ class Play {
   }
   // The broker's answer, of the broker's packet `id`.
   Play& answer(const std::string& version = {}, std::uint16_t id = 1,
-               const std::string& correlation = "c") {
-    wire::Publish out{.qos = 1, .packet_id = id, .topic = own_topic(), .payload = "+OK\r\n"};
+               const std::string& correlation = "c", std::string payload = "+OK\r\n") {
+    wire::Publish out{
+        .qos = 1, .packet_id = id, .topic = own_topic(), .payload = std::move(payload)};
     out.properties.add(wire::PropertyId::kCorrelationData, correlation);
     if (!version.empty()) out.properties.add_user("__ts", version);
     return told(out);
@@ -122,8 +123,9 @@ class Play {
   }
   Play& ack(std::uint16_t id = 1) { return sent(wire::Ack{.packet_id = id}); }
   // All of one exchange.
-  Play& whole(const Ask& what, const std::string& version = {}) {
-    return ask(what).puback().answer(version, 1, what.correlation).ack();
+  Play& whole(const Ask& what, const std::string& version = {},
+              const std::string& payload = "+OK\r\n") {
+    return ask(what).puback().answer(version, 1, what.correlation, payload).ack();
   }
 
   // The rules that were found broken, each once, in the order in which they were.

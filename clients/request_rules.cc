@@ -14,10 +14,6 @@ namespace {
 using codec::Verb;
 using wire::PropertyId;
 
-constexpr std::size_t kShownBytes = 60;
-
-std::string shown(std::string_view bytes) { return '"' + escape(bytes, kShownBytes) + '"'; }
-
 std::string upper(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
@@ -124,6 +120,11 @@ std::string trouble_of_stamp(std::string_view text) {
 
 }  // namespace
 
+std::string shown(std::string_view bytes) {
+  constexpr std::size_t kShownBytes = 60;
+  return '"' + escape(bytes, kShownBytes) + '"';
+}
+
 const std::string* user_property(const wire::Publish& publish, std::string_view name) {
   const std::string* found = nullptr;
   for (const wire::Property& each : publish.properties.all()) {
@@ -132,7 +133,7 @@ const std::string* user_property(const wire::Publish& publish, std::string_view 
   return found;
 }
 
-void check_envelope(const wire::Publish& publish, std::vector<Complaint>& out) {
+bool check_envelope(const wire::Publish& publish, std::vector<Complaint>& out) {
   if (publish.qos != 1) {
     out.push_back({&rule("ENV-QOS-2"), "the request has QoS " + std::to_string(publish.qos)});
   }
@@ -141,7 +142,8 @@ void check_envelope(const wire::Publish& publish, std::vector<Complaint>& out) {
   }
   const wire::Property* topic = publish.properties.find(PropertyId::kResponseTopic);
   if (topic == nullptr) {
-    return out.push_back({&rule("ENV-RESPONSE-TOPIC-5"), "the request has no Response Topic"});
+    out.push_back({&rule("ENV-RESPONSE-TOPIC-5"), "the request has no Response Topic"});
+    return false;
   }
   const std::string because = "the Response Topic is " + shown(topic->text);
   if (topic->text == codec::kRequestTopic) {
@@ -149,9 +151,53 @@ void check_envelope(const wire::Publish& publish, std::vector<Complaint>& out) {
   } else if (topic->text.starts_with(std::string(codec::kStorePrefix) + '/') ||
              topic->text == codec::kStorePrefix) {
     out.push_back({&rule("ENV-RESPONSE-TOPIC-3"), because});
-  } else if (topic->text.find_first_of("+#") != std::string::npos) {
-    out.push_back({&rule("MQTT-3.3.2-14"), because});
   }
+  // What is no topic at all, a rule of MQTT says.
+  constexpr std::string_view kNever("+#\0", 3);
+  const bool is_topic =
+      !topic->text.empty() && topic->text.find_first_of(kNever) == std::string::npos;
+  return out.empty() && is_topic;
+}
+
+namespace {
+
+// Its levels in lower case, without empty ones.
+std::vector<std::string> levels_of(std::string_view topic) {
+  std::vector<std::string> out(1);
+  for (const char c : topic) {
+    if (c != '/') {
+      out.back() += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    } else if (!out.back().empty()) {
+      out.emplace_back();
+    }
+  }
+  if (out.back().empty()) out.pop_back();
+  return out;
+}
+
+// All levels but for one, which is missing or stands there besides.
+bool all_but_one(const std::vector<std::string>& longer, const std::vector<std::string>& shorter) {
+  if (longer.size() != shorter.size() + 1) return false;
+  const auto [first, second] =
+      std::mismatch(longer.begin(), longer.end(), shorter.begin(), shorter.end());
+  return first != longer.end() && std::equal(first + 1, longer.end(), second, shorter.end());
+}
+
+bool is_near(std::string_view topic) {
+  const auto is = levels_of(topic);
+  const auto wanted = levels_of(codec::kRequestTopic);
+  return is == wanted || all_but_one(is, wanted) || all_but_one(wanted, is);
+}
+
+}  // namespace
+
+void check_topic(std::string_view topic, const wire::Publish& publish,
+                 std::vector<Complaint>& out) {
+  if (publish.properties.find(PropertyId::kResponseTopic) == nullptr || !is_near(topic)) return;
+  const auto frame = codec::decode_command(publish.payload);
+  if (!frame || !verb_named(upper(frame->arguments[0]))) return;
+  out.push_back({&rule("ENV-TOPIC-1"), "a " + upper(frame->arguments[0]) + " is sent to " + '"' +
+                                           escape(topic, 200) + '"'});
 }
 
 void check_payload(std::string_view payload, std::vector<Complaint>& out) {
@@ -178,6 +224,76 @@ void check_payload(std::string_view payload, std::vector<Complaint>& out) {
     out.push_back(
         {&rule("KEY-EMPTY-1"), "the key of the " + std::string(codec::name(*verb)) + " is empty"});
   }
+}
+
+namespace {
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// SET key value, then each option once at most.
+std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
+  bool condition = false;
+  bool expiry = false;
+  for (std::size_t i = 3; i < frame.count; ++i) {
+    const std::string_view option = frame.arguments.at(i);
+    const bool is_px = option == "PX";
+    // The article prints NEX with a value in its table, and without one in its example.
+    if (!is_px && option != "NX" && option != "NEX" && frame.arguments.at(i - 1) == "NEX") continue;
+    if (is_px ? expiry : condition) {
+      return Complaint{&rule("ERR-SYNTAX-1"), "SET with " + shown(option) + " besides others"};
+    }
+    (is_px ? expiry : condition) = true;
+    if (!is_px) continue;
+    if (++i >= frame.count || !is_digits(frame.arguments.at(i))) {
+      return Complaint{
+          &rule("SET-PX-1"),
+          "PX is followed by " + (i < frame.count ? shown(frame.arguments.at(i)) : "nothing")};
+    }
+  }
+  return std::nullopt;
+}
+
+// Digits, digits, and a node behind two colons.
+bool is_plain_stamp(std::string_view text) {
+  const std::size_t first = text.find(':');
+  const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
+  return second != std::string_view::npos && is_digits(text.substr(0, first)) &&
+         is_digits(text.substr(first + 1, second - first - 1)) && second + 1 < text.size();
+}
+
+}  // namespace
+
+std::optional<Complaint> what_is_odd(const wire::Publish& publish) {
+  const auto frame = codec::decode_command(publish.payload);
+  if (frame && frame->count > codec::CommandFrame::kStored) {
+    const auto& words = frame->arguments;
+    const bool may_be_right = std::find(words.begin(), words.end(), "NEX") != words.end();
+    if (may_be_right || words[0] != codec::name(Verb::kSet)) return std::nullopt;
+    return Complaint{&rule("ERR-SYNTAX-1"), "SET with an option twice"};
+  }
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; frame && i < frame->count; ++i) words.push_back(frame->arguments.at(i));
+  if (words.empty() || codec::encode_command(words) != publish.payload) {
+    return Complaint{&rule("RESP-ARRAY-1"), "the payload is " + shown(publish.payload)};
+  }
+  const auto verb = verb_named(words[0]);
+  if (!verb) return std::nullopt;  // wrong for certain, or of a newer service
+  if (*verb == Verb::kSet) {
+    if (auto odd = odd_options(*frame)) return odd;
+  } else if (*verb == Verb::kKeynotify && frame->count == 3 && words[2] != "STOP") {
+    return Complaint{&rule("ERR-SYNTAX-1"), "KEYNOTIFY with " + shown(words[2])};
+  }
+  const std::string* stamp = user_property(publish, codec::kTimestampProperty);
+  if (stamp != nullptr && !is_plain_stamp(*stamp)) {
+    return Complaint{&rule("HLC-REQUIRED-2"), "__ts is " + shown(*stamp)};
+  }
+  const std::string* token = user_property(publish, codec::kTokenProperty);
+  if (token != nullptr && !is_plain_stamp(*token)) {
+    return Complaint{&rule("FT-FORMAT-1"), "__ft is " + shown(*token)};
+  }
+  return std::nullopt;
 }
 
 void check_stamps(const wire::Publish& publish, Verb verb, std::vector<Complaint>& out) {

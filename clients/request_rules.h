@@ -15,16 +15,28 @@ namespace fencepost::clients {
 struct Complaint {
   const Rule* rule;
   std::string because{};
+  bool certain = true;  // else there is a right explanation, too
 };
+
+// The first 60 bytes in quotes, escaped.
+[[nodiscard]] std::string shown(std::string_view bytes);
 
 // The value of the last user property of that name, as stores read repeats; null: none.
 [[nodiscard]] const std::string* user_property(const wire::Publish& publish, std::string_view name);
 
-// Response topic, correlation data and QoS.
-void check_envelope(const wire::Publish& publish, std::vector<Complaint>& out);
+// Response topic, correlation data and QoS. Returns whether the store can answer it.
+bool check_envelope(const wire::Publish& publish, std::vector<Complaint>& out);
+
+// A request that was sent to nearly the request topic: nobody answers it there.
+void check_topic(std::string_view topic, const wire::Publish& publish, std::vector<Complaint>& out);
 
 // The bytes of the request. What the article leaves open is nobody's mistake.
 void check_payload(std::string_view payload, std::vector<Complaint>& out);
+
+// What is unusual about a request that breaks no rule for certain: the documents leave open whether
+// a store takes it, so it is the client's mistake where this one does not. Nothing for a request as
+// the documents print them.
+[[nodiscard]] std::optional<Complaint> what_is_odd(const wire::Publish& publish);
 
 // __ts of a SET, and __ft of what changes keys. `verb` is that of the payload.
 void check_stamps(const wire::Publish& publish, codec::Verb verb, std::vector<Complaint>& out);

@@ -12,7 +12,10 @@
 #include "clients/clock_watch.h"
 #include "clients/finding.h"
 #include "clients/packet_reader.h"
+#include "clients/packet_rules.h"
+#include "clients/request_rules.h"
 #include "codec/command.h"
+#include "codec/reply.h"
 #include "wire/packet.h"
 
 namespace fencepost::clients {
@@ -21,6 +24,8 @@ namespace fencepost::clients {
 struct SentPacket {
   std::uint64_t connection = 0;
   std::uint64_t content = 0;  // a hash of what has to stay the same when it is sent again
+  std::uint64_t order = 0;    // of its first sending
+  bool expires = false;       // with a Message Expiry Interval
   bool acknowledged = false;
 };
 
@@ -29,6 +34,7 @@ struct DeliveredPacket {
   std::uint16_t packet_id = 0;
   Time at{};
   std::optional<hlc::Timestamp> version{};  // of a response that came in time
+  std::size_t sent_since = 0;               // packets of the client
 };
 
 // A request that waits for its response.
@@ -41,7 +47,12 @@ struct Request {
   std::uint64_t content = 0;
   std::optional<codec::Verb> verb{};
   std::string key{};
-  bool stop = false;
+  std::string value{};
+  std::optional<std::chrono::milliseconds> expires_after{};
+  bool has_token = false;
+  // What is unusual about it: where the store refuses it, that is the client's mistake.
+  std::optional<Complaint> odd{};
+  std::string bytes{};  // of the packet; of an odd one, or a change without a token
 };
 
 // By its client id, over all its connections.
@@ -53,9 +64,11 @@ struct ClientState {
   std::set<std::string> observed{};                        // keys of KEYNOTIFYs without a STOP
 
   // Of the session.
-  std::set<std::string> subscribed{};          // acknowledged
-  std::map<std::uint16_t, SentPacket> sent{};  // by packet id
-  std::set<std::uint16_t> delivered_ids{};
+  std::set<std::string> subscribed{};             // acknowledged
+  std::map<std::uint16_t, SentPacket> sent{};     // by packet id
+  std::set<std::uint16_t> delivered_ids{};        // of QoS 1
+  std::set<std::uint16_t> delivered_twice_ids{};  // of QoS 2
+  std::set<std::uint16_t> old_aliases{};          // of connections before
 };
 
 struct ConnectionState {
@@ -68,9 +81,21 @@ struct ConnectionState {
   bool ignored = false;                             // judged no further
   std::deque<std::pair<ReadPacket, Time>> early{};  // before the CONNACK
   std::map<std::uint16_t, std::string> aliases{};
-  std::uint32_t receive_maximum = 65'535;
-  std::uint32_t largest_packet = 0;  // 0: no limit
-  std::size_t unacknowledged = 0;    // PUBLISHes of the client
+  Announced announced{};
+  bool session_present = false;
+  std::uint32_t keep_alive_s = 0;     // 0: none
+  bool keep_alive_of_broker = false;  // and not of the CONNECT
+  bool told_keep_alive = false;
+  Time accepted_at{};
+  Time last_sent{};                // when the client sent a packet last
+  std::string last_packet{};       // its first bytes
+  bool disconnected = false;       // by a DISCONNECT of the client
+  bool broken = false;             // a rule of level must was found broken
+  std::size_t unacknowledged = 0;  // PUBLISHes of the client
+  std::uint64_t last_resent = 0;   // SentPacket::order
+  std::uint16_t least_new_id = 65'535;
+  std::size_t pubacks = 0;
+  std::map<std::uint16_t, Time> unreleased{};  // that wait for a PUBREL, since
   // Requests without a response: key of Work::requests_ -> until when it may be under way.
   std::multimap<std::string, Time> unanswered{};
   Time busy_until{};                   // when something was under way last
@@ -81,6 +106,8 @@ struct ConnectionState {
   std::set<std::string> asked_for{};  // filters of SUBSCRIBEs, acknowledged or not
   // Keys whose own notification topic it has subscribed to, though not yet asked for again.
   std::map<std::string, Time> renewed{};
+  std::set<std::string> registered{};  // keys of its KEYNOTIFYs
+  std::size_t answered = 0;            // requests
   Time last_request{};
   ClockWatch clock{};
 };

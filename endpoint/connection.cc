@@ -193,7 +193,7 @@ bool Connection::make_room() {
 void Connection::take(wire::Packet packet) {
   const bool greeted = connack_.has_value();
   if (const auto trouble = wire::trouble_of_texts(packet)) {
-    return refuse(wire::kMalformed, *trouble, "1.5.4");
+    return refuse(trouble->reason, trouble->text, "1.5.4");
   }
   if (auto* connack = std::get_if<wire::Connack>(&packet)) return take(*connack);
   if (!greeted) {

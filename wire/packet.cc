@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxLength = 268'435'455;  // 1.5.5
 constexpr std::uint8_t kVersion = 5;
+constexpr std::string_view kShortest = "MQTT-1.5.5-1";  // lengths have as few bytes as they can
 
 // The upper four bits of a packet's first byte. (2.1.2)
 enum class Type : std::uint8_t {
@@ -299,10 +300,12 @@ class Reader {
   [[nodiscard]] bool failed() const { return error_.has_value(); }
   [[nodiscard]] const DecodeError& error() const { return *error_; }
 
-  void refuse(std::uint8_t reason, const std::string& text) {
-    if (!failed()) error_ = DecodeError{reason, text};
+  void refuse(std::uint8_t reason, const std::string& text, std::string_view statement = {}) {
+    if (!failed()) error_ = DecodeError{reason, text, statement};
   }
-  void refuse(const std::string& text) { refuse(kMalformed, text); }
+  void refuse(const std::string& text, std::string_view statement = {}) {
+    refuse(kMalformed, text, statement);
+  }
 
   std::uint32_t number(std::size_t size) {
     std::uint32_t out = 0;
@@ -317,7 +320,7 @@ class Reader {
   // 2.2.1: packet identifiers are never 0.
   std::uint16_t packet_id() {
     const std::uint16_t id = two_bytes();
-    if (id == 0) refuse(kProtocolError, name() + " with packet identifier 0");
+    if (id == 0) refuse(kProtocolError, name() + " with packet identifier 0", "MQTT-2.2.1-3");
     return id;
   }
 
@@ -350,6 +353,7 @@ class Reader {
     for (unsigned shift = 0; shift < 28; shift += 7) {
       const std::uint32_t next = byte();
       out |= (next & 0x7fU) << shift;
+      if (next == 0 && shift > 0) refuse(name() + " with a number of too many bytes", kShortest);
       if ((next & 0x80U) == 0) return out;
     }
     refuse(name() + " with a length of more than four bytes");
@@ -398,9 +402,11 @@ class Reader {
   void add_number(Properties& out, PropertyId id, std::uint32_t number) {
     const bool legal = (number != 0 || may_be_zero(id)) && (number <= 1 || !is_flag(id));
     if (!legal && !failed()) {
-      return refuse(kProtocolError, name() + " with property " +
-                                        hex(static_cast<std::uint32_t>(id)) + " of " +
-                                        std::to_string(number));
+      return refuse(
+          kProtocolError,
+          name() + " with property " + hex(static_cast<std::uint32_t>(id)) + " of " +
+              std::to_string(number),
+          id == PropertyId::kTopicAlias ? std::string_view("MQTT-3.3.2-8") : std::string_view());
     }
     out.add(id, number);
   }
@@ -422,11 +428,18 @@ class Reader {
 
 Connect read_connect(Reader& in) {
   Connect out;
-  if (in.text() != "MQTT" || in.byte() != kVersion) {
-    in.refuse(0x84, "a CONNECT of another protocol or version");  // 3.1.2.2
+  const std::string protocol = in.text();
+  const unsigned version = in.byte();
+  if (protocol != "MQTT" || version != kVersion) {
+    // Of MQTT 3.1 and 3.1.1 there is no statement here.
+    const bool older =
+        (protocol == "MQIsdp" && version == 3) || (protocol == "MQTT" && version == 4);
+    const std::string_view statement = protocol == "MQTT" ? "MQTT-3.1.2-2" : "MQTT-3.1.2-1";
+    in.refuse(0x84, "a CONNECT of another protocol or version",
+              older ? std::string_view() : statement);
   }
   const unsigned flags = in.byte();
-  if ((flags & 1U) != 0) in.refuse("a CONNECT with its reserved flag set");
+  if ((flags & 1U) != 0) in.refuse("a CONNECT with its reserved flag set", "MQTT-3.1.2-3");
   out.clean_start = (flags & 2U) != 0;
   out.keep_alive_s = in.two_bytes();
   out.properties = in.properties();
@@ -442,7 +455,10 @@ Connect read_connect(Reader& in) {
   }
   // 3.1.2.6, 3.1.2.7
   const bool will_only = (flags & 4U) == 0 && (qos != 0 || retain);
-  if (qos == 3 || will_only) in.refuse("a CONNECT with flags of a will that cannot be");
+  if (qos == 3 || will_only) {
+    in.refuse("a CONNECT with flags of a will that cannot be",
+              qos == 3 ? "MQTT-3.1.2-14" : "MQTT-3.1.2-11");
+  }
   if ((flags & 0x80U) != 0) out.user = in.text();
   if ((flags & 0x40U) != 0) out.password = in.text();
   return out;
@@ -463,8 +479,8 @@ Publish read_publish(Reader& in, std::uint32_t flags) {
   out.duplicate = (flags & 8U) != 0;
   out.qos = static_cast<std::uint8_t>(flags >> 1U & 3U);
   out.retain = (flags & 1U) != 0;
-  if (out.qos == 3) in.refuse("a PUBLISH with QoS 3");                           // 3.3.1.2
-  if (out.qos == 0 && out.duplicate) in.refuse("a PUBLISH with DUP and QoS 0");  // 3.3.1.1
+  if (out.qos == 3) in.refuse("a PUBLISH with QoS 3", "MQTT-3.3.1-4");
+  if (out.qos == 0 && out.duplicate) in.refuse("a PUBLISH with DUP and QoS 0", "MQTT-3.3.1-2");
   out.topic = in.text();
   if (out.qos > 0) out.packet_id = in.packet_id();
   out.properties = in.properties();
@@ -487,17 +503,19 @@ Subscribe read_subscribe(Reader& in) {
     each.options = in.byte();
     const bool legal = (each.options & 0xc0U) == 0 && (each.options & 3U) != 3 &&
                        (each.options & 0x30U) != 0x30;  // 3.8.3.1
-    if (!legal) in.refuse("a SUBSCRIBE with options that cannot be");
+    if (!legal) in.refuse("a SUBSCRIBE with options that cannot be", "MQTT-3.8.3-5");
     out.subscriptions.push_back(std::move(each));
   }
-  if (out.subscriptions.empty()) in.refuse(kProtocolError, "a SUBSCRIBE without a filter");
+  if (out.subscriptions.empty())
+    in.refuse(kProtocolError, "a SUBSCRIBE without a filter", "MQTT-3.8.3-2");
   return out;
 }
 
 Unsubscribe read_unsubscribe(Reader& in) {
   Unsubscribe out{.packet_id = in.packet_id(), .properties = in.properties()};
   while (!in.at_end()) out.filters.push_back(in.text());
-  if (out.filters.empty()) in.refuse(kProtocolError, "an UNSUBSCRIBE without a filter");
+  if (out.filters.empty())
+    in.refuse(kProtocolError, "an UNSUBSCRIBE without a filter", "MQTT-3.10.3-2");
   return out;
 }
 
@@ -563,6 +581,9 @@ Result<std::optional<Header>, DecodeError> read_header(std::string_view bytes) {
     if (i >= bytes.size()) return std::nullopt;
     const auto next = static_cast<unsigned char>(bytes[i]);
     length |= static_cast<std::size_t>(next & 0x7fU) << (7 * (i - 1));
+    if (next == 0 && i > 1) {
+      return fail(DecodeError{kMalformed, "a packet with a length of too many bytes", kShortest});
+    }
     if ((next & 0x80U) == 0) return Header{.size = i + 1, .length = length};
   }
   return fail(DecodeError{kMalformed, "a packet with a length of more than four bytes"});
@@ -620,7 +641,7 @@ Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes, std::
   const bool has_two =
       type == Type::kPubrel || type == Type::kSubscribe || type == Type::kUnsubscribe;
   if (type != Type::kPublish && flags != (has_two ? 2U : 0U)) {
-    return fail(DecodeError{kMalformed, name + " with flags that cannot be"});
+    return fail(DecodeError{kMalformed, name + " with flags that cannot be", "MQTT-2.1.3-1"});
   }
   const auto header = read_header(bytes);
   if (!header) return fail(header.error());
@@ -651,9 +672,11 @@ Result<Properties, DecodeError> decode_properties(std::string_view bytes, Proper
 
 namespace {
 
-std::optional<std::string> trouble_of_text(std::string_view text) {
-  if (!is_utf8(text)) return "that is not UTF-8";
-  if (text.find('\0') != std::string_view::npos) return "with U+0000";
+std::optional<DecodeError> trouble_of_text(std::string_view text) {
+  if (!is_utf8(text)) return DecodeError{kMalformed, "that is not UTF-8", "MQTT-1.5.4-1"};
+  if (text.find('\0') != std::string_view::npos) {
+    return DecodeError{kMalformed, "with U+0000", "MQTT-1.5.4-2"};
+  }
   return std::nullopt;
 }
 
@@ -671,29 +694,51 @@ const Properties* properties_of(const Packet& packet) {
       packet);
 }
 
+// Each text of a packet with what it is, until one is wrong.
+class TextCheck {
+ public:
+  void text(std::string_view what, std::string_view text) {
+    if (trouble) return;
+    trouble = trouble_of_text(text);
+    if (trouble) trouble->text = " with " + std::string(what) + " " + trouble->text;
+  }
+  void properties(const Properties& properties) {
+    for (const Property& each : properties.all()) {
+      if (!is_text(each.id)) continue;
+      const bool user = each.id == PropertyId::kUserProperty;
+      const std::string_view what = user ? "a user property" : "a property";
+      text(what, each.text);
+      text(what, each.value);
+    }
+  }
+  void connect(const Connect& connect) {
+    text("a client identifier", connect.client_id);
+    if (connect.will) {
+      properties(connect.will->properties);
+      text("a will topic", connect.will->topic);
+    }
+    text("a user name", connect.user.value_or(""));
+  }
+
+  std::optional<DecodeError> trouble{};
+};
+
 }  // namespace
 
-std::optional<std::string> trouble_of_texts(const Packet& packet) {
-  const auto wrong = [&](std::string_view what, std::string_view text) {
-    auto trouble = trouble_of_text(text);
-    if (trouble) {
-      *trouble = with_article(name(packet)) + " with " + std::string(what) + " " + *trouble;
-    }
-    return trouble;
-  };
+std::optional<DecodeError> trouble_of_texts(const Packet& packet) {
+  TextCheck check;
   if (const auto* publish = std::get_if<Publish>(&packet)) {
-    if (auto trouble = wrong("a topic", publish->topic)) return trouble;
+    check.text("a topic", publish->topic);
+  } else if (const auto* connect = std::get_if<Connect>(&packet)) {
+    check.connect(*connect);
+  } else if (const auto* subscribe = std::get_if<Subscribe>(&packet)) {
+    for (const Subscription& each : subscribe->subscriptions) check.text("a filter", each.filter);
+  } else if (const auto* unsubscribe = std::get_if<Unsubscribe>(&packet)) {
+    for (const std::string& each : unsubscribe->filters) check.text("a filter", each);
   }
-  const Properties* properties = properties_of(packet);
-  if (properties == nullptr) return std::nullopt;
-  for (const Property& each : properties->all()) {
-    if (!is_text(each.id)) continue;
-    const bool user = each.id == PropertyId::kUserProperty;
-    const std::string_view what = user ? "a user property" : "a property";
-    if (auto trouble = wrong(what, each.text)) return trouble;
-    if (auto trouble = wrong(what, each.value)) return trouble;
-  }
-  return std::nullopt;
+  if (const Properties* properties = properties_of(packet)) check.properties(*properties);
+  if (check.trouble) check.trouble->text.insert(0, with_article(name(packet)));
+  return check.trouble;
 }
 
 }  // namespace fencepost::wire

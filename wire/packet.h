@@ -205,6 +205,8 @@ inline constexpr std::uint8_t kTooLarge = 0x95;
 struct DecodeError {
   std::uint8_t reason = 0;  // to end the connection with: one of these three
   std::string text{};       // e.g. "a PUBLISH with QoS 3"
+  // Of the standard: "MQTT-3.3.1-4". Empty where it does not number what is broken.
+  std::string_view statement{};
 };
 
 // How many bytes the first packet of `bytes` has, with its header; 0 while that is not known.
@@ -224,6 +226,6 @@ enum class PropertiesOf : std::uint8_t { kConnect, kSubscribe };
 
 // What is wrong with the texts of a packet that was decoded, all of which have to be UTF-8 without
 // U+0000 (1.5.4): "a PUBLISH with a user property that is not UTF-8". Nothing when they are right.
-[[nodiscard]] std::optional<std::string> trouble_of_texts(const Packet& packet);
+[[nodiscard]] std::optional<DecodeError> trouble_of_texts(const Packet& packet);
 
 }  // namespace fencepost::wire

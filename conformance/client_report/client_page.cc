@@ -115,6 +115,22 @@ std::string kept_html(const JudgedClients& judged) {
       text::counted(count, "rule"), rows);
 }
 
+// What may be a right client's, too.
+std::string undecided_html(const clients::Tally& tally) {
+  if (tally.undecided.empty()) return {};
+  std::string rows;
+  for (const auto& [id, doubt] : tally.undecided) {
+    rows += fmt::format("<tr><th scope=\"row\" class=\"id\">{}</th><td>{}</td><td>{}</td></tr>\n",
+                        id, doubt.times, plain(doubt.because));
+  }
+  return fmt::format(
+      "<details class=\"kept\"><summary>{} of which it cannot be told: a right client may do it, "
+      "too</summary>\n<div class=\"table\"><table><thead><tr><th scope=\"col\">rule</th><th "
+      "scope=\"col\">times</th><th scope=\"col\">the first one</th></tr></thead>\n<tbody>\n{}"
+      "</tbody></table></div></details>\n",
+      text::counted(tally.undecided.size(), "rule"), rows);
+}
+
 std::string facts_html(const JudgedClients& judged) {
   std::string out;
   if (judged.tally.not_judged > 0) {
@@ -164,7 +180,7 @@ std::string html_of(const JudgedClients& judged) {
                                                text::counted(tally.connections, "connection"),
                                                clients::rules().size())},
                           {"facts", facts_html(judged)},
-                          {"findings", findings_html(judged)},
+                          {"findings", findings_html(judged) + undecided_html(tally)},
                           {"kept", kept_html(judged)},
                           {"style", style},
                           {"script", script}});

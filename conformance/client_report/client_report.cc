@@ -99,6 +99,11 @@ std::string summary_of(const JudgedClients& judged) {
     out += fmt::format("  {} ({}), {}: {}\n", rule.id, level_name(rule),
                        text::counted(count, "finding"), sentence_of(rule));
   }
+  for (const auto& [id, doubt] : tally.undecided) {
+    out += fmt::format("  {}: cannot be told {}: a right client may do it, too: {}\n", id,
+                       doubt.times == 1 ? "once" : fmt::format("{} times", doubt.times),
+                       text::one_line(text::printable(doubt.because)));
+  }
   for (const CommandEnd& end : judged.commands) {
     out += fmt::format("command: {} ended with exit code {}\n", command_text(end), end.exit_code);
   }
@@ -125,6 +130,11 @@ std::string json_of(const JudgedClients& judged) {
                             {"level", level_name(rule)},
                             {"text", sentence_of(rule)},
                             {"findings", times(judged.tally, rule)}});
+  }
+  out["undecided"] = nlohmann::ordered_json::array();
+  for (const auto& [id, doubt] : judged.tally.undecided) {
+    out["undecided"].push_back(
+        {{"rule", id}, {"times", doubt.times}, {"because", text::printable(doubt.because)}});
   }
   out["findings"] = nlohmann::ordered_json::array();
   for (const Finding& finding : judged.findings) {

@@ -1,0 +1,93 @@
+#include "clients/token_watch.h"
+
+#include <algorithm>
+
+namespace fencepost::clients {
+namespace {
+
+using codec::ReplyKind;
+using codec::Verb;
+
+constexpr std::size_t kMostKeys = 20'000;
+constexpr std::size_t kMostOfAKey = 32;  // of a key
+
+}  // namespace
+
+void TokenWatch::set(Key& key, const Request& request, const std::optional<hlc::Timestamp>& version,
+                     Time at) {
+  if (request.has_token && !request.expires_after) {
+    key.protected_by.insert(request.client_id);
+  } else {
+    // With its expiry the token goes, too.
+    key.protected_by.erase(request.client_id);
+  }
+  if (!version) return;
+  Version& its = key.versions[*version] = {.owner = request.client_id, .value = request.value};
+  if (request.expires_after) its.ends = at + *request.expires_after;
+  key_of_[*version] = request.key;
+  if (key.versions.size() <= kMostOfAKey) return;
+  key_of_.erase(key.versions.begin()->first);
+  key.versions.erase(key.versions.begin());
+}
+
+void TokenWatch::answered(const Request& request, const codec::DecodedReply& reply,
+                          const std::optional<hlc::Timestamp>& version, Time at) {
+  if (!request.verb || request.key.empty()) return;
+  if (keys_.size() >= kMostKeys && !keys_.contains(request.key)) return;
+  Key& key = keys_[request.key];
+  const std::string& client = request.client_id;
+  const bool is_set = *request.verb == Verb::kSet;
+  if (is_set && reply.kind == ReplyKind::kOk) return set(key, request, version, at);
+  const bool deletes = *request.verb == Verb::kDel || *request.verb == Verb::kVdel;
+  if (deletes && reply.kind == ReplyKind::kCount && reply.count > 0) {
+    key.protected_by.clear();
+    if (!key.versions.empty()) key.versions.rbegin()->second.given_back.insert(client);
+    return;
+  }
+  // What it holds now, where that is another client's.
+  const bool tells = (*request.verb == Verb::kGet && reply.kind == ReplyKind::kValue) ||
+                     (is_set && reply.kind == ReplyKind::kNotApplied);
+  if (!tells || !version) return;
+  const auto now = key.versions.find(*version);
+  if (now == key.versions.end() || now->second.owner == client) return;
+  if (is_set && now->second.value != request.value) now->second.refused.insert(client);
+  for (auto each = key.versions.begin(); each != now; ++each) {
+    const bool overtaken = each->second.owner == client && each->second.value != now->second.value;
+    if (overtaken) each->second.lost.insert(client);
+  }
+}
+
+void TokenWatch::sent(std::string_view client, const hlc::Timestamp& token, Time at,
+                      std::vector<Complaint>& out) const {
+  const auto key = key_of_.find(token);
+  if (key == key_of_.end()) return;
+  const auto& versions = keys_.at(key->second).versions;
+  const Version& version = versions.at(token);
+  const auto complain = [&](std::string_view why) {
+    out.push_back({&rule("FT-CLIENT-1"), "the token " + hlc::format(token, hlc::Padding::kNone) +
+                                             " is of the lock " + shown(key->second) + ", which " +
+                                             std::string(why)});
+  };
+  if (version.given_back.contains(client)) return complain("the client has deleted since");
+  if (version.lost.contains(client)) {
+    return complain("another client has now, as the client was told");
+  }
+  // A renewal goes on with the token of before.
+  constexpr Time kMargin = std::chrono::milliseconds(200);
+  const bool over = std::all_of(versions.begin(), versions.end(), [&](const auto& each) {
+    return each.second.owner != client || (each.second.ends && *each.second.ends + kMargin < at);
+  });
+  if (version.owner == client && over) return complain("has expired, as the client knows");
+  if (version.owner != client && version.refused.contains(client)) {
+    complain("the store has refused to the client, as it is another client's");
+  }
+}
+
+void TokenWatch::refused(const Request& request, std::vector<Complaint>& out) const {
+  const auto key = keys_.find(request.key);
+  if (key == keys_.end() || !key->second.protected_by.contains(request.client_id)) return;
+  out.push_back({&rule("FT-REQUIRED-1"),
+                 "no __ft, and the client itself has put a token on " + shown(request.key)});
+}
+
+}  // namespace fencepost::clients
