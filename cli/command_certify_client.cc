@@ -86,6 +86,7 @@ bool write_certificates(const client_run::ClientSuiteResult& result,
 }
 
 run::ExitCode code_of(const client_run::ClientSuiteResult& result) {
+  if (!result.adapter_error.empty()) return run::ExitCode::kUnreachable;
   if (result.count(CaseVerdict::kFailed) > 0) return run::ExitCode::kFailed;
   if (result.stopped) return run::ExitCode::kInterrupted;
   return result.count(CaseVerdict::kPassed) > 0 ? run::ExitCode::kConformant
@@ -97,6 +98,7 @@ run::ExitCode code_of(client_run::SuiteErrorKind kind) {
     case client_run::SuiteErrorKind::kCannotStart:
       return run::ExitCode::kUsage;
     case client_run::SuiteErrorKind::kNoGreeting:
+    case client_run::SuiteErrorKind::kAdapter:
       return run::ExitCode::kUnreachable;
     case client_run::SuiteErrorKind::kOurOwn:
       break;
@@ -160,6 +162,7 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
     return code_of(result.error().kind);
   }
   text::print("{}", text::Lines(summary_text(*result, context)));
+  if (!result->adapter_error.empty()) complain(result->adapter_error);
   if (!write_certificates(*result, context, options)) return run::ExitCode::kInternal;
   return code_of(*result);
 }

@@ -1,6 +1,7 @@
 #include "clients/clock_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fencepost::clients {
 namespace {
@@ -17,6 +18,9 @@ constexpr Time kIdleForDistance = milliseconds(200);
 // Clients refuse a version that is more than a minute ahead of their wall clock.
 constexpr std::uint64_t kMostMergedMs = 50'000;
 constexpr std::size_t kMostVersions = 10'000;
+constexpr std::int64_t kSane = std::int64_t{1} << 50U;  // milliseconds: 35,000 years
+// So many requests are not held up one by one.
+constexpr std::size_t kSeveral = 3;
 constexpr std::uint64_t kLeastMs = 1'000'000'000'000;
 // Whatever queue they have come through, so many do not come out of it backwards.
 constexpr std::size_t kMostBackwards = 8;
@@ -40,6 +44,7 @@ void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out
   check_token(request, out);
   if (!request.stamp || request.sent_before) return;
   const hlc::Timestamp& stamp = *request.stamp;
+  note_idle(request);
   check_distance(request, out);
   if (node_.empty()) node_ = stamp.node;
   // A gateway stamps with the clocks of others.
@@ -47,14 +52,35 @@ void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out
   if (several_nodes_) return;
   check_order(request, out);
   check_merged(request, out);
+  previous_ = Sent{stamp, request.at};
   if (!last_ || *last_ < stamp) last_ = stamp;
 }
 
-void ClockWatch::check_distance(const StampedRequest& request, std::vector<Complaint>& out) const {
+void ClockWatch::note_idle(const StampedRequest& request) {
+  if (previous_) {
+    // What a queue lets out at its own pace was not stamped at that pace.
+    constexpr Time kJitter = std::chrono::milliseconds(20);
+    const Time between = request.at - previous_->at;
+    const auto stamps =
+        static_cast<std::int64_t>(request.stamp->wall_ms - previous_->stamp.wall_ms);
+    const Time off = between - milliseconds(std::clamp<std::int64_t>(stamps, -kMostSkewMs, kSane));
+    in_step_ = std::chrono::abs(off) <= std::max(kJitter, between / 4);
+  }
+  if (!request.idle_for) return;
+  idle_ += *request.idle_for;
+  const auto version = latest_ ? std::optional(latest_->version) : std::nullopt;
+  if (idle_at_least(request, kIdleForOrder)) {
+    floor_ = next_floor_ = {idle_, last_, version};
+    sure_floor_ = last_;
+  } else if (idle_ - next_floor_.idle >= kIdleForOrder) {
+    floor_ = std::exchange(next_floor_, {idle_, last_, version});
+  }
+}
+
+void ClockWatch::check_distance(const StampedRequest& request, std::vector<Complaint>& out) {
   if (!request.store_ms) return;
-  constexpr std::uint64_t kSane = std::uint64_t{1} << 62U;
   const std::uint64_t stamp_ms = request.stamp->wall_ms;
-  const auto wall = static_cast<std::int64_t>(std::min(stamp_ms, kSane));
+  const auto wall = static_cast<std::int64_t>(std::min<std::uint64_t>(stamp_ms, kSane));
   // Where the store's clock is off on purpose, the client's may be right all the same.
   const std::int64_t at_ms = request.at.count() / 1000;
   const std::int64_t latest = std::max(*request.store_ms, at_ms);
@@ -67,12 +93,14 @@ void ClockWatch::check_distance(const StampedRequest& request, std::vector<Compl
   const bool no_clock = stamp_ms < kLeastMs;
   const bool too_early = ahead < -kMostSkewMs - kMarginMs;
   if (!too_late && !too_early) return;
-  out.push_back({&rule("ENV-CLOCK-1"),
-                 "__ts " + text_of(*request.stamp) + " is " +
-                     std::to_string((ahead < 0 ? -ahead : ahead) / 1000) + " s " +
-                     (ahead < 0 ? "behind" : "ahead of") + " the store's clock",
-                 // It may have waited as long.
-                 too_late || no_clock || idle_at_least(request, kIdleForDistance)});
+  if (too_early && in_step_ && idle_ >= kIdleForOrder) ++too_old_;
+  out.push_back(
+      {&rule("ENV-CLOCK-1"),
+       "__ts " + text_of(*request.stamp) + " is " +
+           std::to_string((ahead < 0 ? -ahead : ahead) / 1000) + " s " +
+           (ahead < 0 ? "behind" : "ahead of") + " the store's clock",
+       // It may have waited as long.
+       too_late || no_clock || idle_at_least(request, kIdleForDistance) || too_old_ >= kSeveral});
 }
 
 void ClockWatch::check_token(const StampedRequest& request, std::vector<Complaint>& out) const {
@@ -96,11 +124,15 @@ void ClockWatch::check_order(const StampedRequest& request, std::vector<Complain
              (stamp == other ? "also that" : "behind the client's own " + text_of(other)) + " of " +
              which});
   };
-  if (idle_at_least(request, kIdleForOrder)) floor_ = last_;
-  const bool goes_back = previous_ && stamp < *previous_;
+  const bool goes_back = previous_ && stamp < previous_->stamp;
   backwards_ = goes_back && request.idle_for ? backwards_ + 1 : 0;
-  previous_ = stamp;
-  if (floor_ && stamp < *floor_) return complain(*floor_, "an earlier request");
+  if (floor_.stamp && stamp < *floor_.stamp) {
+    ++below_;
+    complain(*floor_.stamp, "an earlier request");
+    const bool sure = sure_floor_ && stamp < *sure_floor_;
+    out.back().certain = sure || below_ >= kSeveral;
+    return;
+  }
   if (goes_back) {
     complain(*last_, "an earlier request");
     // Threads stamp at once, and a queue may not be in order.
@@ -113,7 +145,7 @@ void ClockWatch::check_order(const StampedRequest& request, std::vector<Complain
   if (!is_new && other->second != request.content) complain(stamp, "another SET before");
 }
 
-void ClockWatch::check_merged(const StampedRequest& request, std::vector<Complaint>& out) const {
+void ClockWatch::check_merged(const StampedRequest& request, std::vector<Complaint>& out) {
   const hlc::Timestamp& stamp = *request.stamp;
   const auto is_behind = [&stamp](const hlc::Timestamp& version) {
     return stamp < version && stamp.node != version.node &&
@@ -130,9 +162,12 @@ void ClockWatch::check_merged(const StampedRequest& request, std::vector<Complai
   if (!latest_ || !request.idle_for || !is_behind(latest_->version)) return;
   // With a counter of 0 the stamp is the client's wall clock: it is not far ahead of that by what
   // it has merged before. It may have been stamped before the version came.
+  const bool is_wall = stamp.counter == 0;
+  const bool rested =
+      idle_at_least(request, kIdleForOrder) && latest_->at + kIdleForOrder <= request.at;
+  if (is_wall && in_step_ && floor_.version && is_behind(*floor_.version)) ++unmerged_;
   complain(latest_->version, "the version");
-  out.back().certain = idle_at_least(request, kIdleForOrder) && stamp.counter == 0 &&
-                       latest_->at + kIdleForOrder <= request.at;
+  out.back().certain = is_wall && (rested || unmerged_ >= kSeveral);
 }
 
 }  // namespace fencepost::clients

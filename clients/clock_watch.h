@@ -38,10 +38,11 @@ class ClockWatch {
   void sent(const StampedRequest& request, std::vector<Complaint>& out);
 
  private:
-  void check_distance(const StampedRequest& request, std::vector<Complaint>& out) const;
+  void note_idle(const StampedRequest& request);
+  void check_distance(const StampedRequest& request, std::vector<Complaint>& out);
   void check_token(const StampedRequest& request, std::vector<Complaint>& out) const;
   void check_order(const StampedRequest& request, std::vector<Complaint>& out);
-  void check_merged(const StampedRequest& request, std::vector<Complaint>& out) const;
+  void check_merged(const StampedRequest& request, std::vector<Complaint>& out);
 
   struct Received {
     hlc::Timestamp version{};
@@ -50,10 +51,26 @@ class ClockWatch {
   std::optional<Received> latest_{};      // the greatest
   std::set<hlc::Timestamp> versions_{};   // all, up to a limit
   std::optional<hlc::Timestamp> last_{};  // the greatest stamp
-  // The greatest one before nothing had been under way for a second: what comes later was stamped
-  // later.
-  std::optional<hlc::Timestamp> floor_{};
-  std::optional<hlc::Timestamp> previous_{};
+  // The greatest stamp and version before nothing was under way for a second in all. What comes
+  // later was stamped later, but for single requests that were held up on their way.
+  struct Floor {
+    Time idle{};  // of idle_, when it was taken
+    std::optional<hlc::Timestamp> stamp{};
+    std::optional<hlc::Timestamp> version{};
+  };
+  Floor floor_{};
+  Floor next_floor_{};
+  std::optional<hlc::Timestamp> sure_floor_{};  // the second was one piece: nothing was held up
+  Time idle_{};                                 // nothing was under way, in all
+  std::size_t below_ = 0;                       // requests behind the stamp of a floor,
+  std::size_t unmerged_ = 0;                    // its version,
+  std::size_t too_old_ = 0;                     // and more than a minute behind
+  struct Sent {
+    hlc::Timestamp stamp{};
+    Time at{};
+  };
+  std::optional<Sent> previous_{};
+  bool in_step_ = false;       // the stamp is later than the one before by the time between them
   std::size_t backwards_ = 0;  // requests in a row, each behind the one before
   std::map<hlc::Timestamp, std::uint64_t> of_sets_{};  // stamps, and what was set
   std::string node_{};

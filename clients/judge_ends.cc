@@ -17,7 +17,7 @@ std::string seconds_text(Time time) {
 }
 
 const Rule& keep_alive_rule(const ConnectionState& connection) {
-  return rule(connection.keep_alive_of_broker ? "MQTT-3.2.2-21" : "MQTT-3.1.2-22");
+  return rule(connection.keep_alive_of_broker ? "MQTT-3.2.2-21" : "MQTT-3.1.2-20");
 }
 
 }  // namespace
@@ -68,12 +68,18 @@ void Judge::Work::on_disconnect(const Seen& seen, const wire::Disconnect& last) 
 
 void Judge::Work::check_released(const Seen& end) {
   constexpr Time kTimeToRelease = std::chrono::seconds(1);
-  for (const auto& [packet_id, since] : end.connection.unreleased) {
-    if (end.at - since <= kTimeToRelease) continue;
-    find({end.connection, {}, end.at}, rule("MQTT-4.3.3-4"),
-         "no PUBREL of the identifier " + std::to_string(packet_id) + " in " +
-             seconds_text(end.at - since) + ", until the client disconnected");
-  }
+  const auto check = [&](const std::map<std::uint16_t, Time>& waiting, std::string_view id,
+                         const std::string& what) {
+    for (const auto& [packet_id, since] : waiting) {
+      if (end.at - since <= kTimeToRelease) continue;
+      find({end.connection, {}, end.at}, rule(id),
+           "no " + what + " of the identifier " + std::to_string(packet_id) + " in " +
+               seconds_text(end.at - since) + ", until the client disconnected");
+    }
+  };
+  check(end.connection.unreleased, "MQTT-4.3.3-4", "PUBREL");
+  check(end.connection.unreceived, "MQTT-4.3.3-8", "PUBREC");
+  check(end.connection.uncompleted, "MQTT-4.3.3-11", "PUBCOMP");
 }
 
 void Judge::Work::on_refused(const Seen& seen, const std::string& what, std::uint8_t reason) {

@@ -75,7 +75,9 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
     // One whose PUBACK was lost with the connection is here, acknowledged, and may come again. And
     // a connection that has failed before it came to us may have had it.
     // The first connection of a client cannot.
-    const bool is_first = client.connections == 1 && saw_all_ && all_named_;
+    const bool nothing_before = client.connections == 1 || seen.connection.connect->clean_start;
+    const bool is_first =
+        nothing_before && saw_all_ && all_named_ && !client.contents.contains(content);
     again = publish.duplicate && !(is_first && found == client.sent.end());
     if (publish.duplicate && !again) {
       find(seen, rule("MQTT-4.3.2-2"),
@@ -108,10 +110,18 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
     again = true;
     find(seen, rule("MQTT-4.4.0-1"),
          packet_with(publish.packet_id) + " again, with DUP and another content");
+  } else {
+    // A client that was started anew has forgotten it.
+    find_all(seen, {{&rule("MQTT-2.2.1-3"),
+                     "another PUBLISH with the identifier " + std::to_string(publish.packet_id) +
+                         ", which waits for its PUBACK since the connection before",
+                     false}});
   }
   const bool waits = found != client.sent.end() && !found->second.acknowledged &&
                      found->second.connection == seen.connection.number;
   if (!waits) ++seen.connection.unacknowledged;
+  constexpr std::size_t kMostContents = 100'000;
+  if (client.contents.size() < kMostContents) client.contents.insert(content);
   const std::uint64_t order =
       again && found != client.sent.end() ? found->second.order : ++sent_packets_;
   if (!again) {
@@ -130,7 +140,7 @@ void Judge::Work::check_limits(const Seen& seen, const wire::Publish& publish) {
       publish.qos > 0) {
     find(seen, rule("MQTT-3.3.4-7"),
          std::to_string(seen.connection.unacknowledged) +
-             " PUBLISHes wait for their PUBACK, and the Receive Maximum is " +
+             " PUBLISHes wait for their acknowledgement, and the Receive Maximum is " +
              std::to_string(seen.connection.announced.receive_maximum));
   }
   if (publish.properties.find(PropertyId::kSubscriptionId) != nullptr) {
@@ -143,6 +153,7 @@ void Judge::Work::on_puback_of_broker(const Seen& seen, const wire::Ack& ack) {
   if (ack.kind == kPubrec && ack.reason < kFirstRefusal) {
     seen.connection.unreleased.emplace(ack.packet_id, seen.at);
   }
+  if (ack.kind == kPubrel) seen.connection.uncompleted.emplace(ack.packet_id, seen.at);
   const bool ends = ack.kind == kPuback || ack.kind == kPubcomp ||
                     (ack.kind == kPubrec && ack.reason >= kFirstRefusal);
   const auto found = seen.connection.client->sent.find(ack.packet_id);
@@ -177,7 +188,10 @@ void Judge::Work::on_delivered(const Seen& seen, const wire::Publish& publish) {
       request && request->client_id == connection.client->id && seen.at - request->at <= kInTime;
   if (request) on_response(seen, *request, publish, version);
   if (!in_time) version.reset();
-  if (publish.qos == 2) connection.client->delivered_twice_ids.insert(publish.packet_id);
+  if (publish.qos == 2) {
+    connection.client->delivered_twice_ids.insert(publish.packet_id);
+    connection.unreceived.emplace(publish.packet_id, seen.at);
+  }
   if (publish.qos != 1 || connection.owed.size() >= kMostOwed) return;
   connection.client->delivered_ids.insert(publish.packet_id);
   connection.owed.push_back({publish.packet_id, seen.at, std::move(version)});
@@ -185,10 +199,24 @@ void Judge::Work::on_delivered(const Seen& seen, const wire::Publish& publish) {
 
 void Judge::Work::on_ack_of_qos_2(const Seen& seen, const wire::Ack& ack) {
   ClientState& client = *seen.connection.client;
+  ConnectionState& connection = seen.connection;
   if (ack.kind == wire::AckKind::kPubrel) {
-    seen.connection.unreleased.erase(ack.packet_id);
-    if (client.sent.contains(ack.packet_id)) return;
+    const auto sent = client.sent.find(ack.packet_id);
+    const bool early = sent != client.sent.end() && sent->second.connection == connection.number &&
+                       !connection.unreleased.contains(ack.packet_id) &&
+                       !sent->second.acknowledged && !sent->second.released;
+    if (early) {
+      find(seen, rule("MQTT-4.3.3-4"),
+           "a PUBREL of the identifier " + std::to_string(ack.packet_id) + " before its PUBREC");
+    }
+    connection.unreleased.erase(ack.packet_id);
+    if (sent != client.sent.end()) {
+      sent->second.released = true;
+      return;
+    }
   } else {
+    (ack.kind == wire::AckKind::kPubrec ? connection.unreceived : connection.uncompleted)
+        .erase(ack.packet_id);
     if (client.delivered_twice_ids.contains(ack.packet_id)) return;
     if (client.delivered_ids.contains(ack.packet_id)) {
       return find(seen, rule("MQTT-3.3.4-1"),
@@ -211,6 +239,12 @@ void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
     return each.packet_id == ack.packet_id;
   });
   if (found == owed.end()) {
+    if (connection.client->delivered_twice_ids.contains(ack.packet_id) &&
+        !connection.client->delivered_ids.contains(ack.packet_id)) {
+      return find(seen, rule("MQTT-3.3.4-1"),
+                  "a PUBACK of the identifier " + std::to_string(ack.packet_id) +
+                      ", whose PUBLISH has QoS 2");
+    }
     if (!connection.client->delivered_ids.contains(ack.packet_id) && owed.size() < kMostOwed) {
       find(seen, rule("MQTT-2.2.1-5"),
            "a PUBACK of the identifier " + std::to_string(ack.packet_id) +

@@ -330,6 +330,13 @@ std::optional<hlc::Timestamp> Judge::Work::issued_like(const hlc::Timestamp& tok
     const bool since = options_.clock_offset && wall_ms + 1000 > ms(*first_at_) + offset_ms &&
                        wall_ms <= ms(at) + offset_ms + 60'000;
     if (since || next->wall_ms == token.wall_ms) return *next;
+    // Milliseconds that were made into seconds.
+    const hlc::Timestamp second{.wall_ms = token.wall_ms * 1000};
+    const auto whole = issued_.lower_bound(second);
+    if (token.wall_ms < 1'000'000'000'000 && whole != issued_.end() &&
+        whole->wall_ms / 1000 == token.wall_ms) {
+      return *whole;
+    }
     return std::nullopt;
   }
   // The version of the store with the name of another, who has made no such stamp.

@@ -132,11 +132,19 @@ std::function<void(Play&)> refused(const Ask& ask, std::string error = kRefusal)
 }
 const std::vector<WrongClient> kRefused = {
     {"expiry_with_a_unit", "SET-PX-1", refused({.words = {"SET", "k", "v", "PX", "60s"}})},
+    {"expiry_of_more_than_64_bits", "SET-PX-1",
+     refused({.words = {"SET", "k", "v", "PX", "18446744073709551616"}})},
+    {"stamp_of_more_than_64_bits", "HLC-REQUIRED-2",
+     refused({.ts = "99999999999999999999:0:me"}, "-ERR malformed timestamp\r\n")},
     {"negative_expiry", "SET-PX-1", refused({.words = {"SET", "k", "v", "PX", "-1"}})},
     {"two_conditions", "ERR-SYNTAX-1", refused({.words = {"SET", "k", "v", "NX", "NEX"}})},
     {"two_expiries", "ERR-SYNTAX-1", refused({.words = {"SET", "k", "v", "PX", "1", "PX", "2"}})},
     {"get_of_keynotify", "ERR-SYNTAX-1", refused({.words = {"KEYNOTIFY", "key", "GET"}})},
     {"lines_without_cr", "RESP-ARRAY-1", refused({.payload = "*2\n$3\nGET\n$3\nkey\n"})},
+    {"option_in_lower_case_behind_nex", "CASE-OPTION-1",
+     refused({.words = {"SET", "k", "v", "NEX", "Px", "10"}})},
+    {"length_of_more_than_64_bits", "RESP-INVALID-4",
+     refused({.payload = "*2\r\n$3\r\nGET\r\n$99999999999999999999\r\nk\r\n"})},
     {"integers", "RESP-ARRAY-1", refused({.payload = "*2\r\n$3\r\nGET\r\n:1\r\n"})},
     {"bytes_behind_the_payload", "RESP-ARRAY-1",
      refused({.payload = "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n\r\n"})},
@@ -214,6 +222,26 @@ const std::vector<WrongClient> kWrongClocks = {
        play.begin();
        for (int i = 0; i < 10; ++i) play.wait(2ms).whole({.ts = play.stamp(-20 * i)});
      }},
+    {"clock_goes_back_in_requests_with_short_rests", "HLC-CLIENT-1",
+     [](Play& play) {
+       play.begin();
+       for (int i = 0; i < 40; ++i) {
+         play.wait(100ms).whole({.ts = play.stamp(i % 2 == 0 ? 0 : -5'000)});
+       }
+     }},
+    {"clock_behind_in_requests_with_short_rests", "ENV-CLOCK-1",
+     [](Play& play) {
+       play.begin();
+       for (int i = 0; i < 20; ++i) play.wait(100ms).whole({.ts = play.stamp(-90'000)});
+     }},
+    {"clock_not_merged_in_requests_with_short_rests", "HLC-CLIENT-2",
+     [](Play& play) {
+       play.begin();
+       for (int i = 0; i < 30; ++i) {
+         const std::string ahead = play.stamp(30'000, ":" + std::to_string(i) + ":StateStore");
+         play.wait(100ms).whole({}, ahead);
+       }
+     }},
     {"clock_goes_back_after_a_rest", "HLC-CLIENT-1",
      [](Play& play) {
        play.begin().whole({}).wait(2s).whole({}).wait(2ms);
@@ -231,6 +259,11 @@ const std::vector<WrongClient> kWrongClocks = {
      [](Play& play) {
        const std::string version = std::to_string(kNoonMs) + ":1:StateStore";
        play.begin().whole({}, version).whole({.ts = version});
+     }},
+    {"token_in_seconds", "LOCK-TOKEN-2",
+     [](Play& play) {
+       const std::string seconds = std::to_string((kNoonMs + 5000) / 1000) + ":1:StateStore";
+       play.begin().whole({}, kVersion).wait(6s).ask({.ts = play.stamp(), .ft = seconds});
      }},
     {"token_with_its_own_node", "LOCK-TOKEN-2",
      [](Play& play) {
@@ -310,6 +343,27 @@ const std::vector<WrongClient> kWrongPackets = {
      [](Play& play) {
        play.begin().note(1).sent(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = 1});
      }},
+    {"puback_of_qos_2", "MQTT-3.3.4-1",
+     [](Play& play) {
+       play.begin().told(wire::Publish{.qos = 2, .packet_id = 3, .topic = "b"}).ack(3);
+     }},
+    {"pubrel_before_its_pubrec", "MQTT-4.3.3-4",
+     [](Play& play) {
+       play.begin().sent(wire::Publish{.qos = 2, .packet_id = 5, .topic = "a"});
+       play.sent(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 5});
+     }},
+    {"no_pubrec", "MQTT-4.3.3-8",
+     [](Play& play) {
+       play.begin().told(wire::Publish{.qos = 2, .packet_id = 3, .topic = "b"}).wait(2s);
+       play.sent(wire::Disconnect{});
+     }},
+    {"no_pubcomp", "MQTT-4.3.3-11",
+     [](Play& play) {
+       play.begin().told(wire::Publish{.qos = 2, .packet_id = 3, .topic = "b"});
+       play.sent(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = 3});
+       play.told(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 3}).wait(2s);
+       play.sent(wire::Disconnect{});
+     }},
     {"pubrel_of_nothing", "MQTT-2.2.1-5",
      sends(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 9})},
     {"pubcomp_of_nothing", "MQTT-2.2.1-5",
@@ -334,13 +388,15 @@ const std::vector<WrongClient> kWrongPackets = {
      [](Play& play) { play.open().sent_bytes("\x10\x0f\0\4MQTT\5\3\0\x3c\0\0\2me"s); }},
     {"qos_of_no_will", "MQTT-3.1.2-11",
      [](Play& play) { play.open().sent_bytes("\x10\x0f\0\4MQTT\5\x0a\0\x3c\0\0\2me"s); }},
-    {"will_of_qos_3", "MQTT-3.1.2-14",
+    {"retain_of_no_will", "MQTT-3.1.2-13",
+     [](Play& play) { play.open().sent_bytes("\x10\x0f\0\4MQTT\5\x22\0\x3c\0\0\2me"s); }},
+    {"will_of_qos_3", "MQTT-3.1.2-12",
      [](Play& play) {
        play.open().sent_bytes("\x10\x15\0\4MQTT\5\x1e\0\x3c\0\0\2me\0\0\1a\0\0"s);
      }},
-    {"nothing_within_the_keep_alive", "MQTT-3.1.2-22",
+    {"nothing_within_the_keep_alive", "MQTT-3.1.2-20",
      [](Play& play) { play.connect({}, {.keep_alive_s = 10}).wait(17s).sent(wire::Pingreq{}); }},
-    {"broker_has_waited_too_long", "MQTT-3.1.2-22",
+    {"broker_has_waited_too_long", "MQTT-3.1.2-20",
      [](Play& play) {
        play.connect({}, {.keep_alive_s = 10}).wait(15s).told(wire::Disconnect{.reason = 0x8d});
        play.close();
@@ -398,6 +454,7 @@ const std::vector<WrongClient> kWrongPackets = {
     {"pubrel_with_another_reason", "MQTT-3.6.2-1",
      [](Play& play) {
        play.begin().sent(wire::Publish{.qos = 2, .packet_id = 5, .topic = "a"});
+       play.told(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = 5});
        play.sent(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 5, .reason = 1});
      }},
     {"pubcomp_with_another_reason", "MQTT-3.7.2-1",
@@ -408,6 +465,9 @@ const std::vector<WrongClient> kWrongPackets = {
     {"subscribe_to_nothing", "MQTT-3.8.3-2", sends(wire::Subscribe{.packet_id = 7})},
     {"reserved_options", "MQTT-3.8.3-5",
      sends(wire::Subscribe{.packet_id = 7, .subscriptions = {{"a", 0xc1}}})},
+    {"subscription_of_qos_3", "MQTT-3.8.3.1",
+     sends(wire::Subscribe{.packet_id = 7, .subscriptions = {{"a", 3}}})},
+    {"puback_with_identifier_0", "MQTT-2.2.1-5", sends_bytes("\x40\2\0\0"s)},
     {"unsubscribe_from_nothing", "MQTT-3.10.3-2", sends(wire::Unsubscribe{.packet_id = 7})},
     {"disconnect_with_a_reason_of_brokers", "MQTT-3.14.2-1",
      sends(wire::Disconnect{.reason = 0x8e})},
@@ -420,6 +480,11 @@ const std::vector<WrongClient> kWrongPackets = {
     {"goes_on_behind_its_disconnect", "MQTT-3.14.4-1",
      [](Play& play) { play.begin().sent(wire::Disconnect{}).sent(wire::Pingreq{}); }},
     {"dup_at_first", "MQTT-4.3.2-2", asks({.dup = true})},
+    {"dup_at_first_in_a_new_session", "MQTT-4.3.2-2",
+     [](Play& play) {
+       play.begin().whole({}).close();
+       play.begin().ask({.words = {"GET", "other"}, .dup = true});
+     }},
     {"no_puback_until_the_end", "MQTT-4.3.2-4",
      [](Play& play) { play.begin().note(1).wait(2s).sent(wire::Disconnect{}); }},
     {"no_puback_at_all", "MQTT-4.3.2-4",
@@ -618,6 +683,24 @@ const std::vector<RightClient> kRight = {
      }},
     {"stamped_before_the_response_came",
      [](Play& play) { play.begin().whole({}, kVersion).ask({.ts = play.stamp()}); }},
+    // Stamped at once, and sent one by one: each is behind the version that came meanwhile.
+    {"queue_that_is_let_out_at_its_own_pace",
+     [](Play& play) {
+       std::vector<std::string> stamps;
+       play.begin();
+       for (int i = 0; i < 30; ++i) stamps.push_back(play.stamp(i));
+       for (const std::string& each : stamps) {
+         const std::string version = play.stamp(0, ":1:StateStore");
+         play.wait(100ms).whole({.ts = each}, version);
+       }
+     }},
+    {"one_request_that_was_held_up",
+     [](Play& play) {
+       play.begin();
+       const std::string held_up = play.stamp();
+       for (int i = 0; i < 30; ++i) play.wait(100ms).whole({});
+       play.whole({.words = {"SET", "other", "value"}, .ts = held_up});
+     }},
     {"queued_while_it_was_offline",
      [](Play& play) {
        const std::string stamp = play.stamp();

@@ -59,7 +59,7 @@ class Judge::Work {
   void on_refused(const Seen& seen, const std::string& what, std::uint8_t reason);
   // At the end: was all sent again that a resumed session had to?
   void check_resent(const Seen& end);
-  // At the end, orderly: is each PUBLISH of QoS 2 released that the broker has received?
+  // At the end, orderly: has the client answered each packet of QoS 2?
   void check_released(const Seen& end);
   static void remember_aliases(const ConnectionState& connection);
 

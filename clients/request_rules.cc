@@ -232,6 +232,13 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// Of 64 bits with a sign.
+bool is_milliseconds(std::string_view text) {
+  constexpr std::string_view kMost = "9223372036854775807";
+  return is_digits(text) &&
+         (text.size() < kMost.size() || (text.size() == kMost.size() && text <= kMost));
+}
+
 // SET key value, then each option once at most.
 std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
   bool condition = false;
@@ -239,6 +246,11 @@ std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
   for (std::size_t i = 3; i < frame.count; ++i) {
     const std::string_view option = frame.arguments.at(i);
     const bool is_px = option == "PX";
+    const bool in_capitals = option == upper(option);
+    if (!in_capitals &&
+        (upper(option) == "NX" || upper(option) == "NEX" || upper(option) == "PX")) {
+      return Complaint{&rule("CASE-OPTION-1"), "the option is " + shown(option)};
+    }
     // The article prints NEX with a value in its table, and without one in its example.
     if (!is_px && option != "NX" && option != "NEX" && frame.arguments.at(i - 1) == "NEX") continue;
     if (is_px ? expiry : condition) {
@@ -246,7 +258,7 @@ std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
     }
     (is_px ? expiry : condition) = true;
     if (!is_px) continue;
-    if (++i >= frame.count || !is_digits(frame.arguments.at(i))) {
+    if (++i >= frame.count || !is_milliseconds(frame.arguments.at(i))) {
       return Complaint{
           &rule("SET-PX-1"),
           "PX is followed by " + (i < frame.count ? shown(frame.arguments.at(i)) : "nothing")};
@@ -255,8 +267,9 @@ std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
   return std::nullopt;
 }
 
-// Digits, digits, and a node behind two colons.
+// Digits, digits, and a node behind two colons; numbers of 64 bits at most.
 bool is_plain_stamp(std::string_view text) {
+  if (!hlc::parse(text)) return false;
   const std::size_t first = text.find(':');
   const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
   return second != std::string_view::npos && is_digits(text.substr(0, first)) &&
@@ -276,7 +289,10 @@ std::optional<Complaint> what_is_odd(const wire::Publish& publish) {
   std::vector<std::string_view> words;
   for (std::size_t i = 0; frame && i < frame->count; ++i) words.push_back(frame->arguments.at(i));
   if (words.empty() || codec::encode_command(words) != publish.payload) {
-    return Complaint{&rule("RESP-ARRAY-1"), "the payload is " + shown(publish.payload)};
+    using enum codec::DecodeErrorCode;
+    const bool length = !frame && frame.error().code == kLengthLimit;
+    return Complaint{&rule(length ? "RESP-INVALID-4" : "RESP-ARRAY-1"),
+                     "the payload is " + shown(publish.payload)};
   }
   const auto verb = verb_named(words[0]);
   if (!verb) return std::nullopt;  // wrong for certain, or of a newer service

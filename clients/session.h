@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "clients/clock_watch.h"
@@ -27,6 +28,7 @@ struct SentPacket {
   std::uint64_t order = 0;    // of its first sending
   bool expires = false;       // with a Message Expiry Interval
   bool acknowledged = false;
+  bool released = false;  // of QoS 2: its PUBREL was sent
 };
 
 // One of the broker, of QoS 1, that the client has to acknowledge.
@@ -68,6 +70,7 @@ struct ClientState {
   std::map<std::uint16_t, SentPacket> sent{};     // by packet id
   std::set<std::uint16_t> delivered_ids{};        // of QoS 1
   std::set<std::uint16_t> delivered_twice_ids{};  // of QoS 2
+  std::unordered_set<std::uint64_t> contents{};   // hashes of all that it has sent
   std::set<std::uint16_t> old_aliases{};          // of connections before
 };
 
@@ -95,7 +98,11 @@ struct ConnectionState {
   std::uint64_t last_resent = 0;   // SentPacket::order
   std::uint16_t least_new_id = 65'535;
   std::size_t pubacks = 0;
-  std::map<std::uint16_t, Time> unreleased{};  // that wait for a PUBREL, since
+  // Of QoS 2, what the client has to answer, since when: PUBREC with PUBREL, PUBLISH with PUBREC,
+  // PUBREL with PUBCOMP.
+  std::map<std::uint16_t, Time> unreleased{};
+  std::map<std::uint16_t, Time> unreceived{};
+  std::map<std::uint16_t, Time> uncompleted{};
   // Requests without a response: key of Work::requests_ -> until when it may be under way.
   std::multimap<std::string, Time> unanswered{};
   Time busy_until{};                   // when something was under way last

@@ -197,12 +197,23 @@ class Adapters(FolderTest):
         self.assertEqual(len(report["cases"]), report["skipped"])
         self.assertRegex(result.stdout, r"it lacks get: \d+ cases skipped")
 
-    def test_a_line_that_is_no_result_fails_the_case(self):
+    def test_a_line_that_is_no_result_is_an_error_of_the_adapter(self):
         greeting = '{"fencepost_adapter": 1, "name": "n", "capabilities": ["get"]}'
-        adapter = self.adapter(f"echo '{greeting}'; while read line; do echo debug; done")
-        result, report = certify(adapter, "--only", "get.missing")
-        self.assertEqual(1, result.returncode)
-        self.assertIn('the line "debug"', report["cases"][0]["problems"][0]["actual"])
+        for line, said in (("debug", 'answers none of the commands under way, id 1: "debug"'),
+                           ('{"ok": {}}', "answers none of the commands under way, id 1"),
+                           ('{"id": 1, "ok": 5}', "ok and error are objects"),
+                           ('{"id": 1}', "needs either ok or error")):
+            adapter = self.adapter(f"echo '{greeting}'; while read line; do echo '{line}'; done")
+            result, report = certify(adapter, "--only", "get.missing")
+            self.assertEqual((3, "adapter error", 0), (result.returncode, report["verdict"], report["failed"]), line)
+            self.assertIn(said, report["adapter_error"])
+            self.assertIn("in case get.missing", result.stderr)
+
+    def test_a_capability_that_nobody_knows_is_refused_with_the_nearest(self):
+        adapter = self.adapter("""echo '{"fencepost_adapter": 1, "name": "n", "capabilities": ["get", "observ"]}'""")
+        result = run("certify-client", "--", *adapter)
+        self.assertEqual(3, result.returncode)
+        self.assertIn('there is no capability "observ"; did you mean "observe"?', result.stderr)
 
 
 class Reports(FolderTest):

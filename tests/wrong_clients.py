@@ -453,6 +453,35 @@ def crashes_on_a_malformed_notification():
         self, message))
 
 
+@wrong("observe.order-of-a-queue", "NTF-SEND-1", also=("LIFE",))
+def tells_the_last_notification_first():
+    change_source(Client, "__init__", "queue.Queue()", "queue.LifoQueue()")
+
+
+@wrong("reply.sent-again", "ENV-RESPONSE-1", also=("ENV", "LIFE", "SET", "GET"))
+def drops_what_was_sent_again():
+    wrap(Client, "on_message", lambda original, self, client, userdata, message: None if message.dup else original(
+        self, client, userdata, message))
+
+
+@wrong("reply.of-nobody.of-another-last-byte", "ENV-CORRELATION-1")
+def looks_at_most_of_the_correlation_data():
+    change_source(Client, "on_message", 'self.waiting.pop(getattr(message.properties, "CorrelationData", None), None)',
+                  'next((self.waiting.pop(each) for each in list(self.waiting) '
+                  'if each[:-1] == (getattr(message.properties, "CorrelationData", None) or b"")[:-1]), None)')
+
+
+@wrong("lock-helper.renewal-of-a-lost-lock", "LOCK-ACQUIRE-2")
+def renews_with_a_plain_set():
+    change_source(Lock, "renew", "self.attempt(lease_ms, lease_ms / 1000) is None",
+                  'self.client.ask(b"SET", self.name, self.holder, b"PX", b"%d" % lease_ms, timeout=5) is None')
+
+
+@wrong("lock-helper.reply-behind-the-lease", "LOCK-ACQUIRE-3")
+def takes_a_lock_whose_lease_has_ended():
+    change_source(Lock, "attempt", "time.monotonic() < ends", "True")
+
+
 # --- connections and limits ---
 
 @wrong("cut.observed", "LIFE-RECONNECT-1")
@@ -478,6 +507,46 @@ def ignores_the_receive_maximum():
 @wrong("limit.packet-size", "MQTT-3.2.2-15")
 def ignores_the_packet_size():
     change_source(Client, "on_connect", 'getattr(properties, "MaximumPacketSize", None)', "None")
+
+
+@wrong("limit.keep-alive", "MQTT-3.2.2-21")
+def ignores_the_keep_alive_of_the_broker():
+    change_source(Client, "on_connect", 'getattr(properties, "ServerKeepAlive", self.mqtt._keepalive)', "60")
+
+
+@wrong("connect.refused.busy", "ENV-MQTT5-1")
+def takes_a_refusal_for_a_connection():
+    change_source(Client, "on_connect", "self.largest_packet =", "self.ready.set()\n    self.largest_packet =")
+    change_source(Client, "on_disconnect", "self.ready.clear()", "pass")
+
+
+@wrong("cut.with-a-reason.busy", "LIFE-KEY-1")
+def gives_up_when_the_broker_gives_a_reason():
+    def on_disconnect(original, self, client, userdata, code, *rest):
+        if rest:
+            self.mqtt.disconnect()
+        original(self, client, userdata, code, *rest)
+    wrap(Client, "on_disconnect", on_disconnect)
+
+
+@wrong("limit.refused-places", "ENV-PUBACK-1")
+def keeps_the_places_of_refused_requests():
+    def publish(original, self, *arguments):
+        if getattr(self, "places", None) == 0:
+            raise Failure("busy", "no place")
+        self.places = getattr(self, "places", None) and self.places - 1
+        original(self, *arguments)
+
+    def on_connect(original, self, client, userdata, flags, reason, properties):
+        self.places = getattr(properties, "ReceiveMaximum", None)
+        original(self, client, userdata, flags, reason, properties)
+
+    def on_message(original, self, *arguments):
+        self.places = self.places and self.places + 1
+        original(self, *arguments)
+    wrap(Client, "publish", publish)
+    wrap(Client, "on_connect", on_connect)
+    wrap(Client, "on_message", on_message)
 
 
 def session_of_an_hour():
@@ -713,6 +782,16 @@ def keeps_its_session_and_subscriptions():
 def waits_on_through_a_reconnect():
     session_of_an_hour()
     setattr(Client, "on_disconnect", lambda self, *_: self.ready.clear())
+
+
+@unusual
+def leaves_empty_keys_to_the_store():
+    change_source(Client, "ask", "if not words[1]:", "if False:")
+
+
+@unusual
+def of_a_large_envelope():
+    on_properties(lambda properties: setattr(properties, "UserProperty", ("padding", "x" * 1500)))
 
 
 @unusual

@@ -320,7 +320,11 @@ class Reader {
   // 2.2.1: packet identifiers are never 0.
   std::uint16_t packet_id() {
     const std::uint16_t id = two_bytes();
-    if (id == 0) refuse(kProtocolError, name() + " with packet identifier 0", "MQTT-2.2.1-3");
+    const bool answers = type_ >= Type::kPuback && type_ <= Type::kPubcomp;
+    if (id == 0) {
+      refuse(kProtocolError, name() + " with packet identifier 0",
+             answers ? "MQTT-2.2.1-5" : "MQTT-2.2.1-3");
+    }
     return id;
   }
 
@@ -456,8 +460,9 @@ Connect read_connect(Reader& in) {
   // 3.1.2.6, 3.1.2.7
   const bool will_only = (flags & 4U) == 0 && (qos != 0 || retain);
   if (qos == 3 || will_only) {
-    in.refuse("a CONNECT with flags of a will that cannot be",
-              qos == 3 ? "MQTT-3.1.2-14" : "MQTT-3.1.2-11");
+    in.refuse("a CONNECT with flags of a will that cannot be", qos == 3   ? "MQTT-3.1.2-12"
+                                                               : qos != 0 ? "MQTT-3.1.2-11"
+                                                                          : "MQTT-3.1.2-13");
   }
   if ((flags & 0x80U) != 0) out.user = in.text();
   if ((flags & 0x40U) != 0) out.password = in.text();
@@ -501,9 +506,12 @@ Subscribe read_subscribe(Reader& in) {
   while (!in.at_end()) {
     Subscription each{.filter = in.text()};
     each.options = in.byte();
-    const bool legal = (each.options & 0xc0U) == 0 && (each.options & 3U) != 3 &&
-                       (each.options & 0x30U) != 0x30;  // 3.8.3.1
-    if (!legal) in.refuse("a SUBSCRIBE with options that cannot be", "MQTT-3.8.3-5");
+    const bool reserved = (each.options & 0xc0U) != 0;
+    const bool legal = !reserved && (each.options & 3U) != 3 && (each.options & 0x30U) != 0x30;
+    if (!legal) {
+      in.refuse("a SUBSCRIBE with options that cannot be",
+                reserved ? "MQTT-3.8.3-5" : "MQTT-3.8.3.1");
+    }
     out.subscriptions.push_back(std::move(each));
   }
   if (out.subscriptions.empty())

@@ -53,12 +53,13 @@ class Notes {
 let client = null;
 let notes = new Notes();
 
-// Takes the lock: its token, or null where another client holds it.
+// Takes the lock: its token, or null where another client holds it, or the lease ended before the answer came.
 async function attempt(key, holder, leaseMs, how) {
+  const ends = performance.now() + leaseMs; // it begins once the store has the request
   const { payload, version } = await client.ask(["SET", key, holder, "NEX", "PX", String(leaseMs)], how);
   if (!choose(payload, { "+OK\r\n": true, ":-1\r\n": false, "-1\r\n": false })) return null;
   if (version === null) throw new Failure("reply", "the lock has no token");
-  return version;
+  return performance.now() < ends ? version : null;
 }
 
 // Locks that are taken again and again; by their name and holder.

@@ -88,6 +88,8 @@ class Client:
 
     def on_connect(self, _client, _userdata, _flags, _reason, properties):
         self.largest_packet = getattr(properties, "MaximumPacketSize", None)
+        # Paho has no function for it, and does not look at the property itself.
+        self.mqtt._keepalive = getattr(properties, "ServerKeepAlive", self.mqtt._keepalive)
         self.mqtt.max_inflight_messages_set(getattr(properties, "ReceiveMaximum", RECEIVE_MAXIMUM))
         qos = mqtt.SubscribeOptions(qos=1)
         self.mqtt.subscribe([(self.topic, qos), (self.told_at + "+", qos)])
@@ -177,13 +179,14 @@ class Lock:
         self.client, self.name, self.holder, self.renewal = client, name, holder, None
 
     def attempt(self, lease_ms, timeout):
-        """The token; None where another client holds it."""
+        """The token; None where another client holds it, or the lease has ended before the answer came."""
+        ends = time.monotonic() + lease_ms / 1000  # it begins once the store has the request
         payload, version = self.client.ask(b"SET", self.name, self.holder, b"NEX", b"PX", b"%d" % lease_ms, timeout=timeout)
         if payload in (b":-1\r\n", b"-1\r\n"):
             return None
         if payload != b"+OK\r\n" or version is None:
             raise Failure("reply", f"neither a token nor a refusal: {payload[:100]!r}")
-        return version
+        return version if time.monotonic() < ends else None
 
     def acquire(self, lease_ms, timeout, wait=False, renew_ms=None):
         """The same; with `wait`, once it is free, or when the time is over."""

@@ -1,10 +1,14 @@
 #include "conformance/client_run/adapter_protocol.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
 #include "base/json_reader.h"
 #include "codec/base16.h"
+#include "conformance/client_run/client_case_loader.h"
+#include "conformance/scenario/yaml_reader.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::client_run {
@@ -116,6 +120,14 @@ Result<Greeting, std::string> read_greeting(std::string_view line) {
   if (const json* all = members.find("capabilities"); all != nullptr) {
     if (!all->is_array()) members.wrong("capabilities", "a list of texts");
     for (const json& each : *all) {
+      const auto& known = known_capabilities();
+      const std::string word = each.is_string() ? each.get<std::string>() : "";
+      if (each.is_string() && std::find(known.begin(), known.end(), word) == known.end()) {
+        const std::string guess = scenario::nearest(word, known);
+        return fail(
+            "its greeting: there is no capability \"" + word + '"' +
+            (guess.empty() ? "; docs/CLIENTS.md lists all" : "; did you mean \"" + guess + "\"?"));
+      }
       if (each.is_string()) {
         out.capabilities.insert(each.get<std::string>());
       } else {

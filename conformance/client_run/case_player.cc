@@ -210,9 +210,7 @@ class CasePlayer {
       Underway under_way = begin(next);
       if (!wait_for({&under_way})) return;
       const auto report = read_report(*under_way.line, CommandKind::kNotification);
-      if (!report) {
-        return add_problem(cited_or("NTF-FORMAT-1"), "a notification", report.error());
-      }
+      if (!report) return distrust(report.error());
       // QoS 1: what has come may come again.
       const std::string told = describe(*report);
       if (report->kind == ResultKind::kChanged && told == last_notification_) continue;
@@ -258,8 +256,8 @@ class CasePlayer {
   void play_step(const OtherStep& step) { broker().change(step, stage_->now()); }
   void play_step(const NotifyStep& step) { broker().notify(step, stage_->now()); }
   void play_step(const StrayStep& step) { broker().stray(step, stage_->now()); }
-  void play_step(const CutStep& /*step*/) {
-    broker().cut(stage_->now());
+  void play_step(const CutStep& step) {
+    broker().cut(step, stage_->now());
     (void)stage_->run_until([this] { return !broker().is_connected(); }, after(options_.grace));
   }
   void play_step(const PauseStep& step) {
@@ -351,15 +349,34 @@ class CasePlayer {
     };
     if (stage_->run_until(done, after(most + options_.grace))) {
       if (!strange_) return true;
-      add_problem(rule_of_silence(*all.front()->step), "a result of this command, once",
-                  "the line \"" + escape(*strange_, kMostOfKey * 4) + '"');
-      result_.adapter_is_lost = true;  // whatever it says next may be of this
+      distrust(fmt::format("a line that answers none of the commands under way, {}: \"{}\"",
+                           ids_of(all), escape(*strange_, kMostOfKey * 4)));
       return false;
     }
     if (notice_loss(rule_of_silence(*all.front()->step))) return false;
     lose(rule_of_silence(*all.front()->step),
          fmt::format("no result within {} ms: it hangs", (most + options_.grace).count()));
     return false;
+  }
+
+  // What it writes is not to be relied on, and says nothing of the client.
+  void distrust(const std::string& what) {
+    result_.adapter_error = fmt::format(
+        "the adapter has an error of its own, in case {}, {}: {}; expected is one line for each "
+        "command, with its id and the result, and nothing else on standard output: "
+        "docs/adapter.schema.json",
+        case_.id, step_title_, what);
+    result_.adapter_is_lost = true;  // whatever it says next may be of this
+    add_problem("", "a result", what);
+  }
+
+  static std::string ids_of(const std::vector<Underway*>& all) {
+    std::string out = all.size() == 1 ? "id " : "ids ";
+    for (const Underway* each : all) {
+      if (each != all.front()) out += ", ";
+      out += std::to_string(each->id);
+    }
+    return out;
   }
 
   // Is the adapter gone? `rule`: of the command that is under way; empty: none is.
@@ -382,10 +399,7 @@ class CasePlayer {
     const CommandStep& step = *under_way.step;
     step_title_ = title_of(step.command);
     const auto report = read_report(*under_way.line, step.command.kind);
-    if (!report) {
-      return add_problem(rule_of_silence(step), "a result as docs/adapter.schema.json has it",
-                         report.error());
-    }
+    if (!report) return distrust(report.error());
     judge_wire(under_way, *report);
     // What was not sent cannot have been answered.
     if (!result_.problems.empty()) return;
@@ -541,6 +555,9 @@ class CasePlayer {
     const clients::Finding* cause = nullptr;
     const auto findings = stage_->judge().take_findings();
     for (const clients::Finding& finding : findings) {
+      const bool is_forgiven = std::find(case_.forgives.begin(), case_.forgives.end(),
+                                         finding.rule->id) != case_.forgives.end();
+      if (is_forgiven) continue;
       if (finding.rule->level == clients::RuleLevel::kShould) {
         result_.advice.push_back(finding);
         continue;
@@ -548,11 +565,9 @@ class CasePlayer {
       if (cause == nullptr && is_cause(finding)) cause = &finding;
       // Of one rule, the first; the cause stands with the step.
       if (!found.insert(finding.rule->id).second || cause == &finding) continue;
-      const bool is_text = !finding.rule->text.empty();
       (finding.at < step_began_ ? before : behind)
           .push_back({.requirement = std::string(finding.rule->id),
                       .sentence = std::string(finding.rule->text),
-                      .expected = std::string(is_text ? finding.rule->text : "as the rule says"),
                       .actual = finding.because});
     }
     auto& problems = result_.problems;

@@ -29,12 +29,14 @@ struct ClientProblem {
   std::string sentence{};     // of a rule of the judge of clients; empty: the catalogue has it
   std::string step{};         // e.g. `step 2, get "k"`; empty: it is about the connection
   scenario::Position position{};
-  std::string expected{};
+  std::string expected{};  // empty: what the rule says
   std::string actual{};
 };
 
 struct PlayResult {
   std::vector<ClientProblem> problems{};
+  // Its adapter has written what is no result: nothing is said of the client.
+  std::string adapter_error{};
   std::string suite_error{};  // of our own: it could not be played, and says nothing of the client
   std::vector<clients::Finding> advice{};  // broken rules of level should
   std::deque<std::string> wire{};          // packets, a line each: the last ones

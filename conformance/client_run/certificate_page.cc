@@ -22,10 +22,15 @@ constexpr std::size_t kMostOpen = 3;           // whose packets are in view
 std::string plain(std::string_view text) { return page::html(text::printable(text)); }
 
 std::string problem_html(const ClientProblem& problem) {
+  // Of a packet, what is expected is what its rule says.
+  const std::string expected =
+      problem.expected.empty()
+          ? ""
+          : fmt::format("<dt>expected</dt><dd>{}</dd>\n", plain(problem.expected));
   return fmt::format(
-      "<dl class=\"differs\"><dt>step</dt><dd class=\"step\">{}</dd>\n<dt>expected</dt>"
-      "<dd>{}</dd>\n<dt>seen</dt><dd class=\"actual\">{}</dd></dl>\n",
-      page::html(place_of(problem)), plain(problem.expected), plain(problem.actual));
+      "<dl class=\"differs\"><dt>step</dt><dd class=\"step\">{}</dd>\n{}<dt>seen</dt><dd "
+      "class=\"actual\">{}</dd></dl>\n",
+      page::html(place_of(problem)), expected, plain(problem.actual));
 }
 
 std::string lines_html(std::string_view title, const auto& lines, bool open) {

@@ -147,7 +147,8 @@ std::string_view of_version_of(CommandKind kind) {
 }
 
 std::optional<std::string_view> of_script(CommandKind kind, const ReplyScript& script) {
-  if (script.correlation || script.without_correlation) return "ENV-CORRELATION-1";
+  if (script.correlation || script.without_correlation || script.near_correlation)
+    return "ENV-CORRELATION-1";
   if (script.error) return "RESP-ERROR-FORM-1";
   if (script.payload) {
     const bool is_error = script.payload->starts_with("-ERR ");
@@ -157,6 +158,7 @@ std::optional<std::string_view> of_script(CommandKind kind, const ReplyScript& s
   if (script.version && !script.version->empty()) {
     return hlc::parse(*script.version) ? of_version_of(kind) : "HLC-FORMAT-1";
   }
+  if (script.duplicate) return "ENV-RESPONSE-1";
   if (!script.properties.empty()) return "";
   return std::nullopt;
 }

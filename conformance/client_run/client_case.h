@@ -70,8 +70,10 @@ struct ReplyScript {
   std::optional<Milliseconds> version_ahead{};
   std::optional<std::string> correlation{};  // Correlation Data
   bool without_correlation = false;
+  bool near_correlation = false;  // that of the request, but for its last byte
   std::vector<std::pair<std::string, std::string>> properties{};  // further user properties
   bool at_qos_0 = false;
+  bool duplicate = false;  // with DUP: what was sent before was lost on its way
 };
 
 struct PubackAct {
@@ -138,7 +140,8 @@ struct BrokerStep {
   std::optional<std::uint16_t> receive_maximum{};
   std::optional<std::uint32_t> largest_packet{};
   std::optional<std::uint16_t> keep_alive_s{};
-  bool forgets_session = false;  // it has none, whatever the client asks for
+  bool forgets_session = false;           // it has none, whatever the client asks for
+  std::optional<std::uint8_t> refuses{};  // the next connection alone, with this reason code
 };
 struct ClockStep {
   Milliseconds ahead{};  // of this machine's
@@ -164,7 +167,9 @@ struct StrayStep {
   std::string payload{};
   std::string correlation{};
 };
-struct CutStep {};
+struct CutStep {
+  std::optional<std::uint8_t> reason{};  // of a DISCONNECT before; none: without one
+};
 // Until the adapter is connected again, by itself or because it is told to.
 struct ReconnectStep {
   std::string observed{};  // a key that it must observe then, by itself; empty: none
@@ -188,6 +193,8 @@ struct ClientCase {
   std::string title{};
   std::vector<std::string> requirements{};  // at least one
   std::vector<std::string> needs{};         // capabilities
+  // Rules of the judge of clients that this case leaves to the store.
+  std::vector<std::string> forgives{};
   std::vector<Step> steps{};
   scenario::Position position{};
 };

@@ -18,9 +18,9 @@ using scenario::YamlReader;
 using namespace std::string_view_literals;
 
 constexpr std::array kFileFields = {"certifies"sv, "area"sv, "cases"sv};
-constexpr std::array kCaseFields = {"id"sv,    "title"sv, "requirements"sv, "requires"sv,
-                                    "steps"sv, "note"sv,  "axes"sv,         "parts"sv,
-                                    "only"sv,  "except"sv};
+constexpr std::array kCaseFields = {"id"sv,    "title"sv,  "requirements"sv, "requires"sv,
+                                    "steps"sv, "note"sv,   "axes"sv,         "parts"sv,
+                                    "only"sv,  "except"sv, "forgives"sv};
 constexpr std::array kStepFields = {
     "connect"sv, "disconnect"sv, "set"sv,   "get"sv,    "del"sv,          "vdel"sv,
     "observe"sv, "unobserve"sv,  "lock"sv,  "unlock"sv, "holder"sv,       "together"sv,
@@ -33,7 +33,8 @@ constexpr std::array kCommandFields = {"key"sv,   "value"sv,   "condition"sv, "p
                                        "lease"sv, "renew"sv,   "wait"sv,      "holder"sv};
 constexpr std::array kNotificationFields = {"key"sv, "operation"sv, "value"sv};
 constexpr std::array kBrokerFields = {"receive_maximum"sv, "maximum_packet_size"sv, "keep_alive"sv,
-                                      "forgets_session"sv};
+                                      "forgets_session"sv, "refuses"sv};
+constexpr std::array kCutFields = {"reason"sv};
 constexpr std::array kClockFields = {"ahead"sv, "behind"sv};
 constexpr std::array kOtherFields = {"set"sv, "del"sv, "value"sv, "after"sv};
 constexpr std::array kNotifyFields = {"key"sv,     "operation"sv, "value"sv,
@@ -234,8 +235,12 @@ class ClientStepLoader {
       return;
     }
     if (action == "reconnect") return load_reconnect(body, out);
-    if (!body.is_map() || body.size() != 0) reader_.complain(body, action + " takes {}");
-    out.what = CutStep{};
+    CutStep cut;
+    if (!reader_.check_map(body, "cut", kCutFields)) return;
+    if (const auto reason = body.member("reason"); reason.is_defined()) {
+      cut.reason = load_refusal(reason, "reason");
+    }
+    out.what = cut;
   }
 
   void load_together(YamlNode step, YamlNode body, Step& out) {
@@ -302,7 +307,18 @@ class ClientStepLoader {
     if (const auto forgets = body.member("forgets_session"); forgets.is_defined()) {
       step.forgets_session = reader_.boolean(forgets, "forgets_session").value_or(false);
     }
+    if (const auto reason = body.member("refuses"); reason.is_defined()) {
+      step.refuses = load_refusal(reason, "refuses");
+    }
     out.what = step;
+  }
+
+  std::optional<std::uint8_t> load_refusal(YamlNode node, std::string_view what) {
+    constexpr std::int64_t kFirst = 0x80;
+    constexpr std::int64_t kLast = 0xff;
+    const auto number = reader_.integer(node, what, kFirst, kLast);
+    if (!number) return std::nullopt;
+    return static_cast<std::uint8_t>(*number);
   }
 
   void load_clock(YamlNode body, Step& out) {
@@ -477,6 +493,12 @@ class ClientFileLoader {
         const auto& known = known_capabilities();
         if (std::find(known.begin(), known.end(), word) != known.end()) return;
         reader.complain(item, "adapters have no capability \"" + word + '"');
+      });
+    }
+    if (const auto forgiven = node.member("forgives"); forgiven.is_defined()) {
+      reader.for_each_text(forgiven, "forgives", [&](const std::string& id, YamlNode item) {
+        out.forgives.push_back(id);
+        complain_of_unknown(reader, id, item);
       });
     }
     ClientStepLoader(reader, out).load(node.member("steps"));

@@ -24,21 +24,29 @@ void append_problem(std::string& out, const ClientProblem& problem,
       "  {}: {}\n", problem.requirement,
       text::wrap(sentence_of(problem, context.catalogue), {.width = 100, .indent = 4, .first = 4}));
   out += fmt::format("  where:    {}\n", place_of(problem));
-  out += fmt::format("  expected: {}\n", text::wrap(line_text(problem.expected), wrapped));
+  if (!problem.expected.empty()) {
+    out += fmt::format("  expected: {}\n", text::wrap(line_text(problem.expected), wrapped));
+  }
   out += fmt::format("  seen:     {}\n", text::wrap(line_text(problem.actual), wrapped));
 }
 
 std::string_view verdict_word(const ClientSuiteResult& result) {
+  if (!result.adapter_error.empty()) return "adapter error";
   if (result.count(CaseVerdict::kFailed) > 0) return "not conformant";
   if (result.stopped) return "stopped early";
   return result.count(CaseVerdict::kPassed) > 0 ? "conformant" : "nothing judged";
+}
+
+// What is expected of a packet is what its rule says.
+std::string expected_of(const ClientProblem& problem, const scenario::Catalogue& catalogue) {
+  return problem.expected.empty() ? sentence_of(problem, catalogue) : line_text(problem.expected);
 }
 
 nlohmann::ordered_json problem_json(const ClientProblem& problem,
                                     const scenario::Catalogue& catalogue) {
   return {{"requirement", problem.requirement}, {"text", sentence_of(problem, catalogue)},
           {"step", line_text(problem.step)},    {"file", problem.position.file},
-          {"line", problem.position.line},      {"expected", line_text(problem.expected)},
+          {"line", problem.position.line},      {"expected", expected_of(problem, catalogue)},
           {"actual", line_text(problem.actual)}};
 }
 
@@ -80,7 +88,8 @@ std::string line_text(std::string_view text) { return text::one_line(text::print
 std::string sentence_of(const ClientProblem& problem, const scenario::Catalogue& catalogue) {
   if (!problem.sentence.empty()) return problem.sentence;
   const scenario::Requirement* found = catalogue.find(problem.requirement);
-  return found == nullptr ? "" : line_text(found->text);
+  if (found == nullptr) return "";
+  return line_text(found->of_clients.empty() ? found->text : found->of_clients);
 }
 
 std::string place_of(const ClientProblem& problem) {
@@ -165,6 +174,7 @@ std::string json_of(const ClientSuiteResult& result, const CertificateContext& c
                                 {"skipped", result.count(CaseVerdict::kSkipped)},
                                 {"restarts", result.restarts},
                                 {"seconds", result.seconds}};
+  if (!result.adapter_error.empty()) out["adapter_error"] = line_text(result.adapter_error);
   out["cases"] = nlohmann::ordered_json::array();
   for (const CaseOutcome& each : result.outcomes) out["cases"].push_back(case_json(each, context));
   return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

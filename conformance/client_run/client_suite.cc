@@ -99,6 +99,9 @@ class Player {
     if (!out.played.suite_error.empty()) {
       return fail(SuiteError{SuiteErrorKind::kOurOwn, out.played.suite_error});
     }
+    if (!out.played.adapter_error.empty()) {
+      return fail(SuiteError{SuiteErrorKind::kAdapter, out.played.adapter_error});
+    }
     out.verdict = out.played.problems.empty() ? CaseVerdict::kPassed : CaseVerdict::kFailed;
     return out;
   }
@@ -160,6 +163,11 @@ class ClientSuite {
     while (const auto index = take_case()) {
       auto played = player.play(*cases_[*index], *index + 1);
       const std::lock_guard lock(mutex_);
+      if (!played && played.error().kind == SuiteErrorKind::kAdapter) {
+        // What was measured before stays.
+        if (out_.adapter_error.empty()) out_.adapter_error = played.error().text;
+        break;
+      }
       if (!played) {
         broken_ = std::move(played.error());
         break;
@@ -182,7 +190,8 @@ class ClientSuite {
   std::optional<std::size_t> take_case() {
     const std::lock_guard lock(mutex_);
     const bool enough = options_.most_failures != 0 && failures_ >= options_.most_failures;
-    if (is_stopped() || broken_ || enough || next_ >= cases_.size()) return std::nullopt;
+    if (is_stopped() || broken_ || !out_.adapter_error.empty() || enough || next_ >= cases_.size())
+      return std::nullopt;
     return order_[next_++];
   }
 

@@ -39,7 +39,8 @@ struct ClientSuiteResult {
   Greeting greeting{};
   std::vector<CaseOutcome> outcomes{};  // in the order of the cases; of those that were played
   std::size_t restarts = 0;
-  bool stopped = false;  // before all cases were played
+  bool stopped = false;         // before all cases were played
+  std::string adapter_error{};  // why: what the adapter has written; empty: it is in order
   double seconds = 0;
 
   [[nodiscard]] std::size_t count(CaseVerdict verdict) const;
@@ -53,6 +54,7 @@ struct ClientSuiteResult {
 enum class SuiteErrorKind {
   kCannotStart,  // the adapter: there is no such program, or it may not be run
   kNoGreeting,   // it does not greet, or not as it should
+  kAdapter,      // it has written what is no result
   kOurOwn,       // no port, no pipe, no process to be had: it says nothing of the client
 };
 struct SuiteError {

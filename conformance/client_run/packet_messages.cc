@@ -58,6 +58,7 @@ std::string packet_line(char direction, std::string_view bytes, std::size_t most
     if (ack->reason != 0) out += fmt::format(" with reason code 0x{:02x}", ack->reason);
   } else if (const auto* connack = std::get_if<wire::Connack>(&packet)) {
     if (connack->session_present) out += ", session present";
+    if (connack->reason != 0) out += fmt::format(" with reason code 0x{:02x}", connack->reason);
   } else if (const auto* disconnect = std::get_if<wire::Disconnect>(&packet)) {
     if (disconnect->reason != 0)
       out += fmt::format(" with reason code 0x{:02x}", disconnect->reason);

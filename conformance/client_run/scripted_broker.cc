@@ -104,8 +104,9 @@ void ScriptedBroker::stray(const StrayStep& step, Time now) {
   deliver({.client_id = {}, .message = std::move(message)}, now);
 }
 
-void ScriptedBroker::cut(Time now) {
+void ScriptedBroker::cut(const CutStep& step, Time now) {
   for (const auto& [number, connection] : connections_) {
+    if (step.reason) queue(number, wire::Disconnect{.reason = *step.reason}, now);
     due_.emplace(now, Outgoing{.connection = number, .close = true});
   }
 }
@@ -250,6 +251,12 @@ void ScriptedBroker::handle(std::uint64_t number, const wire::Packet& packet, Ti
 }
 
 void ScriptedBroker::on_connect(std::uint64_t number, const wire::Connect& connect, Time now) {
+  if (const auto reason = std::exchange(limits_.refuses, std::nullopt)) {
+    queue(number, wire::Connack{.reason = *reason}, now);
+    due_.emplace(now, Outgoing{.connection = number, .close = true});
+    connections_.at(number).ended = true;
+    return;
+  }
   const std::string client_id =
       connect.client_id.empty() ? fmt::format("assigned-{}", number) : connect.client_id;
   if (const auto older = connection_of(client_id)) {
@@ -424,7 +431,9 @@ std::optional<codec::Message> ScriptedBroker::answer(const Arrival& arrival, Awa
       const ReplyScript& script = std::get<ReplyAct>(act).script;
       codec::Message message = *right;
       change_reply(message, script, arrival.publish);
-      const bool is_its_own = !script.correlation && !script.without_correlation;
+      const bool is_its_own =
+          !script.correlation && !script.without_correlation && !script.near_correlation;
+      duplicate_ = script.duplicate;
       Awaited* answered = is_its_own ? awaited : nullptr;
       if (is_cut) {
         note_answer(message, answered);
@@ -432,6 +441,7 @@ std::optional<codec::Message> ScriptedBroker::answer(const Arrival& arrival, Awa
       } else {
         reply(std::move(message), answered, at);
       }
+      duplicate_ = false;
     }
   }
   return right;
@@ -493,6 +503,10 @@ void ScriptedBroker::change_reply(codec::Message& reply, const ReplyScript& scri
   for (const auto& each : script.properties) properties.push_back(each);
   if (script.without_correlation) reply.correlation_data.reset();
   if (script.correlation) reply.correlation_data = script.correlation;
+  if (script.near_correlation && reply.correlation_data && !reply.correlation_data->empty()) {
+    char& last = reply.correlation_data->back();
+    last = static_cast<char>(last ^ 1);
+  }
   if (script.at_qos_0) reply.qos = 0;
 }
 
@@ -532,6 +546,7 @@ void ScriptedBroker::publish(std::uint64_t number, const codec::Message& message
       ++session.last_id;
     } while (session.last_id == 0 || session.unacknowledged.contains(session.last_id));
     out.packet_id = session.last_id;
+    out.duplicate = duplicate_;
     session.unacknowledged[out.packet_id] = out;
   }
   queue(number, out, at);

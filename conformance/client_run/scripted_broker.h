@@ -77,7 +77,7 @@ class ScriptedBroker {
   // To the response topic of the last request.
   void stray(const StrayStep& message, Time now);
   // All connections end.
-  void cut(Time now);
+  void cut(const CutStep& step, Time now);
 
   // --- what it has seen ---
 
@@ -176,6 +176,7 @@ class ScriptedBroker {
   std::string response_topic_{};                // of the last request
   std::uint64_t changes_ = 0;                   // by others
   std::string own_name_{};
+  bool duplicate_ = false;  // what is published now
   std::size_t accepted_ = 0;
   std::deque<std::string> others_{};
   std::deque<std::string> trace_{};

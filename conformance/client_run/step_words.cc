@@ -12,9 +12,9 @@ using scenario::YamlNode;
 using scenario::YamlReader;
 using namespace std::string_view_literals;
 
-constexpr std::array kReplyFields = {
-    "payload"sv,     "error"sv,      "version"sv, "version_ahead"sv,
-    "correlation"sv, "properties"sv, "qos"sv};
+constexpr std::array kReplyFields = {"payload"sv,       "error"sv,       "version"sv,
+                                     "version_ahead"sv, "correlation"sv, "properties"sv,
+                                     "qos"sv,           "dup"sv};
 constexpr std::array kActFields = {"puback"sv, "reply"sv, "wait"sv};
 constexpr std::array kExpectFields = {"value"sv, "deleted"sv, "error"sv, "error_text"sv,
                                       "any_of"sv};
@@ -72,15 +72,20 @@ std::optional<ReplyScript> read_reply(YamlReader& reader, YamlNode node) {
     out.version_ahead = reader.duration(ahead, "version_ahead");
   }
   if (const auto correlation = node.member("correlation"); correlation.is_defined()) {
-    out.without_correlation =
-        correlation.is_scalar() && !correlation.is_quoted() && correlation.scalar() == "none";
-    if (!out.without_correlation) out.correlation = read_bytes(reader, correlation, "correlation");
+    const bool is_word = correlation.is_scalar() && !correlation.is_quoted();
+    out.without_correlation = is_word && correlation.scalar() == "none";
+    out.near_correlation = is_word && correlation.scalar() == "near";
+    const bool is_text = !out.without_correlation && !out.near_correlation;
+    if (is_text) out.correlation = read_bytes(reader, correlation, "correlation");
   }
   if (const auto properties = node.member("properties"); properties.is_defined()) {
     read_properties(reader, properties, out);
   }
   if (const auto qos = node.member("qos"); qos.is_defined()) {
     out.at_qos_0 = reader.integer(qos, "qos", 0, 1) == 0;
+  }
+  if (const auto dup = node.member("dup"); dup.is_defined()) {
+    out.duplicate = reader.boolean(dup, "dup").value_or(false);
   }
   if (reader.complaints() > before) return std::nullopt;
   return out;
