@@ -42,9 +42,10 @@ void ClockWatch::received(const hlc::Timestamp& version, Time at) {
 
 void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out) {
   check_token(request, out);
+  note_idle(request);
   if (!request.stamp || request.sent_before) return;
   const hlc::Timestamp& stamp = *request.stamp;
-  note_idle(request);
+  note_step(request);
   check_distance(request, out);
   if (node_.empty()) node_ = stamp.node;
   // A gateway stamps with the clocks of others.
@@ -56,24 +57,33 @@ void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out
   if (!last_ || *last_ < stamp) last_ = stamp;
 }
 
+void ClockWatch::note_step(const StampedRequest& request) {
+  if (!previous_) return;
+  // What a queue lets out at its own pace was not stamped at that pace.
+  constexpr Time kJitter = std::chrono::milliseconds(20);
+  const Time between = request.at - previous_->at;
+  const auto stamps = static_cast<std::int64_t>(request.stamp->wall_ms - previous_->stamp.wall_ms);
+  const Time off = between - milliseconds(std::clamp<std::int64_t>(stamps, -kMostSkewMs, kSane));
+  in_step_ = std::chrono::abs(off) <= std::max(kJitter, between / 4);
+}
+
 void ClockWatch::note_idle(const StampedRequest& request) {
-  if (previous_) {
-    // What a queue lets out at its own pace was not stamped at that pace.
-    constexpr Time kJitter = std::chrono::milliseconds(20);
-    const Time between = request.at - previous_->at;
-    const auto stamps =
-        static_cast<std::int64_t>(request.stamp->wall_ms - previous_->stamp.wall_ms);
-    const Time off = between - milliseconds(std::clamp<std::int64_t>(stamps, -kMostSkewMs, kSane));
-    in_step_ = std::chrono::abs(off) <= std::max(kJitter, between / 4);
-  }
   if (!request.idle_for) return;
+  constexpr Time kPart = std::chrono::milliseconds(100);
   idle_ += *request.idle_for;
   const auto version = latest_ ? std::optional(latest_->version) : std::nullopt;
   if (idle_at_least(request, kIdleForOrder)) {
-    floor_ = next_floor_ = {idle_, last_, version};
+    later_floors_.clear();
+    floor_ = {idle_, last_, version};
     sure_floor_ = last_;
-  } else if (idle_ - next_floor_.idle >= kIdleForOrder) {
-    floor_ = std::exchange(next_floor_, {idle_, last_, version});
+    return;
+  }
+  while (!later_floors_.empty() && idle_ - later_floors_.front().idle >= kIdleForOrder) {
+    floor_ = std::move(later_floors_.front());
+    later_floors_.pop_front();
+  }
+  if (later_floors_.empty() || idle_ - later_floors_.back().idle >= kPart) {
+    later_floors_.push_back({idle_, last_, version});
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -39,6 +40,7 @@ class ClockWatch {
 
  private:
   void note_idle(const StampedRequest& request);
+  void note_step(const StampedRequest& request);
   void check_distance(const StampedRequest& request, std::vector<Complaint>& out);
   void check_token(const StampedRequest& request, std::vector<Complaint>& out) const;
   void check_order(const StampedRequest& request, std::vector<Complaint>& out);
@@ -59,7 +61,7 @@ class ClockWatch {
     std::optional<hlc::Timestamp> version{};
   };
   Floor floor_{};
-  Floor next_floor_{};
+  std::deque<Floor> later_floors_{};            // one for each part of that second
   std::optional<hlc::Timestamp> sure_floor_{};  // the second was one piece: nothing was held up
   Time idle_{};                                 // nothing was under way, in all
   std::size_t below_ = 0;                       // requests behind the stamp of a floor,

@@ -242,6 +242,15 @@ const std::vector<WrongClient> kWrongClocks = {
          play.wait(100ms).whole({}, ahead);
        }
      }},
+    {"clock_not_merged_behind_reads_without_a_stamp", "HLC-CLIENT-2",
+     [](Play& play) {
+       play.begin();
+       for (int i = 0; i < 30; ++i) {
+         play.wait(100ms).whole({.words = {"GET", "other"}, .ts = ""},
+                                play.stamp(30'000, ":1:StateStore"));
+         play.whole({});
+       }
+     }},
     {"clock_goes_back_after_a_rest", "HLC-CLIENT-1",
      [](Play& play) {
        play.begin().whole({}).wait(2s).whole({}).wait(2ms);
