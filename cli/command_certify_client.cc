@@ -58,12 +58,13 @@ bool is_selected(const ClientCase& test_case, const std::vector<std::string>& gl
   return false;
 }
 
-// What happens while it runs.
+// What happens while it runs, where that is asked for.
 void tell(const CaseOutcome& outcome, const client_run::CertificateContext& context,
           const CertifyClientOptions& options) {
+  if (!options.verbose) return;
   if (outcome.verdict == CaseVerdict::kFailed) {
     text::print("{}\n", text::Lines(client_run::failure_text(outcome, context)));
-  } else if (options.verbose) {
+  } else {
     text::print("{} {}: {}\n", client_run::name(outcome.verdict), outcome.test_case->id,
                 outcome.test_case->title);
   }
@@ -85,14 +86,6 @@ bool write_certificates(const client_run::ClientSuiteResult& result,
   return all;
 }
 
-run::ExitCode code_of(const client_run::ClientSuiteResult& result) {
-  if (!result.adapter_error.empty()) return run::ExitCode::kUnreachable;
-  if (result.count(CaseVerdict::kFailed) > 0) return run::ExitCode::kFailed;
-  if (result.stopped) return run::ExitCode::kInterrupted;
-  return result.count(CaseVerdict::kPassed) > 0 ? run::ExitCode::kConformant
-                                                : run::ExitCode::kNothingSelected;
-}
-
 run::ExitCode code_of(client_run::SuiteErrorKind kind) {
   switch (kind) {
     case client_run::SuiteErrorKind::kCannotStart:
@@ -104,6 +97,14 @@ run::ExitCode code_of(client_run::SuiteErrorKind kind) {
       break;
   }
   return run::ExitCode::kInternal;
+}
+
+run::ExitCode code_of(const client_run::ClientSuiteResult& result) {
+  if (result.ended_by) return code_of(result.ended_by->kind);
+  if (result.count(CaseVerdict::kFailed) > 0) return run::ExitCode::kFailed;
+  if (result.stopped) return run::ExitCode::kInterrupted;
+  return result.count(CaseVerdict::kPassed) > 0 ? run::ExitCode::kConformant
+                                                : run::ExitCode::kNothingSelected;
 }
 
 void list_client_cases(const std::vector<const ClientCase*>& cases) {
@@ -147,7 +148,9 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
   const client_run::CertificateContext context{.catalogue = library->catalogue,
                                                .profile = options.profile,
                                                .program = options.program,
-                                               .command = options.command};
+                                               .command = options.command,
+                                               .selected = selected.size(),
+                                               .all_cases = library->cases.size()};
   client_run::ClientSuiteOptions suite{.command = options.command,
                                        .variables = options.variables,
                                        .jobs = options.jobs,
@@ -161,8 +164,9 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
     complain(result.error().text);
     return code_of(result.error().kind);
   }
+  if (!options.verbose) text::print("{}", text::Lines(failures_text(*result, context)));
   text::print("{}", text::Lines(summary_text(*result, context)));
-  if (!result->adapter_error.empty()) complain(result->adapter_error);
+  if (result->ended_by) complain(result->ended_by->text);
   if (!write_certificates(*result, context, options)) return run::ExitCode::kInternal;
   return code_of(*result);
 }

@@ -77,13 +77,26 @@ std::string difference_html(const CaseOutcome& outcome, const CertificateContext
                            page::html(again_command(outcome, context)));
 }
 
+// Of each rule one case in full, and the others behind it.
 std::string differences_html(const ClientSuiteResult& result, const CertificateContext& context) {
+  const auto groups = by_rule(result);
   std::string out;
   std::size_t shown = 0;
+  std::size_t opened = 0;
   for (const CaseOutcome& each : result.outcomes) {
     if (each.verdict != CaseVerdict::kFailed || shown >= kMostDifferences) continue;
-    out += difference_html(each, context, shown < kMostOpen);
+    const auto& group = groups.at(each.played.problems.front().requirement);
+    if (group.front() != &each) continue;
+    out += difference_html(each, context, opened++ < kMostOpen);
     ++shown;
+    if (group.size() == 1) continue;
+    out += fmt::format("<details class=\"others\"><summary>{} with {} first</summary>\n",
+                       text::counted(group.size() - 1, "other case"),
+                       page::html(each.played.problems.front().requirement));
+    for (std::size_t i = 1; i < group.size() && shown < kMostDifferences; ++i, ++shown) {
+      out += difference_html(*group[i], context, false);
+    }
+    out += "</details>\n";
   }
   const std::size_t failed = result.count(CaseVerdict::kFailed);
   if (shown < failed) {
@@ -164,6 +177,10 @@ std::string facts_html(const ClientSuiteResult& result, const CertificateContext
   std::string command;
   for (const std::string& word : context.command) command += ' ' + text::shell_word(word);
   std::string out = fmt::format("<span>adapter <b>{}</b></span> ", plain(command));
+  if (const std::string selection = selection_text(context); !selection.empty()) {
+    out += fmt::format("<span>selected <b>{}</b></span> ", selection);
+  }
+  if (result.ended_by) out += "<span>" + plain(result.ended_by->text) + "</span> ";
   for (const auto& [capability, cases] : lacking(result)) {
     out += fmt::format("<span>it lacks <b>{}</b>: {} skipped</span> ", page::html(capability),
                        text::counted(cases, "case"));
@@ -181,6 +198,9 @@ struct CertificateHead {
   std::string_view title;
 };
 CertificateHead head_of(const ClientSuiteResult& result) {
+  if (result.ended_by && result.ended_by->kind == SuiteErrorKind::kAdapter) {
+    return {"open", "?", "Adapter error"};
+  }
   if (result.count(CaseVerdict::kFailed) > 0) return {"failed", "✗", "Not conformant"};
   if (result.stopped) return {"open", "?", "Stopped early"};
   if (result.count(CaseVerdict::kPassed) > 0) return {"conformant", "✓", "Conformant"};

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "conformance/client_run/client_certificate.h"
 
@@ -25,6 +26,13 @@ namespace fencepost::client_run {
 
 // Capabilities that cases were skipped for, and how many.
 [[nodiscard]] std::map<std::string, std::size_t> lacking(const ClientSuiteResult& result);
+
+// Failed cases by the rule that each breaks first.
+[[nodiscard]] std::map<std::string, std::vector<const CaseOutcome*>> by_rule(
+    const ClientSuiteResult& result);
+
+// "14 of 426 cases"; empty: all were selected.
+[[nodiscard]] std::string selection_text(const CertificateContext& context);
 
 // The findings of level should, each rule once.
 [[nodiscard]] std::map<std::string, std::string> advice_of(const ClientSuiteResult& result);

@@ -30,8 +30,12 @@ void append_problem(std::string& out, const ClientProblem& problem,
   out += fmt::format("  seen:     {}\n", text::wrap(line_text(problem.actual), wrapped));
 }
 
+bool is_adapter_error(const ClientSuiteResult& result) {
+  return result.ended_by && result.ended_by->kind == SuiteErrorKind::kAdapter;
+}
+
 std::string_view verdict_word(const ClientSuiteResult& result) {
-  if (!result.adapter_error.empty()) return "adapter error";
+  if (is_adapter_error(result)) return "adapter error";
   if (result.count(CaseVerdict::kFailed) > 0) return "not conformant";
   if (result.stopped) return "stopped early";
   return result.count(CaseVerdict::kPassed) > 0 ? "conformant" : "nothing judged";
@@ -143,12 +147,56 @@ std::string failure_text(const CaseOutcome& outcome, const CertificateContext& c
   return out + "  this case alone: " + again_command(outcome, context) + "\n";
 }
 
+std::map<std::string, std::vector<const CaseOutcome*>> by_rule(const ClientSuiteResult& result) {
+  std::map<std::string, std::vector<const CaseOutcome*>> out;
+  for (const CaseOutcome& each : result.outcomes) {
+    if (each.verdict != CaseVerdict::kFailed) continue;
+    out[each.played.problems.front().requirement].push_back(&each);
+  }
+  return out;
+}
+
+std::string failures_text(const ClientSuiteResult& result, const CertificateContext& context) {
+  constexpr std::size_t kMostNamed = 20;
+  const auto groups = by_rule(result);
+  std::string out;
+  for (const CaseOutcome& each : result.outcomes) {
+    if (each.verdict != CaseVerdict::kFailed) continue;
+    const std::string& rule = each.played.problems.front().requirement;
+    const auto& group = groups.at(rule);
+    if (group.front() != &each) continue;
+    out += failure_text(each, context);
+    if (group.size() > 1) {
+      std::string names = fmt::format("{} is broken first in {}:", rule,
+                                      text::counted(group.size() - 1, "other case"));
+      for (std::size_t i = 1; i < group.size() && i <= kMostNamed; ++i) {
+        names += (i == 1 ? " " : ", ") + group[i]->test_case->id;
+      }
+      if (group.size() > kMostNamed + 1) names += ", ...";
+      out += "  " + text::wrap(names, {.width = 100, .indent = 4, .first = 2}) + "\n";
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string selection_text(const CertificateContext& context) {
+  if (context.selected >= context.all_cases) return "";
+  return fmt::format("{} of {} cases", context.selected, context.all_cases);
+}
+
 std::string summary_text(const ClientSuiteResult& result, const CertificateContext& context) {
   std::string out = fmt::format(
       "{} of adapter \"{}\", {} dialect: {} passed, {} failed, {} skipped, in {:.1f} s\n",
       text::counted(result.outcomes.size(), "case"), line_text(result.greeting.name),
       context.profile, result.count(CaseVerdict::kPassed), result.count(CaseVerdict::kFailed),
       result.count(CaseVerdict::kSkipped), result.seconds);
+  for (const auto& [rule, cases] : by_rule(result)) {
+    const std::string& id = cases.front()->test_case->id;
+    out += cases.size() == 1
+               ? fmt::format("  {} is broken in 1 case: {}\n", rule, id)
+               : fmt::format("  {} is broken in {} cases, the first {}\n", rule, cases.size(), id);
+  }
   for (const auto& [capability, cases] : lacking(result)) {
     out += fmt::format("  it lacks {}: {} skipped\n", capability, text::counted(cases, "case"));
   }
@@ -159,7 +207,9 @@ std::string summary_text(const ClientSuiteResult& result, const CertificateConte
     out +=
         fmt::format("  the adapter was started again {}\n", text::counted(result.restarts, "time"));
   }
-  return out + fmt::format("client: {}\n", verdict_word(result));
+  const std::string selection = selection_text(context);
+  return out + fmt::format("client: {}{}\n", verdict_word(result),
+                           selection.empty() ? "" : ", in " + selection + " that were selected");
 }
 
 std::string json_of(const ClientSuiteResult& result, const CertificateContext& context) {
@@ -169,12 +219,14 @@ std::string json_of(const ClientSuiteResult& result, const CertificateContext& c
                                 {"capabilities", result.greeting.capabilities},
                                 {"profile", context.profile},
                                 {"verdict", verdict_word(result)},
+                                {"selected", context.selected},
+                                {"all_cases", context.all_cases},
                                 {"passed", result.count(CaseVerdict::kPassed)},
                                 {"failed", result.count(CaseVerdict::kFailed)},
                                 {"skipped", result.count(CaseVerdict::kSkipped)},
                                 {"restarts", result.restarts},
                                 {"seconds", result.seconds}};
-  if (!result.adapter_error.empty()) out["adapter_error"] = line_text(result.adapter_error);
+  if (result.ended_by) out["ended_by"] = line_text(result.ended_by->text);
   out["cases"] = nlohmann::ordered_json::array();
   for (const CaseOutcome& each : result.outcomes) out["cases"].push_back(case_json(each, context));
   return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -188,7 +240,10 @@ std::string junit_of(const ClientSuiteResult& result, const CertificateContext& 
   pugi::xml_node root = document.append_child("testsuites");
   pugi::xml_node suite = root.append_child("testsuite");
   for (pugi::xml_node node : {root, suite}) {
-    node.append_attribute("name") = "fencepost certify-client";
+    const std::string selection = selection_text(context);
+    const std::string name =
+        "fencepost certify-client" + (selection.empty() ? "" : " (" + selection + ")");
+    node.append_attribute("name") = name.c_str();
     node.append_attribute("tests") = result.outcomes.size();
     node.append_attribute("failures") = result.count(CaseVerdict::kFailed);
     node.append_attribute("errors") = 0;
@@ -212,8 +267,8 @@ std::string junit_of(const ClientSuiteResult& result, const CertificateContext& 
     pugi::xml_node failure = test.append_child("failure");
     failure.append_attribute("type") = first.requirement.c_str();
     failure.append_attribute("message") =
-        fmt::format("{}: expected {}, seen {}", first.requirement, line_text(first.expected),
-                    line_text(first.actual))
+        fmt::format("{}: expected {}, seen {}", first.requirement,
+                    expected_of(first, context.catalogue), line_text(first.actual))
             .c_str();
     failure.text().set(failure_text(each, context).c_str());
   }

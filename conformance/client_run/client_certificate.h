@@ -16,12 +16,19 @@ struct CertificateContext {
   std::string profile{};               // "deployed" or "documented"
   std::string program{};               // as it was called
   std::vector<std::string> command{};  // the adapter
+  std::size_t selected = 0;            // cases
+  std::size_t all_cases = 0;           // from which they were selected
 };
 
 // All of one failed case, in lines: the rule, what was expected and seen, the packets, and the
 // command that plays this case alone.
 [[nodiscard]] std::string failure_text(const CaseOutcome& outcome,
                                        const CertificateContext& context);
+
+// Of each rule that is broken first in some case, the first such case in full, and the names of the
+// others. Lines; empty: no case has failed.
+[[nodiscard]] std::string failures_text(const ClientSuiteResult& result,
+                                        const CertificateContext& context);
 
 // The counts, what was skipped and why, and the verdict. Lines.
 [[nodiscard]] std::string summary_text(const ClientSuiteResult& result,

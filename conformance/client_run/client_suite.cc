@@ -142,7 +142,6 @@ class ClientSuite {
       if (first_is_taken.exchange(true)) return play_with_another();
       play_with(first);
     });
-    if (broken_) return fail(std::move(*broken_));
     out_.greeting = first.greeting();
     for (auto& each : outcomes_) {
       if (each) out_.outcomes.push_back(std::move(*each));
@@ -163,13 +162,9 @@ class ClientSuite {
     while (const auto index = take_case()) {
       auto played = player.play(*cases_[*index], *index + 1);
       const std::lock_guard lock(mutex_);
-      if (!played && played.error().kind == SuiteErrorKind::kAdapter) {
-        // What was measured before stays.
-        if (out_.adapter_error.empty()) out_.adapter_error = played.error().text;
-        break;
-      }
       if (!played) {
-        broken_ = std::move(played.error());
+        // What was measured before stays.
+        if (!out_.ended_by) out_.ended_by = std::move(played.error());
         break;
       }
       CaseOutcome outcome = std::move(*played);
@@ -190,8 +185,7 @@ class ClientSuite {
   std::optional<std::size_t> take_case() {
     const std::lock_guard lock(mutex_);
     const bool enough = options_.most_failures != 0 && failures_ >= options_.most_failures;
-    if (is_stopped() || broken_ || !out_.adapter_error.empty() || enough || next_ >= cases_.size())
-      return std::nullopt;
+    if (is_stopped() || out_.ended_by || enough || next_ >= cases_.size()) return std::nullopt;
     return order_[next_++];
   }
 
@@ -201,7 +195,6 @@ class ClientSuite {
   std::vector<std::size_t> order_;  // in which they are played
   std::size_t next_ = 0;            // in that order
   std::size_t failures_ = 0;
-  std::optional<SuiteError> broken_{};
   std::vector<std::optional<CaseOutcome>> outcomes_;
   ClientSuiteResult out_{};
 };

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,21 +36,6 @@ struct ClientSuiteOptions {
   std::function<void(const CaseOutcome&)> on_case{};
 };
 
-struct ClientSuiteResult {
-  Greeting greeting{};
-  std::vector<CaseOutcome> outcomes{};  // in the order of the cases; of those that were played
-  std::size_t restarts = 0;
-  bool stopped = false;         // before all cases were played
-  std::string adapter_error{};  // why: what the adapter has written; empty: it is in order
-  double seconds = 0;
-
-  [[nodiscard]] std::size_t count(CaseVerdict verdict) const;
-};
-
-// Cases wait more than they compute, so there may be more of them at once than processors: as many
-// adapters of this size as have half a GiB together, from 8 to 32. 8 where the size is not known.
-[[nodiscard]] std::size_t jobs_for(std::size_t adapter_bytes);
-
 // Why there is no result, or no complete one.
 enum class SuiteErrorKind {
   kCannotStart,  // the adapter: there is no such program, or it may not be run
@@ -61,6 +47,21 @@ struct SuiteError {
   SuiteErrorKind kind = SuiteErrorKind::kOurOwn;
   std::string text{};
 };
+
+struct ClientSuiteResult {
+  Greeting greeting{};
+  std::vector<CaseOutcome> outcomes{};  // in the order of the cases; of those that were played
+  std::size_t restarts = 0;
+  bool stopped = false;                  // before all cases were played
+  std::optional<SuiteError> ended_by{};  // why, where neither a signal nor a limit did
+  double seconds = 0;
+
+  [[nodiscard]] std::size_t count(CaseVerdict verdict) const;
+};
+
+// Cases wait more than they compute, so there may be more of them at once than processors: as many
+// adapters of this size as have half a GiB together, from 8 to 32. 8 where the size is not known.
+[[nodiscard]] std::size_t jobs_for(std::size_t adapter_bytes);
 
 // The cases have to live longer than the result.
 [[nodiscard]] Result<ClientSuiteResult, SuiteError> run_client_suite(
