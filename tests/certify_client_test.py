@@ -224,7 +224,8 @@ class Reports(FolderTest):
         for said in ("FAILED get.missing: GET of a key that is not there is no error, and no empty value\n",
                      "GET-MISS-1: GET of a key that does not exist is answered with `$-1\\r\\n`.",
                      'step 1, get "k" (scenarios/clients/', "  expected: nothing there\n", '  seen:     the value ""\n',
-                     '> PUBLISH: "*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\nk\\r\\n"', "< PUBLISH to ", "client: not conformant, in 1 of ",
+                     '> PUBLISH: "*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\nk\\r\\n"', "< PUBLISH to ",
+                     "client: not conformant, in 1 of ",
                      f"certify-client --only get.missing -- {PYTHON} -B "):
             self.assertIn(said, result.stdout)
         suite = xml.etree.ElementTree.parse(junit).getroot()

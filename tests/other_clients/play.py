@@ -1,0 +1,21 @@
+"""play.py NAME: is this client of wrong.py or right.py, at the broker of FENCEPOST_PORT."""
+
+import os
+import sys
+
+import right
+import wrong
+
+
+def main(name):
+    client = wrong.TABLE.get(name) or right.TABLE[name]
+    try:
+        client["run"](int(os.environ["FENCEPOST_PORT"]))
+    except Exception as end:  # pylint: disable=broad-exception-caught
+        print(f"{type(end).__name__}: {end}")  # the broker has ended it
+    sys.stdout.flush()
+    os._exit(0)  # whatever its threads do
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
