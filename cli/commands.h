@@ -89,8 +89,17 @@ struct CertifyClientOptions {
 };
 // Plays the cases for clients with an adapter, and judges both what it reports and what went over
 // the wire. kConformant; kFailed when a case fails, kUsage when the adapter cannot be started,
-// kUnreachable when it does not greet, kNothingSelected when no case was played.
+// kUnreachable when it does not greet, or writes what is no result, kNothingSelected when no case
+// was played.
 [[nodiscard]] run::ExitCode certify_client(const CertifyClientOptions& options);
+
+struct NewAdapterOptions {
+  std::string language{};
+  std::string folder{};
+};
+// Writes an adapter to begin with into a folder. kConformant; kUsage when one of its files is there
+// already, or cannot be written.
+[[nodiscard]] run::ExitCode new_adapter(const NewAdapterOptions& options);
 
 struct MergeOptions {
   std::vector<std::string> files{};  // JSON reports of the shards of one run

@@ -299,7 +299,7 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
       "Does an SDK keep the rules? Plays broker and store for an adapter around it "
       "(docs/CLIENTS.md)\n"
       "Exit codes: 0 conformant, 1 a case fails, 2 usage, or the adapter cannot be started, 3 it "
-      "does not greet, 5 no case played, 130 interrupted");
+      "does not greet, or writes what is no result, 5 no case played, 130 interrupted");
   command->add_option("adapter", options.command,
                       "Behind --: the adapter and its arguments, a program that takes commands as "
                       "JSON Lines");
@@ -334,9 +334,23 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
   command->add_flag("--list", options.list, "Print the cases, and play none");
   command->add_option("--scenarios", options.scenarios,
                       "The cases of this folder or file instead of the built-in ones");
-  command->add_flag("-v,--verbose", options.verbose, "Print a line for each case");
+  command->add_flag("-v,--verbose", options.verbose,
+                    "Print each case as it ends: a line, or all of a failure");
   command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
   command->callback([&] { action = [&] { return certify_client(options); }; });
+}
+
+void add_new_adapter(CLI::App& app, NewAdapterOptions& options, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "new-adapter",
+      "Write an adapter for certify-client to begin with: one that runs, around a small client or "
+      "an SDK (docs/CLIENTS.md)");
+  command->add_option("language", options.language, "cpp, js, python or rust")
+      ->required()
+      ->check(one_of({"cpp", "js", "python", "rust"}));
+  command->add_option("folder", options.folder, "Where; files that are there already stay")
+      ->required();
+  command->callback([&] { action = [&] { return new_adapter(options); }; });
 }
 
 void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action) {

@@ -32,6 +32,7 @@ void add_vectors(CLI::App& app, VectorsOptions& options, Action& action);
 void add_judge(CLI::App& app, JudgeOptions& options, Action& action);
 void add_judge_clients(CLI::App& app, JudgeClientsOptions& options, Action& action);
 void add_verify(CLI::App& app, VerifyOptions& options, Action& action);
+void add_new_adapter(CLI::App& app, NewAdapterOptions& options, Action& action);
 void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& action);
 void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action);
 

@@ -582,6 +582,7 @@ struct AllOptions {
   CompareOptions compare;
   CertifyAllOptions certify_all;
   CertifyClientOptions certify_client;
+  NewAdapterOptions new_adapter;
   VectorsOptions vectors;
   ProbeOptions probe;
   ExploreOptions explore;
@@ -616,6 +617,7 @@ void add_commands(CLI::App& app, AllOptions& options, const char* program, Actio
   add_compare(app, options.compare, action);
   add_certify_all(app, options.certify_all, action);
   add_certify_client(app, options.certify_client, action);
+  add_new_adapter(app, options.new_adapter, action);
   add_vectors(app, options.vectors, action);
   add_probe(app, options.probe, action);
   add_serve(app, options.serve, action);

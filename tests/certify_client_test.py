@@ -216,6 +216,43 @@ class Adapters(FolderTest):
         self.assertIn('there is no capability "observ"; did you mean "observe"?', result.stderr)
 
 
+class NewAdapters(FolderTest):
+    def test_one_in_python_runs_as_it_is(self):
+        folder = self.folder / "new one"
+        said = run("new-adapter", "python", folder)
+        self.assertEqual(0, said.returncode, said.stderr)
+        self.assertIn(f"cd {shlex.quote(str(folder))}\n    fencepost certify-client -- {PYTHON} adapter.py", said.stdout)
+        result, report = certify((PYTHON, "-B", folder / "adapter.py"), "--only", "get.*")
+        self.assertEqual((0, "conformant"), (result.returncode, report["verdict"]), result.stdout)
+
+    def test_those_in_other_languages_are_the_shipped_ones(self):
+        for language, folder, files in (("cpp", "cpp_paho", ("adapter.cc", "statestore.cc", "statestore.h")),
+                                        ("js", "mqtt_js", ("adapter.js", "statestore.js", "package.json")),
+                                        ("rust", "rust_sdk", ("Cargo.toml", "src/main.rs"))):
+            said = run("new-adapter", language, self.folder / language)
+            self.assertEqual(0, said.returncode, said.stderr)
+            for file in files:
+                shipped = (ROOT / "adapters" / folder / file).read_text().replace(f"adapters/{folder}/", "")
+                self.assertEqual(shipped, (self.folder / language / file).read_text(), file)
+
+    @full("compiles")
+    def test_one_in_cpp_builds_with_the_command_that_is_told(self):
+        said = run("new-adapter", "cpp", self.folder / "cpp")
+        build = re.search(r"^    (c\+\+ .*)$", said.stdout, re.M)[1]
+        built = run_command("sh", "-c", build, cwd=self.folder / "cpp")
+        self.assertEqual(0, built.returncode, built.stderr)
+        result, _ = certify((self.folder / "cpp" / "adapter",), "--only", "get.*")
+        self.assertEqual(0, result.returncode, result.stdout)
+
+    def test_what_is_there_stays(self):
+        mine = self.write("statestore.py", "mine")
+        said = run("new-adapter", "python", self.folder)
+        self.assertEqual((2, "mine"), (said.returncode, mine.read_text()))
+        self.assertIn("statestore.py is there already", said.stderr)
+        self.assertFalse((self.folder / "adapter.py").exists())
+        self.assertEqual(2, run("new-adapter", "cobol", self.folder / "new").returncode)
+
+
 class Reports(FolderTest):
     def test_a_failure_says_what_to_know(self):
         junit = self.folder / "report.xml"

@@ -226,7 +226,7 @@ TEST(ScriptedBroker, TellsObserversOfOthersAndForgetsThemWithTheConnection) {
   client.broker.change({.verb = codec::Verb::kSet, .key = "k", .value = "v"}, client.now);
   EXPECT_THAT(client.got(),
               ElementsAre("*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nv\r\n"));
-  client.broker.cut(client.now);
+  client.broker.cut({}, client.now);
   EXPECT_THAT(client.got(), ElementsAre("cut"));
   client.broker.closed(1);
   client.begin();
@@ -234,6 +234,43 @@ TEST(ScriptedBroker, TellsObserversOfOthersAndForgetsThemWithTheConnection) {
   EXPECT_FALSE(client.broker.is_observed("k"));
   client.broker.change({.verb = codec::Verb::kDel, .key = "k"}, client.now);
   EXPECT_THAT(client.got(), IsEmpty());
+}
+
+TEST(ScriptedBroker, RefusesOneConnectionAndGivesReasons) {
+  ClientOfBroker client;
+  client.broker.set_limits({.refuses = 0x89});
+  client.broker.opened(1);
+  client.send(wire::Connect{.client_id = "me"});
+  EXPECT_THAT(client.got(), ElementsAre("CONNACK", "cut"));
+  EXPECT_EQ(client.broker.accepted(), 0U);
+  client.broker.closed(1);
+  client.begin();
+  EXPECT_THAT(client.got(), ElementsAre("CONNACK", "SUBACK"));
+  client.broker.cut({.reason = 0x8b}, client.now);
+  EXPECT_THAT(client.got(), ElementsAre("DISCONNECT", "cut"));
+}
+
+TEST(ScriptedBroker, AnswersWithNearlyTheCorrelationDataAndThenWithDup) {
+  ClientOfBroker client;
+  client.begin();
+  (void)client.got();
+  client.broker.expect(
+      {.command = {.kind = CommandKind::kGet, .key = "k"},
+       .answer = {ReplyAct{{.near_correlation = true}}, ReplyAct{{.duplicate = true}}}});
+  client.ask({.verb = codec::Verb::kGet, .key = "k"}, "ab");
+  std::vector<wire::Publish> replies;
+  for (const Outgoing& each : client.broker.take_due(client.now)) {
+    const auto decoded = wire::decode(each.bytes, each.bytes.size());
+    ASSERT_TRUE(decoded && *decoded);
+    if (const auto* publish = std::get_if<wire::Publish>(&(*decoded)->packet)) {
+      replies.push_back(*publish);
+    }
+  }
+  ASSERT_EQ(replies.size(), 2U);
+  EXPECT_EQ(replies[0].properties.find(PropertyId::kCorrelationData)->text, "ac");
+  EXPECT_FALSE(replies[0].duplicate);
+  EXPECT_EQ(replies[1].properties.find(PropertyId::kCorrelationData)->text, "ab");
+  EXPECT_TRUE(replies[1].duplicate);
 }
 
 TEST(ScriptedBroker, ASessionThatLastsIsPresent) {

@@ -1,0 +1,53 @@
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/command_support.h"
+#include "cli/commands.h"
+#include "conformance/client_run/new_adapter.h"
+#include "conformance/report/report_files.h"
+#include "conformance/text/output.h"
+#include "conformance/text/printable.h"
+
+namespace fencepost::cli {
+
+run::ExitCode new_adapter(const NewAdapterOptions& options) {
+  namespace fs = std::filesystem;
+  const auto adapter = client_run::new_adapter(options.language);
+  if (!adapter) {
+    complain("there is no adapter in " + options.language);
+    return run::ExitCode::kUsage;
+  }
+  const fs::path folder(options.folder);
+  std::error_code error;
+  // All or nothing: what stands there is somebody's work.
+  for (const scenario::SourceFile& each : adapter->files) {
+    if (!fs::exists(folder / each.name, error)) continue;
+    complain((folder / each.name).string() + " is there already; name a folder without it");
+    return run::ExitCode::kUsage;
+  }
+  for (const scenario::SourceFile& each : adapter->files) {
+    const fs::path path = folder / each.name;
+    fs::create_directories(path.parent_path(), error);
+    if (error) {
+      complain("cannot make " + path.parent_path().string() + ": " + error.message());
+      return run::ExitCode::kUsage;
+    }
+    if (const auto written = report::write_file(path.string(), each.content); !written) {
+      complain(written.error());
+      return run::ExitCode::kUsage;
+    }
+    text::print("wrote {}\n", path.string());
+  }
+  std::string said = "\nIt runs as it is, around the client in " + adapter->client +
+                     ": put your SDK in its place. What it is told and has to say: "
+                     "docs/CLIENTS.md.\n\n";
+  said += "    cd " + text::shell_word(options.folder) + "\n";
+  if (!adapter->build.empty()) said += "    " + adapter->build + "\n";
+  said += "    fencepost certify-client -- " + adapter->command + "\n";
+  text::print("{}", text::Lines(said));
+  return run::ExitCode::kConformant;
+}
+
+}  // namespace fencepost::cli

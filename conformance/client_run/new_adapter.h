@@ -1,0 +1,35 @@
+// Adapters to begin with: those in adapters/, as they are in the repository, built into the
+// program.
+//
+//   const auto files = new_adapter("python");
+//   write each of files->files into an empty folder; then print files->next_steps.
+//
+// Pure; thread safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "conformance/scenario/scenario_loader.h"
+
+namespace fencepost::client_run {
+
+struct NewAdapter {
+  std::vector<scenario::SourceFile> files{};  // names are within its folder
+  std::string command{};                      // that starts it in that folder, as a shell has it
+  std::string build{};                        // what to do before, there; empty: nothing
+  std::string client{};                       // the file that stands for the SDK
+};
+
+// "cpp", "js", "python", "rust"
+[[nodiscard]] const std::vector<std::string_view>& adapter_languages();
+
+// Nothing for a language that is none of these.
+[[nodiscard]] std::optional<NewAdapter> new_adapter(std::string_view language);
+
+// Generated when the program is built: the files of adapters/ with their paths there.
+[[nodiscard]] const std::vector<scenario::SourceFile>& adapter_files();
+
+}  // namespace fencepost::client_run
