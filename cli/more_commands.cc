@@ -345,9 +345,9 @@ void add_new_adapter(CLI::App& app, NewAdapterOptions& options, Action& action) 
       "new-adapter",
       "Write an adapter for certify-client to begin with: one that runs, around a small client or "
       "an SDK (docs/CLIENTS.md)");
-  command->add_option("language", options.language, "cpp, js, python or rust")
+  command->add_option("language", options.language, "cpp, go, js, python or rust")
       ->required()
-      ->check(one_of({"cpp", "js", "python", "rust"}));
+      ->check(one_of({"cpp", "go", "js", "python", "rust"}));
   command->add_option("folder", options.folder, "Where; files that are there already stay")
       ->required();
   command->callback([&] { action = [&] { return new_adapter(options); }; });

@@ -161,7 +161,6 @@ void Judge::Work::on_accepted(const Seen& seen, const wire::Packet& packet) {
   }
   find_all(seen, std::move(complaints));
   check_silence(seen);
-  for (DeliveredPacket& each : connection.owed) ++each.sent_since;
   if (const auto* publish = std::get_if<wire::Publish>(&packet)) {
     on_publish(seen, *publish);
   } else if (const auto* ack = std::get_if<wire::Ack>(&packet)) {

@@ -233,7 +233,6 @@ void Judge::Work::on_ack_of_qos_2(const Seen& seen, const wire::Ack& ack) {
 void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
   if (ack.kind != wire::AckKind::kPuback) return on_ack_of_qos_2(seen, ack);
   ConnectionState& connection = seen.connection;
-  ++connection.pubacks;
   auto& owed = connection.owed;
   const auto found = std::find_if(owed.begin(), owed.end(), [&ack](const DeliveredPacket& each) {
     return each.packet_id == ack.packet_id;

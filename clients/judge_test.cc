@@ -34,12 +34,6 @@ std::function<void(Play&)> asks_in(std::vector<std::string_view> words) {
   return asks(Ask{.words = std::move(words)});
 }
 
-wire::Connack with(wire::PropertyId id, std::uint32_t number) {
-  wire::Connack out;
-  out.properties.add(id, number);
-  return out;
-}
-
 // Sends this when all that a client has to do first is done.
 std::function<void(Play&)> sends(wire::Packet packet) {
   return [packet = std::move(packet)](Play& play) { play.begin().sent(packet); };
@@ -47,20 +41,6 @@ std::function<void(Play&)> sends(wire::Packet packet) {
 std::function<void(Play&)> sends_bytes(std::string bytes) {
   return [bytes = std::move(bytes)](Play& play) { play.begin().sent_bytes(bytes); };
 }
-wire::Publish message(std::string topic, wire::PropertyId id, std::uint32_t number) {
-  wire::Publish out{.topic = std::move(topic)};
-  out.properties.add(id, number);
-  return out;
-}
-wire::Subscribe subscription(std::string filter) {
-  return {.packet_id = 7, .subscriptions = {{std::move(filter), 1}}};
-}
-wire::Connect with_will(std::string topic) {
-  wire::Connect out;
-  out.will = wire::Will{.topic = std::move(topic)};
-  return out;
-}
-
 const std::string kRefusal = "-ERR syntax error\r\n";
 const std::string kPrefix{codec::kStorePrefix};
 const std::string kVersion = std::to_string(kNoonMs + 5000) + ":1:StateStore";
@@ -499,7 +479,7 @@ const std::vector<WrongClient> kWrongPackets = {
     {"no_puback_at_all", "MQTT-4.3.2-4",
      [](Play& play) {
        play.begin().note(1).note(2).note(3);
-       for (int i = 0; i < 5; ++i) play.wait(10ms).sent(wire::Pingreq{});
+       for (int i = 0; i < 5; ++i) play.wait(300ms).sent(wire::Pingreq{});
        play.sent(wire::Disconnect{});
      }},
     {"not_sent_again", "MQTT-4.4.0-1",
@@ -852,6 +832,14 @@ const std::vector<RightClient> kRight = {
        play.close();
      }},
     {"no_keep_alive", [](Play& play) { play.connect().wait(1h).sent(wire::Pingreq{}); }},
+    {"gathers_its_pubacks_and_leaves",
+     [](Play& play) {
+       play.begin();
+       for (std::uint16_t i = 1; i < 20; ++i) {
+         play.ask({.words = {"GET", "key"}, .ts = ""}).puback().answer({}, i).wait(10ms);
+       }
+       play.sent(wire::Disconnect{}).close();
+     }},
     {"leaves_without_reading_the_last_response",
      [](Play& play) { play.begin().ask({}).puback().answer().sent(wire::Disconnect{}).close(); }},
     {"all_sent_again_in_order",

@@ -33,6 +33,26 @@ struct Ask {
   bool with_correlation = true;
 };
 
+// Packets in a line.
+inline wire::Connack with(wire::PropertyId id, std::uint32_t number) {
+  wire::Connack out;
+  out.properties.add(id, number);
+  return out;
+}
+inline wire::Publish message(std::string topic, wire::PropertyId id, std::uint32_t number) {
+  wire::Publish out{.topic = std::move(topic)};
+  out.properties.add(id, number);
+  return out;
+}
+inline wire::Subscribe subscription(std::string filter) {
+  return {.packet_id = 7, .subscriptions = {{std::move(filter), 1}}};
+}
+inline wire::Connect with_will(std::string topic) {
+  wire::Connect out;
+  out.will = wire::Will{.topic = std::move(topic)};
+  return out;
+}
+
 class Play {
  public:
   explicit Play(std::chrono::milliseconds clock_offset = {})

@@ -36,7 +36,6 @@ struct DeliveredPacket {
   std::uint16_t packet_id = 0;
   Time at{};
   std::optional<hlc::Timestamp> version{};  // of a response that came in time
-  std::size_t sent_since = 0;               // packets of the client
 };
 
 // A request that waits for its response.
@@ -97,7 +96,6 @@ struct ConnectionState {
   std::size_t unacknowledged = 0;  // PUBLISHes of the client
   std::uint64_t last_resent = 0;   // SentPacket::order
   std::uint16_t least_new_id = 65'535;
-  std::size_t pubacks = 0;
   // Of QoS 2, what the client has to answer, since when: PUBREC with PUBREL, PUBLISH with PUBREC,
   // PUBREL with PUBCOMP.
   std::map<std::uint16_t, Time> unreleased{};

@@ -129,6 +129,7 @@ Client::Client(const std::string& uri, const std::string& name, Milliseconds tim
   mqtt_.set_connection_lost_handler([on_end](const std::string&) { on_end(); });
   mqtt_.set_disconnected_handler([on_end](const mqtt::properties&, mqtt::ReasonCode) { on_end(); });
   mqtt::connect_options options;
+  options.set_keep_alive_interval(1);  // of any broker: Paho does not take a Server Keep Alive
   options.set_mqtt_version(MQTTVERSION_5);
   options.set_clean_start(true);
   try {

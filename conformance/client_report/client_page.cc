@@ -124,8 +124,8 @@ std::string undecided_html(const clients::Tally& tally) {
                         id, doubt.times, plain(doubt.because));
   }
   return fmt::format(
-      "<details class=\"kept\"><summary>{} of which it cannot be told: a right client may do it, "
-      "too</summary>\n<div class=\"table\"><table><thead><tr><th scope=\"col\">rule</th><th "
+      "<details class=\"kept\"><summary>{} undecided: a conforming client may do the "
+      "same</summary>\n<div class=\"table\"><table><thead><tr><th scope=\"col\">rule</th><th "
       "scope=\"col\">times</th><th scope=\"col\">the first one</th></tr></thead>\n<tbody>\n{}"
       "</tbody></table></div></details>\n",
       text::counted(tally.undecided.size(), "rule"), rows);

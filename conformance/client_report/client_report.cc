@@ -100,7 +100,7 @@ std::string summary_of(const JudgedClients& judged) {
                        text::counted(count, "finding"), sentence_of(rule));
   }
   for (const auto& [id, doubt] : tally.undecided) {
-    out += fmt::format("  {}: cannot be told {}: a right client may do it, too: {}\n", id,
+    out += fmt::format("  {} is undecided {}, as a conforming client may do the same: {}\n", id,
                        doubt.times == 1 ? "once" : fmt::format("{} times", doubt.times),
                        text::one_line(text::printable(doubt.because)));
   }

@@ -1,6 +1,7 @@
 #include "conformance/client_run/adapter_protocol.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -93,7 +94,9 @@ void read_success(const json& object, CommandKind command, JsonComplaint& compla
     case CommandKind::kDel:
     case CommandKind::kVdel:
       out.kind = ResultKind::kDeleted;
-      out.count = members.integer<std::int64_t>("deleted", -1);
+      // Whatever the SDK makes of a reply is a result.
+      out.count =
+          members.integer<std::int64_t>("deleted", std::numeric_limits<std::int64_t>::min());
       return;
     case CommandKind::kLock:
       out.kind = members.flag("held") ? ResultKind::kHeld : ResultKind::kNotHeld;

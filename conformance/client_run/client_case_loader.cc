@@ -20,7 +20,7 @@ using namespace std::string_view_literals;
 constexpr std::array kFileFields = {"certifies"sv, "area"sv, "cases"sv};
 constexpr std::array kCaseFields = {"id"sv,    "title"sv,  "requirements"sv, "requires"sv,
                                     "steps"sv, "note"sv,   "axes"sv,         "parts"sv,
-                                    "only"sv,  "except"sv, "forgives"sv};
+                                    "only"sv,  "except"sv, "cover"sv,        "forgives"sv};
 constexpr std::array kStepFields = {
     "connect"sv, "disconnect"sv, "set"sv,   "get"sv,    "del"sv,          "vdel"sv,
     "observe"sv, "unobserve"sv,  "lock"sv,  "unlock"sv, "holder"sv,       "together"sv,

@@ -19,6 +19,7 @@ constexpr std::array kLanguages = {
              "c++ -std=c++20 -O1 -o adapter adapter.cc statestore.cc -lpaho-mqttpp3 -lpaho-mqtt3as "
              "-pthread  # Debian: libpaho-mqttpp-dev, nlohmann-json3-dev",
              "./adapter", "statestore.cc"},
+    Language{"go", "adapters/go_sdk/", "go build -o adapter .", "./adapter", "main.go"},
     Language{"js", "adapters/mqtt_js/", "npm install", "node adapter.js", "statestore.js"},
     Language{"python", "adapters/python_paho/", "",
              "/usr/bin/python3 adapter.py  # Debian: python3-paho-mqtt", "statestore.py"},

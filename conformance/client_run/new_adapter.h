@@ -1,8 +1,8 @@
 // Adapters to begin with: those in adapters/, as they are in the repository, built into the
 // program.
 //
-//   const auto files = new_adapter("python");
-//   write each of files->files into an empty folder; then print files->next_steps.
+//   const auto adapter = new_adapter("python");
+//   for (const scenario::SourceFile& each : adapter->files) use(each);
 //
 // Pure; thread safe.
 #pragma once
@@ -23,7 +23,7 @@ struct NewAdapter {
   std::string client{};                       // the file that stands for the SDK
 };
 
-// "cpp", "js", "python", "rust"
+// "cpp", "go", "js", "python", "rust"
 [[nodiscard]] const std::vector<std::string_view>& adapter_languages();
 
 // Nothing for a language that is none of these.
