@@ -14,6 +14,7 @@ using wire::PropertyId;
 // How long a client may take to acknowledge while it goes on sending.
 constexpr Time kLongestSilence = std::chrono::seconds(30);
 constexpr std::size_t kMostOwed = 100'000;
+constexpr std::size_t kMostContents = 10'000;  // of a client
 constexpr std::uint8_t kFirstRefusal = 0x80;
 
 void append_text(std::string& out, std::string_view text) {
@@ -76,8 +77,9 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
     // a connection that has failed before it came to us may have had it.
     // The first connection of a client cannot.
     const bool nothing_before = client.connections == 1 || seen.connection.connect->clean_start;
-    const bool is_first =
-        nothing_before && saw_all_ && all_named_ && !client.contents.contains(content);
+    const bool is_first = nothing_before && saw_all_ && all_named_ &&
+                          client.contents.size() < kMostContents &&
+                          !client.contents.contains(content);
     again = publish.duplicate && !(is_first && found == client.sent.end());
     if (publish.duplicate && !again) {
       find(seen, rule("MQTT-4.3.2-2"),
@@ -120,7 +122,6 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
   const bool waits = found != client.sent.end() && !found->second.acknowledged &&
                      found->second.connection == seen.connection.number;
   if (!waits) ++seen.connection.unacknowledged;
-  constexpr std::size_t kMostContents = 100'000;
   if (client.contents.size() < kMostContents) client.contents.insert(content);
   const std::uint64_t order =
       again && found != client.sent.end() ? found->second.order : ++sent_packets_;

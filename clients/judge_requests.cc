@@ -16,6 +16,7 @@ using wire::PropertyId;
 constexpr Time kLongestWait = std::chrono::seconds(5);
 constexpr std::size_t kMostRequests = 100'000;
 constexpr std::size_t kShownAnswer = 100;
+constexpr std::size_t kMostStamps = 200'000;
 
 std::string key_of(std::string_view response_topic, std::string_view correlation) {
   return std::string(response_topic) + '\0' + std::string(correlation);
@@ -247,7 +248,6 @@ void Judge::Work::check_clock(const Seen& seen, const wire::Publish& publish, bo
   std::vector<Complaint> complaints;
   seen.connection.clock.sent(request, complaints);
   find_all(seen, std::exchange(complaints, {}));
-  constexpr std::size_t kMostStamps = 200'000;
   if (request.stamp && stamps_.size() < kMostStamps) stamps_.insert(*request.stamp);
   if (request.stamp && issued_.contains(*request.stamp) && !again &&
       request.stamp->node == options_.store_node) {
@@ -342,7 +342,8 @@ std::optional<hlc::Timestamp> Judge::Work::issued_like(const hlc::Timestamp& tok
   // The version of the store with the name of another, who has made no such stamp.
   const hlc::Timestamp with_store{
       .wall_ms = token.wall_ms, .counter = token.counter, .node = options_.store_node};
-  if (issued_.contains(with_store) && !stamps_.contains(token)) return with_store;
+  const bool has_stamps = stamps_.size() < kMostStamps;
+  if (has_stamps && issued_.contains(with_store) && !stamps_.contains(token)) return with_store;
   return std::nullopt;
 }
 

@@ -814,6 +814,13 @@ const std::vector<RightClient> kRight = {
        play.begin().whole({.words = {"SET", "lock", "us", "NX"}}, kLock, ":-1\r\n");
        uses_lock(play);
      }},
+    // A store with a clock for each key.
+    {"lock_whose_version_another_key_has_too",
+     [](Play& play) {
+       gets_lock(play).whole({.words = {"SET", "other", "me"}}, kLock).wait(1ms);
+       play.whole({.words = {"DEL", "other"}}, {}, ":1\r\n");
+       uses_lock(play);
+     }},
     {"token_that_goes_with_its_key",
      [](Play& play) {
        play.begin().whole({.ft = play.stamp(0, ":0:lock")}).wait(1ms);

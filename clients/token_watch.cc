@@ -24,7 +24,9 @@ void TokenWatch::set(Key& key, const Request& request, const std::optional<hlc::
   if (!version) return;
   Version& its = key.versions[*version] = {.owner = request.client_id, .value = request.value};
   if (request.expires_after) its.ends = at + *request.expires_after;
-  key_of_[*version] = request.key;
+  // A store may have a clock for each key: what is of two keys is not known by its version.
+  const auto [of, is_new] = key_of_.emplace(*version, request.key);
+  if (!is_new && of->second != request.key) of->second.clear();
   if (key.versions.size() <= kMostOfAKey) return;
   key_of_.erase(key.versions.begin()->first);
   key.versions.erase(key.versions.begin());
@@ -60,7 +62,7 @@ void TokenWatch::answered(const Request& request, const codec::DecodedReply& rep
 void TokenWatch::sent(std::string_view client, const hlc::Timestamp& token, Time at,
                       std::vector<Complaint>& out) const {
   const auto key = key_of_.find(token);
-  if (key == key_of_.end()) return;
+  if (key == key_of_.end() || key->second.empty()) return;
   const auto& versions = keys_.at(key->second).versions;
   const Version& version = versions.at(token);
   const auto complain = [&](std::string_view why) {

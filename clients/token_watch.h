@@ -49,7 +49,7 @@ class TokenWatch {
   void set(Key& key, const Request& request, const std::optional<hlc::Timestamp>& version, Time at);
 
   std::map<std::string, Key, std::less<>> keys_{};
-  std::map<hlc::Timestamp, std::string> key_of_{};
+  std::map<hlc::Timestamp, std::string> key_of_{};  // empty: of several keys
 };
 
 }  // namespace fencepost::clients
