@@ -221,7 +221,7 @@ def clock_not_merged_of_reads():
     wrap(Client, "ask", ask)
 
 
-@wrong("clock.idle", "HLC-CLIENT-1")
+@wrong("clock.idle", "HLC-CLIENT-1", also=("ENV",))
 def clock_goes_back():
     times = iter(range(0, 1_000_000, 5_000))
     wrap(Clock, "now", lambda now, self: shifted(now(self), wall=-next(times)))
@@ -529,7 +529,7 @@ def gives_up_when_the_broker_gives_a_reason():
     wrap(Client, "on_disconnect", on_disconnect)
 
 
-@wrong("limit.refused-places", "ENV-PUBACK-1")
+@wrong("limit.refused-places", "ENV-PUBACK-1", also=("SET", "GET"))
 def keeps_the_places_of_refused_requests():
     def publish(original, self, *arguments):
         if getattr(self, "places", None) == 0:
