@@ -41,7 +41,7 @@ void ClockWatch::received(const hlc::Timestamp& version, Time at) {
 }
 
 void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out) {
-  check_token(request, out);
+  check_token_time(request, out);
   note_idle(request);
   if (!request.stamp || request.sent_before) return;
   const hlc::Timestamp& stamp = *request.stamp;
@@ -113,7 +113,8 @@ void ClockWatch::check_distance(const StampedRequest& request, std::vector<Compl
        too_late || no_clock || idle_at_least(request, kIdleForDistance) || too_old_ >= kSeveral});
 }
 
-void ClockWatch::check_token(const StampedRequest& request, std::vector<Complaint>& out) const {
+void ClockWatch::check_token_time(const StampedRequest& request,
+                                  std::vector<Complaint>& out) const {
   if (!request.token || !request.store_ms) return;
   const std::int64_t latest_ms = std::max(*request.store_ms, request.at.count() / 1000);
   const auto limit = static_cast<std::uint64_t>(latest_ms + kMostSkewMs + kMarginMs);

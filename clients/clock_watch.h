@@ -42,7 +42,7 @@ class ClockWatch {
   void note_idle(const StampedRequest& request);
   void note_step(const StampedRequest& request);
   void check_distance(const StampedRequest& request, std::vector<Complaint>& out);
-  void check_token(const StampedRequest& request, std::vector<Complaint>& out) const;
+  void check_token_time(const StampedRequest& request, std::vector<Complaint>& out) const;
   void check_order(const StampedRequest& request, std::vector<Complaint>& out);
   void check_merged(const StampedRequest& request, std::vector<Complaint>& out);
 

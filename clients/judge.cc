@@ -201,7 +201,7 @@ void Judge::Work::on_connack(const Seen& seen, const wire::Connack& connack) {
     client.subscribed.clear();
     client.sent.clear();
     client.delivered_ids.clear();
-    client.delivered_twice_ids.clear();
+    client.delivered_qos_2_ids.clear();
   }
   connection.client = &client;
   connection.accepted = true;
@@ -301,7 +301,7 @@ void Judge::Work::lost(std::uint64_t number) {
     if (!is_it) continue;
     client.sent.clear();
     client.delivered_ids.clear();
-    client.delivered_twice_ids.clear();
+    client.delivered_qos_2_ids.clear();
     client.observed.clear();
   }
   end_requests_of(number);

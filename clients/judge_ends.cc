@@ -103,6 +103,7 @@ void Judge::Work::check_resent(const Seen& end) {
   connection.session_present = false;  // asked once
   for (const auto& [packet_id, packet] : connection.client->sent) {
     if (packet.connection == connection.number || packet.acknowledged || packet.expires) continue;
+    if (packet.released) continue;  // of QoS 2, its PUBREL is what comes again
     // A client that has forgotten its session, as it was started anew, begins to count again.
     const bool remembers = connection.last_resent != 0 || connection.least_new_id > packet_id;
     if (!remembers) continue;

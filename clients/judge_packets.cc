@@ -190,7 +190,7 @@ void Judge::Work::on_delivered(const Seen& seen, const wire::Publish& publish) {
   if (request) on_response(seen, *request, publish, version);
   if (!in_time) version.reset();
   if (publish.qos == 2) {
-    connection.client->delivered_twice_ids.insert(publish.packet_id);
+    connection.client->delivered_qos_2_ids.insert(publish.packet_id);
     connection.unreceived.emplace(publish.packet_id, seen.at);
   }
   if (publish.qos != 1 || connection.owed.size() >= kMostOwed) return;
@@ -218,14 +218,15 @@ void Judge::Work::on_ack_of_qos_2(const Seen& seen, const wire::Ack& ack) {
   } else {
     (ack.kind == wire::AckKind::kPubrec ? connection.unreceived : connection.uncompleted)
         .erase(ack.packet_id);
-    if (client.delivered_twice_ids.contains(ack.packet_id)) return;
+    if (client.delivered_qos_2_ids.contains(ack.packet_id)) return;
     if (client.delivered_ids.contains(ack.packet_id)) {
       return find(seen, rule("MQTT-3.3.4-1"),
                   wire::with_article(wire::name(ack)) + " of the identifier " +
                       std::to_string(ack.packet_id) + ", whose PUBLISH has QoS 1");
     }
   }
-  if (client.connections > 1 && !saw_all_) return;
+  // Its PUBLISH may have been before anything was seen.
+  if (!saw_all_) return;
   find(seen, rule("MQTT-2.2.1-5"),
        wire::with_article(wire::name(ack)) + " of the identifier " + std::to_string(ack.packet_id) +
            ", which no PUBLISH had");
@@ -239,7 +240,7 @@ void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
     return each.packet_id == ack.packet_id;
   });
   if (found == owed.end()) {
-    if (connection.client->delivered_twice_ids.contains(ack.packet_id) &&
+    if (connection.client->delivered_qos_2_ids.contains(ack.packet_id) &&
         !connection.client->delivered_ids.contains(ack.packet_id)) {
       return find(seen, rule("MQTT-3.3.4-1"),
                   "a PUBACK of the identifier " + std::to_string(ack.packet_id) +

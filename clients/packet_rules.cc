@@ -76,10 +76,9 @@ bool is_reason_of(wire::AckKind kind, std::uint8_t reason) {
 
 // 3.14.2.1: those of a client.
 bool is_reason_of_disconnect(std::uint8_t reason) {
-  constexpr std::array<std::uint8_t, 13> kAll = {0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x90,
-                                                 0x93, 0x94, 0x95, 0x96, 0x97, 0x99};
-  constexpr std::uint8_t kAdministrative = 0x98;
-  return reason == kAdministrative || std::find(kAll.begin(), kAll.end(), reason) != kAll.end();
+  constexpr std::array<std::uint8_t, 14> kAll = {0x00, 0x04, 0x80, 0x81, 0x82, 0x83, 0x90,
+                                                 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99};
+  return std::find(kAll.begin(), kAll.end(), reason) != kAll.end();
 }
 
 std::string hex(std::uint8_t byte) {

@@ -1,7 +1,8 @@
 #include "clients/request_rules.h"
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
+#include <cstdint>
 
 #include "base/bytes.h"
 #include "codec/message.h"
@@ -228,15 +229,11 @@ void check_payload(std::string_view payload, std::vector<Complaint>& out) {
 
 namespace {
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-// Of 64 bits with a sign.
+// Of 64 bits with a sign, and without a minus.
 bool is_milliseconds(std::string_view text) {
-  constexpr std::string_view kMost = "9223372036854775807";
-  return is_digits(text) &&
-         (text.size() < kMost.size() || (text.size() == kMost.size() && text <= kMost));
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number >= 0;
 }
 
 // SET key value, then each option once at most.
@@ -267,15 +264,6 @@ std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
   return std::nullopt;
 }
 
-// Digits, digits, and a node behind two colons; numbers of 64 bits at most.
-bool is_plain_stamp(std::string_view text) {
-  if (!hlc::parse(text)) return false;
-  const std::size_t first = text.find(':');
-  const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
-  return second != std::string_view::npos && is_digits(text.substr(0, first)) &&
-         is_digits(text.substr(first + 1, second - first - 1)) && second + 1 < text.size();
-}
-
 }  // namespace
 
 std::optional<Complaint> what_is_odd(const wire::Publish& publish) {
@@ -302,11 +290,11 @@ std::optional<Complaint> what_is_odd(const wire::Publish& publish) {
     return Complaint{&rule("ERR-SYNTAX-1"), "KEYNOTIFY with " + shown(words[2])};
   }
   const std::string* stamp = user_property(publish, codec::kTimestampProperty);
-  if (stamp != nullptr && !is_plain_stamp(*stamp)) {
+  if (stamp != nullptr && !hlc::parse(*stamp)) {
     return Complaint{&rule("HLC-REQUIRED-2"), "__ts is " + shown(*stamp)};
   }
   const std::string* token = user_property(publish, codec::kTokenProperty);
-  if (token != nullptr && !is_plain_stamp(*token)) {
+  if (token != nullptr && !hlc::parse(*token)) {
     return Complaint{&rule("FT-FORMAT-1"), "__ft is " + shown(*token)};
   }
   return std::nullopt;

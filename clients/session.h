@@ -68,7 +68,7 @@ struct ClientState {
   std::set<std::string> subscribed{};             // acknowledged
   std::map<std::uint16_t, SentPacket> sent{};     // by packet id
   std::set<std::uint16_t> delivered_ids{};        // of QoS 1
-  std::set<std::uint16_t> delivered_twice_ids{};  // of QoS 2
+  std::set<std::uint16_t> delivered_qos_2_ids{};  // of QoS 2
   std::unordered_set<std::uint64_t> contents{};   // hashes of all that it has sent
   std::set<std::uint16_t> old_aliases{};          // of connections before
 };

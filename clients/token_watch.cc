@@ -9,17 +9,17 @@ using codec::ReplyKind;
 using codec::Verb;
 
 constexpr std::size_t kMostKeys = 20'000;
-constexpr std::size_t kMostOfAKey = 32;  // of a key
+constexpr std::size_t kMostOfAKey = 32;  // versions
 
 }  // namespace
 
 void TokenWatch::set(Key& key, const Request& request, const std::optional<hlc::Timestamp>& version,
                      Time at) {
-  if (request.has_token && !request.expires_after) {
-    key.protected_by.insert(request.client_id);
+  // With its expiry the token goes, too; and where none was asked for, there was none.
+  if (!request.has_token || request.expires_after) {
+    key.protected_by.clear();
   } else {
-    // With its expiry the token goes, too.
-    key.protected_by.erase(request.client_id);
+    key.protected_by.emplace(request.client_id, at);
   }
   if (!version) return;
   Version& its = key.versions[*version] = {.owner = request.client_id, .value = request.value};
@@ -87,7 +87,10 @@ void TokenWatch::sent(std::string_view client, const hlc::Timestamp& token, Time
 
 void TokenWatch::refused(const Request& request, std::vector<Complaint>& out) const {
   const auto key = keys_.find(request.key);
-  if (key == keys_.end() || !key->second.protected_by.contains(request.client_id)) return;
+  if (key == keys_.end()) return;
+  const auto since = key->second.protected_by.find(request.client_id);
+  // What was sent before the answer came is of a client that did not know.
+  if (since == key->second.protected_by.end() || request.at <= since->second) return;
   out.push_back({&rule("FT-REQUIRED-1"),
                  "no __ft, and the client itself has put a token on " + shown(request.key)});
 }

@@ -43,8 +43,8 @@ class TokenWatch {
     std::set<std::string, std::less<>> refused{};     // to clients that asked for another value
   };
   struct Key {
-    std::map<hlc::Timestamp, Version> versions{};       // the latest ones
-    std::set<std::string, std::less<>> protected_by{};  // clients whose SET brought a token
+    std::map<hlc::Timestamp, Version> versions{};             // the latest ones
+    std::map<std::string, Time, std::less<>> protected_by{};  // clients whose SET brought a token
   };
   void set(Key& key, const Request& request, const std::optional<hlc::Timestamp>& version, Time at);
 

@@ -37,15 +37,6 @@ std::string without(std::string text, std::string_view prefix) {
 
 }  // namespace
 
-const std::vector<std::string_view>& adapter_languages() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> out;
-    for (const Language& each : kLanguages) out.push_back(each.name);
-    return out;
-  }();
-  return names;
-}
-
 std::optional<NewAdapter> new_adapter(std::string_view language) {
   const auto* const found =
       std::find_if(kLanguages.begin(), kLanguages.end(),

@@ -23,10 +23,7 @@ struct NewAdapter {
   std::string client{};                       // the file that stands for the SDK
 };
 
-// "cpp", "go", "js", "python", "rust"
-[[nodiscard]] const std::vector<std::string_view>& adapter_languages();
-
-// Nothing for a language that is none of these.
+// In "cpp", "go", "js", "python" or "rust"; nothing for another language.
 [[nodiscard]] std::optional<NewAdapter> new_adapter(std::string_view language);
 
 // Generated when the program is built: the files of adapters/ with their paths there.
