@@ -466,7 +466,7 @@ class ClientFileLoader {
     }
     for (const YamlNode node : cases.items()) {
       for (const scenario::FamilyMember& member : scenario::members_of(reader, node)) {
-        load_case(reader, member.node);
+        load_case(reader, member);
       }
     }
   }
@@ -474,13 +474,17 @@ class ClientFileLoader {
   std::vector<ClientCase> take() { return std::move(cases_); }
 
  private:
-  void load_case(YamlReader& reader, YamlNode node) {
+  void load_case(YamlReader& reader, const scenario::FamilyMember& member) {
+    const YamlNode node = member.node;
     const std::size_t before = reader.complaints();
     if (!reader.check_map(node, "case", kCaseFields, {"id", "title", "requirements", "steps"}))
       return;
     ClientCase out{.area = area_, .position = reader.position(node)};
     out.id = reader.text(node.member("id"), "id").value_or("");
     out.title = reader.text(node.member("title"), "title").value_or("");
+    // Of a cover it has the number alone.
+    const std::string words = scenario::describe(member.bindings);
+    if (out.title.find(words) == std::string::npos) out.title += ": " + words;
     reader.for_each_text(node.member("requirements"), "requirements",
                          [&](const std::string& id, YamlNode item) {
                            out.requirements.push_back(id);

@@ -127,9 +127,7 @@ class Family {
     if (!value.is_scalar()) return value;
     if (key == "title") {
       // The names of many values would be too long to read.
-      constexpr std::size_t kMany = 4;
-      const bool too_many = table_.cover && table_.axes.size() > kMany;
-      const std::string which = too_many ? "combination " + std::to_string(number_) : words_;
+      const std::string which = table_.cover ? "combination " + std::to_string(number_) : words_;
       return tree_.add_text(value.scalar() + " (" + which + ")", value.place());
     }
     if (key != "id") return value;
