@@ -13,7 +13,6 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/run_evidence.h"
 #include "conformance/record/counterexample.h"
 #include "conformance/report/console.h"
 #include "conformance/report/progress_line.h"
@@ -21,8 +20,8 @@
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/search/explore.h"
-#include "conformance/search/explore_evidence.h"
 #include "conformance/search/explore_report.h"
+#include "conformance/search/judged_runs.h"
 #include "conformance/search/saved_workload.h"
 #include "conformance/target/target.h"
 #include "conformance/text/output.h"
@@ -75,8 +74,7 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
   return end.code;
 }
 
-// What is found is made a scenario of at `direct`, of which there is no evidence.
-run::ExitCode search(endpoint::Endpoint& endpoint, endpoint::Endpoint& direct, ExploreRun& run) {
+run::ExitCode search(endpoint::Endpoint& endpoint, ExploreRun& run) {
   text::print("fencepost explore {}  endpoint {}  {} at once", report::suite_version(),
               endpoint.url(), run.explore.jobs);
   if (run.explore.all != nullptr) {
@@ -95,7 +93,7 @@ run::ExitCode search(endpoint::Endpoint& endpoint, endpoint::Endpoint& direct, E
         line.show(progress.elapsed, [&] { return search::progress_text(progress); });
       });
   line.clear();
-  return report(result, direct, run);
+  return report(result, endpoint, run);
 }
 
 // ---- Saved workloads
@@ -164,54 +162,25 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
 
 // ---- Everything
 
-report::EvidenceHead head_of_evidence(const ExploreRun& run, const target::Descriptor& descriptor,
-                                      const endpoint::Capabilities& offers) {
-  report::EvidenceHead out{
-      .command = "explore",
-      .own = to_json(search::ExploreEvidence{.ignore = run.options.ignore,
-                                             .replays = !run.options.replay.empty()}),
-      .run = {.context = run.context, .call = call_of(run.options)},
-      .run_id = run.suite.settings.run_id,
-      .capabilities = offers,
-      .expiry_tolerance = descriptor.expiry_tolerance,
-      .disconnect_settling = descriptor.disconnect_settling};
-  out.run.context.wording = run.suite.settings.wording;
-  const auto url = endpoint::parse_url(descriptor.url);
-  out.run.context.endpoint = url ? url->display() : "unknown";
-  return out;
-}
-
-// Completes the evidence.
-run::ExitCode ended(run::ExitCode code, const ExploreRun& run, RunEvidence& evidence) {
-  if (!evidence.end(run_end_json({.exit_code = static_cast<int>(code)}))) {
-    return run::ExitCode::kInternal;
-  }
-  return sign_files(run.options.sign, {run.options.evidence}) ? code : run::ExitCode::kInternal;
-}
-
-run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descriptor,
-                     const std::vector<Replayable>& saved, ExploreRun& run, RunEvidence& evidence) {
+run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& descriptor,
+                     const std::vector<Replayable>& saved, ExploreRun& run) {
   run::SuiteOptions& suite = run.suite;
-  endpoint::Endpoint& endpoint = evidence.of(direct);
-  evidence.begin(head_of_evidence(run, descriptor, endpoint.capabilities()),
-                 {.catalogue = run.library.catalogue, .cases = {}});
   const auto ready = prepare(endpoint, descriptor, run.options.jobs, suite);
   if (!ready) {
     complain(ready.error());
-    return ended(ready.error().code, run, evidence);
+    return ready.error().code;
   }
-  run.context.endpoint = direct.url();
+  run.context.endpoint = endpoint.url();
   run.context.preflight = *ready;
   std::unique_ptr<endpoint::Endpoint> limited;
   if (run.options.rate > 0) {
-    limited = endpoint::limit_rate(direct, run.options.rate);
+    limited = endpoint::limit_rate(endpoint, run.options.rate);
     const auto most = static_cast<std::size_t>(run.options.rate / kRateOfOneWorkload) + 1;
     suite.jobs = std::min(suite.jobs, most);
   }
-  endpoint::Endpoint& asked = limited ? *limited : direct;
+  endpoint::Endpoint& asked = limited ? *limited : endpoint;
   if (suite.settings.profile == codec::Profile::kAuto) {
     suite.settings.profile = run::observed_profile(asked, run.library, suite, stop_flag());
-    evidence.say(search::kObservedProfile, search::observed_profile_json(suite.settings.profile));
   }
   run.explore.judged = search::judged_runs({.catalogue = run.library.catalogue,
                                             .settings = suite.settings,
@@ -226,15 +195,7 @@ run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descr
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     return search::is_ignored(options.ignore, judgement);
   };
-  if (evidence.is_kept()) {
-    run.explore.keep = [&evidence](const search::KeptRun& kept) {
-      evidence.say(kept.name, search::kept_run_json(kept));
-    };
-  }
-  endpoint::Endpoint& kept = limited ? evidence.of(*limited) : endpoint;
-  const run::ExitCode code =
-      run.options.replay.empty() ? search(kept, asked, run) : replay(saved, kept, run);
-  return ended(code, run, evidence);
+  return run.options.replay.empty() ? search(asked, run) : replay(saved, asked, run);
 }
 
 }  // namespace
@@ -259,7 +220,7 @@ run::ExitCode explore(const ExploreOptions& options) {
     if (!read_workloads(path, saved)) return run::ExitCode::kUsage;
   }
   const auto basis = prepare_run(options);
-  if (!basis || !can_sign(options.sign, {options.evidence})) return run::ExitCode::kUsage;
+  if (!basis) return run::ExitCode::kUsage;
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   ExploreRun run{
@@ -293,9 +254,7 @@ run::ExitCode explore(const ExploreOptions& options) {
   stop_on_signals();
   const auto target = open_judged_by(basis->settings.profile, basis->descriptor);
   if (!target) return exit_code(target.error());
-  auto evidence = RunEvidence::open(options.evidence, evidence::kMaxStreamed);
-  if (!evidence) return run::ExitCode::kUsage;
-  return run_on(*target->endpoint, basis->descriptor, saved, run, *evidence);
+  return run_on(*target->endpoint, basis->descriptor, saved, run);
 }
 
 }  // namespace fencepost::cli

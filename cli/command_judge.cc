@@ -10,7 +10,6 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/judge_kinds.h"
 #include "conformance/concurrency/stress_phase.h"
 #include "conformance/histories/history_check.h"
 #include "conformance/report/console.h"
@@ -31,6 +30,30 @@ std::string some_of(const std::vector<std::string>& ids) {
     out += (out.empty() ? "" : ", ") + text::printable(ids[i]);
   }
   return out + (ids.size() > kMostNamed ? ", ..." : "");
+}
+
+// Says which rules are others than those of the run.
+void print_rules(const report::RulesSince& since, const report::EvidenceHead& head) {
+  const auto line = [](const char* what, const std::vector<std::string>& ids) {
+    if (!ids.empty()) text::print("  {}: {} ({})\n", what, ids.size(), some_of(ids));
+  };
+  if (since.changed.empty() && since.gone.empty() && since.added.empty()) {
+    text::print("rules: the same as those of the run\n");
+    return;
+  }
+  text::print("rules: others than those of the run (fencepost {})\n",
+              text::printable(head.run.version));
+  line("changed", since.changed);
+  line("no longer there", since.gone);
+  line("new, and not in the evidence", since.added);
+}
+
+// Why a file is refused whose head leaves out what it shows: these cases.
+std::string left_out_text(const std::string& file, const std::vector<std::string>& ids) {
+  return fmt::format(
+      "{}: its own head leaves out, by the selection, the cases or what the endpoint offers, what "
+      "the file shows: {}; this is not the head that the run has written",
+      file, some_of(ids));
 }
 
 // Says where this judgement differs from that of the run.
@@ -64,6 +87,25 @@ struct Judgement {
   report::ReportContext context;
   run::SuiteOptions suite;
 };
+
+// False after a complaint where it cannot be read; warns where it does not come to its end.
+bool can_be_judged(const std::string& file,
+                   const Result<endpoint::Recorded, std::string>& recorded) {
+  if (!recorded) {
+    complain(file + " " + recorded.error());
+    return false;
+  }
+  if (!recorded->twice().empty()) {
+    complain(fmt::format("{} has two sessions of {}: no run writes that", file,
+                         some_of({recorded->twice().begin(), recorded->twice().end()})));
+    return false;
+  }
+  if (!recorded->complaint().empty()) {
+    complain(
+        fmt::format("warning: {}: {}; what is before it is judged", file, recorded->complaint()));
+  }
+  return true;
+}
 
 // What the run has decided, with what the evidence says of itself.
 Judgement begin(const JudgeOptions& options, const endpoint::Recorded& recorded,
@@ -235,103 +277,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   return run::ExitCode::kInternal;
 }
 
-// What only evidence of certify can be judged by, or be reported as; empty: it is not asked for.
-std::string asks_for_more(const JudgeOptions& options, const std::string& command) {
-  const report::ReportFiles& files = options.reports;
-  const bool has_reports = command != "explore";
-  const bool has_page = command == "stress";
-  const std::pair<const char*, bool> asked[] = {{"--profile", options.profile.has_value()},
-                                                {"--wording", options.wording.has_value()},
-                                                {"--strict", options.strict},
-                                                {"--scenarios", !options.scenarios.empty()},
-                                                {"--sarif", !files.sarif.empty()},
-                                                {"--badge", !files.badge.empty()},
-                                                {"--html", !files.html.empty() && !has_page},
-                                                {"--json", !files.json.empty() && !has_reports},
-                                                {"--junit", !files.junit.empty() && !has_reports}};
-  for (const auto& [option, given] : asked) {
-    if (given) return fmt::format("{} is not for evidence of {}", option, command);
-  }
-  return {};
-}
-
-run::ExitCode judge_other(const JudgeOptions& options, const EvidenceFile& file) {
-  const std::string& command = file.head.command;
-  if (const std::string more = asks_for_more(options, command); !more.empty()) {
-    complain(more);
-    return run::ExitCode::kUsage;
-  }
-  if (command == "explore") return judge_explore(options, file);
-  if (command == "replay") return judge_replay(options, file);
-  if (command == "stress") return judge_stress(options, file);
-  complain(fmt::format("{}: evidence of {} is not known to this version", file.name,
-                       text::printable(command)));
-  return run::ExitCode::kUsage;
-}
-
 }  // namespace
-
-bool can_be_judged(const std::string& file,
-                   const Result<endpoint::Recorded, std::string>& recorded) {
-  if (!recorded) {
-    complain(file + " " + recorded.error());
-    return false;
-  }
-  if (!recorded->twice().empty()) {
-    complain(fmt::format("{} has two sessions of {}: no run writes that", file,
-                         some_of({recorded->twice().begin(), recorded->twice().end()})));
-    return false;
-  }
-  if (!recorded->complaint().empty()) {
-    complain(
-        fmt::format("warning: {}: {}; what is before it is judged", file, recorded->complaint()));
-  }
-  return true;
-}
-
-void print_rules(const report::RulesSince& since, const report::EvidenceHead& head) {
-  const auto line = [](const char* what, const std::vector<std::string>& ids) {
-    if (!ids.empty()) text::print("  {}: {} ({})\n", what, ids.size(), some_of(ids));
-  };
-  if (since.changed.empty() && since.gone.empty() && since.added.empty()) {
-    text::print("rules: the same as those of the run\n");
-    return;
-  }
-  text::print("rules: others than those of the run (fencepost {})\n",
-              text::printable(head.run.version));
-  line("changed", since.changed);
-  line("no longer there", since.gone);
-  line("new, and not in the evidence", since.added);
-}
-
-void Agreement::compare(const std::string& part, const std::string& then, const std::string& now) {
-  if (then == now) {
-    ++same_;
-  } else {
-    others_.push_back(fmt::format("  {}: was {}, is {}", text::printable(part),
-                                  text::printable(then), text::printable(now)));
-  }
-}
-
-void Agreement::print() const {
-  text::print("verdicts: {} the same as those of the run, {} not\n", same_, others_.size());
-  if (missing_ > 0) text::print("  {} of the run have no whole evidence\n", missing_);
-  for (const std::string& line : others_) text::print("{}\n", line);
-}
-
-std::string left_out_text(const std::string& file, const std::vector<std::string>& ids) {
-  return fmt::format(
-      "{}: its own head leaves out, by the selection, the cases or what the endpoint offers, what "
-      "the file shows: {}; this is not the head that the run has written",
-      file, some_of(ids));
-}
-
-std::string describe(const EvidenceFile& file) {
-  const report::ReportContext& context = file.head.run.context;
-  return fmt::format("fencepost judge {}  {}  {} of {}  endpoint {}", report::suite_version(),
-                     file.name, file.head.command, text::printable(context.started),
-                     text::printable(context.endpoint));
-}
 
 run::ExitCode judge(const JudgeOptions& options) {
   if (const auto writable = report::check_writable(options.reports); !writable) {
@@ -349,9 +295,6 @@ run::ExitCode judge(const JudgeOptions& options) {
   if (!first || !head) {
     complain(options.file + (first ? ": " + head.error() : " " + first.error()));
     return run::ExitCode::kUsage;
-  }
-  if (head->command != "certify") {
-    return judge_other(options, {.name = options.file, .content = file->content, .head = *head});
   }
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;

@@ -5,7 +5,6 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/run_evidence.h"
 #include "conformance/replay/printer.h"
 #include "conformance/replay/session.h"
 #include "conformance/report/console.h"
@@ -30,34 +29,12 @@ run::ExitCode not_begun(const ReplayOptions& options, replay::Session& session,
   return write_reports(options, session) ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
-std::vector<std::string> written_files(const ReplayOptions& options) {
-  return {options.evidence, options.json, options.junit};
-}
-
-report::EvidenceHead head_of_evidence(const ReplayOptions& options, const replay::Session& session,
-                                      const target::Descriptor& descriptor,
-                                      const endpoint::Capabilities& offers) {
-  return {.command = "replay",
-          .own = cases_json(session),
-          .run = {.context = session.context, .call = call_of(options)},
-          .run_id = session.suite.settings.run_id,
-          .capabilities = offers,
-          .expiry_tolerance = descriptor.expiry_tolerance,
-          .disconnect_settling = descriptor.disconnect_settling};
-}
-
-run::ExitCode run_on(const ReplayOptions& options, endpoint::Endpoint& direct,
-                     const target::Descriptor& descriptor, replay::Session& session,
-                     RunEvidence& evidence) {
-  endpoint::Endpoint& endpoint = evidence.of(direct);
-  session.suite.fresh_connections = evidence.is_kept();
-  evidence.begin(head_of_evidence(options, session, descriptor, endpoint.capabilities()),
-                 {.catalogue = session.saved.catalogue, .cases = session.saved.cases});
+run::ExitCode run_on(const ReplayOptions& options, endpoint::Endpoint& endpoint,
+                     const target::Descriptor& descriptor, replay::Session& session) {
   session.context.endpoint = endpoint.url();
   const auto ready = prepare(endpoint, descriptor, options.jobs, session.suite);
   if (!ready) {
     complain(ready.error());
-    (void)evidence.end(run_end_json({.exit_code = static_cast<int>(ready.error().code)}));
     return not_begun(options, session, ready.error().reason, ready.error().code);
   }
   session.context.preflight = *ready;
@@ -67,24 +44,15 @@ run::ExitCode run_on(const ReplayOptions& options, endpoint::Endpoint& direct,
   report::Console console(stdout, style);
   replay::Printer printer(session, stdout, style, console);
   printer.begin();
-  run_rounds(session,
-             {.endpoint = [&](const std::string& round) -> endpoint::Endpoint& {
-                return evidence.of(direct, round);
-              },
-              .progress = [&](const run::CaseResult& result, std::size_t done,
-                              std::size_t total) { console.progress(result, done, total); },
-              .judged = [&](const std::string& name,
-                            const std::string& verdict) { evidence.say(name, verdict); }},
-             stop_flag());
+  run_rounds(
+      session, endpoint,
+      [&](const run::CaseResult& result, std::size_t done, std::size_t total) {
+        console.progress(result, done, total);
+      },
+      stop_flag());
   if (options.heal) heal_files(session.saved, session.run, session.run_ids.front());
   printer.end();
-  const run::ExitCode code = exit_code(session.run);
-  const bool kept = evidence.end(run_end_json({.exit_code = static_cast<int>(code)}));
-  const bool written = write_reports(options, session) && kept;
-  if (!written || !sign_files(options.sign, written_files(options))) {
-    return run::ExitCode::kInternal;
-  }
-  return code;
+  return write_reports(options, session) ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
 bool can_write(const ReplayOptions& options) {
@@ -95,7 +63,7 @@ bool can_write(const ReplayOptions& options) {
       return false;
     }
   }
-  return can_sign(options.sign, written_files(options));
+  return true;
 }
 
 }  // namespace
@@ -136,9 +104,7 @@ run::ExitCode replay(const ReplayOptions& options) {
     return code == run::ExitCode::kUsage ? code
                                          : not_begun(options, session, target.error().text, code);
   }
-  auto evidence = RunEvidence::open(options.evidence);
-  if (!evidence) return run::ExitCode::kUsage;
-  return run_on(options, *target->endpoint, basis->descriptor, session, *evidence);
+  return run_on(options, *target->endpoint, basis->descriptor, session);
 }
 
 }  // namespace fencepost::cli

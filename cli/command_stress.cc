@@ -10,12 +10,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/run_evidence.h"
 #include "conformance/concurrency/stress_phase.h"
 #include "conformance/histories/stress_report.h"
 #include "conformance/report/console.h"
@@ -61,7 +59,6 @@ struct Setup {
   std::uint64_t seed;
   std::string history;                        // where it is written
   std::set<std::string, std::less<>> waived;  // rules that do not bind the store
-  RunEvidence& evidence;
   milliseconds clock_offset{0};
   milliseconds on_the_way{0};
 
@@ -121,16 +118,6 @@ stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size
   return out;
 }
 
-// What the history says is evidence of the run, too, where that is asked for.
-Result<std::unique_ptr<stress::HistoryWriter>, std::string> open_history(
-    const Setup& setup, const history::Bounds& bounds) {
-  stress::HistoryWriter::Copy copy;
-  if (setup.evidence.is_kept()) {
-    copy = [&evidence = setup.evidence](const std::string& line) { evidence.add_history(line); };
-  }
-  return stress::HistoryWriter::open(setup.history, bounds, std::move(copy));
-}
-
 // ---- Over connections
 
 std::optional<stress::Shrunk> shrink_live(const Setup& setup, endpoint::Endpoint& endpoint,
@@ -157,7 +144,7 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
     return fail(exit_code(target.error()));
   }
   stress::LoadOptions options = load_options(setup, size, setup.seed);
-  auto writer = open_history(setup, options.bounds);
+  auto writer = stress::HistoryWriter::open(setup.history, options.bounds);
   if (!writer) {
     complain(writer.error());
     return fail(run::ExitCode::kUsage);
@@ -286,7 +273,7 @@ Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
     complain(store.error().text);
     return fail(run::ExitCode::kUsage);
   }
-  auto writer = open_history(setup, simulated_bounds(setup));
+  auto writer = stress::HistoryWriter::open(setup.history, simulated_bounds(setup));
   if (!writer) {
     complain(writer.error());
     return fail(run::ExitCode::kUsage);
@@ -327,45 +314,6 @@ report::ReportFiles files_of(const StressOptions& options) {
   return {.json = options.json, .junit = options.junit, .html = options.html};
 }
 
-std::vector<std::string> written_files(const StressOptions& options) {
-  return {options.evidence, options.json, options.junit, options.html};
-}
-
-void begin_evidence(const Setup& setup, const scenario::Library& library) {
-  const StressOptions& options = setup.options;
-  const auto url = endpoint::parse_url(setup.descriptor.url);
-  const nlohmann::json own{{"workload", setup.mix->name},
-                           {"clients", options.clients},
-                           {"duration", options.duration},
-                           {"rate", options.rate}};
-  setup.evidence.begin(
-      {.command = "stress",
-       .own = own.dump(),
-       .run = {.context = {.endpoint = url ? url->display() : "unknown",
-                           .seed = setup.seed,
-                           .command = "fencepost stress",
-                           .started = utc_now()},
-               .call = {.url = options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint),
-                        .descriptor = options.descriptor,
-                        .driver = options.driver,
-                        .timeout_scale = options.timeout_scale}},
-       .run_id = {},
-       .capabilities = setup.descriptor.mqtt.capabilities},
-      library);
-}
-
-// The verdicts of keys that are not ok; of the others there is one each that is.
-bool end_evidence(const Setup& setup, const histories::StressRun& run) {
-  RunEnd end{.exit_code = static_cast<int>(exit_code(run))};
-  for (const history::KeyVerdict& key : run.judged.violations) {
-    end.verdicts[key.key] = histories::verdict_text(key);
-  }
-  for (const stress::DeliveryFinding& each : run.deliveries) {
-    end.deliveries[each.requirement] = describe(each);
-  }
-  return setup.evidence.end(run_end_json(end));
-}
-
 run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
                          histories::StressRun& run) {
   const bool kept = !setup.options.history.empty() || histories::has_findings(run.judged);
@@ -387,11 +335,7 @@ run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
     std::filesystem::remove(setup.history, ignored);
   }
   if (!written) complain(written.error());
-  const bool whole = end_evidence(setup, run) && written;
-  if (!whole || !sign_files(options.sign, written_files(options))) {
-    return run::ExitCode::kInternal;
-  }
-  return exit_code(run);
+  return written ? exit_code(run) : run::ExitCode::kInternal;
 }
 
 // Where nobody has said where: what stands in the folder is somebody's, and stays.
@@ -440,14 +384,11 @@ run::ExitCode stress(const StressOptions& options) {
     complain(can.error());
     return run::ExitCode::kUsage;
   }
-  if (!can_sign(options.sign, written_files(options))) return run::ExitCode::kUsage;
   const stress::Mix* mix = stress::find_mix(options.workload);
   auto descriptor = read_descriptor({.url = options.endpoint, .descriptor = options.descriptor});
   if (!descriptor || mix == nullptr) return run::ExitCode::kUsage;
   if (!options.driver.empty()) descriptor->mqtt.driver = *endpoint::driver_named(options.driver);
   const std::uint64_t seed = options.seed.value_or(std::random_device()());
-  auto evidence = RunEvidence::open(options.evidence, evidence::kMaxStreamed);
-  if (!evidence) return run::ExitCode::kUsage;
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = scenario::load_library({}, errors);
   Setup setup{
@@ -460,11 +401,9 @@ run::ExitCode stress(const StressOptions& options) {
       .waived = scenario::unsettled(
           library.catalogue,
           scenario::bases_of(codec::profile_named(options.profile).value_or(codec::Profile::kAuto),
-                             scenario::Wording::kAuto)),
-      .evidence = *evidence};
+                             scenario::Wording::kAuto))};
   if (!take_times(options, setup)) return run::ExitCode::kUsage;
   stop_on_signals();
-  if (evidence->is_kept()) begin_evidence(setup, library);
   const stress::RunSize size{.mix = mix, .clients = options.clients};
   const auto url = endpoint::parse_url(setup.descriptor.url);
   const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
@@ -480,7 +419,6 @@ run::ExitCode stress(const StressOptions& options) {
       std::error_code ignored;
       std::filesystem::remove(setup.history, ignored);
     }
-    (void)evidence->end(run_end_json({.exit_code = static_cast<int>(run.error())}));
     return run.error();
   }
   run->mix = mix;

@@ -124,7 +124,7 @@ struct JudgeOptions {
   bool verbose = false;
   bool quiet = false;
 };
-// Judges a run again, from its evidence: as the command that has written it, without any endpoint.
+// Judges a run of certify again, from its evidence: as certify does, without any endpoint.
 // What the run has found itself is compared with it.
 [[nodiscard]] run::ExitCode judge(const JudgeOptions& options);
 
@@ -168,10 +168,8 @@ struct StressOptions {
   double timeout_scale = 1.0;
   bool keep_going = false;  // after a violation
   bool no_shrink = false;
-  std::string history{};   // a file; empty: stress-SEED.jsonl, kept when something was found
-  std::string evidence{};  // a file that gets the history, compressed, and what it was judged to be
-  std::string sign{};      // a key: signs the evidence and the reports
-  std::string json{};      // files
+  std::string history{};  // a file; empty: stress-SEED.jsonl, kept when something was found
+  std::string json{};     // files
   std::string junit{};
   std::string html{};
   bool quiet = false;
@@ -193,8 +191,6 @@ struct ExploreOptions : RunFlags {
   bool fresh_connections = false;     // of each workload
   std::vector<std::string> replay{};  // saved workloads, or folders of them: nothing else is run
   std::string save = "explore-findings";  // a folder, made when there is something to save
-  std::string evidence{};                 // a file that gets all that is asked and answered
-  std::string sign{};                     // a key: signs the evidence
 };
 // Random workloads, judged by the oracle. kFailed when a rule is broken; the counter-examples are
 // in `save` then. kInconclusive when a rejection was seen once and never again. See explore.h.
@@ -204,8 +200,6 @@ struct ReplayOptions : RunFlags {
   std::vector<std::string> paths{};  // scenario files, or folders of them
   std::size_t runs = 1;              // of each case
   bool heal = false;                 // write into the files what is fixed, and what has changed
-  std::string evidence{};            // a file that gets all that is asked and answered
-  std::string sign{};                // a key: signs the evidence and the reports
   std::string json{};                // files
   std::string junit{};
 };

@@ -39,27 +39,12 @@ void add_timeout_scale(CLI::App& command, double& factor) {
       ->check(positive_factor(run::kMaxTimeoutScale));
 }
 
-void add_evidence(CLI::App& command, std::string& evidence, std::string& sign) {
-  command.add_option("--evidence", evidence,
-                     "Write all that is asked and answered to this file, as the run goes on: "
-                     "fencepost judge gives the verdicts again from it (docs/EVIDENCE.md)");
-  command.add_option("--sign", sign,
-                     "Sign the evidence and the reports with this SSH key: FILE.sig, which "
-                     "fencepost verify and ssh-keygen -Y verify check (namespace fencepost)");
-}
-
 void add_judge(CLI::App& app, JudgeOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "judge",
       "Judge a run again from its evidence, without any endpoint (docs/EVIDENCE.md)\n"
-      "Exit codes: as of the command that has written it; where verdicts differ from those of the "
-      "run, it says so");
-  command
-      ->add_option("file", options.file,
-                   "What --evidence FILE of certify, stress, explore or replay has written. "
-                   "--profile, --wording, --strict, --scenarios, --sarif and --badge are for "
-                   "certify; of explore there are no reports, of replay --json and --junit")
-      ->required();
+      "Exit codes: as of certify; where verdicts differ from those of the run, it says so");
+  command->add_option("file", options.file, "What certify --evidence FILE has written")->required();
   command
       ->add_option_function<std::string>(
           "--profile",
@@ -212,7 +197,6 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
   command->add_option("--junit", options.junit, "Write the verdicts as JUnit to this file");
   command->add_option("--html", options.html,
                       "Write a page with a timeline of the clients to this file");
-  add_evidence(*command, options.evidence, options.sign);
   command->add_flag("-q,--quiet", options.quiet, "No progress");
   command->callback([&] { action = [&] { return stress(options); }; });
 }

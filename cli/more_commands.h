@@ -20,9 +20,6 @@ void add_timeout_scale(CLI::App& command, double& factor);
 // --json, --junit, --html, --sarif and --badge.
 void add_reports(CLI::App& command, report::ReportFiles& files);
 
-// --evidence and --sign.
-void add_evidence(CLI::App& command, std::string& evidence, std::string& sign);
-
 // Each adds a command, whose options go into `options`; both must outlive the action.
 void add_check(CLI::App& app, CheckOptions& options, Action& action);
 void add_stress(CLI::App& app, StressOptions& options, Action& action);

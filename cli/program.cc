@@ -84,7 +84,12 @@ void add_course(CLI::App& command, CertifyOptions& options) {
   command.add_flag("--dry-run", options.dry_run, "Print the cases that would run, send nothing");
   command.add_option("--last-failed", options.last_failed,
                      "Only the cases that failed or were inconclusive in this JSON report");
-  add_evidence(command, options.evidence, options.sign);
+  command.add_option("--evidence", options.evidence,
+                     "Write all that is asked and answered to this file, as the run goes on: "
+                     "fencepost judge gives the verdicts again from it (docs/EVIDENCE.md)");
+  command.add_option("--sign", options.sign,
+                     "Sign the evidence and the reports with this SSH key: FILE.sig, which "
+                     "fencepost verify and ssh-keygen -Y verify check (namespace fencepost)");
   command.add_option("--resume", options.resume,
                      "Go on with a run that was killed: the file REPORT.unfinished that it has "
                      "left (docs/EVIDENCE.md). What is not given is as it was there");
@@ -426,7 +431,6 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
   command->add_option("--replay", options.replay,
                       "Run what was saved as *.trace again and nothing else: a file or a folder "
                       "(repeatable)");
-  add_evidence(*command, options.evidence, options.sign);
   command->callback([&] { action = [&] { return explore(options); }; });
 }
 
@@ -451,7 +455,6 @@ void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
                     "has changed gets its new signature");
   command->add_option("--json", options.json, "Write the outcomes as JSON to this file");
   command->add_option("--junit", options.junit, "Write a JUnit XML report to this file");
-  add_evidence(*command, options.evidence, options.sign);
   command->callback([&] { action = [&] { return replay(options); }; });
 }
 

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "base/json_reader.h"
 #include "cli/command_support.h"
 #include "cli/ssh_keygen.h"
 #include "endpoint/recording.h"
@@ -14,11 +11,9 @@
 namespace fencepost::cli {
 namespace {
 
-void add_text(endpoint::Recorder& recorder, evidence::Kind kind, std::string text,
-              std::string name = {}) {
+void add_text(endpoint::Recorder& recorder, evidence::Kind kind, std::string text) {
   auto details = std::make_unique<evidence::Details>();
   details->text = std::move(text);
-  details->name = std::move(name);
   recorder.add({.kind = kind, .details = std::move(details)});
 }
 
@@ -33,10 +28,10 @@ report::Call call_of(const RunFlags& flags) {
           .timeout_scale = flags.timeout_scale};
 }
 
-std::optional<RunEvidence> RunEvidence::open(const std::string& file, std::size_t most_content) {
+std::optional<RunEvidence> RunEvidence::open(const std::string& file) {
   RunEvidence out;
   if (file.empty()) return out;
-  auto recorder = endpoint::Recorder::create(file, most_content);
+  auto recorder = endpoint::Recorder::create(file);
   if (!recorder) {
     complain(recorder.error());
     return std::nullopt;
@@ -45,9 +40,10 @@ std::optional<RunEvidence> RunEvidence::open(const std::string& file, std::size_
   return out;
 }
 
-endpoint::Endpoint& RunEvidence::of(endpoint::Endpoint& endpoint, const std::string& prefix) {
+endpoint::Endpoint& RunEvidence::of(endpoint::Endpoint& endpoint) {
   if (!recorder_) return endpoint;
-  return *recordings_.emplace_back(endpoint::record(endpoint, *recorder_, prefix));
+  recording_ = endpoint::record(endpoint, *recorder_);
+  return *recording_;
 }
 
 void RunEvidence::begin(const report::EvidenceHead& head, const scenario::Library& library) {
@@ -62,10 +58,6 @@ void RunEvidence::keep(const run::CaseResult& result, bool undecided) {
   add_text(*recorder_, evidence::Kind::kCase, report::case_line(result, undecided, false));
 }
 
-void RunEvidence::say(const std::string& name, const std::string& json) {
-  if (recorder_) add_text(*recorder_, evidence::Kind::kCase, json, name);
-}
-
 void RunEvidence::add_history(const std::string& lines) {
   if (recorder_) add_text(*recorder_, evidence::Kind::kHistory, lines);
 }
@@ -76,23 +68,6 @@ bool RunEvidence::end(const std::string& json) {
   const auto written = recorder_->flush();
   if (!written) complain(written.error());
   return written.has_value();
-}
-
-std::string run_end_json(const RunEnd& end) {
-  nlohmann::json out{{"exit_code", end.exit_code}, {"verdicts", end.verdicts}};
-  if (!end.deliveries.empty()) out["deliveries"] = end.deliveries;
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::optional<RunEnd> read_run_end(const std::string& text) {
-  const auto document = read_json(text);
-  if (!document.is_object()) return std::nullopt;
-  JsonComplaint complaint;
-  RunEnd out{.exit_code = JsonMembers(document, "", complaint).integer<int>("exit_code")};
-  if (complaint.any()) return std::nullopt;
-  out.verdicts = report::read_verdicts(text);
-  out.deliveries = report::read_verdicts(text, "deliveries");
-  return out;
 }
 
 bool can_sign(const std::string& key, const std::vector<std::string>& files) {

@@ -252,12 +252,8 @@ class PlayedSession final : public Session {
 
 class PlayedEndpoint final : public Endpoint {
  public:
-  PlayedEndpoint(const Recorded& recorded, std::string url, Capabilities capabilities,
-                 std::string prefix)
-      : recorded_(recorded),
-        url_(std::move(url)),
-        capabilities_(std::move(capabilities)),
-        prefix_(std::move(prefix)) {}
+  PlayedEndpoint(const Recorded& recorded, std::string url, Capabilities capabilities)
+      : recorded_(recorded), url_(std::move(url)), capabilities_(std::move(capabilities)) {}
 
   [[nodiscard]] const std::string& url() const override { return url_; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
@@ -269,7 +265,7 @@ class PlayedEndpoint final : public Endpoint {
   }
   Result<std::unique_ptr<Session>, Error> open_session_for(const std::string& caller,
                                                            bool /*isolated*/) override {
-    const Recorded::Stream* stream = recorded_.find(prefix_ + caller);
+    const Recorded::Stream* stream = recorded_.find(caller);
     if (stream == nullptr) return fail(not_asked("a session for " + caller));
     stream->asked = true;
     if (stream->failure) return fail(error_of(*stream->failure));
@@ -277,7 +273,7 @@ class PlayedEndpoint final : public Endpoint {
   }
   Result<void, Error> check_reachable_for(const std::string& caller,
                                           Duration /*timeout*/) override {
-    const auto* failure = recorded_.reachable(prefix_ + caller);
+    const auto* failure = recorded_.reachable(caller);
     if (failure == nullptr) return fail(not_asked("a look for the endpoint"));
     if (*failure) return fail(error_of(**failure));
     return {};
@@ -287,7 +283,6 @@ class PlayedEndpoint final : public Endpoint {
   const Recorded& recorded_;
   std::string url_;
   Capabilities capabilities_;
-  std::string prefix_;
 };
 
 }  // namespace
@@ -303,26 +298,17 @@ Result<std::string, std::string> Recorded::read_head(std::string_view file) {
 }
 
 Result<Recorded, std::string> Recorded::read(std::string_view file) {
-  return read_up_to(file, kMaxRecords, {});
-}
-
-Result<Recorded, std::string> Recorded::read_along(std::string_view file, const OnWhole& on_whole) {
-  return read_up_to(file, kMostRead, on_whole);
-}
-
-Result<Recorded, std::string> Recorded::read_up_to(std::string_view file, std::size_t most_records,
-                                                   const OnWhole& on_whole) {
   if (!evidence::is_evidence(file)) return fail(std::string("is no file of evidence"));
   Recorded out;
-  evidence::Frames frames(file, on_whole ? evidence::kMaxStreamed : evidence::kMaxContent);
+  evidence::Frames frames(file);
   std::size_t records = 0;
   while (const auto frame = frames.next()) {
     evidence::Decoder decoder(*frame);
     bool usable = true;
     while (auto record = decoder.next()) {
-      if (++records > most_records) return fail(std::string("holds more records than it may"));
+      if (++records > kMaxRecords) return fail(std::string("holds more records than it may"));
       usable = usable && has_usable_numbers(*record);
-      if (usable) out.add(*std::move(record), on_whole);
+      if (usable) out.add(*std::move(record));
     }
     if (decoder.failed() || !usable) {
       return fail(std::string("holds what no version of this suite writes"));
@@ -334,18 +320,14 @@ Result<Recorded, std::string> Recorded::read_up_to(std::string_view file, std::s
   return out;
 }
 
-void Recorded::add(Record record, const OnWhole& on_whole) {
+void Recorded::add(Record record) {
   const Details& details = record.more();
   switch (record.kind) {
     case Kind::kHead:
       if (head_.empty()) head_ = details.text;
       return;
     case Kind::kCase:
-      if (details.name.empty()) {
-        cases_.push_back(details.text);
-      } else {
-        said_[details.name] = details.text;
-      }
+      cases_.push_back(details.text);
       return;
     case Kind::kEnd:
       end_ = details.text;
@@ -368,7 +350,10 @@ void Recorded::add(Record record, const OnWhole& on_whole) {
       return;
     }
     case Kind::kClosed:
-      return close(record.session, on_whole);
+      if (const auto closed = open_.extract(record.session)) {
+        streams_[closed.mapped()]->whole = true;
+      }
+      return;
     default:
       break;
   }
@@ -379,18 +364,6 @@ void Recorded::add(Record record, const OnWhole& on_whole) {
   Stream& stream = *streams_[caller->second];
   stream.answers += is_answer(record.kind) ? 1 : 0;
   stream.records.push_back(std::move(record));
-}
-
-void Recorded::close(std::uint32_t session, const OnWhole& on_whole) {
-  const auto found = open_.find(session);
-  if (found == open_.end()) return;
-  const std::string caller = std::move(found->second);
-  open_.erase(found);
-  streams_[caller]->whole = true;
-  if (!on_whole || caller.empty()) return;
-  on_whole(*this, caller);
-  streams_.erase(caller);
-  said_.erase(caller);
 }
 
 bool Recorded::has(const std::string& caller) const {
@@ -416,10 +389,9 @@ const std::optional<evidence::Failure>* Recorded::reachable(const std::string& c
   return found == reachable_.end() ? nullptr : &found->second;
 }
 
-std::unique_ptr<Endpoint> play(const Recorded& recorded, std::string url, Capabilities capabilities,
-                               std::string prefix) {
-  return std::make_unique<PlayedEndpoint>(recorded, std::move(url), std::move(capabilities),
-                                          std::move(prefix));
+std::unique_ptr<Endpoint> play(const Recorded& recorded, std::string url,
+                               Capabilities capabilities) {
+  return std::make_unique<PlayedEndpoint>(recorded, std::move(url), std::move(capabilities));
 }
 
 }  // namespace fencepost::endpoint

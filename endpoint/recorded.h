@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -25,8 +24,6 @@ class Recorded {
  public:
   // Records of a file; more are refused, as they would take too much memory.
   static constexpr std::size_t kMaxRecords = 1'500'000;
-  // Of a file that is read along, as each takes a moment.
-  static constexpr std::size_t kMostRead = 50'000'000;
 
   // What one caller of open_session_for() was answered.
   struct Stream {
@@ -44,19 +41,11 @@ class Recorded {
   [[nodiscard]] static Result<Recorded, std::string> read(std::string_view file);
   // Of the first record of a file alone: see head().
   [[nodiscard]] static Result<std::string, std::string> read_head(std::string_view file);
-  // The same as read() of a file that need not fit into memory: as soon as the session of a caller
-  // is whole, `on_whole` is called with what was read until then, and then that session is
-  // forgotten. Those of nobody, before the run, are kept.
-  using OnWhole = std::function<void(const Recorded& so_far, const std::string& caller)>;
-  [[nodiscard]] static Result<Recorded, std::string> read_along(std::string_view file,
-                                                                const OnWhole& on_whole);
 
   // Of the first record: what run it is; JSON.
   [[nodiscard]] const std::string& head() const { return head_; }
   // Of each case that had finished, in that order; JSON.
   [[nodiscard]] const std::vector<std::string>& cases() const { return cases_; }
-  // Of finished parts of a run that have names, in the place of cases: name -> JSON.
-  [[nodiscard]] const std::map<std::string, std::string>& said() const { return said_; }
   // Of a run that came to its end; else empty. JSON.
   [[nodiscard]] const std::string& end() const { return end_; }
   // Why the file could not be read to its end; empty when it could.
@@ -79,15 +68,10 @@ class Recorded {
   [[nodiscard]] const std::optional<evidence::Failure>* reachable(const std::string& caller) const;
 
  private:
-  [[nodiscard]] static Result<Recorded, std::string> read_up_to(std::string_view file,
-                                                                std::size_t most_records,
-                                                                const OnWhole& on_whole);
-  void add(evidence::Record record, const OnWhole& on_whole);
-  void close(std::uint32_t session, const OnWhole& on_whole);
+  void add(evidence::Record record);
 
   std::string head_;
   std::vector<std::string> cases_;
-  std::map<std::string, std::string> said_;
   std::string end_;
   std::string complaint_;
   bool has_history_ = false;
@@ -101,8 +85,7 @@ class Recorded {
 
 // `recorded` must outlive the result. Sessions may be used by different threads at once. What was
 // never asked then is answered with kInternal, so that a case which asks it is inconclusive.
-// `prefix`: as record() got it.
 [[nodiscard]] std::unique_ptr<Endpoint> play(const Recorded& recorded, std::string url,
-                                             Capabilities capabilities, std::string prefix = {});
+                                             Capabilities capabilities);
 
 }  // namespace fencepost::endpoint

@@ -22,7 +22,6 @@ using evidence::Record;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Pair;
 using testing::SizeIs;
 
 // A file, record by record.
@@ -39,9 +38,8 @@ class File {
     record.details = std::make_unique<Details>(std::move(details));
     return add(std::move(record));
   }
-  File& text(Kind kind, std::uint32_t session, std::string text, std::string name = {}) {
-    return add({.kind = kind, .session = session},
-               {.text = std::move(text), .name = std::move(name)});
+  File& text(Kind kind, std::uint32_t session, std::string text) {
+    return add({.kind = kind, .session = session}, {.text = std::move(text)});
   }
   File& opened(std::uint32_t session, std::string caller) {
     return text(Kind::kOpened, session, std::move(caller));
@@ -79,7 +77,6 @@ class File {
 TEST(Recorded, HasWhatTheFileSaysOfItsRun) {
   File file("head");
   file.text(Kind::kCase, 0, "first").text(Kind::kCase, 0, "second");
-  file.text(Kind::kCase, 0, "old", "part").text(Kind::kCase, 0, "new", "part");
   file.text(Kind::kHistory, 0, "lines").text(Kind::kHead, 0, "another head");
   file.text(Kind::kEnd, 0, "end");
   const std::string bytes = file.bytes();
@@ -88,7 +85,6 @@ TEST(Recorded, HasWhatTheFileSaysOfItsRun) {
   EXPECT_EQ(recorded->head(), "head");
   EXPECT_EQ(Recorded::read_head(bytes).value(), "head");
   EXPECT_THAT(recorded->cases(), ElementsAre("first", "second"));
-  EXPECT_THAT(recorded->said(), ElementsAre(Pair("part", "new")));
   EXPECT_EQ(recorded->end(), "end");
   EXPECT_TRUE(recorded->has_history());
   EXPECT_EQ(recorded->complaint(), "");
@@ -201,7 +197,7 @@ File three_sessions() {
   for (const char* caller : {"one", "two", "three"}) {
     file.frame().opened(++session, caller);
     file.add({.kind = Kind::kNow, .session = session, .time = 5});
-    file.text(Kind::kCase, 0, caller, caller).closed(session);
+    file.text(Kind::kCase, 0, caller).closed(session);
   }
   return file;
 }
@@ -232,27 +228,6 @@ TEST(Recorded, IsWholeUpToACutOrAChangedByte) {
     ASSERT_THAT(changed->complaint(), HasSubstr("the frame at byte ")) << at;
   }
   EXPECT_EQ(most, 2U);
-}
-
-TEST(Recorded, ReadAlongForgetsASessionThatWasUsed) {
-  File file;
-  file.text(Kind::kOpened, 9, "").closed(9);
-  file.opened(1, "a").opened(2, "b").text(Kind::kCase, 0, "A", "a").text(Kind::kCase, 0, "B", "b");
-  file.add({.kind = Kind::kNow, .session = 2, .time = 1}).closed(2).closed(1).opened(3, "cut");
-  std::vector<std::string> told;
-  const std::string bytes = file.bytes();
-  const auto recorded =
-      Recorded::read_along(bytes, [&](const Recorded& so_far, const std::string& caller) {
-        EXPECT_TRUE(so_far.has(caller));
-        EXPECT_TRUE(so_far.has(""));
-        told.push_back(caller + so_far.said().at(caller));
-      });
-  ASSERT_TRUE(recorded) << recorded.error();
-  EXPECT_THAT(told, ElementsAre("bB", "aA"));
-  EXPECT_EQ(recorded->find("a"), nullptr);
-  EXPECT_THAT(recorded->said(), IsEmpty());
-  EXPECT_TRUE(recorded->has(""));
-  EXPECT_FALSE(recorded->has("cut"));
 }
 
 // --- playing

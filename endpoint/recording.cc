@@ -197,8 +197,8 @@ class RecordingSession final : public Session {
 
 class RecordingEndpoint final : public Endpoint {
  public:
-  RecordingEndpoint(Endpoint& endpoint, Recorder& recorder, std::string prefix)
-      : endpoint_(endpoint), recorder_(recorder), prefix_(std::move(prefix)) {}
+  RecordingEndpoint(Endpoint& endpoint, Recorder& recorder)
+      : endpoint_(endpoint), recorder_(recorder) {}
 
   [[nodiscard]] const std::string& url() const override { return endpoint_.url(); }
   [[nodiscard]] const Capabilities& capabilities() const override {
@@ -217,7 +217,7 @@ class RecordingEndpoint final : public Endpoint {
                                                            bool isolated) override {
     auto session = endpoint_.open_session_for(caller, isolated);
     const Pen pen{recorder_, recorder_.next_session()};
-    auto details = details_of(prefix_ + caller);
+    auto details = details_of(caller);
     if (!session) details->failure = failure_of(session.error());
     pen.write({.kind = Kind::kOpened, .number = isolated ? 1 : 0, .details = std::move(details)});
     if (session) return std::make_unique<RecordingSession>(std::move(*session), pen);
@@ -226,20 +226,19 @@ class RecordingEndpoint final : public Endpoint {
   }
   Result<void, Error> check_reachable_for(const std::string& caller, Duration timeout) override {
     auto done = endpoint_.check_reachable_for(caller, timeout);
-    recorder_.add({.kind = Kind::kReachable, .details = details_of(prefix_ + caller, done)});
+    recorder_.add({.kind = Kind::kReachable, .details = details_of(caller, done)});
     return done;
   }
 
  private:
   Endpoint& endpoint_;
   Recorder& recorder_;
-  std::string prefix_;
 };
 
 }  // namespace
 
-std::unique_ptr<Endpoint> record(Endpoint& endpoint, Recorder& recorder, std::string prefix) {
-  return std::make_unique<RecordingEndpoint>(endpoint, recorder, std::move(prefix));
+std::unique_ptr<Endpoint> record(Endpoint& endpoint, Recorder& recorder) {
+  return std::make_unique<RecordingEndpoint>(endpoint, recorder);
 }
 
 }  // namespace fencepost::endpoint

@@ -14,9 +14,7 @@
 namespace fencepost::endpoint {
 
 // Both must outlive the result, which is as thread safe as `endpoint`. Nothing that it writes has a
-// password: those are below this seam. `prefix` is put before the names of callers, where one run
-// has several parts in which they are the same.
-[[nodiscard]] std::unique_ptr<Endpoint> record(Endpoint& endpoint, Recorder& recorder,
-                                               std::string prefix = {});
+// password: those are below this seam.
+[[nodiscard]] std::unique_ptr<Endpoint> record(Endpoint& endpoint, Recorder& recorder);
 
 }  // namespace fencepost::endpoint

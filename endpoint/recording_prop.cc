@@ -247,7 +247,7 @@ RC_GTEST_PROP(Recording, IsPlayedAsItWas, ()) {
     auto details = std::make_unique<evidence::Details>();
     details->text = "{}";
     (*recorder)->add({.kind = evidence::Kind::kHead, .details = std::move(details)});
-    then = ask(*record(endpoint, **recorder, "part "), seed);
+    then = ask(*record(endpoint, **recorder), seed);
   }
   std::ostringstream file;
   file << std::ifstream(path, std::ios::binary).rdbuf();
@@ -256,7 +256,7 @@ RC_GTEST_PROP(Recording, IsPlayedAsItWas, ()) {
   const auto recorded = Recorded::read(content);
   RC_ASSERT(recorded.has_value());
   RC_ASSERT(recorded->complaint().empty());
-  RC_ASSERT(ask(*play(*recorded, "url", {}, "part "), seed) == then);
+  RC_ASSERT(ask(*play(*recorded, "url", {}), seed) == then);
 }
 
 }  // namespace

@@ -21,8 +21,6 @@ inline constexpr std::string_view kMagic = "fencepost evidence 1\n";
 // Bytes of a frame before compression, and of all frames of a file.
 inline constexpr std::size_t kMaxFrame = std::size_t{32} << 20U;
 inline constexpr std::size_t kMaxContent = std::size_t{256} << 20U;
-// The same of a file that is read bit by bit, as nobody has to keep all of it.
-inline constexpr std::size_t kMaxStreamed = std::size_t{512} << 20U;
 
 // `records` are at most kMaxFrame bytes.
 [[nodiscard]] std::string make_frame(std::string_view records);

@@ -171,6 +171,87 @@ class Evidence(harness.FolderTest):
         self.assertEqual(2, done.returncode)
         self.assertIn("cannot write the evidence /dev/full: No space left on device", done.stderr)
 
+    def change(self, change):
+        file = self.folder / "run.fpe"
+        head, rest = evidence_file.parts(file.read_bytes())
+        rest = change(head, rest)
+        file.write_bytes(evidence_file.of_parts(head, rest))
+
+    def check_changes(self, changes):
+        for name, (command, change, code) in changes.items():
+            with self.subTest(name):
+                done = self.certify(*command)
+                self.assertEqual(1, done.returncode, done.stdout[-1000:] + done.stderr)
+                self.assertEqual(1, self.judge().returncode)
+                self.change(change)
+                judged = self.judge()
+                self.assertEqual(code, judged.returncode, judged.stdout[-1000:] + judged.stderr)
+
+    def test_a_head_hides_no_failure(self):
+        """A head that leaves out or skips what the file shows makes nothing green."""
+        known = ("--endpoint", "inproc:?fault=S01", "--run", "set.nx.*", "--stress", "none")
+        everything = {"roles": [], "client_ids": {}, "transport": False, "isolated_broker": False, "restart": False,
+                      "odd_packets": False, "exact_clock": False, "ephemeral": False}
+
+        def of_head(change):
+            def changed(head, rest):
+                change(head)
+                return rest
+            return changed
+
+        self.check_changes({
+            "skip": (known, of_head(lambda head: head["selection"].update(skip=["*"])), 2),
+            "narrowed": (known, of_head(lambda head: head["selection"].update(run=["set.nx.sets-*"])), 2),
+            "tag": (known, of_head(lambda head: head["selection"].update(tags=["smoke"])), 2),
+            "requirement": (known, of_head(lambda head: head["selection"].update(requirements=["GET-HIT-1"])), 2),
+            "shard": (known, of_head(lambda head: head.update(shard={"index": 1, "total": 1000})), 2),
+            "capabilities": (("--endpoint", "inproc:?fault=S01", "--stress", "none"),
+                             of_head(lambda head: head["evidence"]["capabilities"].update(everything)), 2),
+        })
+
+    def test_records_hide_no_failure(self):
+        """Who renames sessions has something left that nobody judges."""
+        bad = "set.nx.refuses-equal-value"
+        known = ("--endpoint", "inproc:?fault=S01", "--run", bad, "--run", "get.*", "--stress", "none")
+        at_once = ("--endpoint", "inproc:?fault=T20", "--run", "get.*", "--stress", "short", "--seed", "2")  # which finds it
+
+        def renamed(to):
+            def change(head, rest):
+                head["selection"]["skip"] = [bad]
+                rest = rest.replace(f"{bad}/1".encode(), to.encode())
+                return rest.replace(f'"case":"{bad}'.encode(), b'"case":"' + b"x" * len(bad))
+            return change
+
+        self.check_changes({
+            "another attempt": (known, renamed(f"{bad}/9"), 4),
+            "after another": (known, renamed(f"after {bad}/1"[:len(bad) + 2]), 2),
+            "no case": (known, renamed("x" * len(bad) + "/1"), 2),
+            "no end": (known, lambda _, rest: rest.replace(b'"verdicts"', b'"verdictz"'), 1),
+            "clients at once": (at_once, lambda _, rest: rest.replace(b'"stress":', b'"strezz":'), 1),
+        })
+
+    def test_an_end_in_it_decides_nothing(self):
+        """Evidence that is damaged, and says of itself that all is well, is not well."""
+        done = self.certify("--endpoint", "inproc:", "--run", "get.*", "--run", "set.nx.*")
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.change(lambda _, rest: rest.replace(b"$-1\r\n", b"$-2\r\n").replace(b"+OK\r\n", b"+KO\r\n"))
+        judged = self.judge()
+        self.assertEqual(1, judged.returncode, judged.stdout + judged.stderr)
+
+    def test_evidence_of_other_commands_is_refused_with_what_there_is_instead(self):
+        self.certify("--endpoint", "inproc:", "--run", "get.*")
+        for command, instead in (("explore", "`fencepost explore --replay`"), ("replay", "`fencepost replay`"),
+                                 ("stress", "`fencepost check`")):
+            def of_command(head, rest, command=command):
+                head["evidence"]["command"] = command
+                head["suite_version"] = "0.0.9"
+                return rest
+            self.change(of_command)
+            judged = self.judge()
+            self.assertEqual(2, judged.returncode, judged.stdout + judged.stderr)
+            self.assertIn(f"run.fpe: was written by `fencepost {command}` of version 0.0.9", judged.stderr)
+            self.assertIn(instead, judged.stderr)
+
     def test_resume_and_evidence_exclude_each_other(self):
         done = self.certify("--resume", "x")
         self.assertEqual((2, True), (done.returncode, "leave --resume out" in done.stderr), done.stderr)

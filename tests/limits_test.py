@@ -43,8 +43,8 @@ class Limits(harness.FolderTest):
     def setUp(self):
         super().setUp()
         self.write("own.yaml", harness.OWN_CASES)
-        run("stress", "--endpoint", "inproc:", "--duration", "100ms", "--evidence", "run.fpe", "--history", "h.jsonl",
-            cwd=self.folder)
+        run("stress", "--endpoint", "inproc:", "--duration", "100ms", "--history", "h.jsonl", cwd=self.folder)
+        run("certify", "-q", "--endpoint", "inproc:", "--run", "get.*", "--evidence", "run.fpe", cwd=self.folder)
         self.write("fleet.txt", "one inproc:\n")
 
     def commands(self):

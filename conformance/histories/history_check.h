@@ -1,5 +1,5 @@
 // A history of requests that meet, read from its file and judged: what `check` does with files of
-// them, `judge` with the evidence of a stress run, and `stress` with its own.
+// them, `judge` with the history in evidence, and `stress` with its own.
 #pragma once
 
 #include <cstddef>

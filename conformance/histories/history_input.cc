@@ -27,7 +27,7 @@ Result<ReadHistory, std::string> read_evidence(const std::string& path,
   if (!file) return fail(file.error());
   history::HistoryReader reader(sink);
   bool is_history = false;
-  evidence::Frames frames(*file, evidence::kMaxStreamed);
+  evidence::Frames frames(*file);
   while (const auto frame = frames.next()) {
     evidence::Decoder decoder(*frame);
     while (const auto record = decoder.next()) {

@@ -162,11 +162,6 @@ run::ExitCode exit_code(const StressRun& run) {
   return run::ExitCode::kConformant;
 }
 
-std::string verdict_text(const history::KeyVerdict& key) {
-  std::string out(name(key.verdict.answer));
-  return key.verdict.requirement.empty() ? out : out + " " + key.verdict.requirement;
-}
-
 std::string describe(const stress::RunSize& size) {
   return fmt::format("{}  workload {}", text::counted(size.clients, "client"), size.mix->name);
 }

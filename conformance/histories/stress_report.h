@@ -45,9 +45,6 @@ struct StressRun {
 // refused, or requests are without a reply and nobody knows why.
 [[nodiscard]] run::ExitCode exit_code(const StressRun& run);
 
-// "violation SET-NX-2": what two judgements of a key are compared by.
-[[nodiscard]] std::string verdict_text(const history::KeyVerdict& key);
-
 // "16 clients  workload everything": as the first line and reports have it.
 [[nodiscard]] std::string describe(const stress::RunSize& size);
 

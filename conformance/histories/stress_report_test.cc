@@ -133,11 +133,6 @@ TEST(StressReport, KeepsTheHistoryOfWhatIsNotOk) {
   EXPECT_TRUE(has_findings({.unknown_keys = 1}));
 }
 
-TEST(StressReport, NamesTheVerdictOfAKey) {
-  EXPECT_EQ(verdict_text(violation()), "violation SET-NX-2");
-  EXPECT_EQ(verdict_text(unknown()), "unknown");
-}
-
 // --- the screen ----------------------------------------------------------------------------------
 
 TEST(StressReport, SaysLittleWhenAllIsWell) {

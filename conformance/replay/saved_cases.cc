@@ -108,8 +108,7 @@ SavedCases load_cases(std::vector<scenario::SourceFile> files,
   std::vector<scenario::LoadError> errors;
   const auto first_case = std::stable_partition(files.begin(), files.end(), scenario::is_catalogue);
   SavedCases out;
-  out.catalogues.assign(files.begin(), first_case);
-  out.catalogue = load_library(out.catalogues, errors).catalogue;
+  out.catalogue = load_library({files.begin(), first_case}, errors).catalogue;
   const std::set<std::string> ids = out.catalogue.ids();
   for (auto file = first_case; file != files.end(); ++file) {
     const std::size_t before = errors.size();

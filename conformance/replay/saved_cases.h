@@ -20,7 +20,6 @@ struct SavedCases {
   scenario::Catalogue catalogue;
   std::vector<scenario::SourceFile> files;  // with cases; no file with an error is among them
   std::vector<scenario::Case> cases;
-  std::vector<scenario::SourceFile> catalogues{};  // that were among the files
 };
 
 // Those of these files. What is wrong with the others is appended to `complaints`.

@@ -62,15 +62,11 @@ inline Session session_of(std::vector<scenario::SourceFile> files, std::size_t r
 
 inline const std::atomic<bool> kNeverStop{false};
 
-inline Rounds rounds_at(endpoint::Endpoint& endpoint) {
-  return {.endpoint = [&](const std::string&) -> endpoint::Endpoint& { return endpoint; },
-          .progress = [](const run::CaseResult&, std::size_t, std::size_t) {},
-          .judged = [](const std::string&, const std::string&) {}};
-}
+inline void no_progress(const run::CaseResult&, std::size_t, std::size_t) {}
 
 inline void run_at(test::Behaviour store, Session& session) {
   test::FakeEndpoint endpoint({.behaviour = std::move(store)});
-  run_rounds(session, rounds_at(endpoint), kNeverStop);
+  run_rounds(session, endpoint, no_progress, kNeverStop);
 }
 
 // "saved.nx fixed"

@@ -5,10 +5,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include "base/json_reader.h"
-#include "conformance/report/evidence_head.h"
 
 namespace fencepost::replay {
 namespace {
@@ -40,9 +36,11 @@ run::CaseResult judged_alone(run::CaseResult result, const scenario::Catalogue& 
 // Collects what the rounds say of each case.
 class RoundRunner {
  public:
-  RoundRunner(Session& session, const Rounds& rounds, const std::atomic<bool>& stop)
+  RoundRunner(Session& session, endpoint::Endpoint& endpoint, const Progress& progress,
+              const std::atomic<bool>& stop)
       : session_(session),
-        rounds_(rounds),
+        endpoint_(endpoint),
+        progress_(progress),
         stop_(stop),
         suite_(session.suite),
         total_(session.saved.cases.size() * session.run.runs) {}
@@ -50,10 +48,7 @@ class RoundRunner {
   void run() {
     for (std::size_t i = 0; i < session_.run.runs; ++i) {
       suite_.settings.run_id = session_.run_ids.at(i);  // fresh keys
-      std::size_t number = 0;
-      for (const auto& round : rounds_of(session_.saved.cases)) {
-        run_round(round, fmt::format("{}.{} ", i + 1, ++number));
-      }
+      for (const auto& round : rounds_of(session_.saved.cases)) run_round(round);
       ++suite_.settings.seed;
     }
     session_.run.interrupted = stop_;
@@ -72,27 +67,17 @@ class RoundRunner {
   }
 
  private:
-  void run_round(const std::vector<const scenario::Case*>& cases, const std::string& name) {
+  void run_round(const std::vector<const scenario::Case*>& cases) {
     if (session_.run.endpoint_lost || stop_) {
       for (const scenario::Case* test_case : cases) {
         results_[test_case].push_back({.test_case = test_case, .position = test_case->position});
       }
       return;
     }
-    suite_.keep = [&](const run::CaseResult& result, bool /*undecided*/) {
-      const run::CaseResult judged = judged_alone(result, session_.saved.catalogue);
-      rounds_.judged(name + result.test_case->id, report::verdict_text(judged));
-    };
-    if (rounds_.was_attempted) {
-      suite_.was_attempted = [&](const scenario::Case& test_case, int attempt) {
-        return rounds_.was_attempted(name + run::attempt_name(test_case, attempt));
-      };
-    }
-    run::SuiteResult ran =
-        run_suite(rounds_.endpoint(name), cases, session_.saved.catalogue, suite_, stop_,
-                  [&](const run::CaseResult& result, std::size_t, std::size_t) {
-                    rounds_.progress(result, ++done_, total_);
-                  });
+    run::SuiteResult ran = run_suite(endpoint_, cases, session_.saved.catalogue, suite_, stop_,
+                                     [&](const run::CaseResult& result, std::size_t, std::size_t) {
+                                       progress_(result, ++done_, total_);
+                                     });
     for (const auto& [divergence, seen] : ran.forms) {
       forms_[divergence].insert(seen.begin(), seen.end());
     }
@@ -105,7 +90,8 @@ class RoundRunner {
   }
 
   Session& session_;
-  const Rounds& rounds_;
+  endpoint::Endpoint& endpoint_;
+  const Progress& progress_;
   const std::atomic<bool>& stop_;
   run::SuiteOptions suite_;
   std::size_t total_;
@@ -128,8 +114,9 @@ std::string certify_flags(const run::RunSettings& settings, const std::string& d
   return out + " --strict";
 }
 
-void run_rounds(Session& session, const Rounds& rounds, const std::atomic<bool>& stop) {
-  RoundRunner(session, rounds, stop).run();
+void run_rounds(Session& session, endpoint::Endpoint& endpoint, const Progress& progress,
+                const std::atomic<bool>& stop) {
+  RoundRunner(session, endpoint, progress, stop).run();
 }
 
 void do_not_begin(Session& session, const std::string& reason, run::ExitCode code) {
@@ -140,36 +127,6 @@ void do_not_begin(Session& session, const std::string& reason, run::ExitCode cod
     session.run.cases.push_back(classify(test_case, {std::move(result)}));
   }
   session.run.not_begun = code;
-}
-
-std::string cases_json(const Session& session) {
-  nlohmann::json files = nlohmann::json::array();
-  for (const scenario::SourceFile& file : session.saved.files) {
-    files.push_back({{"name", file.name}, {"content", file.content}});
-  }
-  for (const scenario::SourceFile& file : session.saved.catalogues) {
-    files.push_back({{"name", file.name}, {"content", file.content}});
-  }
-  const nlohmann::json out{{"files", std::move(files)}, {"run_ids", session.run_ids}};
-  return out.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-Result<void, std::string> read_cases_json(const std::string& text, Session& session) {
-  const auto document = read_json(text);
-  if (!document.is_object()) return fail(std::string("its cases are not there"));
-  JsonComplaint complaint;
-  const JsonMembers root(document, "", complaint);
-  session.run_ids = root.texts("run_ids");
-  session.run.runs = session.run_ids.size();
-  std::vector<scenario::SourceFile> files;
-  root.each("files", [&](const nlohmann::json& each, const std::string& where) {
-    const JsonMembers file = root.part(each, where);
-    files.push_back({.name = file.text("name"), .content = file.text("content")});
-  });
-  if (complaint.any()) return fail(complaint.text());
-  if (session.run_ids.empty()) return fail(std::string("it does not say how often they ran"));
-  session.saved = load_cases(std::move(files), session.run.load_errors);
-  return {};
 }
 
 }  // namespace fencepost::replay

@@ -4,8 +4,10 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/json_reader.h"
 #include "conformance/report/case_json.h"
 #include "conformance/report/stress_section.h"
@@ -21,6 +23,8 @@ using nlohmann::ordered_json;
 
 // Enough to know a change by; the digest of all is whole.
 constexpr std::size_t kShortDigest = 16;
+// Earlier versions wrote evidence of other commands, too.
+constexpr const char* kOurs = "certify";
 
 ordered_json capabilities_json(const endpoint::Capabilities& offered) {
   ordered_json out = {{"transport", offered.transport},
@@ -106,17 +110,30 @@ void compare(const std::map<std::string, std::string>& before,
   }
 }
 
+std::string of_another_command(const std::string& command, const std::string& version) {
+  constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
+      {"explore", ": run the workloads that it has saved again with `fencepost explore --replay`"},
+      {"replay", ": run its saved scenarios again with `fencepost replay`"},
+      {"stress", ": judge the history in it with `fencepost check`"}};
+  std::string out =
+      fmt::format("was written by `fencepost {}` of version {}, and only evidence of {} is judged",
+                  escape(command, 40), escape(version, 40), kOurs);
+  for (const auto& [other, instead] : kInstead) {
+    if (command == other) out += instead;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string evidence_head_json(const EvidenceHead& head, const scenario::Library& library) {
-  ordered_json more = {{"command", head.command},
+  ordered_json more = {{"command", kOurs},
                        {"run_id", head.run_id},
                        {"capabilities", capabilities_json(head.capabilities)},
                        {"case_digests", case_digests(library)},
                        {"requirement_digests", requirement_digests(library)}};
   if (head.expiry_tolerance) more["expiry_tolerance_ms"] = head.expiry_tolerance->count();
   if (head.disconnect_settling) more["disconnect_settling_ms"] = head.disconnect_settling->count();
-  if (!head.own.empty()) more["own"] = ordered_json::parse(head.own);
   ordered_json out = ordered_json::parse(head_line(head.run.context, library, head.run.call));
   out["evidence"] = std::move(more);
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -133,8 +150,7 @@ Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
   EvidenceHead out;
   out.run = head_of(root);
   const JsonMembers more = root.object("evidence");
-  if (more.has("command")) out.command = more.text("command");
-  if (more.has("own")) out.own = more.find("own")->dump();
+  const std::string command = more.has("command") ? more.text("command") : kOurs;
   out.run_id = more.text("run_id");
   out.capabilities = capabilities_of(more.object("capabilities"));
   out.expiry_tolerance = time_of(more, "expiry_tolerance_ms");
@@ -142,6 +158,7 @@ Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
   out.cases = texts_of(more, "case_digests");
   out.requirements = texts_of(more, "requirement_digests");
   if (complaint.any()) return fail("its head cannot be read: " + complaint.text());
+  if (command != kOurs) return fail(of_another_command(command, out.run.version));
   return out;
 }
 
@@ -229,11 +246,11 @@ Result<std::optional<run::StressResult>, std::string> read_stress_of_end(const s
   return out;
 }
 
-std::map<std::string, std::string> read_verdicts(const std::string& text, const char* member) {
+std::map<std::string, std::string> read_verdicts(const std::string& text) {
   const json document = read_json(text);
   if (!document.is_object()) return {};
   JsonComplaint complaint;
-  return texts_of(JsonMembers(document, "", complaint), member);
+  return texts_of(JsonMembers(document, "", complaint), "verdicts");
 }
 
 std::map<std::string, std::string> verdicts_so_far(const std::vector<std::string>& case_lines,

@@ -17,8 +17,6 @@
 namespace fencepost::report {
 
 struct EvidenceHead {
-  std::string command = "certify";  // explore, replay or stress
-  std::string own{};                // JSON, what only this command has; may be empty
   Head run{};
   std::string run_id{};  // in keys and client ids
   endpoint::Capabilities capabilities{};
@@ -33,7 +31,8 @@ struct EvidenceHead {
                                              const scenario::Library& library);
 
 // Of any version of the suite that wrote all that this one needs; else the error says what is
-// missing.
+// missing. Earlier versions wrote evidence of explore, replay and stress, too: of that, the error
+// says what to use instead.
 [[nodiscard]] Result<EvidenceHead, std::string> read_evidence_head(const std::string& json);
 
 // What has become of the rules since the file was written.
@@ -79,9 +78,8 @@ struct NotJudged {
 // Of the same: nothing where clients did not ask at once. The error says what cannot be read.
 [[nodiscard]] Result<std::optional<run::StressResult>, std::string> read_stress_of_end(
     const std::string& json);
-// Of the end of any run: the texts of this member; nothing of what is no such text.
-[[nodiscard]] std::map<std::string, std::string> read_verdicts(const std::string& json,
-                                                               const char* member = "verdicts");
+// Of the same: each text that is one.
+[[nodiscard]] std::map<std::string, std::string> read_verdicts(const std::string& json);
 
 // Of a run that was killed: what its cases come to. Lines that `library` cannot read are left out.
 [[nodiscard]] std::map<std::string, std::string> verdicts_so_far(

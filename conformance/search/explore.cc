@@ -55,6 +55,21 @@ constexpr std::int32_t kUntilSoonIsOverMs = 400;
 // Any store has to refuse it, and a reader sees why.
 constexpr workload::Stamp kFarAhead{.base = workload::StampBase::kNow, .offset_ms = 120'000};
 
+// "1f2e3d4c/x17".
+std::string run_name(const std::string& run_id, std::size_t number) {
+  return fmt::format("{}/x{}", run_id, number);
+}
+
+// `options` with the prefixes of keys and clients of a run. `key_prefix`: the endpoint's.
+JudgedRunOptions options_of_run(JudgedRunOptions options, const std::string& name,
+                                const std::string& key_prefix) {
+  std::string id = name;
+  std::replace(id.begin(), id.end(), '/', '-');
+  options.key_prefix = fmt::format("{}/{}/", key_prefix, name);
+  options.client_id_prefix = fmt::format("fp-{}-", id);
+  return options;
+}
+
 // Which part of all there is a trace is made of, so that some traces have much of little.
 struct Swarm {
   explicit Swarm(std::uint64_t seed) {
@@ -294,7 +309,6 @@ class Explorer {
     judged.is_known = [this](const judge::Judgement& judgement) { return ignores(judgement); };
     JudgedRun run = run_judged(**session, trace, judged);
     if (endpoint::waits_have_ended()) return std::nullopt;  // what did not come proves nothing
-    if (options_.keep) options_.keep({name, trace, run, found_rules_});
     {
       const std::lock_guard lock(mutex_);
       result_.progress.requests += run.requests;
@@ -473,19 +487,6 @@ class Explorer {
 };
 
 }  // namespace
-
-std::string run_name(const std::string& run_id, std::size_t number) {
-  return fmt::format("{}/x{}", run_id, number);
-}
-
-JudgedRunOptions options_of_run(JudgedRunOptions options, const std::string& name,
-                                const std::string& key_prefix) {
-  std::string id = name;
-  std::replace(id.begin(), id.end(), '/', '-');
-  options.key_prefix = fmt::format("{}/{}/", key_prefix, name);
-  options.client_id_prefix = fmt::format("fp-{}-", id);
-  return options;
-}
 
 Trace example_of(std::uint64_t seed, std::size_t example, std::size_t max_operations) {
   return shrinkable_of(seed, example, max_operations).value();

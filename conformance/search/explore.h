@@ -29,20 +29,6 @@
 
 namespace fencepost::search {
 
-// A run of a workload that is over, for whoever keeps evidence of it.
-struct KeptRun {
-  const std::string& name;  // who opened its session: run_name()
-  const workload::Trace& trace;
-  const JudgedRun& run;
-  const std::set<std::string>& known;  // requirements whose rejections did not count
-};
-
-// The name of a run, "1f2e3d4c/x17", and back: `options` with its prefixes of keys and clients.
-// `key_prefix`: the endpoint's.
-[[nodiscard]] std::string run_name(const std::string& run_id, std::size_t number);
-[[nodiscard]] JudgedRunOptions options_of_run(JudgedRunOptions options, const std::string& name,
-                                              const std::string& key_prefix);
-
 struct ExploreOptions {
   JudgedRunOptions judged{};  // but for the prefixes of keys and clients, which are made here
   std::string run_id{};       // in every key and client id
@@ -62,8 +48,6 @@ struct ExploreOptions {
   // Rejections that do not count, e.g. because they are known; the search goes on. Empty: none.
   // Called by several threads at once.
   std::function<bool(const judge::Judgement&)> ignores{};
-  // Called with each run, before its session is closed, by several threads at once. Empty: nobody.
-  std::function<void(const KeptRun&)> keep{};
 };
 
 inline constexpr std::chrono::milliseconds kConfirmTime{10'000};

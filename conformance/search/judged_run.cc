@@ -89,10 +89,7 @@ class Run {
 
  private:
   [[nodiscard]] bool is_over() {
-    if (!out_.stopped && options_.stop) {
-      out_.stopped = options_.stop();
-      ++out_.stop_asked;
-    }
+    if (!out_.stopped && options_.stop) out_.stopped = options_.stop();
     return out_.stopped || has_ended();
   }
   // There is nothing more to judge.

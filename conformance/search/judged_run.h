@@ -78,7 +78,6 @@ struct JudgedRun {
   std::optional<Rejection> rejection{};  // the first: the run ends there
   std::optional<endpoint::Error> lost{};
   bool stopped = false;                           // by options.stop, before its end
-  std::size_t stop_asked = 0;                     // how often options.stop was called
   std::map<std::string, std::string> observed{};  // what is open: see Oracle::observed()
   std::set<std::string> open{};  // requirements because of which something is undecidable
   // Our wall clock minus the session's, in the beginning.

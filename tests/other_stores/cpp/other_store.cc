@@ -24,7 +24,7 @@
 #include "conformance/run/suite.h"
 #include "conformance/scenario/library.h"
 #include "conformance/search/explore.h"
-#include "conformance/search/explore_evidence.h"
+#include "conformance/search/judged_runs.h"
 #include "endpoint/in_process.h"
 #include "tests/other_stores/cpp/right_store.h"
 #include "workload/trace_text.h"

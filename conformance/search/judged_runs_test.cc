@@ -1,22 +1,16 @@
-#include "conformance/search/explore_evidence.h"
+#include "conformance/search/judged_runs.h"
 
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "conformance/scenario/library.h"
-#include "workload/trace_text.h"
 
 namespace fencepost::search {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 const scenario::Catalogue& rules() {
   static const scenario::Catalogue out = [] {
@@ -98,65 +92,6 @@ TEST(IgnoredRejections, FitARuleOrWhatIsSaidOfIt) {
   EXPECT_TRUE(is_ignored({"FT-*"}, judgement));
   EXPECT_TRUE(is_ignored({"FT-LOWER-1: *+OK"}, judgement));
   EXPECT_FALSE(is_ignored({"FT-LOWER-1: *-ERR", "FT", "because"}, judgement));
-}
-
-TEST(ExploreVerdict, IsThatOfTheRun) {
-  EXPECT_EQ(verdict_text({}), "accepted");
-  EXPECT_EQ(verdict_text({.stopped = true}), "stopped");
-  EXPECT_EQ(verdict_text({.lost = endpoint::Error{}}), "cut short");
-  EXPECT_EQ(verdict_text({.lost = endpoint::Error{}, .stopped = true}), "stopped");
-  const Rejection rejection{.operation = 2, .judgement = {.requirement = "SET-NX-2"}};
-  EXPECT_EQ(verdict_text({.rejection = rejection, .stopped = true}),
-            "rejected SET-NX-2 at operation 3");
-}
-
-// --- evidence ------------------------------------------------------------------------------------
-
-TEST(ExploreEvidence, IsReadAsItWasWritten) {
-  const auto read =
-      read_explore_evidence(to_json(ExploreEvidence{.ignore = {"FT-*", "a\"b"}, .replays = true}));
-  ASSERT_TRUE(read) << read.error();
-  EXPECT_THAT(read->ignore, ElementsAre("FT-*", "a\"b"));
-  EXPECT_TRUE(read->replays);
-  EXPECT_TRUE(read_explore_evidence(to_json(ExploreEvidence{.ignore = {"\xff"}})));
-  for (const char* text :
-       {"", "[]", "{}", R"({"ignore": "x", "replays": true})", R"({"ignore": [], "replays": 1})"}) {
-    EXPECT_FALSE(read_explore_evidence(text)) << text;
-  }
-  EXPECT_EQ(read_explore_evidence("").error(), "it does not say what it ignores");
-}
-
-TEST(KeptRuns, AreReadAsTheyWereWritten) {
-  const workload::Trace trace = *workload::parse_trace("c0 SET k1 \"v\" NX\nc1 GET k1\n");
-  const JudgedRun run{.stopped = true, .stop_asked = 3};
-  const std::set<std::string> known = {"FT-LOWER-1", "SET-NX-2"};
-  const auto read =
-      read_kept_run(kept_run_json({.name = "1/x1", .trace = trace, .run = run, .known = known}));
-  ASSERT_TRUE(read) << read.error();
-  EXPECT_EQ(read->trace, trace);
-  EXPECT_EQ(read->known, known);
-  EXPECT_EQ(read->verdict, "stopped");
-  EXPECT_EQ(read->stop_asked, 3U);
-  const std::string plain = kept_run_json({.name = "1/x1", .trace = trace, .run = {}, .known = {}});
-  EXPECT_THAT(plain, Not(HasSubstr("known")));
-  EXPECT_THAT(read_kept_run(plain).value().known, IsEmpty());
-}
-
-TEST(KeptRuns, ThatAreNotWholeAreRefused) {
-  const struct {
-    const char* text;
-    const char* error;
-  } kTable[] = {
-      {"", "it is not there"},
-      {"{}", "verdict"},
-      {R"({"verdict": "accepted", "trace": "c0 SET"})", "line 1"},
-      {R"({"verdict": "accepted", "trace": "", "known": [1]})", "known"},
-  };
-  for (const auto& row : kTable) {
-    const auto read = read_kept_run(row.text);
-    ASSERT_FALSE(read) << row.text;
-    EXPECT_THAT(read.error(), HasSubstr(row.error));
-  }
 }
 
 }  // namespace
