@@ -53,7 +53,7 @@ class FileBeside {
       name_ += "0123456789abcdef"[byte & 0xfU];
     }
     name_ += ".partial";
-    number_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    number_ = open(name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   }
   ~FileBeside() {
     const int why = errno;

@@ -31,9 +31,9 @@ inline constexpr std::size_t kMostLineBytes = std::size_t{8} << 20U;
 // What these write has this mode, and what umask says.
 inline constexpr unsigned kNewFileMode = 0666;
 
-// A descriptor of a new and empty file that stands at `path` from now on, for writing; devices and
-// pipes are opened as they are, a pipe that nobody reads is refused. -1 with errno: nothing has
-// changed.
+// A descriptor of a new and empty file that stands at `path` from now on, for writing and reading;
+// devices and pipes are opened as they are, a pipe that nobody reads is refused. -1 with errno:
+// nothing has changed.
 [[nodiscard]] int open_new_file(const std::string& path, unsigned mode = kNewFileMode);
 
 // A file of this content, which stands at `path` when it is whole. False with errno: what was there

@@ -5,7 +5,7 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "cli/run_evidence.h"
+#include "cli/ssh_keygen.h"
 #include "conformance/concurrency/stress_phase.h"
 #include "conformance/report/alone.h"
 #include "conformance/report/console.h"
@@ -14,7 +14,7 @@
 #include "conformance/report/last_failed.h"
 #include "conformance/report/report.h"
 #include "conformance/report/resume.h"
-#include "conformance/report/run_journal.h"
+#include "conformance/report/run_evidence.h"
 #include "conformance/report/shard_of_job.h"
 #include "conformance/run/run_end.h"
 #include "conformance/scenario/library.h"
@@ -29,7 +29,7 @@ namespace fencepost::cli {
 namespace {
 
 // Where what a run has found goes when nothing can be written beside its reports.
-std::string spare_journal() {
+std::string spare_place() {
   std::error_code failed;
   const auto folder = std::filesystem::temp_directory_path(failed);
   return (folder / ("fencepost-" + random_run_id() + report::kUnfinished)).string();
@@ -98,6 +98,7 @@ struct Plan {
   report::ReportContext context;
   baseline::RunBaseline baseline;
   std::chrono::milliseconds stress_time{0};  // 0: no stress phase
+  std::optional<report::KeptRun> earlier{};  // that this run goes on with
 };
 
 // False after a complaint.
@@ -131,13 +132,15 @@ bool choose_last_failed(CertifyOptions& options) {
 }
 
 // How certify was called, without passwords.
-report::Call call_of_certify(const CertifyOptions& options) {
-  report::Call out = call_of(options);
-  out.scenarios = options.scenarios;
-  out.baseline = options.baseline.file;
-  out.shuffled = options.shuffle;
-  out.files = options.reports;
-  return out;
+report::Call call_of(const CertifyOptions& options) {
+  return {.url = options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint),
+          .descriptor = options.descriptor,
+          .scenarios = options.scenarios,
+          .driver = options.driver,
+          .baseline = options.baseline.file,
+          .shuffled = options.shuffle,
+          .timeout_scale = options.timeout_scale,
+          .files = options.reports};
 }
 
 // Completes `options` by how the run of --resume was called. Nothing after a complaint.
@@ -146,7 +149,7 @@ std::optional<report::Resumed> resume(CertifyOptions& options) {
     complain("--resume and --last-failed both say which cases run: give one of them");
     return std::nullopt;
   }
-  auto out = report::resume(options.resume, {.call = call_of_certify(options),
+  auto out = report::resume(options.resume, {.call = call_of(options),
                                              .profile = options.profile,
                                              .wording = options.wording,
                                              .seed = options.seed,
@@ -177,31 +180,29 @@ std::optional<report::Resumed> resume(CertifyOptions& options) {
   options.strict = was.strict;
   options.selection = was.selection;
   options.shard = was.shard;
-  options.transcripts = out->head.context.transcripts;
+  options.transcripts = out->kept.head.run.context.transcripts;
   return std::move(*out);
 }
 
 // Takes over what a killed run has found. False after a complaint.
-bool go_on(const report::Resumed& earlier, Plan& plan) {
+bool go_on(report::Resumed earlier, Plan& plan) {
+  const report::ReportContext& began = earlier.kept.head.run.context;
   auto finished = finished_cases(earlier, plan.library);
   if (!finished) {
     complain(finished.error());
     return false;
   }
   print_error("fencepost: goes on with the run that began {}: {} of {} cases have finished\n",
-              earlier.head.context.started, finished->size(), plan.cases.size());
+              began.started, finished->size(), plan.cases.size());
   plan.suite.finished = std::move(*finished);
-  plan.context.started = earlier.head.context.started;
-  plan.context.command = earlier.head.context.command;
+  plan.context.started = began.started;
+  plan.context.command = began.command;
+  plan.earlier = std::move(earlier.kept);
   return true;
 }
 
 std::optional<Plan> make_plan(CertifyOptions& options) {
   std::optional<report::Resumed> earlier;
-  if (!options.resume.empty() && !options.evidence.empty()) {
-    complain("--evidence needs a run from its begin: leave --resume out");
-    return std::nullopt;
-  }
   if (!options.resume.empty()) {
     earlier = resume(options);
     if (!earlier) return std::nullopt;
@@ -259,7 +260,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .transcripts = options.trace ? report::Transcripts::kAll : options.transcripts,
                   .environment = report::environment_of_run(options.libraries,
                                                             report::variable_of_this_process)};
-  if (earlier && !go_on(*earlier, plan)) return std::nullopt;
+  if (earlier && !go_on(std::move(*earlier), plan)) return std::nullopt;
   return plan;
 }
 
@@ -327,14 +328,14 @@ report::ConsoleOptions console_style(const CertifyOptions& options, std::FILE* s
 
 // Concurrent requests, which no case judges: of them the evidence has their history.
 void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
-                RunEvidence& evidence, run::SuiteResult& result) {
+                report::RunEvidence& evidence, run::SuiteResult& result) {
   std::string command = command_for(options.program, "stress",
                                     {.url = options.endpoint, .descriptor = options.descriptor});
   if (!options.driver.empty()) command += " --driver " + options.driver;
   const run::RunSettings& settings = plan.suite.settings;
   const auto bases = scenario::bases_of(settings.profile, settings.wording);
   std::function<void(const std::string&)> keep;
-  if (evidence.is_kept()) {
+  if (evidence.has_packets()) {
     keep = [&evidence](const std::string& line) { evidence.add_history(line); };
   }
   run::StressResult stress =
@@ -364,20 +365,28 @@ void print_news(const baseline::RunBaseline& known) {
 }
 
 run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& direct,
-                       RunEvidence& evidence) {
+                       report::RunEvidence& evidence) {
   endpoint::Endpoint& endpoint = evidence.of(direct);
   plan.context.endpoint = endpoint.url();
-  evidence.begin({.run = {.context = plan.context, .call = call_of_certify(options)},
-                  .run_id = plan.suite.settings.run_id,
-                  .capabilities = endpoint.capabilities(),
-                  .expiry_tolerance = plan.descriptor.expiry_tolerance,
-                  .disconnect_settling = plan.descriptor.disconnect_settling},
-                 plan.library);
+  const auto head = [&] {
+    return report::EvidenceHead{.run = {.context = plan.context, .call = call_of(options)},
+                                .has_packets = evidence.has_packets(),
+                                .run_id = plan.suite.settings.run_id,
+                                .capabilities = endpoint.capabilities(),
+                                .expiry_tolerance = plan.descriptor.expiry_tolerance,
+                                .disconnect_settling = plan.descriptor.disconnect_settling};
+  };
+  if (evidence.has_packets()) evidence.begin(head(), plan.library);
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
   if (!ready) {
     const NotReady& error = ready.error();
     complain(error);
-    return not_begun(options, plan, error.reason, error.code);
+    const run::ExitCode code = not_begun(options, plan, error.reason, error.code);
+    const report::RunEnd end{.stopped_because = error.reason,
+                             .endpoint_lost = error.code == run::ExitCode::kUnreachable};
+    const bool kept =
+        evidence.end(run_end_json(end), code != run::ExitCode::kInternal, spare_place());
+    return kept ? code : run::ExitCode::kInternal;
   }
   plan.context.preflight = *ready;
   plan.context.expiry_tolerance = plan.suite.settings.expiry_tolerance;
@@ -387,14 +396,12 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   report::Console console(stream, console_style(options, stream));
   console.begin(plan.context, plan.library.catalogue, plan.cases.size(), plan.suite.running);
   const baseline::RunBaseline& known = plan.baseline;
-  report::RunJournal journal(plan.context, [](const std::string& text) { complain(text); });
-  if (options.resume.empty()) {
-    journal.begin(plan.library, call_of_certify(options));
+  if (plan.earlier) {
+    evidence.go_on(*plan.earlier, plan.suite.finished, head(), plan.library);
   } else {
-    journal.resume(options.resume);
+    evidence.begin(head(), plan.library);
   }
   plan.suite.keep = [&](const run::CaseResult& entry, bool undecided) {
-    journal.keep(entry, undecided);
     evidence.keep(entry, undecided);
   };
   const auto limit = [&] {
@@ -412,7 +419,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
                 });
   plan.suite.keep = {};
   plan.suite.finished.clear();
-  const auto verdicts = report::verdict_texts(result);
+  auto verdicts = report::verdict_texts(result);
   plan.baseline.settle(plan.cases, plan.library.catalogue, options.strict, result);
   plan.context.stopped_because = why_stopped(result, limit());
   if (result.summary.failed > 0 && plan.context.stopped_because.empty()) {
@@ -422,12 +429,16 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
     run_stress(options, plan, direct, evidence, result);
   }
-  const bool kept = evidence.end(report::run_end_json(verdicts, result.stress));
   console.end(result, plan.library.catalogue, plan.context);
   print_news(known);
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
-  journal.end(written, spare_journal());
+  const bool kept = evidence.end(
+      report::run_end_json(report::RunEnd{.verdicts = std::move(verdicts),
+                                          .stress = result.stress,
+                                          .stopped_because = plan.context.stopped_because,
+                                          .endpoint_lost = result.endpoint_lost}),
+      written, spare_place());
   if (!written || !shown || !kept || !sign_files(options.sign, signed_files(options)))
     return run::ExitCode::kInternal;
   return settled(options, result, known.trouble().value_or(exit_code(result)));
@@ -451,9 +462,9 @@ run::ExitCode certify(CertifyOptions options) {
     if (code == run::ExitCode::kUsage) return code;
     return not_begun(options, *plan, target.error().text, code);
   }
-  auto evidence = RunEvidence::open(options.evidence);
-  if (!evidence) return run::ExitCode::kUsage;
-  return run_plan(options, *plan, *target->endpoint, *evidence);
+  report::RunEvidence evidence(plan->context, [](const std::string& text) { complain(text); });
+  if (!evidence.open(options.evidence, options.resume)) return run::ExitCode::kUsage;
+  return run_plan(options, *plan, *target->endpoint, evidence);
 }
 
 }  // namespace fencepost::cli

@@ -14,6 +14,7 @@
 #include "conformance/histories/history_check.h"
 #include "conformance/report/console.h"
 #include "conformance/report/evidence_head.h"
+#include "conformance/report/kept_run.h"
 #include "conformance/text/output.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
@@ -173,12 +174,12 @@ std::vector<std::string> well_or_gone(const run::SuiteResult& result,
 // What clients that asked at once have shown, judged again; nothing where they did not ask.
 Result<std::optional<run::StressResult>, std::string> stress_again(const std::string& file,
                                                                    const Judgement& judgement) {
-  auto then = report::read_stress_of_end(judgement.recorded.end());
-  if (!then) return fail(file + ": " + then.error());
+  const auto end = report::read_run_end(judgement.recorded.end());
+  if (!end) return fail(file + ": " + end.error());
   const bool has_history = judgement.recorded.has_history();
-  if (!*then && !has_history) return std::optional<run::StressResult>();
-  run::StressResult out =
-      then->value_or(run::StressResult{.workload = "unknown", .seed = judgement.context.seed});
+  if (!end->stress && !has_history) return std::optional<run::StressResult>();
+  run::StressResult out = end->stress.value_or(
+      run::StressResult{.workload = "unknown", .seed = judgement.context.seed});
   out.command = "fencepost check " + text::shell_word(file);
   if (!has_history && out.requests == 0) return std::optional(std::move(out));  // it did not begin
   if (!has_history) return fail(file + ": it lacks the history of the clients that asked at once");
@@ -252,7 +253,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   note_end(judgement, result);
   const auto then = judgement.recorded.end().empty()
                         ? verdicts_so_far(judgement.recorded.cases(), judgement.head.run, library)
-                        : report::read_verdicts(judgement.recorded.end());
+                        : report::read_run_end(judgement.recorded.end())->verdicts;
   const auto now = report::verdict_texts(result);
   std::vector<std::string> unjudged = report::no_longer_judged(then, now);
   unjudged.insert(unjudged.end(), left_out.by_new_rules.begin(), left_out.by_new_rules.end());
@@ -289,17 +290,22 @@ run::ExitCode judge(const JudgeOptions& options) {
     complain(file.error());
     return run::ExitCode::kUsage;
   }
-  const auto first = endpoint::Recorded::read_head(file->content);
-  const auto head = first ? report::read_evidence_head(*first)
-                          : Result<report::EvidenceHead, std::string>(fail(first.error()));
-  if (!first || !head) {
-    complain(options.file + (first ? ": " + head.error() : " " + first.error()));
+  const auto recorded = endpoint::Recorded::read(file->content);
+  if (!can_be_judged(options.file, recorded)) return run::ExitCode::kUsage;
+  const auto head = report::read_evidence_head(recorded->head());
+  if (!head) {
+    complain(options.file + ": " + head.error());
+    return run::ExitCode::kUsage;
+  }
+  if (!head->has_packets) {
+    complain(fmt::format(
+        "{0} has the results of its run, and nothing of what was asked and answered, which only a "
+        "run with --evidence keeps: make reports of it with `fencepost merge {0} --json FILE`",
+        text::shell_word(options.file)));
     return run::ExitCode::kUsage;
   }
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
-  const auto recorded = endpoint::Recorded::read(file->content);
-  if (!can_be_judged(options.file, recorded)) return run::ExitCode::kUsage;
   if (!options.quiet) {
     text::print(
         "fencepost judge {}  {}  endpoint {}  run of {}  {} requests, {} messages received\n",

@@ -92,7 +92,8 @@ void add_course(CLI::App& command, CertifyOptions& options) {
                      "fencepost verify and ssh-keygen -Y verify check (namespace fencepost)");
   command.add_option("--resume", options.resume,
                      "Go on with a run that was killed: the file REPORT.unfinished that it has "
-                     "left (docs/EVIDENCE.md). What is not given is as it was there");
+                     "left, or its evidence (docs/EVIDENCE.md). What is not given is as it was "
+                     "there");
   command.add_flag("--fail-on-skip", options.fail_on_skip,
                    "Exit code 1 where a case is skipped; reports stay as they are");
   command.add_flag("--strict", options.strict, "A failed \"should\" fails the run");

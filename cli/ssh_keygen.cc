@@ -1,5 +1,6 @@
 #include "cli/ssh_keygen.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -17,6 +18,7 @@
 
 #include "base/child_environment.h"
 #include "base/files.h"
+#include "cli/command_support.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::cli {
@@ -98,6 +100,8 @@ Verified verified(const Result<Said, std::string>& said, const std::string& file
   return {SignatureState::kBad, fmt::format("{} is not what was signed: {}", file, said->text)};
 }
 
+bool is_signed(const std::string& file) { return !file.empty() && file != "-"; }
+
 }  // namespace
 
 Result<void, std::string> check_signing(const std::string& key) {
@@ -156,6 +160,26 @@ Verified verify_file(const Verification& what) {
     if (out.state != SignatureState::kBad) break;
   }
   return out;
+}
+
+bool can_sign(const std::string& key, const std::vector<std::string>& files) {
+  if (key.empty()) return true;
+  const auto able = check_signing(key);
+  if (!able) complain(able.error());
+  const bool something = std::any_of(files.begin(), files.end(), is_signed);
+  if (!something) complain("--sign needs a file to sign: --evidence, --json or another report");
+  return able && something;
+}
+
+bool sign_files(const std::string& key, const std::vector<std::string>& files) {
+  bool done = true;
+  for (const std::string& file : files) {
+    if (key.empty() || !is_signed(file)) continue;
+    const auto signature = sign_file(key, file);
+    if (!signature) complain(signature.error());
+    done = done && signature;
+  }
+  return done;
 }
 
 }  // namespace fencepost::cli

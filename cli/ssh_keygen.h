@@ -33,4 +33,10 @@ struct Verified {
 };
 [[nodiscard]] Verified verify_file(const Verification& what);
 
+// Can the key sign, and is there a file that it is to sign? Asked before the run. False after a
+// complaint. No key: nothing is signed.
+[[nodiscard]] bool can_sign(const std::string& key, const std::vector<std::string>& files);
+// Signs those that have a name. False after a complaint.
+[[nodiscard]] bool sign_files(const std::string& key, const std::vector<std::string>& files);
+
 }  // namespace fencepost::cli

@@ -287,16 +287,6 @@ class PlayedEndpoint final : public Endpoint {
 
 }  // namespace
 
-Result<std::string, std::string> Recorded::read_head(std::string_view file) {
-  if (!evidence::is_evidence(file)) return fail(std::string("is no file of evidence"));
-  if (const auto frame = evidence::Frames(file).next()) {
-    evidence::Decoder decoder(*frame);
-    const auto record = decoder.next();
-    if (record && record->kind == Kind::kHead) return record->more().text;
-  }
-  return fail(std::string("ends before it has said of which run it is"));
-}
-
 Result<Recorded, std::string> Recorded::read(std::string_view file) {
   if (!evidence::is_evidence(file)) return fail(std::string("is no file of evidence"));
   Recorded out;
@@ -325,6 +315,7 @@ void Recorded::add(Record record) {
   switch (record.kind) {
     case Kind::kHead:
       if (head_.empty()) head_ = details.text;
+      last_head_ = details.text;
       return;
     case Kind::kCase:
       cases_.push_back(details.text);

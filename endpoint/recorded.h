@@ -39,11 +39,11 @@ class Recorded {
   // The error says why the bytes are no evidence. A file that is cut, or damaged somewhere, is read
   // up to there: see complaint().
   [[nodiscard]] static Result<Recorded, std::string> read(std::string_view file);
-  // Of the first record of a file alone: see head().
-  [[nodiscard]] static Result<std::string, std::string> read_head(std::string_view file);
 
   // Of the first record: what run it is; JSON.
   [[nodiscard]] const std::string& head() const { return head_; }
+  // The same, as the file has said it last: the preflight has shown more.
+  [[nodiscard]] const std::string& last_head() const { return last_head_; }
   // Of each case that had finished, in that order; JSON.
   [[nodiscard]] const std::vector<std::string>& cases() const { return cases_; }
   // Of a run that came to its end; else empty. JSON.
@@ -71,6 +71,7 @@ class Recorded {
   void add(evidence::Record record);
 
   std::string head_;
+  std::string last_head_;
   std::vector<std::string> cases_;
   std::string end_;
   std::string complaint_;

@@ -83,7 +83,7 @@ TEST(Recorded, HasWhatTheFileSaysOfItsRun) {
   const auto recorded = Recorded::read(bytes);
   ASSERT_TRUE(recorded) << recorded.error();
   EXPECT_EQ(recorded->head(), "head");
-  EXPECT_EQ(Recorded::read_head(bytes).value(), "head");
+  EXPECT_EQ(recorded->last_head(), "another head");
   EXPECT_THAT(recorded->cases(), ElementsAre("first", "second"));
   EXPECT_EQ(recorded->end(), "end");
   EXPECT_TRUE(recorded->has_history());
@@ -145,16 +145,6 @@ TEST(Recorded, SaysWhyAFileIsNoEvidence) {
     const auto recorded = Recorded::read(bytes);
     ASSERT_FALSE(recorded) << why;
     EXPECT_EQ(recorded.error(), why);
-  }
-}
-
-TEST(Recorded, ReadsTheHeadAloneFromABeginningOfTheFile) {
-  const std::string bytes = File("head").frame().opened(1, "a").bytes();
-  const std::string changed = bytes.substr(0, bytes.size() - 1) + "x";
-  EXPECT_EQ(Recorded::read_head(changed).value(), "head");
-  for (const std::string& wrong : {std::string("x"), std::string(evidence::kMagic),
-                                   File("").opened(1, "a").bytes(), File("").raw("\x7f").bytes()}) {
-    EXPECT_FALSE(Recorded::read_head(wrong));
   }
 }
 

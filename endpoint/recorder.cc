@@ -1,10 +1,14 @@
 #include "endpoint/recorder.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
@@ -16,10 +20,14 @@ namespace {
 // A frame begins to be written before it has this size: no record is larger than what a packet may
 // hold.
 constexpr std::size_t kLargeFrame = std::size_t{1} << 20U;
+constexpr std::size_t kReadBlock = 65'536;
+
+std::string cannot_write(const std::string& path, const std::string& why) {
+  return "cannot write " + path + ": " + why;
+}
 
 std::string why_not(const std::string& path) {
-  return "cannot write the evidence " + path + ": " +
-         std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+  return cannot_write(path, std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is
 }
 
 }  // namespace
@@ -29,14 +37,45 @@ Result<std::unique_ptr<Recorder>, std::string> Recorder::create(const std::strin
   const int descriptor = open_new_file(path);
   if (descriptor < 0) return fail(why_not(path));
   ::fcntl(descriptor, F_SETFL, O_APPEND);
-  std::unique_ptr<Recorder> out(new Recorder(path, descriptor, most_content));
-  {
-    const std::lock_guard lock(out->writing_);
-    out->write(std::string(evidence::kMagic));
-    if (!out->trouble_.empty()) return fail(out->trouble_);
+  ::flock(descriptor, LOCK_EX | LOCK_NB);  // go_on() leaves it alone
+  return begin(std::unique_ptr<Recorder>(new Recorder(path, descriptor, most_content)),
+               evidence::kMagic);
+}
+
+Result<std::unique_ptr<Recorder>, std::string> Recorder::go_on(const std::string& path) {
+  const int descriptor =
+      ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  if (descriptor < 0 && errno == ELOOP) {
+    return fail(cannot_write(path, "it is a link, which is not followed"));
   }
-  out->writer_ = std::thread([recorder = out.get()] { recorder->write_frames(); });
-  return out;
+  if (descriptor < 0) return fail(why_not(path));
+  std::unique_ptr<Recorder> out(new Recorder(path, descriptor, evidence::kMaxContent));
+  struct stat about {};
+  if (::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
+    return fail(cannot_write(path, "it is no file"));
+  }
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    return fail(cannot_write(path, "another run is writing it"));
+  }
+  const std::string before = out->content();
+  if (!before.empty() && !evidence::is_evidence(before)) {
+    return fail(cannot_write(path, "there is a file that no run of this version has left"));
+  }
+  evidence::Frames frames(before);
+  while (frames.next()) {
+  }
+  if (::ftruncate(descriptor, static_cast<off_t>(frames.read_bytes())) != 0) {
+    return fail(why_not(path));
+  }
+  return begin(std::move(out), before.empty() ? evidence::kMagic : std::string_view());
+}
+
+Result<std::unique_ptr<Recorder>, std::string> Recorder::begin(std::unique_ptr<Recorder> recorder,
+                                                               std::string_view first) {
+  recorder->pending_ = first;
+  if (const auto written = recorder->flush(); !written) return fail(written.error());
+  recorder->writer_ = std::thread([self = recorder.get()] { self->write_frames(); });
+  return recorder;
 }
 
 Recorder::Recorder(std::string path, int descriptor, std::size_t most_content)
@@ -48,8 +87,10 @@ Recorder::~Recorder() {
     ends_ = true;
   }
   wake_.notify_one();
-  if (writer_.joinable()) writer_.join();
-  (void)flush();
+  if (writer_.joinable()) {
+    writer_.join();
+    (void)flush();
+  }
   ::close(descriptor_);
 }
 
@@ -76,18 +117,19 @@ Result<void, std::string> Recorder::flush() {
     records = encoder_.take();
   }
   content_ += records.size();
-  if (content_ > most_content_ && trouble_.empty()) {
+  if (full_.empty() && content_ > most_content_) {
     constexpr unsigned kMebibyte = 20;
-    trouble_ = "the evidence " + path_ + " is full: it may have " +
-               std::to_string(most_content_ >> kMebibyte) +
-               " MiB before compression; what came after that is not in it";
+    full_ = "the evidence " + path_ + " is full: it may have " +
+            std::to_string(most_content_ >> kMebibyte) +
+            " MiB before compression; what came after that is not in it";
+  } else if (full_.empty() && records.size() > evidence::kMaxFrame) {
+    full_ = cannot_write(path_, "a message is too large");
+  } else if (full_.empty() && !records.empty()) {
+    pending_ += evidence::make_frame(records);
   }
-  if (!records.empty() && records.size() <= evidence::kMaxFrame) {
-    if (trouble_.empty()) write(evidence::make_frame(records));
-  } else if (!records.empty() && trouble_.empty()) {
-    trouble_ = "cannot write the evidence " + path_ + ": a message is too large";
-  }
-  if (!trouble_.empty()) return fail(trouble_);
+  write_pending();
+  if (!full_.empty()) return fail(full_);
+  if (!pending_.empty()) return fail(trouble_);
   return {};
 }
 
@@ -102,15 +144,51 @@ void Recorder::write_frames() {
   }
 }
 
-// A file with a hole could not be read behind it, so the first trouble is the last.
-void Recorder::write(const std::string& bytes) {
+// What a full disk has cut off follows when there is room again: until then, the file ends within a
+// frame, up to which it can be read.
+void Recorder::write_pending() {
   std::size_t done = 0;
-  while (done < bytes.size() && trouble_.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+  while (done < pending_.size()) {
+    const ssize_t count = ::write(descriptor_, pending_.data() + done, pending_.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) trouble_ = why_not(path_);
-    if (count > 0) done += static_cast<std::size_t>(count);
+    if (count <= 0) {
+      trouble_ = why_not(path_);
+      break;
+    }
+    done += static_cast<std::size_t>(count);
   }
+  pending_.erase(0, done);
+}
+
+// Under its name, that is: another may have it by now.
+bool Recorder::is_there() const {
+  struct stat ours {};
+  struct stat there {};
+  return ::fstat(descriptor_, &ours) == 0 && ::stat(path_.c_str(), &there) == 0 &&
+         ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
+bool Recorder::is_whole() {
+  const std::lock_guard lock(writing_);
+  return pending_.empty() && full_.empty() && is_there();
+}
+
+std::string Recorder::content() {
+  const std::lock_guard lock(writing_);
+  std::string out;
+  std::vector<char> block(kReadBlock);
+  for (off_t at = 0;;) {
+    const ssize_t count = ::pread(descriptor_, block.data(), block.size(), at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    out.append(block.data(), static_cast<std::size_t>(count));
+    at += count;
+  }
+  return out + pending_;
+}
+
+void Recorder::remove() {
+  if (is_there()) std::remove(path_.c_str());
 }
 
 }  // namespace fencepost::endpoint

@@ -1,5 +1,5 @@
 // Writes a file of evidence while a run goes on. What was added is in the file after a moment
-// (kFlushInterval), so that a kill costs no more than that.
+// (kFlushInterval), so that a kill costs no more than that, and at once after flush().
 //
 //   auto recorder = Recorder::create("run.fpe");
 //   (*recorder)->add({.kind = evidence::Kind::kClosed, .session = 3});
@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/result.h"
@@ -20,7 +21,7 @@
 
 namespace fencepost::endpoint {
 
-// Thread safe.
+// Thread safe. Errors are sentences with the path.
 class Recorder {
  public:
   static constexpr std::chrono::milliseconds kFlushInterval{50};
@@ -29,6 +30,10 @@ class Recorder {
   // `most_content`, before compression, is not written.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>, std::string> create(
       const std::string& path, std::size_t most_content = evidence::kMaxContent);
+  // Goes on behind the last whole frame of what a killed run has left. The error says that, or that
+  // another run has the file, or that it is a link or no file of a run, which stay as they are.
+  [[nodiscard]] static Result<std::unique_ptr<Recorder>, std::string> go_on(
+      const std::string& path);
   // Writes what is left.
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -37,14 +42,25 @@ class Recorder {
   void add(const evidence::Record& record);
   // A number that no other session of the file has, from 1.
   [[nodiscard]] std::uint32_t next_session();
-  // Writes what was added until now. The error says what could not be written, now or before; what
-  // comes after it is not written, either.
+  // Writes what was added until now. The error says what is not in the file: on a full disk, it is
+  // tried again with the next flush; when the file is full, what comes after that is left out.
   [[nodiscard]] Result<void, std::string> flush();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Does the file have all that was flushed? Not after it or its folder was removed.
+  [[nodiscard]] bool is_whole();
+  // All that was flushed, also what is in no file any more.
+  [[nodiscard]] std::string content();
+  // Nobody needs the file any more.
+  void remove();
 
  private:
   Recorder(std::string path, int descriptor, std::size_t most_content);
+  [[nodiscard]] static Result<std::unique_ptr<Recorder>, std::string> begin(
+      std::unique_ptr<Recorder> recorder, std::string_view first);
+  [[nodiscard]] bool is_there() const;
   void write_frames();
-  void write(const std::string& bytes);
+  void write_pending();
 
   const std::string path_;
   const int descriptor_;
@@ -55,7 +71,9 @@ class Recorder {
   evidence::Encoder encoder_;
   std::uint32_t sessions_ = 0;
   bool ends_ = false;
-  std::string trouble_;
+  std::string pending_;      // bytes that are not in the file yet
+  std::string trouble_;      // why they are not
+  std::string full_;         // why nothing more is written
   std::size_t content_ = 0;  // before compression
   std::thread writer_;
 };

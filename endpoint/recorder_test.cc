@@ -134,7 +134,7 @@ TEST_F(RecorderTest, SaysThatARecordIsTooLargeAndWritesNothingBehindIt) {
   (*recorder)->add(history(evidence::kMaxFrame));
   const auto wrong = (*recorder)->flush();
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error(), "cannot write the evidence " + path_ + ": a message is too large");
+  EXPECT_EQ(wrong.error(), "cannot write " + path_ + ": a message is too large");
   (*recorder)->add({.kind = Kind::kEnd});
   EXPECT_FALSE((*recorder)->flush());
   EXPECT_THAT(records(), SizeIs(1));
@@ -164,27 +164,67 @@ TEST_F(RecorderTest, SaysWhyTheDiskTakesNoMoreAndLeavesWhatFitted) {
   const auto recorder = Recorder::create(path_);
   (*recorder)->add({.kind = Kind::kNow, .time = 1});
   ASSERT_TRUE((*recorder)->flush());
-  std::string trouble;
   {
     const FileLimit limit(std::filesystem::file_size(path_) + 5);
     (*recorder)->add({.kind = Kind::kNow, .time = 2});
     const auto wrong = (*recorder)->flush();
-    trouble = wrong ? "" : wrong.error();
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error(), "cannot write " + path_ + ": File too large");
+    EXPECT_FALSE((*recorder)->is_whole());
+    EXPECT_THAT(records("is not whole"), SizeIs(1));
   }
-  EXPECT_EQ(trouble, "cannot write the evidence " + path_ + ": File too large");
-  // There is room again: but a file with a hole could not be read behind it.
+  // There is room again: the rest of the frame follows.
   (*recorder)->add({.kind = Kind::kNow, .time = 3});
-  EXPECT_EQ((*recorder)->flush().error(), trouble);
-  EXPECT_THAT(records("is not whole"), SizeIs(1));
+  EXPECT_TRUE((*recorder)->flush());
+  EXPECT_TRUE((*recorder)->is_whole());
+  EXPECT_THAT(records(), SizeIs(3));
+}
+
+TEST_F(RecorderTest, GoesOnBehindTheLastWholeFrame) {
+  {
+    const auto recorder = Recorder::create(path_);
+    (*recorder)->add({.kind = Kind::kNow, .time = 1});
+  }
+  std::ofstream(path_, std::ios::app) << "half a frame";
+  {
+    const auto recorder = Recorder::go_on(path_);
+    ASSERT_TRUE(recorder) << recorder.error();
+    (*recorder)->add({.kind = Kind::kNow, .time = 2});
+  }
+  EXPECT_THAT(records(), SizeIs(2));
+  std::ofstream(path_) << "anything";
+  EXPECT_THAT(Recorder::go_on(path_).error(), HasSubstr("that no run of this version has left"));
+  EXPECT_EQ(content(), "anything");
+}
+
+TEST_F(RecorderTest, GoesOnWithNothingThatAnotherRunIsWritingOrThatIsNotOurs) {
+  const auto first = Recorder::create(path_);
+  ASSERT_TRUE(first) << first.error();
+  EXPECT_THAT(Recorder::go_on(path_).error(), HasSubstr("another run is writing it"));
+  (*first)->remove();
+  EXPECT_THAT(Recorder::go_on(path_).error(), HasSubstr("No such file or directory"));
+  std::filesystem::create_symlink("/dev/null", path_);
+  EXPECT_THAT(Recorder::go_on(path_).error(), HasSubstr("it is a link, which is not followed"));
+  EXPECT_THAT(Recorder::go_on("/dev/full").error(), HasSubstr("it is no file"));
+}
+
+TEST_F(RecorderTest, KnowsThatItsFileIsGone) {
+  const auto recorder = Recorder::create(path_);
+  (*recorder)->add({.kind = Kind::kNow, .time = 1});
+  ASSERT_TRUE((*recorder)->flush());
+  EXPECT_TRUE((*recorder)->is_whole());
+  const std::string before = content();
+  std::filesystem::remove(path_);
+  EXPECT_FALSE((*recorder)->is_whole());
+  EXPECT_EQ((*recorder)->content(), before);
 }
 
 TEST_F(RecorderTest, SaysWhereItCannotWrite) {
   const auto folder = std::filesystem::temp_directory_path().string();
-  EXPECT_EQ(Recorder::create(folder).error(),
-            "cannot write the evidence " + folder + ": Is a directory");
+  EXPECT_EQ(Recorder::create(folder).error(), "cannot write " + folder + ": Is a directory");
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
   EXPECT_EQ(Recorder::create(path_).error(),
-            "cannot write the evidence " + path_ + ": No such device or address");
+            "cannot write " + path_ + ": No such device or address");
 }
 
 }  // namespace

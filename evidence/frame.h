@@ -35,6 +35,8 @@ class Frames {
 
   // The records of the next frame; nothing at the end, and where nothing more can be read.
   [[nodiscard]] std::optional<std::string> next();
+  // Of the file, up to the end of the frame that was read last.
+  [[nodiscard]] std::size_t read_bytes() const { return at_; }
   // Why the file could not be read to its end, with the place; empty when it could.
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
   // Is what is missing the last moment only: does the file end within a frame?

@@ -1,7 +1,9 @@
 // Any bytes behind the first, which says what of: a report, its columns, what a killed run leaves,
 // the head of evidence, a baseline. Read, or refused with a reason; what was read can be shown and
 // written.
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,13 +13,15 @@
 #include "base/check.h"
 #include "conformance/baseline/baseline_file.h"
 #include "conformance/report/evidence_head.h"
-#include "conformance/report/journal.h"
+#include "conformance/report/kept_run.h"
 #include "conformance/report/report.h"
 #include "conformance/report/report_read.h"
 #include "conformance/report/resume.h"
 #include "conformance/report/side_by_side.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/scenario_loader.h"
+#include "evidence/frame.h"
+#include "evidence/record.h"
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"
 
@@ -71,15 +75,28 @@ void read_report(const std::string& text) {
   (void)to_sarif(report->result, library().catalogue, report->context);
 }
 
+// The file of a killed run: its first line is the head, each other one a case.
+std::string evidence_of(std::string_view text) {
+  evidence::Encoder encoder;
+  for (evidence::Kind kind = evidence::Kind::kHead; !text.empty(); kind = evidence::Kind::kCase) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    auto details = std::make_unique<evidence::Details>();
+    details->text = text.substr(0, end);
+    encoder.add({.kind = kind, .details = std::move(details)});
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return std::string(evidence::kMagic) + evidence::make_frame(encoder.take());
+}
+
 void read_unfinished(const std::string& text) {
-  const scenario::SourceFile file{"r.json.unfinished", text};
-  const auto head = report::read_head(file);
-  if (!head) {
-    FENCEPOST_CHECK(!head.error().empty());
+  const scenario::SourceFile file{"r.json.unfinished", evidence_of(text)};
+  const auto kept = report::read_kept_run(file);
+  if (!kept) {
+    FENCEPOST_CHECK(!kept.error().empty());
     return;
   }
-  (void)report::read_unfinished(file, library());
-  const auto resumed = report::completed(file.name, {}, *head);
+  (void)report::report_of(*kept, library());
+  const auto resumed = report::completed(file.name, {}, kept->head.run);
   if (!resumed) return;
   // No host, no file and no command of the file's.
   FENCEPOST_CHECK(resumed->call.url.find("mqtt") == std::string::npos);

@@ -13,6 +13,7 @@ import hostile_broker
 
 MAGIC = b"fencepost evidence 1\n"
 HEAD = b"\x01\x00\x08"  # of no session, with a text
+CASE = b"\x15\x00\x08"
 # Between frames, while their content is changed: times count from the record before, within the frame.
 BOUNDARY = b"\x00\xffboundary of two frames\xff\x00"
 
@@ -46,16 +47,38 @@ def content_of(data):
     return BOUNDARY.join(frames(data))
 
 
-def parts(data):
-    """The head, and the bytes of all records behind it, with what stands between frames."""
-    content = content_of(data)
-    assert content.startswith(HEAD)
-    size, at, shift = 0, len(HEAD), 0
+def text_at(content, at):
+    """A text, and where what follows it begins."""
+    size, shift = 0, 0
     while True:
         size |= (content[at] & 0x7f) << shift
         shift, at = shift + 7, at + 1
         if content[at - 1] < 0x80:
-            return json.loads(content[at:at + size]), content[at + size:]
+            return content[at:at + size], at + size
+
+
+def results(data):
+    """The heads and the cases of a file without packets, up to where it is cut: documents of JSON."""
+    place, out = len(MAGIC), []
+    while place + 12 <= len(data):
+        size = struct.unpack_from("<I", data, place)[0]
+        if place + 12 + size > len(data):
+            break
+        content, at = zlib.decompress(data[place + 12:place + 12 + size]), 0
+        while at < len(content):
+            assert content[at:at + 3] in (HEAD, CASE), content[at:at + 20]
+            text, at = text_at(content, at + 3)
+            out.append(json.loads(text))
+        place += 12 + size
+    return out
+
+
+def parts(data):
+    """The head, and the bytes of all records behind it, with what stands between frames."""
+    content = content_of(data)
+    assert content.startswith(HEAD)
+    head, at = text_at(content, len(HEAD))
+    return json.loads(head), content[at:]
 
 
 def of_parts(head, rest):

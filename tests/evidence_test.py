@@ -5,6 +5,7 @@ usage: evidence_test.py BUILD_BIN_DIR [--changes N] [unittest arguments]
 
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -113,7 +114,10 @@ class Evidence(harness.FolderTest):
         harness.wait_until(lambda: file.exists() and file.stat().st_size > 150_000)
         process.send_signal(signal.SIGKILL)
         process.wait(harness.HANG)
-        finished = len((self.folder / "run.json.unfinished").read_text("utf-8").splitlines()) - 1
+        made = run("merge", "-q", "run.fpe", "--json", "made.json", cwd=self.folder)
+        self.assertEqual(130, made.returncode, made.stderr)
+        made = self.load("made.json")
+        finished = len(made["cases"]) - made["summary"]["not_run"]
         judged = self.judge("--json", "judged.json")
         self.assertEqual(130, judged.returncode, judged.stdout + judged.stderr)
         report = self.load("judged.json")
@@ -169,7 +173,7 @@ class Evidence(harness.FolderTest):
     def test_a_full_disk_is_told(self):
         done = run("certify", "--quiet", "--evidence", "/dev/full", "--endpoint", "inproc:", cwd=self.folder)
         self.assertEqual(2, done.returncode)
-        self.assertIn("cannot write the evidence /dev/full: No space left on device", done.stderr)
+        self.assertIn("cannot write /dev/full: No space left on device", done.stderr)
 
     def change(self, change):
         file = self.folder / "run.fpe"
@@ -252,9 +256,18 @@ class Evidence(harness.FolderTest):
             self.assertIn(f"run.fpe: was written by `fencepost {command}` of version 0.0.9", judged.stderr)
             self.assertIn(instead, judged.stderr)
 
-    def test_resume_and_evidence_exclude_each_other(self):
-        done = self.certify("--resume", "x")
-        self.assertEqual((2, True), (done.returncode, "leave --resume out" in done.stderr), done.stderr)
+    def test_a_disk_that_is_full_later_is_told(self):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+        done = run("certify", "--quiet", "--evidence", "run.fpe", "--endpoint", "inproc:", cwd=self.folder, preexec_fn=limit,
+                   env=harness.environment(TMPDIR=str(self.folder)))
+        self.assertEqual(70, done.returncode, done.stdout[-2000:] + done.stderr)
+        self.assertEqual(1, done.stderr.count("cannot write run.fpe: File too large"), done.stderr)
+        judged = self.judge()  # what fitted
+        self.assertEqual(130, judged.returncode, judged.stdout[-2000:] + judged.stderr)
+        self.assertGreater(int(re.search(r"verdicts: (\d+) the same as those of the run, 0 not", judged.stdout)[1]), 5)
 
 
 class Signed(harness.FolderTest):

@@ -62,6 +62,7 @@ GIVEN = {
     "reference_store/faults/switched_store.h": "std::uint64_t seed;",
     "conformance/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",
+    "conformance/report/kept_run.h": "scenario::Library library;",
     "conformance/report/resume.h": "run::SuiteOptions suite; scenario::Library library;",
     "conformance/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
     "conformance/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 
+import evidence_file
 import harness
 from harness import FENCEPOST, SLOW, run
 
@@ -31,12 +32,19 @@ def verdicts(report):
     return {case["id"]: said(case) for case in report["cases"]}
 
 
+def verdicts_of_run(report):
+    """The same without what is tried after the run, which no evidence has."""
+    def without(value):
+        return {name: without(each) for name, each in value.items() if name != "alone"} if isinstance(value, dict) else value
+    return {case: without(said) for case, said in verdicts(report).items()}
+
+
 class Killed(harness.FolderTest):
     def certify(self, *arguments):
         return run("certify", "--quiet", *arguments, *SLOW, cwd=self.folder, env=harness.environment())
 
     def kill(self, seconds, *arguments):
-        """The lines of the journal of a run that is killed after so many seconds, with the head."""
+        """What the file of a run has that is killed after so many seconds: the head, and a document a case."""
         journal = self.folder / "r.json.unfinished"
         journal.unlink(missing_ok=True)
         process = self.start_program("certify", "--quiet", "--json", "r.json", *arguments, *SLOW, cwd=self.folder,
@@ -48,7 +56,15 @@ class Killed(harness.FolderTest):
         if not journal.exists():
             self.assertTrue((self.folder / "r.json").exists())
             return []
-        return journal.read_text("utf-8").splitlines()
+        return evidence_file.results(journal.read_bytes())
+
+    @staticmethod
+    def whole_bytes(file):
+        """How much of it is whole frames."""
+        data, place = file.read_bytes(), len(evidence_file.MAGIC)
+        while place + 12 <= len(data) and place + 12 + int.from_bytes(data[place:place + 4], "little") <= len(data):
+            place += 12 + int.from_bytes(data[place:place + 4], "little")
+        return place
 
     def failing(self):
         """A run that fails in many ways, with expected outcomes."""
@@ -86,7 +102,7 @@ class Killed(harness.FolderTest):
         done = self.certify("--json", "r.json", "--run", "get.*", "--endpoint", "inproc:")
         self.assertRegex(done.stderr, r"an earlier run was killed when \d+ of its cases had finished; to go on with it, "
                                       r"call it as it was called, with --resume r\.json\.unfinished\.old")
-        self.assertEqual(lines, (self.folder / "r.json.unfinished.old").read_text("utf-8").splitlines())
+        self.assertEqual(lines, evidence_file.results((self.folder / "r.json.unfinished.old").read_bytes()))
 
     def test_what_contradicts_the_killed_run_is_refused(self):
         lines = []
@@ -101,23 +117,29 @@ class Killed(harness.FolderTest):
             done = self.certify("--resume", "r.json.unfinished", *arguments)
             self.assertEqual((2, True), (done.returncode, said in done.stderr), done.stderr)
         journal = self.folder / "r.json.unfinished"
-        text = journal.read_text("utf-8")
-        journal.write_text(text.replace('"cases":"', '"cases":"0', 1), "utf-8")
-        self.assertIn("its run had other cases than these", self.certify("--resume", journal).stderr)
-        for was, now, said in (('"driver":""', '"driver":"mine"', 'is of a run with the driver "mine", which there is not'),
-                               ('"timeout_scale":1.0', '"timeout_scale":1000001.0', "timeout_scale")):
-            self.assertIn(was, text)
-            journal.write_text(text.replace(was, now, 1), "utf-8")
+        head, rest = evidence_file.parts(journal.read_bytes()[:self.whole_bytes(journal)])
+        for member, value, said in (("cases", "0", "its run had other cases than these"),
+                                    ("driver", "mine", 'is of a run with the driver "mine", which there is not'),
+                                    ("timeout_scale", 1000001.0, "timeout_scale")):
+            changed = head | {"unfinished": head["unfinished"] | {member: value}}
+            journal.write_bytes(evidence_file.of_parts(changed, rest))
             done = self.certify("--resume", journal)
             self.assertEqual((2, True), (done.returncode, said in done.stderr), done.stderr)
         journal.write_text("{}", "utf-8")
         self.assertIn("is not what a killed run", self.certify("--resume", journal).stderr)
 
+    def test_what_an_earlier_version_has_left_is_refused_with_its_name(self):
+        self.write("r.json.unfinished", '{"unfinished":{"cases":"x"},"suite_version":"0.0.9"}\n{"case":"get.hit"}\n')
+        for command in (["certify", "--resume", "r.json.unfinished"], ["merge", "r.json.unfinished"]):
+            done = run(*command, cwd=self.folder)
+            self.assertEqual(2, done.returncode, done.stdout)
+            self.assertIn("r.json.unfinished: was written by fencepost 0.0.9 in a form that is not read any more", done.stderr)
+
     def test_passwords_are_not_kept(self):
         server = self.serve("--user", "me", "--password-file", self.write("pw", "xyzzy-42\n"))
         lines = self.kill(0.5, "--endpoint", server.url_of("me", "xyzzy-42"))
         self.assertGreater(len(lines), 0)
-        self.assertNotIn("xyzzy-42", "".join(lines))
+        self.assertNotIn("xyzzy-42", str(lines))
         done = self.certify("--resume", "r.json.unfinished")
         self.assertEqual(2, done.returncode)
         self.assertIn("is of a run with --endpoint mqtt://me:***@127.0.0.1:", done.stderr)
@@ -155,6 +177,67 @@ class Killed(harness.FolderTest):
         self.assertEqual([str(left[0])], shlex.split(re.search(r"what the run has found is in (.*); make", said)[1]))
         made = run("merge", "--quiet", left[0], "--json", self.folder / "all.json")
         self.assertEqual(0, self.load("all.json")["summary"]["not_run"], made.stdout + made.stderr)
+
+    def test_results_alone_cannot_be_judged(self):
+        while len(self.kill(random.uniform(0, 0.5))) < 2:
+            pass
+        judged = run("judge", "r.json.unfinished", "--json", "judged.json", cwd=self.folder)
+        self.assertEqual(2, judged.returncode, judged.stdout)
+        self.assertIn("r.json.unfinished has the results of its run, and nothing of what was asked and answered", judged.stderr)
+        self.assertIn("`fencepost merge r.json.unfinished --json FILE`", judged.stderr)
+        self.assertFalse((self.folder / "judged.json").exists())
+
+    def kill_with_evidence(self, *arguments):
+        """The file of a run with --evidence that is killed when some of its cases have finished."""
+        process = self.start_program("certify", "--quiet", "--json", "r.json", "--evidence", "run.fpe", *arguments, *SLOW,
+                                     cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        file = self.folder / "run.fpe"
+        harness.wait_until(lambda: file.exists() and file.stat().st_size > 150_000)
+        process.send_signal(signal.SIGKILL)
+        process.wait(harness.HANG)
+        self.assertEqual([file], [each for each in self.folder.iterdir() if each.name.startswith(("r", "run"))])
+        return file.read_bytes()
+
+    def test_evidence_is_resumed_and_merged_as_well(self):
+        arguments = self.failing()
+        whole = self.certify("--json", "whole.json", *arguments)
+        expected = self.load("whole.json")
+        for more in ([], ["--evidence", "run.fpe"]):
+            with self.subTest(more):
+                left = self.kill_with_evidence(*arguments)
+                made = run("merge", "--quiet", "run.fpe", "--json", "partial.json", cwd=self.folder)
+                self.assertIn(made.returncode, (1, 130), made.stderr)
+                self.assertIn("the run was killed: ", self.load("partial.json")["stopped_because"])
+                self.assertGreater(self.load("partial.json")["summary"]["failed"], 0)
+                done = self.certify("--resume", "run.fpe", "--json", "r.json", *more)
+                self.assertEqual(whole.returncode, done.returncode, done.stdout + done.stderr)
+                self.assertEqual(verdicts(expected), verdicts(self.load("r.json")))
+                # What had been asked until then is kept as it was.
+                kept = self.folder / ("run.fpe.old" if more else "run.fpe")
+                self.assertEqual(left[:self.whole_bytes(kept)], kept.read_bytes()[:self.whole_bytes(kept)])
+                self.assertFalse((self.folder / "r.json.unfinished").exists())
+                if more:
+                    # The new file has all verdicts, and the packets of the rest.
+                    made = run("merge", "--quiet", "run.fpe", "--json", "merged.json", cwd=self.folder)
+                    self.assertEqual(whole.returncode, made.returncode, made.stderr)
+                    self.assertEqual(verdicts_of_run(expected), verdicts_of_run(self.load("merged.json")))
+                    judged = run("judge", "-q", "run.fpe", cwd=self.folder)
+                    self.assertIn(judged.returncode, (1, 130), judged.stdout + judged.stderr)
+                    self.assertRegex(judged.stdout, r"verdicts: \d+ the same as those of the run, 0 not")
+                    self.assertRegex(judged.stdout, r"\d+ of the run have no whole evidence")
+                for each in ("r.json", "run.fpe"):
+                    (self.folder / each).unlink()
+
+    def test_finished_evidence_makes_the_same_report(self):
+        for arguments in (["--endpoint", "inproc:"], self.failing(), ["--endpoint", harness.NOBODY, "--run", "get.*"]):
+            with self.subTest(arguments[1]):
+                done = self.certify("--json", "r.json", "--evidence", "run.fpe", *arguments)
+                made = run("merge", "--quiet", "run.fpe", "--json", "merged.json", cwd=self.folder)
+                self.assertEqual(done.returncode, made.returncode, made.stdout + made.stderr)
+                expected, merged = self.load("r.json"), self.load("merged.json")
+                self.assertEqual(verdicts_of_run(expected), verdicts_of_run(merged))
+                for member in ("exit_code", "summary", "judged_by", "clock_offset_ms", "stress"):
+                    self.assertEqual(expected.get(member), merged.get(member), member)
 
     def test_without_a_report_nothing_is_kept(self):
         before = set(self.folder.iterdir())

@@ -9,10 +9,12 @@
 
 #include "base/bytes.h"
 #include "base/json_reader.h"
-#include "conformance/report/case_json.h"
+#include "conformance/report/report_json.h"
+#include "conformance/report/report_read.h"
 #include "conformance/report/stress_section.h"
 #include "conformance/run/capability.h"
 #include "conformance/run/selection.h"
+#include "conformance/run/time_limits.h"
 #include "conformance/scenario/digest.h"
 
 namespace fencepost::report {
@@ -25,6 +27,54 @@ using nlohmann::ordered_json;
 constexpr std::size_t kShortDigest = 16;
 // Earlier versions wrote evidence of other commands, too.
 constexpr const char* kOurs = "certify";
+
+struct FileName {
+  const char* kind;
+  std::string ReportFiles::*path;
+};
+constexpr FileName kFileNames[] = {{"json", &ReportFiles::json},
+                                   {"junit", &ReportFiles::junit},
+                                   {"html", &ReportFiles::html},
+                                   {"sarif", &ReportFiles::sarif},
+                                   {"badge", &ReportFiles::badge}};
+
+ordered_json call_json(const Call& call, const std::string& cases) {
+  ordered_json files = ordered_json::object();
+  for (const FileName& each : kFileNames) {
+    if (!(call.files.*each.path).empty()) files[each.kind] = call.files.*each.path;
+  }
+  return {{"cases", cases},
+          {"url", call.url},
+          {"descriptor", call.descriptor},
+          {"scenarios", call.scenarios},
+          {"driver", call.driver},
+          {"baseline", call.baseline},
+          {"shuffled", call.shuffled},
+          {"timeout_scale", call.timeout_scale},
+          {"strict_junit", call.files.strict_junit},
+          {"reports", std::move(files)}};
+}
+
+Call call_of(const JsonMembers& record) {
+  Call out{.url = record.text("url"),
+           .descriptor = record.text("descriptor"),
+           .scenarios = record.text("scenarios"),
+           .driver = record.text("driver"),
+           .baseline = record.text("baseline"),
+           .shuffled = record.flag("shuffled")};
+  const json* scale = record.find("timeout_scale");
+  if (scale != nullptr && scale->is_number() && scale->get<double>() > 0 &&
+      scale->get<double>() <= run::kMaxTimeoutScale) {
+    out.timeout_scale = scale->get<double>();
+  } else {
+    record.wrong("timeout_scale",
+                 fmt::format("a number greater than 0, at most {}", run::kMaxTimeoutScale));
+  }
+  out.files.strict_junit = record.flag("strict_junit");
+  const JsonMembers files = record.object("reports");
+  for (const FileName& each : kFileNames) out.files.*each.path = files.text_if_there(each.kind);
+  return out;
+}
 
 ordered_json capabilities_json(const endpoint::Capabilities& offered) {
   ordered_json out = {{"transport", offered.transport},
@@ -110,6 +160,17 @@ void compare(const std::map<std::string, std::string>& before,
   }
 }
 
+// What is wrong goes to the complaint of `root`.
+Head head_of(const JsonMembers& root) {
+  Head out;
+  out.version = root.text("suite_version");
+  out.context = context_of(root);
+  const JsonMembers unfinished = root.object("unfinished");
+  out.call = call_of(unfinished);
+  out.cases = unfinished.text("cases");
+  return out;
+}
+
 std::string of_another_command(const std::string& command, const std::string& version) {
   constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
       {"explore", ": run the workloads that it has saved again with `fencepost explore --replay`"},
@@ -128,13 +189,22 @@ std::string of_another_command(const std::string& command, const std::string& ve
 
 std::string evidence_head_json(const EvidenceHead& head, const scenario::Library& library) {
   ordered_json more = {{"command", kOurs},
+                       {"packets", head.has_packets},
                        {"run_id", head.run_id},
-                       {"capabilities", capabilities_json(head.capabilities)},
-                       {"case_digests", case_digests(library)},
-                       {"requirement_digests", requirement_digests(library)}};
+                       {"capabilities", capabilities_json(head.capabilities)}};
+  // Only who judges again asks for them.
+  const scenario::Library nothing;
+  more["case_digests"] = case_digests(head.has_packets ? library : nothing);
+  more["requirement_digests"] = requirement_digests(head.has_packets ? library : nothing);
   if (head.expiry_tolerance) more["expiry_tolerance_ms"] = head.expiry_tolerance->count();
   if (head.disconnect_settling) more["disconnect_settling_ms"] = head.disconnect_settling->count();
-  ordered_json out = ordered_json::parse(head_line(head.run.context, library, head.run.call));
+  ordered_json out;
+  out["unfinished"] = call_json(head.run.call, scenario::digest(library));
+  out.update(report_document({}, library.catalogue, head.run.context));
+  // What follows from cases.
+  for (const char* member : {"summary", "differences", "requirements", "cases", "exit_code"}) {
+    out.erase(member);
+  }
   out["evidence"] = std::move(more);
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -151,6 +221,8 @@ Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
   out.run = head_of(root);
   const JsonMembers more = root.object("evidence");
   const std::string command = more.has("command") ? more.text("command") : kOurs;
+  // Earlier versions wrote no evidence without.
+  out.has_packets = !more.has("packets") || more.flag("packets");
   out.run_id = more.text("run_id");
   out.capabilities = capabilities_of(more.object("capabilities"));
   out.expiry_tolerance = time_of(more, "expiry_tolerance_ms");
@@ -228,52 +300,28 @@ std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result)
   return out;
 }
 
-std::string run_end_json(const std::map<std::string, std::string>& verdicts,
-                         const std::optional<run::StressResult>& stress) {
-  ordered_json out{{"verdicts", verdicts}};
-  if (stress) out["stress"] = stress_json(*stress);
+std::string run_end_json(const RunEnd& end) {
+  ordered_json out{{"verdicts", end.verdicts}};
+  if (end.stress) out["stress"] = stress_json(*end.stress);
+  if (!end.stopped_because.empty()) out["stopped_because"] = end.stopped_because;
+  if (end.endpoint_lost) out["endpoint_lost"] = true;
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Result<std::optional<run::StressResult>, std::string> read_stress_of_end(const std::string& text) {
-  std::optional<run::StressResult> out;
+Result<RunEnd, std::string> read_run_end(const std::string& text) {
+  RunEnd out;
   const json document = read_json(text);
   if (!document.is_object()) return out;
+  JsonComplaint ignored;
+  const JsonMembers known(document, "", ignored);
+  out.verdicts = texts_of(known, "verdicts");
+  out.stopped_because = known.text_if_there("stopped_because");
+  out.endpoint_lost = known.flag_if_there("endpoint_lost");
   JsonComplaint complaint;
   const JsonMembers root(document, "", complaint);
-  if (root.has("stress")) out = read_stress(root.object("stress"));
+  if (root.has("stress")) out.stress = read_stress(root.object("stress"));
   if (complaint.any()) return fail("its end cannot be read: " + complaint.text());
   return out;
-}
-
-std::map<std::string, std::string> read_verdicts(const std::string& text) {
-  const json document = read_json(text);
-  if (!document.is_object()) return {};
-  JsonComplaint complaint;
-  return texts_of(JsonMembers(document, "", complaint), "verdicts");
-}
-
-std::map<std::string, std::string> verdicts_so_far(const std::vector<std::string>& case_lines,
-                                                   const Head& head,
-                                                   const scenario::Library& library) {
-  std::map<std::string, run::CaseResult> last;
-  for (const std::string& line : case_lines) {
-    const json document = read_json(line);
-    JsonComplaint complaint;
-    const JsonMembers record(document, "", complaint);
-    const std::string id = record.text("case");
-    for (const scenario::Case& each : library.cases) {
-      if (complaint.any() || each.id != id) continue;
-      run::CaseResult result = case_of(record, each);
-      if (!complaint.any()) last[id] = std::move(result);
-    }
-  }
-  run::SuiteResult all;
-  for (auto& [id, result] : last) all.cases.push_back(std::move(result));
-  all.basis = basis_of(all, head.context.profile, head.context.wording);
-  for (run::CaseResult& each : all.cases) settle(each, library.catalogue, all.basis);
-  run::summarize(all, library.catalogue, head.context.strict);
-  return verdict_texts(all);
 }
 
 }  // namespace fencepost::report

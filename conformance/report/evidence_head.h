@@ -10,14 +10,36 @@
 #include <vector>
 
 #include "base/result.h"
-#include "conformance/report/journal.h"
+#include "conformance/report/report.h"
+#include "conformance/report/report_files.h"
 #include "conformance/scenario/library.h"
 #include "endpoint/endpoint.h"
 
 namespace fencepost::report {
 
+// How the suite was called, so far as it decides what the run finds, or where it goes.
+struct Call {
+  std::string url{};  // without password; empty: not given
+  std::string descriptor{};
+  std::string scenarios{};
+  std::string driver{};
+  std::string baseline{};
+  bool shuffled = false;
+  double timeout_scale = 1.0;
+  ReportFiles files{};
+};
+
+struct Head {
+  ReportContext context;
+  Call call;
+  std::string cases{};    // digest of the library
+  std::string version{};  // of the suite that wrote it
+};
+
 struct EvidenceHead {
   Head run{};
+  // Has the file what was asked and answered? Else it has results alone, and cannot be judged.
+  bool has_packets = true;
   std::string run_id{};  // in keys and client ids
   endpoint::Capabilities capabilities{};
   std::optional<std::chrono::milliseconds> expiry_tolerance{};  // as the descriptor says
@@ -26,7 +48,8 @@ struct EvidenceHead {
   std::map<std::string, std::string> requirements{};  // the same
 };
 
-// `head.cases` and `head.requirements` are those of `library`.
+// `head.cases`, `head.requirements` and `head.run.cases` are those of `library`; the version is
+// this one. Without packets the first two are empty.
 [[nodiscard]] std::string evidence_head_json(const EvidenceHead& head,
                                              const scenario::Library& library);
 
@@ -72,17 +95,15 @@ struct NotJudged {
 [[nodiscard]] std::string verdict_text(const run::CaseResult& result);
 [[nodiscard]] std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result);
 
-// The end of a run of certify: verdict_texts(), and what clients that asked at once have shown.
-[[nodiscard]] std::string run_end_json(const std::map<std::string, std::string>& verdicts,
-                                       const std::optional<run::StressResult>& stress);
-// Of the same: nothing where clients did not ask at once. The error says what cannot be read.
-[[nodiscard]] Result<std::optional<run::StressResult>, std::string> read_stress_of_end(
-    const std::string& json);
-// Of the same: each text that is one.
-[[nodiscard]] std::map<std::string, std::string> read_verdicts(const std::string& json);
-
-// Of a run that was killed: what its cases come to. Lines that `library` cannot read are left out.
-[[nodiscard]] std::map<std::string, std::string> verdicts_so_far(
-    const std::vector<std::string>& case_lines, const Head& head, const scenario::Library& library);
+// How a run has ended.
+struct RunEnd {
+  std::map<std::string, std::string> verdicts{};  // verdict_texts(), without a baseline
+  std::optional<run::StressResult> stress{};      // none: clients did not ask at once
+  std::string stopped_because{};                  // empty: nothing did
+  bool endpoint_lost = false;
+};
+[[nodiscard]] std::string run_end_json(const RunEnd& end);
+// Of what is no such end nothing. The error says what of `stress` cannot be read.
+[[nodiscard]] Result<RunEnd, std::string> read_run_end(const std::string& json);
 
 }  // namespace fencepost::report

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "conformance/report/kept_run.h"
 #include "conformance/report/report_sample.h"
 
 namespace fencepost::report {
@@ -68,6 +69,7 @@ EvidenceHead read_again(const EvidenceHead& head) {
 TEST(EvidenceHead, ComesBackWithEachField) {
   const EvidenceHead head = full_head();
   const EvidenceHead read = read_again(head);
+  EXPECT_TRUE(read.has_packets);
   EXPECT_EQ(read.run_id, "1a2b");
   EXPECT_EQ(read.expiry_tolerance, 250ms);
   EXPECT_EQ(read.disconnect_settling, 3000ms);
@@ -107,6 +109,16 @@ TEST(EvidenceHead, LeavesOutWhatIsNotKnown) {
   EXPECT_FALSE(read.capabilities.exact_clock);
   EXPECT_FALSE(read.capabilities.odd_packets);
   EXPECT_EQ(read.capabilities.key_prefix, "fencepost");
+}
+
+TEST(EvidenceHead, WithoutPacketsNeedsNoRules) {
+  EvidenceHead head = full_head();
+  head.has_packets = false;
+  const EvidenceHead read = read_again(head);
+  EXPECT_FALSE(read.has_packets);
+  EXPECT_THAT(read.cases, IsEmpty());
+  EXPECT_THAT(read.requirements, IsEmpty());
+  EXPECT_NE(read.run.cases, "");
 }
 
 TEST(EvidenceHead, LeavesOutNoCaseThatTheFileHas) {
@@ -162,10 +174,12 @@ TEST(EvidenceHead, SaysOfWhichCasesSessionsAre) {
 TEST(EvidenceHead, IsReadWithoutWhatCameLater) {
   json document = document_of(full_head());
   document["evidence"].erase("command");
+  document["evidence"].erase("packets");
   document["evidence"]["capabilities"].erase("odd_packets");
   const auto read = read_evidence_head(document.dump());
   ASSERT_TRUE(read) << read.error();
   EXPECT_FALSE(read->capabilities.odd_packets);
+  EXPECT_TRUE(read->has_packets);
 }
 
 TEST(EvidenceHead, SaysWhatToUseForEvidenceOfOtherCommands) {
@@ -212,6 +226,7 @@ TEST(EvidenceHead, SaysWhichMemberIsMissing) {
 TEST(EvidenceHead, SaysWhichMemberIsOfAnotherType) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"command", "a string"},
+      {"packets", "true or false"},
       {"run_id", "a string"},
       {"expiry_tolerance_ms", "a whole number from 0 on"},
       {"disconnect_settling_ms", "a whole number from 0 on"},
@@ -321,45 +336,56 @@ TEST(EvidenceHead, VerdictsComeBack) {
   const std::map<std::string, std::string> texts = verdict_texts(sample.result);
   EXPECT_THAT(texts, SizeIs(sample.result.cases.size()));
   EXPECT_EQ(texts.at("bad"), "failed R-MUST-1");
-  EXPECT_EQ(read_verdicts(run_end_json(verdict_texts(sample.result), std::nullopt)), texts);
+  EXPECT_EQ(read_run_end(run_end_json({.verdicts = texts}))->verdicts, texts);
 }
 
 TEST(EvidenceHead, TheEndHasWhatClientsAtOnceHaveShown) {
-  const run::StressResult stress{.workload = "everything",
-                                 .clients = 16,
-                                 .requests = 7,
-                                 .findings = {{.requirement = "R-MUST-1", .text = "wrong"}},
-                                 .command = "fencepost stress --endpoint inproc:"};
-  const auto read = read_stress_of_end(run_end_json({{"one", "passed"}}, stress));
+  const RunEnd end{
+      .verdicts = {{"one", "passed"}},
+      .stress = run::StressResult{.workload = "everything",
+                                  .clients = 16,
+                                  .requests = 7,
+                                  .findings = {{.requirement = "R-MUST-1", .text = "wrong"}},
+                                  .command = "fencepost stress --endpoint inproc:"}};
+  const auto read = read_run_end(run_end_json(end));
   ASSERT_TRUE(read) << read.error();
-  ASSERT_TRUE(*read);
-  EXPECT_EQ((*read)->requests, 7U);
-  ASSERT_THAT((*read)->findings, SizeIs(1));
-  EXPECT_EQ((*read)->findings[0].requirement, "R-MUST-1");
-  for (const std::string& without : {run_end_json({}, std::nullopt), std::string()}) {
-    const auto none = read_stress_of_end(without);
+  ASSERT_TRUE(read->stress);
+  EXPECT_EQ(read->stress->requests, 7U);
+  ASSERT_THAT(read->stress->findings, SizeIs(1));
+  EXPECT_EQ(read->stress->findings[0].requirement, "R-MUST-1");
+  for (const std::string& without : {run_end_json({}), std::string()}) {
+    const auto none = read_run_end(without);
     ASSERT_TRUE(none) << none.error();
-    EXPECT_FALSE(*none);
+    EXPECT_FALSE(none->stress);
   }
-  EXPECT_THAT(read_stress_of_end(R"({"stress": {"clients": "many"}})").error(),
+  EXPECT_THAT(read_run_end(R"({"stress": {"clients": "many"}})").error(),
               HasSubstr("its end cannot be read: "));
+}
+
+TEST(EvidenceHead, TheEndSaysWhyTheRunWasStopped) {
+  const auto read =
+      read_run_end(run_end_json({.stopped_because = "it is gone", .endpoint_lost = true}));
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->stopped_because, "it is gone");
+  EXPECT_TRUE(read->endpoint_lost);
+  EXPECT_FALSE(read_run_end(run_end_json({}))->endpoint_lost);
 }
 
 TEST(EvidenceHead, OfWhatAreNoVerdictsNothingIsRead) {
   for (const char* text : {"", "[]", "{}", R"({"verdicts": []})", R"({"verdicts": 1})"}) {
-    EXPECT_THAT(read_verdicts(text), IsEmpty()) << text;
+    EXPECT_THAT(read_run_end(text)->verdicts, IsEmpty()) << text;
   }
-  EXPECT_THAT(read_verdicts(R"({"verdicts": {"a": "passed", "b": 1}})"),
+  EXPECT_THAT(read_run_end(R"({"verdicts": {"a": "passed", "b": 1}})")->verdicts,
               ElementsAre(Pair("a", "passed")));
 }
 
 TEST(EvidenceHead, OfARunThatWasKilledTheLastVerdictsCount) {
   const scenario::Library library = library_of({"one", "two", "three"});
   const auto line = [&](std::size_t index, Verdict verdict) {
-    return case_line({.test_case = &library.cases[index],
+    return case_json({.test_case = &library.cases[index],
                       .verdict = verdict,
                       .requirement = verdict == Verdict::kPassed ? "" : "R-MUST-1"},
-                     false);
+                     false, true);
   };
   const Head head{.context = sample_context(), .call = {}};
   json unknown = json::parse(line(0, Verdict::kPassed));

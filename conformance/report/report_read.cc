@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/json_reader.h"
 #include "conformance/report/case_json.h"
-#include "conformance/report/journal.h"
+#include "conformance/report/kept_run.h"
 #include "conformance/report/report_json.h"
 #include "conformance/report/stress_section.h"
 #include "conformance/text/printable.h"
@@ -211,7 +211,7 @@ ReportContext context_of(const JsonMembers& root) {
   out.strict = root.flag("strict");
   out.transcripts = read_transcripts(root);
   out.command = root.text("command");
-  // Of commands that are not certify, evidence has none.
+  // Evidence of commands that are not certify had none.
   if (!out.command.empty() && !is_command_of_a_report(out.command)) {
     root.wrong("command", kCommandOfAReport);
   }
@@ -457,7 +457,9 @@ Result<Report, std::string> read_report(const scenario::SourceFile& file,
 Result<Report, std::string> read_report(const std::string& path, const scenario::Library& library) {
   const auto file = scenario::read_file(path);
   if (!file) return fail(file.error());
-  return is_unfinished(*file) ? read_unfinished(*file, library) : read_report(*file, library);
+  if (!is_kept_run(*file)) return read_report(*file, library);
+  const auto kept = read_kept_run(*file);
+  return kept ? report_of(*kept, library) : Result<Report, std::string>(fail(kept.error()));
 }
 
 }  // namespace fencepost::report

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "conformance/report/run_evidence.h"
+
 namespace fencepost::report {
 namespace {
 
@@ -161,16 +163,16 @@ Result<Invocation, std::string> completed(const std::string& file, const Invocat
 Result<Resumed, std::string> resume(const std::string& path, const Invocation& given) {
   auto file = scenario::read_file(path);
   if (!file) return fail(std::move(file.error()));
-  auto head = read_head(*file);
-  if (!head) return fail(std::move(head.error()));
-  auto invocation = completed(path, given, *head);
+  auto kept = read_kept_run(*file);
+  if (!kept) return fail(std::move(kept.error()));
+  auto invocation = completed(path, given, kept->head.run);
   if (!invocation) return fail(std::move(invocation.error()));
-  return Resumed{std::move(*file), std::move(*head), std::move(*invocation)};
+  return Resumed{std::move(*kept), std::move(*invocation)};
 }
 
 Result<std::vector<run::Kept>, std::string> finished_cases(const Resumed& resumed,
                                                            const scenario::Library& library) {
-  auto out = read_cases(resumed.file, resumed.head, library);
+  auto out = read_cases(resumed.kept, library);
   if (out) {
     std::erase_if(*out,
                   [](const run::Kept& kept) { return kept.result.verdict == run::Verdict::kLost; });

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "conformance/report/journal.h"
+#include "conformance/report/kept_run.h"
 #include "conformance/report/report.h"
 #include "conformance/run/selection.h"
 #include "conformance/run/suite.h"
@@ -40,8 +40,7 @@ struct Invocation {
 
 // What a killed run has left, and how it goes on.
 struct Resumed {
-  scenario::SourceFile file;
-  Head head;
+  KeptRun kept;
   Invocation invocation;
 };
 

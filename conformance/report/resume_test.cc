@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/report/report_sample.h"
+#include "conformance/report/run_evidence.h"
 #include "conformance/testing/temporary_folder.h"
 
 namespace fencepost::report {
@@ -189,9 +190,13 @@ class ResumeTest : public testing::Test {
   }
 
   void keep(const std::vector<run::Verdict>& verdicts) {
-    const auto journal = Journal::create(path_, head_line(sample_context(), library_, {}));
+    Call beside;
+    beside.files.json = path_.substr(0, path_.size() - std::string(kUnfinished).size());
+    const ReportContext context = sample_context();
+    RunEvidence evidence(context, [](const std::string& text) { ADD_FAILURE() << text; });
+    evidence.begin({.run = {.context = context, .call = beside}, .has_packets = false}, library_);
     for (std::size_t at = 0; at < verdicts.size(); ++at) {
-      (*journal)->keep({.test_case = &library_.cases[at], .verdict = verdicts[at]}, false);
+      evidence.keep({.test_case = &library_.cases[at], .verdict = verdicts[at]}, false);
     }
   }
 
@@ -205,7 +210,7 @@ TEST_F(ResumeTest, GoesOnWithAllButTheCasesThatLostTheEndpoint) {
   const auto resumed = resume(path_, {});
   ASSERT_TRUE(resumed) << resumed.error();
   EXPECT_EQ(resumed->invocation.seed, 7U);
-  EXPECT_EQ(resumed->head.context.started, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(resumed->kept.head.run.context.started, "2026-01-01T00:00:00Z");
   const auto finished = finished_cases(*resumed, library_);
   ASSERT_TRUE(finished) << finished.error();
   ASSERT_THAT(*finished, SizeIs(1));

@@ -14,10 +14,10 @@ struct Kind {
   std::string_view name;
 };
 constexpr std::array kKinds = {
-    Kind{"fencepost evidence", "", "evidence of a run, which judge reads"},
+    Kind{"fencepost evidence", "",
+         "evidence of a run, which judge, merge and certify --resume read"},
     Kind{"{", R"("type":"history")", "a history, which check reads"},
-    Kind{"{", R"("unfinished":)",
-         "what a killed run leaves, which certify --resume and merge read"},
+    Kind{"{", R"("unfinished":)", "what a killed run of an earlier version has left"},
     Kind{"{", R"("suite_version":)", "a JSON report"},
     Kind{"<!DOCTYPE html", "", "a page for people"},
     Kind{"<?xml", "", "XML, such as a JUnit report"},
