@@ -107,12 +107,12 @@ std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vecto
       test_case = &gone.emplace_back(scenario::Case{.id = id, .area = "gone", .title = id});
     }
     return result.cases.emplace_back(
-        run::CaseResult{.test_case = test_case, .position = test_case->position});
+        run::CaseResult{.test_case = test_case, .failure = {.position = test_case->position}});
   };
   for (const std::string& id : ids) {
     run::CaseResult& entry = entry_of(id);
     entry.verdict = run::Verdict::kInconclusive;
-    entry.message = why;
+    entry.failure.message = why;
   }
   return gone;
 }

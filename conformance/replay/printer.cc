@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "conformance/report/report_files.h"
-#include "conformance/run/signature.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::replay {
@@ -43,8 +42,8 @@ std::string remark(const Replay& replay) {
   if (replay.outcome == Replayed::kFlaky) {
     return fmt::format("failed {} times of {}", replay.failed, replay.runs);
   }
-  const bool has_verdict = is_failure(replay.outcome) || replay.result.message.empty();
-  return has_verdict ? replay.test_case->title : replay.result.message;
+  const bool has_verdict = is_failure(replay.outcome) || replay.result.failure.message.empty();
+  return has_verdict ? replay.test_case->title : replay.result.failure.message;
 }
 
 }  // namespace

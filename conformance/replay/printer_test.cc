@@ -125,7 +125,7 @@ TEST(ReplayPrinter, EndsWithTheVerdict) {
   session = ran({{"get.yaml", kGetCase}}, right());
   session.run.cases[0].outcome = Replayed::kInconclusive;
   session.run.cases[0].result.verdict = run::Verdict::kInconclusive;
-  session.run.cases[0].result.message = "too late";
+  session.run.cases[0].result.failure.message = "too late";
   EXPECT_THAT(printed(session),
               AllOf(HasSubstr("  ? inconclusive   get.yaml:3  saved.get  too late\n"),
                     HasSubstr("  because   too late\n"), Not(HasSubstr("  outcome  ")),
@@ -190,7 +190,7 @@ TEST(ReplayReports, HaveAllThatProgramsNeed) {
   EXPECT_EQ(one["recorded"]["by"], "hand");
   EXPECT_EQ(one["recorded"]["seed"], 7);
   EXPECT_EQ(one["recorded"]["signature"], one["failure"]["signature"]);
-  EXPECT_EQ(one["failure"]["signature"], signature(session.run.cases[0].result));
+  EXPECT_EQ(one["failure"]["signature"], signature(session.run.cases[0].result.failure));
 }
 
 }  // namespace

@@ -75,7 +75,8 @@ class RoundRunner {
   void run_round(const std::vector<const scenario::Case*>& cases, const std::string& name) {
     if (session_.run.endpoint_lost || stop_) {
       for (const scenario::Case* test_case : cases) {
-        results_[test_case].push_back({.test_case = test_case, .position = test_case->position});
+        results_[test_case].push_back(
+            {.test_case = test_case, .failure = {.position = test_case->position}});
       }
       return;
     }
@@ -135,8 +136,8 @@ void run_rounds(Session& session, const Rounds& rounds, const std::atomic<bool>&
 void do_not_begin(Session& session, const std::string& reason, run::ExitCode code) {
   session.context.stopped_because = reason;
   for (const scenario::Case& test_case : session.saved.cases) {
-    run::CaseResult result{.test_case = &test_case, .position = test_case.position};
-    result.message = reason;
+    run::CaseResult result{.test_case = &test_case, .failure = {.position = test_case.position}};
+    result.failure.message = reason;
     session.run.cases.push_back(classify(test_case, {std::move(result)}));
   }
   session.run.not_begun = code;

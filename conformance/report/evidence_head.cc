@@ -201,8 +201,9 @@ std::vector<std::string> no_longer_judged(const std::map<std::string, std::strin
 
 std::string verdict_text(const run::CaseResult& result) {
   std::string text(name(result.verdict));
-  const bool blames = result.verdict != run::Verdict::kPassed && !result.requirement.empty();
-  return blames ? text + " " + result.requirement : text;
+  const bool blames =
+      result.verdict != run::Verdict::kPassed && !result.failure.requirement.empty();
+  return blames ? text + " " + result.failure.requirement : text;
 }
 
 std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result) {

@@ -304,8 +304,9 @@ TEST(EvidenceHead, TellsWhichRequirementsHaveChanged) {
 
 TEST(EvidenceHead, VerdictsNameWhatIsBlamed) {
   EXPECT_EQ(verdict_text({.verdict = Verdict::kPassed}), "passed");
-  EXPECT_EQ(verdict_text({.verdict = Verdict::kPassed, .requirement = "R"}), "passed");
-  EXPECT_EQ(verdict_text({.verdict = Verdict::kFailed, .requirement = "R"}), "failed R");
+  EXPECT_EQ(verdict_text({.verdict = Verdict::kPassed, .failure = {.requirement = "R"}}), "passed");
+  EXPECT_EQ(verdict_text({.verdict = Verdict::kFailed, .failure = {.requirement = "R"}}),
+            "failed R");
   EXPECT_EQ(verdict_text({.verdict = Verdict::kSkipped}), "skipped");
 }
 
@@ -351,7 +352,7 @@ TEST(EvidenceHead, OfARunThatWasKilledTheLastVerdictsCount) {
   const auto line = [&](std::size_t index, Verdict verdict) {
     return case_line({.test_case = &library.cases[index],
                       .verdict = verdict,
-                      .requirement = verdict == Verdict::kPassed ? "" : "R-MUST-1"},
+                      .failure = {.requirement = verdict == Verdict::kPassed ? "" : "R-MUST-1"}},
                      false);
   };
   const Head head{.context = sample_context(), .call = {}};

@@ -321,7 +321,8 @@ Result<Report, std::string> read_unfinished(const scenario::SourceFile& file,
     const auto kept = found.find(&test_case);
     if (kept == found.end()) {
       ++missing;
-      out.result.cases.push_back({.test_case = &test_case, .position = test_case.position});
+      out.result.cases.push_back(
+          {.test_case = &test_case, .failure = {.position = test_case.position}});
     } else {
       out.result.cases.push_back(std::move(*kept->second));
     }

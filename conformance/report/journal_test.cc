@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "conformance/report/report_sample.h"
 #include "conformance/testing/temporary_folder.h"
@@ -22,15 +23,19 @@ using testing::SizeIs;
 run::CaseResult full_result(const scenario::Case& test_case) {
   run::CaseResult out{.test_case = &test_case,
                       .verdict = Verdict::kInconclusive,
-                      .requirement = "R-MUST-1",
-                      .direct = "R-MUST-2",
-                      .suspects = {"R-A", "R-B"},
-                      .subject = "SET",
-                      .message = "m",
-                      .expected = "e",
-                      .actual = "a \\xff",
-                      .step = 1,
-                      .position = test_case.steps[0].position,
+                      .failure = {.requirement = "R-MUST-1",
+                                  .direct = "R-MUST-2",
+                                  .suspects = {"R-A", "R-B"},
+                                  .subject = "SET",
+                                  .kind = judge::Mismatch::kStatus,
+                                  .message = "m",
+                                  .expected = "e",
+                                  .actual = "a \\xff",
+                                  .steady = "m | want e",
+                                  .cause = "SET: m",
+                                  .theme = "t",
+                                  .step = 1,
+                                  .position = test_case.steps[0].position},
                       .duration = 1'234'567us};
   out.transcript.push_back({.time = 3us,
                             .client = "c",
@@ -42,7 +47,8 @@ run::CaseResult full_result(const scenario::Case& test_case) {
   out.forms = {{codec::Divergence::kSetNotApplied, codec::DialectId::kDeployed},
                {codec::Divergence::kSetNotApplied, codec::DialectId::kDocumented}};
   out.open_points = {{"R-OPEN-1", "one"}, {"R-OPEN-1", "other"}};
-  out.first_attempt = run::Attempt{.message = "first", .expected = "x", .actual = "y", .step = 1};
+  out.first_attempt =
+      run::Attempt{.failure = {.message = "first", .expected = "x", .actual = "y", .step = 1}};
   out.deviations.push_back({.requirement = "R-D",
                             .direct = "d",
                             .suspects = {"s"},

@@ -317,7 +317,7 @@ std::string static_list(const run::SuiteResult& result, const scenario::Catalogu
     if (entry.verdict != run::Verdict::kLost) continue;
     out += fmt::format("<li><b>lost</b> <code>{}</code> {}: {}</li>\n",
                        page::html(entry.test_case->id), page::html(entry.test_case->title),
-                       page::html(entry.message));
+                       page::html(entry.failure.message));
   }
   for (const Finding& finding : findings(result, catalogue, strict)) {
     const run::CaseResult& entry = *finding.result;
@@ -331,9 +331,9 @@ std::string static_list(const run::SuiteResult& result, const scenario::Catalogu
       out += fmt::format(". Rule {} ({}): {}", page::html(finding.rule->id),
                          name(finding.rule->level), page::html(finding.rule->text));
     }
-    if (!entry.expected.empty() || !entry.actual.empty()) {
+    if (!entry.failure.expected.empty() || !entry.failure.actual.empty()) {
       out += fmt::format(" Expected <code>{}</code>, actual <code>{}</code>.",
-                         page::html(entry.expected), page::html(entry.actual));
+                         page::html(entry.failure.expected), page::html(entry.failure.actual));
     }
     out += "</li>\n";
   }

@@ -108,15 +108,15 @@ std::string shown_form(std::string_view form) {
 std::string message_of(const Explained& explained, const run::CaseResult& result) {
   const Difference& found = *explained.difference;
   std::string out = found.rule_id + ": ";
-  const bool compared = !result.expected.empty() && !result.actual.empty();
-  if (!compared || result.message != "the reply is not the expected one") {
-    out += result.message + (compared ? ": " : "");
+  const bool compared = !result.failure.expected.empty() && !result.failure.actual.empty();
+  if (!compared || result.failure.kind != judge::Mismatch::kReply) {
+    out += result.failure.message + (compared ? ": " : "");
   }
   if (compared) {
-    out +=
-        fmt::format("expected {}, got {}", shown_form(result.expected), shown_form(result.actual));
+    out += fmt::format("expected {}, got {}", shown_form(result.failure.expected),
+                       shown_form(result.failure.actual));
   }
-  if (result.step > 0) out += fmt::format(" (step {})", result.step);
+  if (result.failure.step > 0) out += fmt::format(" (step {})", result.failure.step);
   out += "; difference " + found.name;
   const std::size_t cases = found.failing().size();
   if (cases > 1 && explained.at < cases) {
@@ -143,13 +143,15 @@ std::string relation(const Explained& explained) {
 std::optional<Outcome> outcome_of(const run::CaseResult& result, const Explained& explained,
                                   const scenario::Catalogue& catalogue,
                                   const ReportContext& context) {
-  if (result.verdict == run::Verdict::kSkipped) return Outcome{"skipped", "", result.message};
+  if (result.verdict == run::Verdict::kSkipped)
+    return Outcome{"skipped", "", result.failure.message};
   const Difference* difference = explained.difference;
-  const std::string text = evidence(
-      result, difference == nullptr ? result.requirement : difference->rule_id, catalogue, context);
+  const std::string text =
+      evidence(result, difference == nullptr ? result.failure.requirement : difference->rule_id,
+               catalogue, context);
   if (result.verdict == run::Verdict::kLost || result.verdict == run::Verdict::kNotRun) {
     const std::string reason =
-        result.message.empty() ? "the run ended before this case" : result.message;
+        result.failure.message.empty() ? "the run ended before this case" : result.failure.message;
     return Outcome{"error", std::string(name(result.verdict)), reason, text};
   }
   const auto finding = finding_of(result, catalogue, context.strict);

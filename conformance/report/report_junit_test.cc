@@ -154,7 +154,7 @@ TEST(Junit, HasAMessageThatTellsOneFailureFromAnother) {
                .verdict = run::Verdict::kFailed,
                .message = "the reply is not the expected one",
                .actual = "+OK\\r\\n"}});
-  run.result.cases[0].expected = "-1\\r\\n (not applied)";
+  run.result.cases[0].failure.expected = "-1\\r\\n (not applied)";
   EXPECT_EQ(attribute(Junit(run).test("one").child("failure"), "message"),
             "R-MUST-1: expected -1 (not applied), got +OK (step 1); difference D1");
 }
@@ -192,7 +192,8 @@ TEST(Junit, SaysWhyARunStopped) {
 
 TEST(Junit, SaysWhatBecameOfACaseBeforeItRanAgain) {
   Sample run = every_verdict();
-  run.result.cases[0].first_attempt = run::Attempt{.message = "no acknowledgement in time"};
+  run.result.cases[0].first_attempt =
+      run::Attempt{.failure = {.message = "no acknowledgement in time"}};
   const Junit report(run);
   const auto first_attempt_of = [&](const char* id) {
     const pugi::xml_node properties = report.test(id).child("properties");
@@ -227,7 +228,7 @@ TEST(Junit, NamesTheDifferenceInEachFailureAndShowsItOnce) {
                .message = "wrong"},
               {.id = "good"}});
   for (run::CaseResult& entry : run.result.cases) {
-    if (entry.verdict == run::Verdict::kFailed) entry.requirement = "R-MUST-1";
+    if (entry.verdict == run::Verdict::kFailed) entry.failure.requirement = "R-MUST-1";
     entry.transcript = {
         {.client = "a", .direction = run::Direction::kEvent, .summary = "connected"}};
   }

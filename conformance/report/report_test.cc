@@ -370,7 +370,7 @@ TEST(JsonReport, SaysWhatBecameOfEachCase) {
 
 TEST(JsonReport, HasTheSignatureOfAFailure) {
   Sample run = every_verdict();
-  run.result.cases[1].signature = "R-MUST-1: wrong";
+  run.result.cases[1].failure.steady = "wrong";
   const json cases = report(run)["cases"];
   EXPECT_EQ(cases[1]["failure"]["signature"], "R-MUST-1: wrong");
   EXPECT_FALSE(cases[2]["failure"].contains("signature"));
