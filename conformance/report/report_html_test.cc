@@ -10,6 +10,7 @@
 
 #include "conformance/page/report_page.h"
 #include "conformance/report/report.h"
+#include "conformance/testing/failure_sample.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::report {
@@ -299,9 +300,7 @@ TEST(HtmlReport, SaysWhichPartOfTheCasesItIsAbout) {
 
 TEST(HtmlReport, TellsWithoutJavaScriptWhatDidNotPass) {
   Sample run({run::Verdict::kPassed, run::Verdict::kFailed, run::Verdict::kSkipped});
-  run.result.cases[1].failure.message = "wrong";
-  run.result.cases[1].failure.expected = "a<b";
-  run.result.cases[1].failure.actual = "c";
+  run.result.cases[1].failure = test::failure("R-MUST-1", "wrong", "a<b", "c");
   const std::string text = between(run.page(), "<noscript>", "</noscript>");
   EXPECT_THAT(
       text,
