@@ -84,7 +84,9 @@ GIVEN = {
     "conformance/client_run/scripted_broker.h": "CommandKind get; std::string_view bytes; clients::Time now;",
     "conformance/client_run/stage.h": "BrokerOptions options; AdapterProcess& adapter; std::string line; Moment deadline;",
     "conformance/client_report/recorded_clients.h": "record::Capture capture;",
-    "conformance/record/capture_tcp.h": "bool has_printed(); std::string some_of_it();",
+    "conformance/record/capture_pcap.h": "TcpEvent event;",
+    "conformance/record/capture_segments.h": "std::string_view bytes;",
+    "conformance/record/capture_tcp.h": "Segment segment;",
     "conformance/record/recording.h": "Capture capture;",
     "conformance/selftest/conversations.h": "endpoint::InProcessEndpoint& right; endpoint::InProcessEndpoint& wrong;",
     "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
