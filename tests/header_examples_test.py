@@ -29,7 +29,6 @@ LIMIT = ["-ferror-limit=0"] if "clang" in COMPILER else []
 WORDS = "use complain send publish_it wake_at kick write connect_to print".split()
 # Header -> declarations that its examples take for given, in its namespace.
 GIVEN = {
-    "base/child_environment.h": "const char* path; char* const* arguments;",
     "base/files.h": "std::string content_of_it;",
     "conformance/report/github.h": "bool wanted; run::SuiteResult result; scenario::Catalogue catalogue;"
                                    "ReportContext context;",
