@@ -55,6 +55,7 @@ std::optional<client_report::JudgedClients> judge_capture(const JudgeClientsOpti
     complain(read.error());
     return std::nullopt;
   }
+  for (const std::string& note : *read) complain(options.pcap + ": " + note);
   out.tally = judge.tally();
   return out;
 }

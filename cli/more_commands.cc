@@ -90,7 +90,7 @@ void add_judge_clients(CLI::App& app, JudgeClientsOptions& options, Action& acti
       "Judge what clients have sent, in a packet capture or a log, by the rules that bind them "
       "(docs/CLIENTS.md)\n"
       "Exit codes: 0 no rule of level must is broken, 1 one is, 2 usage, 5 there was no request");
-  command->add_option("--pcap", options.pcap, "A packet capture of plain MQTT; needs tshark");
+  command->add_option("--pcap", options.pcap, "A packet capture of plain MQTT, e.g. of tcpdump");
   command->add_option("--port", options.port, "With --pcap: of the broker (default 1883)")
       ->check(whole_number(1, UINT16_MAX));
   command->add_option("--from", options.from,

@@ -362,7 +362,7 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
                       "(repeatable)");
   command
       ->add_option("--pcap", options.pcap,
-                   "A packet capture of plain MQTT, e.g. of tcpdump; it is read with tshark")
+                   "A packet capture of plain MQTT, e.g. of tcpdump")
       ->excludes(endpoint);
   command->add_option("--port", options.port, "The broker's port in the packet capture (1883)")
       ->check(whole_number(1, 65535));

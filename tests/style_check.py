@@ -53,7 +53,7 @@ for room, used in {
     "client_run": ["clients", "page", "reference_store", "wire"],
     "replay": ["run", "report"],
     "serve": ["clients", "client_report", "record", "report", "run"],
-    "record": ["replay", "run", "report", "search", "workload", "reference_store", "history", "stress"],
+    "record": ["replay", "run", "report", "search", "wire", "workload", "reference_store", "history", "stress"],
 }.items():
     LAYERS["conformance/" + room] = FLOOR | {
         name if name.startswith(("clients", "evidence", "history", "ref", "stress", "wire", "work")) else "conformance/" + name
@@ -69,7 +69,7 @@ RESTRICTED = {
     r"^mosquitto": {"reference_store/broker_plugin"},
     r"^yaml-cpp/": {"conformance/scenario"},
     r"^CLI/": {"cli"},
-    r"^pugixml": {"conformance/report", "conformance/record", "conformance/histories",
+    r"^pugixml": {"conformance/report", "conformance/histories",
                    "conformance/client_report", "conformance/client_run"},
     r"^fmt/": SUITE,
     r"^openssl/": {"base", "conformance/page", "endpoint"},

@@ -1,6 +1,6 @@
 // One direction of a connection: bytes as they come, packets as they are whole.
 //
-//   clients::PacketReader reader(1000);
+//   wire::PacketReader reader(1000);
 //   reader.add({"\xc0\x00", 2});
 //   const auto packet = reader.next();  // bytes of a PINGREQ, and what they mean
 //
@@ -15,14 +15,14 @@
 
 #include "wire/packet.h"
 
-namespace fencepost::clients {
+namespace fencepost::wire {
 
 // The reason of the error that a CONNECT of another version of MQTT is, and each packet behind it.
 inline constexpr std::uint8_t kOlderVersion = 0x84;
 
 struct ReadPacket {
   std::string bytes{};
-  Result<wire::Packet, wire::DecodeError> packet{};  // the error says why these bytes are none
+  Result<Packet, DecodeError> packet{};  // the error says why these bytes are none
 };
 
 class PacketReader {
@@ -51,4 +51,4 @@ class PacketReader {
   bool older_version_ = false;
 };
 
-}  // namespace fencepost::clients
+}  // namespace fencepost::wire

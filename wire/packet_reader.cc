@@ -1,6 +1,6 @@
-#include "clients/packet_reader.h"
+#include "wire/packet_reader.h"
 
-namespace fencepost::clients {
+namespace fencepost::wire {
 
 void PacketReader::add(std::string_view bytes) {
   if (ended_) return;
@@ -17,15 +17,14 @@ void PacketReader::add(std::string_view bytes) {
 std::optional<ReadPacket> PacketReader::next() {
   if (ended_) return std::nullopt;
   const std::string_view rest = std::string_view(held_).substr(at_);
-  const std::size_t size = wire::size_of_first(rest);
+  const std::size_t size = size_of_first(rest);
   if (older_version_) {
     if (size > most_bytes_) return give_up();
     if (size == 0 || rest.size() < size) return std::nullopt;
     at_ += size;
-    return ReadPacket{std::string(rest.substr(0, size)),
-                      fail(wire::DecodeError{kOlderVersion, {}})};
+    return ReadPacket{std::string(rest.substr(0, size)), fail(DecodeError{kOlderVersion, {}})};
   }
-  auto decoded = wire::decode(rest, wire::kLargestPacket);
+  auto decoded = decode(rest, kLargestPacket);
   if (!decoded) {
     ReadPacket out{std::string(rest.substr(0, size == 0 ? rest.size() : size)),
                    fail(decoded.error())};
@@ -53,4 +52,4 @@ void PacketReader::end() {
   at_ = 0;
 }
 
-}  // namespace fencepost::clients
+}  // namespace fencepost::wire
