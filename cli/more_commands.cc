@@ -168,7 +168,8 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
                       "seed always gives the same run");
   command->add_option("--descriptor", options.descriptor, "As of certify");
   command->add_option("--driver", options.driver, "As of certify")
-      ->check(CLI::IsMember({"builtin", "paho"}));
+      ->check(CLI::IsMember({"builtin", "paho"}))
+      ->check(usable_driver());
   command
       ->add_option("--profile", options.profile,
                    "With inproc: the dialect that the store speaks (default: deployed)")

@@ -43,8 +43,9 @@ void add_driver(CLI::App& command, std::string& name) {
           "--driver", name,
           "Who speaks MQTT: builtin (default) or paho. What one shows, the other shows, too, of "
           "endpoints that keep MQTT 5; with paho an endpoint that breaks MQTT 5 is found out less "
-          "often (docs/HOSTILE.md)")
-      ->check(CLI::IsMember({"builtin", "paho"}));
+          "often (docs/HOSTILE.md). paho is a module beside the program, and needs its library")
+      ->check(CLI::IsMember({"builtin", "paho"}))
+      ->check(usable_driver());
 }
 
 // How a command explains the options of RunFlags.

@@ -15,6 +15,7 @@
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/text/output.h"
 #include "conformance/text/text_wrap.h"
+#include "endpoint/mqtt.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
@@ -196,6 +197,14 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
     return fmt::format("\"{}\" is no whole number from {} to {}", value, least, most);
   };
   return {check, "", "N"};
+}
+
+CLI::Validator usable_driver() {
+  const auto check = [](const std::string& name) {
+    const auto driver = endpoint::driver_named(name);
+    return driver ? endpoint::driver_trouble(*driver) : std::string();
+  };
+  return {check, ""};
 }
 
 CLI::Validator positive_factor(double most) {

@@ -17,6 +17,8 @@ namespace fencepost::cli {
 inline constexpr std::uint64_t kMostJobs = 1'000;
 // Takes decimal digits, of a number between these two.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = UINT64_MAX);
+// Takes the name of an MQTT client that this machine can use; the complaint says what to install.
+[[nodiscard]] CLI::Validator usable_driver();
 // Takes a number greater than 0, at most `most`.
 [[nodiscard]] CLI::Validator positive_factor(double most = std::numeric_limits<double>::max());
 

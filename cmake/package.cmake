@@ -7,6 +7,9 @@ set(made ${PROJECT_BINARY_DIR}/made_by_fencepost)
 
 install(TARGETS fencepost RUNTIME DESTINATION bin)
 install(TARGETS fencepost_statestore LIBRARY DESTINATION lib/fencepost)
+if(FENCEPOST_BUILD_PAHO)
+  install(TARGETS fencepost_paho LIBRARY DESTINATION lib/fencepost)
+endif()
 # The manual page and the completions come from the options of the program itself.
 install(CODE "
   file(MAKE_DIRECTORY \"${made}\")

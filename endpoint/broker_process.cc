@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/child_process.h"
 #include "codec/topics.h"
+#include "endpoint/beside_program.h"
 #include "endpoint/memory_file.h"
 #include "endpoint/socket.h"
 
@@ -40,19 +41,6 @@ constexpr const char* kPluginName = "fencepost_statestore.so";
 std::optional<std::filesystem::path> find_program() {
   for (const char* path : kProgramPaths) {
     if (access(path, X_OK) == 0) return path;
-  }
-  return std::nullopt;
-}
-
-// The plugin stands beside this program, or in ../lib/fencepost when that is installed.
-std::optional<std::filesystem::path> find_plugin() {
-  std::error_code failed;
-  const std::filesystem::path here =
-      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
-  for (const std::filesystem::path& directory :
-       {here, here.parent_path() / "lib" / "fencepost", here.parent_path() / "bin"}) {
-    std::filesystem::path candidate = directory / kPluginName;
-    if (std::filesystem::exists(candidate, failed)) return candidate;
   }
   return std::nullopt;
 }
@@ -307,7 +295,7 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
                            "the mosquitto broker is not installed: run ci/setup, or "
                            "apt-get install mosquitto"});
   }
-  const auto plugin = find_plugin();
+  const auto plugin = find_beside_program(kPluginName);
   if (options.with_store && !plugin) {
     return fail(StartError{StartErrorKind::kMissingProgram,
                            std::string("the broker plugin ") + kPluginName +

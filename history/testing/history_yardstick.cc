@@ -20,7 +20,7 @@
 
 #include "history/checker.h"
 #include "history/history_file.h"
-#include "history/random_history.h"
+#include "history/testing/random_history.h"
 
 namespace fencepost::history {
 namespace {

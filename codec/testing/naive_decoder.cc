@@ -1,4 +1,4 @@
-#include "codec/naive_decoder.h"
+#include "codec/testing/naive_decoder.h"
 
 #include <algorithm>
 #include <string>

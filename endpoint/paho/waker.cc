@@ -1,4 +1,4 @@
-#include "endpoint/paho_waker.h"
+#include "endpoint/paho/waker.h"
 
 #include <array>
 #include <chrono>
@@ -7,13 +7,10 @@
 #include <string>
 #include <thread>
 
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <mqtt/async_client.h>
 
-#include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
 #include "endpoint/wait_clock.h"
 
@@ -29,26 +26,11 @@ constexpr milliseconds kConnectTimeout{3'000};
 constexpr std::array<unsigned char, 5> kConnack = {0x20, 3, 0, 0, 0};
 constexpr std::array<unsigned char, 6> kWakeUp = {0x30, 4, 0, 1, 'w', 0};
 
-// A listening socket on a free loopback port.
-Socket listen_on_loopback(std::uint16_t& port) {
-  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-  (void)bind(socket.descriptor(), generic, size);         // a failure shows in nobody being woken
-  listen(socket.descriptor(), 1);
-  getsockname(socket.descriptor(), generic, &size);
-  port = ntohs(address.sin_port);
-  return socket;
-}
-
 }  // namespace
 
 struct PahoWaker::Peer {
   std::uint16_t port = 0;
-  Socket listener = listen_on_loopback(port);
+  Socket listener = listen_on_free_port(port);
   std::mutex mutex;
   std::condition_variable changed;
   int holds = 0;
@@ -126,6 +108,11 @@ PahoWaker::~PahoWaker() {
   peer_->changed.notify_one();
   shutdown(peer_->listener.descriptor(), SHUT_RDWR);  // ends an accept() that nobody answered
   peer_->thread.join();
+}
+
+std::mutex& paho_calls() {
+  static std::mutex calls;
+  return calls;
 }
 
 PahoWaker::Hold::Hold(PahoWaker& waker) : waker_(waker) { waker_.peer_->add_holds(1); }

@@ -1,4 +1,4 @@
-#include "history/naive_search.h"
+#include "history/testing/naive_search.h"
 
 #include <algorithm>
 #include <unordered_map>

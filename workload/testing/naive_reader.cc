@@ -1,6 +1,6 @@
 // Written from the documents, without a look at the codec. Where it says "point", it means the
 // numbered rows of docs/PROTOCOL_DECISIONS.md.
-#include "workload/naive_reader.h"
+#include "workload/testing/naive_reader.h"
 
 namespace fencepost::workload {
 

@@ -1,4 +1,4 @@
-#include "history/random_history.h"
+#include "history/testing/random_history.h"
 
 #include <algorithm>
 #include <utility>

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 namespace fencepost::endpoint {
 
@@ -39,5 +40,10 @@ class PahoWaker {
   struct Peer;
   std::unique_ptr<Peer> peer_;
 };
+
+// Held around each call of Paho that queues a command or destroys a client. MQTTAsync_destroy()
+// walks the queue of all clients without the lock under which other threads append to it. Callbacks
+// must not take it: Paho calls some of them from within MQTTAsync_destroy().
+[[nodiscard]] std::mutex& paho_calls();
 
 }  // namespace fencepost::endpoint

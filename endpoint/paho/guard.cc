@@ -1,4 +1,4 @@
-#include "endpoint/paho_guard.h"
+#include "endpoint/paho/guard.h"
 
 #include <algorithm>
 

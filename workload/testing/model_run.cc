@@ -1,4 +1,4 @@
-#include "workload/model_run.h"
+#include "workload/testing/model_run.h"
 
 #include <chrono>
 

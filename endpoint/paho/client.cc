@@ -1,30 +1,22 @@
-// The only file, with paho_waker.cc, that includes Paho.
+// The only file, with waker.cc, that includes Paho.
 
-#include "endpoint/paho_client.h"
+#include "endpoint/paho/client.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <utility>
-
-#include <fcntl.h>
-#include <sys/socket.h>
 
 #include <mqtt/async_client.h>
 
 #include "endpoint/connector.h"
 #include "endpoint/held_bytes.h"
-#include "endpoint/inbox.h"
-#include "endpoint/paho_repairs.h"
-#include "endpoint/socket.h"
-#include "endpoint/tls.h"
-#include "endpoint/tls_trouble.h"
-#include "endpoint/wait_clock.h"
+#include "endpoint/paho/inbox.h"
+#include "endpoint/paho/relay.h"
+#include "endpoint/stream.h"
 #include "wire/packet.h"
 
 namespace fencepost::endpoint {
@@ -100,10 +92,12 @@ auto start(Call call) {
 
 class PahoClient final : public Client, private mqtt::iaction_listener {
  public:
-  PahoClient(const std::string& uri, const std::string& client_id, const MqttOptions& broker,
-             std::function<void()> on_event)
-      : client_(std::make_unique<mqtt::async_client>(
-            uri, client_id, mqtt::create_options(MQTTVERSION_5, kMaxBufferedMessages), nullptr)),
+  PahoClient(std::shared_ptr<PahoRelay> relay, const std::string& client_id,
+             const MqttOptions& broker, std::function<void()> on_event)
+      : relay_(std::move(relay)),
+        client_(std::make_unique<mqtt::async_client>(
+            "tcp://127.0.0.1:" + std::to_string(relay_->port()), client_id,
+            mqtt::create_options(MQTTVERSION_5, kMaxBufferedMessages), nullptr)),
         timeout_(std::chrono::duration_cast<std::chrono::milliseconds>(broker.timeout)),
         packet_limit_(broker.capabilities.max_packet_size),
         on_event_(std::move(on_event)) {
@@ -117,14 +111,16 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   }
   ~PahoClient() override {
     disconnect();
-    const std::lock_guard lock(paho_calls());
-    client_.reset();
+    {
+      const std::lock_guard lock(paho_calls());
+      client_.reset();
+    }
+    relay_->end();
   }
   PahoClient(const PahoClient&) = delete;
   PahoClient& operator=(const PahoClient&) = delete;
 
   Result<void, Error> open(const mqtt::connect_options& options) {
-    take_last_refusal();
     try {
       const mqtt::token_ptr token = start([&] { return client_->connect(options); });
       if (!token->wait_for(timeout_)) {
@@ -143,12 +139,9 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       if (reason >= kFirstErrorReason) {
         return fail(refused_connection(reason));
       }
-      const std::string refusal = take_last_refusal();
-      if (!refusal.empty()) {
-        return fail(Error{ErrorKind::kLost, "cannot connect to the broker: it sends " + refusal});
-      }
+      const std::string why = relay_->why();
       return fail(Error{ErrorKind::kUnreachable,
-                        std::string("cannot connect to the broker: ") + error.what()});
+                        "cannot connect to the broker: " + (why.empty() ? error.what() : why)});
     }
   }
 
@@ -229,39 +222,18 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       }
     } catch (const mqtt::exception&) {  // it was gone already
     }
-    connection_.reset();
   }
 
   void drop() override {
     closing_ = true;
     connected_ = false;
-    if (!connection_) return;
-    // Not close(): Paho has a descriptor of this socket, too, which would keep the connection.
-    shutdown(connection_->descriptor(), SHUT_RDWR);
-    connection_.reset();
-    // Paho's receive thread must have dealt with it before the number of the descriptor is used
-    // again: it would take the end of this connection for one of the next.
-    std::unique_lock lock(end_mutex_);
-    const auto deadline = WaitClock::now() + kDisconnectTimeout;
-    end_noticed_.wait_until(lock, deadline, [this] { return ended_; });
-  }
-
-  // Keeps a descriptor of our own: the number of Paho's is somebody else's as soon as Paho has
-  // noticed that the connection is gone.
-  void remember_descriptor(int descriptor) {
-    connection_.emplace(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    relay_->cut();
   }
 
  private:
   void push_disconnected(std::optional<int> reason) {
     connected_ = false;
-    {
-      const std::lock_guard lock(end_mutex_);
-      ended_ = true;
-    }
-    end_noticed_.notify_all();
-    std::string why = take_refusal();
-    if (!closing_ && !floods_) push_end({reason, std::move(why)});
+    if (!closing_ && !floods_) push_end({reason, relay_->why()});
   }
 
   // Paho reads on whatever we do: once a broker has sent more than we hold, what comes is left out.
@@ -325,18 +297,15 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   std::atomic<bool> closing_{false};   // we end the connection: no event
   std::atomic<bool> connected_{true};  // as far as we know; open() comes before everything else
   std::mutex end_mutex_;
-  std::condition_variable end_noticed_;
-  bool ended_ = false;  // Paho has closed the connection
   std::string end_text_;
+  const std::shared_ptr<PahoRelay> relay_;
   std::unique_ptr<mqtt::async_client> client_;
   std::chrono::milliseconds timeout_;
-  std::optional<Socket> connection_;  // of a client that may drop it
   std::optional<std::uint32_t> packet_limit_;
   const std::function<void()> on_event_;
 };
 
-mqtt::connect_options connect_options(const MqttOptions& broker, const ClientOptions& client,
-                                      const Credentials& credentials) {
+mqtt::connect_options connect_options(const ClientOptions& client, const Credentials& credentials) {
   mqtt::connect_options options;
   options.set_mqtt_version(MQTTVERSION_5);
   options.set_clean_start(client.clean_start);
@@ -362,78 +331,10 @@ mqtt::connect_options connect_options(const MqttOptions& broker, const ClientOpt
     options.set_user_name(credentials.user);
     options.set_password(credentials.password);
   }
-  if (broker.tls) {
-    mqtt::ssl_options ssl;
-    if (!broker.ca.empty()) ssl.set_trust_store(broker.ca.string());
-    const bool own = !credentials.certificate.empty();
-    const auto& certificate = own ? credentials.certificate : broker.certificate;
-    const auto& key = own ? credentials.key : broker.key;
-    if (!certificate.empty()) ssl.set_key_store(certificate.string());
-    if (!key.empty()) ssl.set_private_key(key.string());
-    ssl.set_enable_server_cert_auth(true);
-    ssl.set_verify(true);
-    options.set_ssl(ssl);
-  }
   return options;
 }
 
-std::string uri(const MqttOptions& broker) {
-  const bool ipv6 = broker.host.find(':') != std::string::npos;
-  const std::string host = ipv6 ? "[" + broker.host + "]" : broker.host;
-  return (broker.tls ? "ssl://" : "tcp://") + host + ":" + std::to_string(broker.port);
-}
-
-// Paho has one text for all that can go wrong before the CONNECT is answered, and its error handler
-// is called through a pointer that is not valid any more. So OpenSSL is asked, now and then: a
-// broker that is overloaded is not to be asked again for each connection.
-Error explained(Error error, const MqttOptions& broker, const Credentials& credentials,
-                std::atomic<int>& questions) {
-  constexpr std::chrono::milliseconds kPatience{1'000};
-  constexpr int kMaxQuestions = 4;
-  if (error.kind == ErrorKind::kUnreachable && broker.tls && !error.reason_code &&
-      questions++ < kMaxQuestions) {
-    const std::string trouble = tls_trouble(broker, credentials, kPatience);
-    if (!trouble.empty()) error.text += "; TLS: " + trouble;
-  }
-  if (error.kind == ErrorKind::kUnreachable && !broker.tls && !error.reason_code) {
-    error.text += "; if that port wants TLS, write mqtts://";
-  }
-  return error;
-}
-
 }  // namespace
-
-namespace {
-
-// Who connects at once: a droppable client alone, the others together. One for the process, as is
-// the last descriptor. Each caller waits at the entrance for those before it, as a lock that
-// readers can always share would be held by one or another of them for seconds.
-class Connecting {
- public:
-  std::shared_lock<std::shared_mutex> together() {
-    const std::lock_guard enter(entrance_);
-    return std::shared_lock(mutex_);
-  }
-  std::unique_lock<std::shared_mutex> alone() {
-    const std::lock_guard enter(entrance_);
-    return std::unique_lock(mutex_);
-  }
-
- private:
-  std::mutex entrance_;
-  std::shared_mutex mutex_;
-};
-
-Connecting& connecting() {
-  static Connecting connecting;
-  return connecting;
-}
-
-}  // namespace
-
-PahoConnector::PahoConnector(const MqttOptions& options) : options_(options) {
-  install_paho_repairs();
-}
 
 Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOptions& client_options) {
   const Credentials* credentials = credentials_for(options_, client_options.role);
@@ -445,25 +346,26 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
         Error{ErrorKind::kInvalid, "cannot ask for a session expiry interval of more than " +
                                        std::to_string(kMaxFourByteInteger) + " s"});
   }
-  auto client = std::make_unique<PahoClient>(uri(options_), client_options.client_id, options_,
+  const auto context = contexts_.of(options_, client_options.role, *credentials);
+  if (!context) {
+    return fail(
+        Error{ErrorKind::kUnreachable, "cannot connect to the broker: TLS: " + context.error()});
+  }
+  const HandshakePlace handshake(options_.tls);
+  auto stream = Stream::connect(options_, *context, options_.timeout);
+  if (!stream) return fail(Error{ErrorKind::kUnreachable, stream.error()});
+  auto relay = PahoRelay::start(std::move(*stream), loop_);
+  if (!relay) return fail(Error{ErrorKind::kInternal, relay.error()});
+  auto client = std::make_unique<PahoClient>(std::move(*relay), client_options.client_id, options_,
                                              client_options.on_event);
   const PahoWaker::Hold awake(*waker_);
-  const mqtt::connect_options options = connect_options(options_, client_options, *credentials);
-  const HandshakePlace handshake(options_.tls);
-  if (!client_options.droppable) {
-    const auto others = connecting().together();
-    if (auto opened = client->open(options); !opened) {
-      return fail(explained(opened.error(), options_, *credentials, questions_));
-    }
-    return client;
+  auto opened = client->open(connect_options(client_options, *credentials));
+  if (opened) return client;
+  Error error = std::move(opened.error());
+  if (error.kind == ErrorKind::kUnreachable && !error.reason_code && !options_.tls) {
+    error.text += "; if that port wants TLS, write mqtts://";
   }
-  // Alone, so that the last descriptor connected is this client's.
-  const auto alone = connecting().alone();
-  if (auto opened = client->open(options); !opened) {
-    return fail(explained(opened.error(), options_, *credentials, questions_));
-  }
-  client->remember_descriptor(last_connected_descriptor());
-  return client;
+  return fail(std::move(error));
 }
 
 }  // namespace fencepost::endpoint

@@ -1,4 +1,4 @@
-#include "codec/vectors.h"
+#include "codec/testing/vectors.h"
 
 #include <cstdint>
 

@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "workload/naive_model.h"
 #include "workload/operation.h"
 #include "workload/rendering.h"
+#include "workload/testing/naive_model.h"
 
 namespace fencepost::workload {
 

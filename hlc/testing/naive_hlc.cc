@@ -1,4 +1,4 @@
-#include "hlc/naive_hlc.h"
+#include "hlc/testing/naive_hlc.h"
 
 #include <algorithm>
 

@@ -1,28 +1,30 @@
-// Connections through Paho MQTT C++. Private to endpoint/: nothing else knows which client library
+// Connections through Paho MQTT C++. Private to the module: nothing else knows which client library
 // this is.
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "endpoint/connector.h"
 #include "endpoint/mqtt.h"
-#include "endpoint/paho_waker.h"
+#include "endpoint/paho/waker.h"
+#include "endpoint/poll_loop.h"
+#include "endpoint/tls.h"
 
 namespace fencepost::endpoint {
 
 // Makes connections to one broker. Thread safe.
 class PahoConnector final : public Connector {
  public:
-  // `options` must outlive the connector.
-  explicit PahoConnector(const MqttOptions& options);
+  // `options` must outlive the connector, and it its clients.
+  explicit PahoConnector(const MqttOptions& options) : options_(options) {}
 
   [[nodiscard]] Result<std::unique_ptr<Client>, Error> connect(
       const ClientOptions& options) override;
 
  private:
   const MqttOptions& options_;
-  std::atomic<int> questions_{0};  // to OpenSSL, about connections that failed
+  TlsContexts contexts_;
+  PollLoop loop_;  // of the relays
   std::shared_ptr<PahoWaker> waker_ = PahoWaker::shared();
 };
 

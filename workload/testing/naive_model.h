@@ -26,9 +26,9 @@
 #include "codec/notification.h"
 #include "codec/reply.h"
 #include "hlc/hlc.h"
-#include "workload/naive_reader.h"
 #include "workload/operation.h"
 #include "workload/rendering.h"
+#include "workload/testing/naive_reader.h"
 
 namespace fencepost::workload {
 

@@ -1,6 +1,6 @@
 // The naive model on the examples and tables of the protocol documents. Traces are written as in
 // trace_text.h; each prediction is one line.
-#include "workload/naive_model.h"
+#include "workload/testing/naive_model.h"
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
-#include "workload/model_run.h"
+#include "workload/testing/model_run.h"
 #include "workload/trace_text.h"
 
 namespace fencepost::workload {
