@@ -259,16 +259,16 @@ TEST_F(HistoryCheck, WritesTheReportsThatHaveAName) {
   const auto path = [&](const char* name) { return (folder_.path() / name).string(); };
   const run::ExitCode code = exit_code(all);
   EXPECT_TRUE(write_checked(all, {}, code, rules()));
-  ASSERT_TRUE(
-      write_checked(all, {.json = path("v.json"), .junit = path("v.xml"), .html = path("v.html")},
-                    code, rules()));
+  ASSERT_TRUE(write_checked(
+      all, {{"json", path("v.json")}, {"junit", path("v.xml")}, {"html", path("v.html")}}, code,
+      rules()));
   EXPECT_EQ(folder_.read("v.json"), to_json(all, code));
   EXPECT_EQ(folder_.read("v.xml"), junit(all, rules()));
   EXPECT_THAT(folder_.read("v.html"),
               AllOf(HasSubstr("Judge again"), HasSubstr("fencepost check " + all[0].file)));
   for (const report::ReportFiles& files :
-       {report::ReportFiles{.json = path("no/x")}, report::ReportFiles{.junit = path("no/x")},
-        report::ReportFiles{.html = path("no/x")}}) {
+       {report::ReportFiles{{"json", path("no/x")}}, report::ReportFiles{{"junit", path("no/x")}},
+        report::ReportFiles{{"html", path("no/x")}}}) {
     const auto written = write_checked(all, files, code, rules());
     ASSERT_FALSE(written);
     EXPECT_THAT(written.error(), HasSubstr(path("no/x")));

@@ -88,7 +88,7 @@ struct StressCall {
 [[nodiscard]] std::string to_json(const StressRun& run, const CheckedHistory& findings);
 
 // Writes the files `json`, `junit` and `html`, where they have a name; the page is made of
-// `run.history`. The error says which could not be written: those before it are.
+// `run.history`. The error says which could not be written: the others are.
 [[nodiscard]] Result<void, std::string> write_stress(const StressRun& run,
                                                      const CheckedHistory& findings,
                                                      const report::ReportFiles& files,
