@@ -21,10 +21,10 @@ void print_client_summary(const client_report::JudgedClients& judged) {
 
 bool write_client_reports(const client_report::JudgedClients& judged,
                           const report::ReportFiles& files) {
-  return succeeded(
-      report::write_reports(files, {{"json", [&] { return client_report::json_of(judged); }},
-                                    {"junit", [&] { return client_report::junit_of(judged); }},
-                                    {"html", [&] { return client_report::html_of(judged); }}}));
+  return succeeded(report::write_reports(
+      files, {{"json", [&] { return client_report::json_of(judged); }},
+              {"junit", [&] { return client_report::junit_of(judged, utc_now()); }},
+              {"html", [&] { return client_report::html_of(judged); }}}));
 }
 
 }  // namespace fencepost::cli

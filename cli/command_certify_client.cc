@@ -130,7 +130,8 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
                                                .program = options.program,
                                                .command = options.command,
                                                .selected = selected.size(),
-                                               .all_cases = library->cases.size()};
+                                               .all_cases = library->cases.size(),
+                                               .started = utc_now()};
   client_run::ClientSuiteOptions suite{.command = options.command,
                                        .variables = options.variables,
                                        .jobs = options.jobs,

@@ -31,7 +31,7 @@ run::ExitCode check(const CheckOptions& options) {
     all.push_back(std::move(*checked));
   }
   const run::ExitCode code = exit_code(all);
-  const auto written = write_checked(all, options.reports, code, library.catalogue);
+  const auto written = write_checked(all, options.reports, code, library.catalogue, utc_now());
   return succeeded(written) ? code : run::ExitCode::kInternal;
 }
 

@@ -454,6 +454,7 @@ run::ExitCode stress(const StressOptions& options) {
       .evidence = *evidence};
   if (!take_times(options, setup)) return run::ExitCode::kUsage;
   stop_on_signals();
+  const std::string started = utc_now();
   if (evidence->is_kept()) begin_evidence(setup, library);
   const stress::RunSize size{.mix = mix, .clients = options.clients};
   const auto url = endpoint::parse_url(setup.descriptor.url);
@@ -475,6 +476,7 @@ run::ExitCode stress(const StressOptions& options) {
   run->mix = mix;
   run->clients = options.clients;
   run->seed = seed;
+  run->started = started;
   run->again = again(setup, size);
   return report_run(setup, library, *run);
 }

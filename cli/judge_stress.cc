@@ -92,7 +92,8 @@ run::ExitCode judge_stress(const JudgeOptions& options, const EvidenceFile& file
   }
   const std::vector<histories::CheckedHistory> all = {std::move(*checked)};
   const run::ExitCode code = stress_code(exit_code(all), end);
-  const auto written = write_checked(all, options.reports, code, library.catalogue);
+  const auto written =
+      write_checked(all, options.reports, code, library.catalogue, file.head.run.context.started);
   return succeeded(written) ? code : run::ExitCode::kInternal;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_support.h"
 #include "cli/usage.h"
 #include "conformance/run/time_limits.h"
 #include "stress/script.h"
@@ -32,9 +33,14 @@ void add_reports(CLI::App& command, report::ReportFiles& files) {
   for (const report::ReportKind& kind : report::report_kinds()) {
     add_report(command, files, kind.name, kind.help);
   }
-  command.add_flag("--junit-strict", files.strict_junit,
-                   "Write it without what the schemas of Jenkins' xUnit plugin and of windyroad "
-                   "refuse: file, line and properties of a test (schema: docs/junit-strict.xsd)");
+  command
+      .add_flag_callback("--junit-strict",
+                         [] {
+                           complain(
+                               "warning: --junit-strict does nothing: all JUnit files are as "
+                               "readers want them that validate");
+                         })
+      ->group("");  // hidden
 }
 
 void add_timeout_scale(CLI::App& command, double& factor) {

@@ -100,10 +100,11 @@ std::string to_json(const std::vector<CheckedHistory>& all, run::ExitCode code) 
 
 Result<void, std::string> write_checked(const std::vector<CheckedHistory>& all,
                                         const report::ReportFiles& files, run::ExitCode code,
-                                        const scenario::Catalogue& catalogue) {
+                                        const scenario::Catalogue& catalogue,
+                                        const std::string& started) {
   return report::write_reports(files,
                                {{"json", [&] { return to_json(all, code); }},
-                                {"junit", [&] { return junit(all, catalogue); }},
+                                {"junit", [&] { return junit(all, catalogue, started); }},
                                 {"html", [&] { return timeline_page(all.front(), catalogue); }}});
 }
 

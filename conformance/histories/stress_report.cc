@@ -114,7 +114,7 @@ std::string junit_of(const StressRun& run, const CheckedHistory& findings,
                         .verdict = {.answer = history::Answer::kOk}});
   }
   all.whole = verdicts_on_the_whole(run);
-  return junit({all}, catalogue);
+  return junit({all}, catalogue, run.started);
 }
 
 // Beside those of keys.

@@ -23,6 +23,7 @@ struct StressRun {
   const stress::Mix* mix = nullptr;
   std::uint32_t clients = 0;
   std::uint64_t seed = 0;
+  std::string started{};  // ISO 8601, UTC
   bool simulated = false;
   std::string again{};    // the command that provokes it again
   std::string history{};  // a file; empty: it was not kept

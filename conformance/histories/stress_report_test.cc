@@ -342,8 +342,8 @@ TEST_F(StressFiles, JunitHasATestForEachFinding) {
     ASSERT_TRUE(write_stress(run, findings(run), {{"junit", path("r.xml")}}, kNoRules));
     pugi::xml_document document;
     ASSERT_TRUE(document.load_file(path("r.xml").c_str()));
-    const pugi::xml_node root = document.child("testsuites");
-    EXPECT_STREQ(root.child("testsuite").attribute("name").value(), "embedded");
+    const pugi::xml_node root = document.child("testsuites").child("testsuite");
+    EXPECT_STREQ(root.attribute("name").value(), "embedded");
     EXPECT_EQ(root.attribute("failures").as_int(), 1);
     EXPECT_EQ(root.attribute("tests").as_int(), ok == 0 ? 1 : 2);
   }
@@ -371,7 +371,7 @@ TEST_F(StressFiles, JunitHasWhatIsWrongOfTheRunAsAWhole) {
     ASSERT_TRUE(write_stress(run, findings(run), {{"junit", path("r.xml")}}, kNoRules));
     pugi::xml_document document;
     ASSERT_TRUE(document.load_file(path("r.xml").c_str()));
-    const pugi::xml_node root = document.child("testsuites");
+    const pugi::xml_node root = document.child("testsuites").child("testsuite");
     const bool failed = exit_code(run) == run::ExitCode::kFailed;
     EXPECT_EQ(root.attribute("failures").as_int(), failed ? 1 : 0) << message;
     EXPECT_EQ(root.attribute("errors").as_int(), failed ? 0 : 1) << message;

@@ -53,7 +53,6 @@ ordered_json call_json(const Call& call, const std::string& cases) {
           {"baseline", call.baseline},
           {"shuffled", call.shuffled},
           {"timeout_scale", call.timeout_scale},
-          {"strict_junit", call.files.strict_junit},
           {"reports", std::move(files)}};
 }
 
@@ -72,7 +71,6 @@ Call call_of(const JsonMembers& record) {
     record.wrong("timeout_scale",
                  fmt::format("a number greater than 0, at most {}", run::kMaxTimeoutScale));
   }
-  out.files.strict_junit = record.flag("strict_junit");
   const JsonMembers files = record.object("reports");
   for (const ReportKind& kind : report_kinds()) {
     out.files.set(kind.name, files.text_if_there(kind.name));

@@ -141,11 +141,7 @@ Result<void, std::string> write_reports(const ReportFiles& files, const run::Sui
                                         const ReportContext& context) {
   std::vector<Renderer> renderers;
   for (const ReportKind& kind : kKinds) {
-    renderers.push_back({kind.name, [&] {
-                           std::string text = kind.render(result, catalogue, context);
-                           return kind.render == to_junit && files.strict_junit ? strict_junit(text)
-                                                                                : text;
-                         }});
+    renderers.push_back({kind.name, [&] { return kind.render(result, catalogue, context); }});
   }
   return write_reports(files, renderers);
 }

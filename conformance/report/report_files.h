@@ -42,8 +42,6 @@ class ReportFiles {
   // Does one go to standard output?
   [[nodiscard]] bool piped() const;
 
-  bool strict_junit = false;  // see strict_junit() in report.h
-
  private:
   std::vector<std::pair<std::string, std::string>> places_;
 };

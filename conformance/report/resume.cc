@@ -54,7 +54,6 @@ Beside beside(const std::string& file, const ReportFiles& was) {
   const std::string stem = file.substr(0, file.rfind(kUnfinished));
   const std::string name = stem.substr(stem.rfind('/') + 1);  // npos + 1 is 0
   Beside out;
-  out.files.strict_junit = was.strict_junit;
   for (const ReportKind& kind : report_kinds()) {
     const std::string& report = was.of(kind.name);
     if (report.empty()) continue;

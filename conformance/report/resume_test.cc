@@ -103,14 +103,12 @@ TEST(Completed, NoPathAndNoHostIsTakenFromTheFile) {
 }
 
 TEST(Completed, TheReportThatTheFileIsNamedAfterLiesBesideIt) {
-  Head head{.context = sample_context(), .call = {.files = {{"json", "/elsewhere/r.json"}}}};
-  head.call.files.strict_junit = true;
+  const Head head{.context = sample_context(), .call = {.files = {{"json", "/elsewhere/r.json"}}}};
   for (const auto& [file, report] : {std::pair{"here/r.json.unfinished", "here/r.json"},
                                      std::pair{"r.json.unfinished.old2", "r.json"}}) {
     const auto out = completed(file, {}, head);
     ASSERT_TRUE(out) << out.error();
     EXPECT_EQ(out->call.files.of("json"), report);
-    EXPECT_TRUE(out->call.files.strict_junit);
   }
   EXPECT_FALSE(completed("here/other.json.unfinished", {}, head));
 }
