@@ -256,10 +256,10 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
     }
   }
   if (compared.reports.empty()) return worst_of(*fleet);
-  compared.json = (folder / "compare.json").string();
-  compared.html = (folder / "index.html").string();
+  compared.written = {{"json", (folder / "compare.json").string()},
+                      {"html", (folder / "index.html").string()}};
   const run::ExitCode alike = compare(compared);
-  text::print("reports, logs and the comparison: {}\n", compared.html);
+  text::print("reports, logs and the comparison: {}\n", compared.written.of("html"));
   return alike == run::ExitCode::kUsage || alike == run::ExitCode::kInternal ? alike
                                                                              : worst_of(*fleet);
 }

@@ -186,7 +186,7 @@ run::ExitCode ended(run::ExitCode code, const ExploreRun& run, RunEvidence& evid
   if (!evidence.end(run_end_json({.exit_code = static_cast<int>(code)}))) {
     return run::ExitCode::kInternal;
   }
-  return sign_files(run.options.sign, {run.options.evidence}) ? code : run::ExitCode::kInternal;
+  return sign_files(run.options.sign, run.options.evidence) ? code : run::ExitCode::kInternal;
 }
 
 run::ExitCode run_on(endpoint::Endpoint& direct, const target::Descriptor& descriptor,
@@ -259,7 +259,7 @@ run::ExitCode explore(const ExploreOptions& options) {
     if (!read_workloads(path, saved)) return run::ExitCode::kUsage;
   }
   const auto basis = prepare_run(options);
-  if (!basis || !can_sign(options.sign, {options.evidence})) return run::ExitCode::kUsage;
+  if (!basis || !can_sign(options.sign, options.evidence)) return run::ExitCode::kUsage;
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   ExploreRun run{

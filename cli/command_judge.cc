@@ -4,7 +4,11 @@
 #include <atomic>
 #include <deque>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -230,25 +234,23 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   print_rules(rules_since(judgement.head, library), judgement.head);
   print_agreement(then, now);
   const auto written = write_reports(options.reports, result, library.catalogue, judgement.context);
-  if (written) return exit_code(result);
-  complain(written.error());
-  return run::ExitCode::kInternal;
+  return succeeded(written) ? exit_code(result) : run::ExitCode::kInternal;
 }
 
 // What only evidence of certify can be judged by, or be reported as; empty: it is not asked for.
 std::string asks_for_more(const JudgeOptions& options, const std::string& command) {
-  const report::ReportFiles& files = options.reports;
-  const bool has_reports = command != "explore";
-  const bool has_page = command == "stress";
-  const std::pair<const char*, bool> asked[] = {{"--profile", options.profile.has_value()},
-                                                {"--wording", options.wording.has_value()},
-                                                {"--strict", options.strict},
-                                                {"--scenarios", !options.scenarios.empty()},
-                                                {"--sarif", !files.sarif.empty()},
-                                                {"--badge", !files.badge.empty()},
-                                                {"--html", !files.html.empty() && !has_page},
-                                                {"--json", !files.json.empty() && !has_reports},
-                                                {"--junit", !files.junit.empty() && !has_reports}};
+  const std::set<std::string_view> kinds =
+      command == "stress"   ? std::set<std::string_view>{"json", "junit", "html"}
+      : command == "replay" ? std::set<std::string_view>{"json", "junit"}
+                            : std::set<std::string_view>{};
+  std::vector<std::pair<std::string, bool>> asked = {{"--profile", options.profile.has_value()},
+                                                     {"--wording", options.wording.has_value()},
+                                                     {"--strict", options.strict},
+                                                     {"--scenarios", !options.scenarios.empty()}};
+  for (const report::ReportKind& kind : report::report_kinds()) {
+    const bool given = !options.reports.of(kind.name).empty();
+    asked.emplace_back(fmt::format("--{}", kind.name), given && !kinds.contains(kind.name));
+  }
   for (const auto& [option, given] : asked) {
     if (given) return fmt::format("{} is not for evidence of {}", option, command);
   }
@@ -334,10 +336,7 @@ std::string describe(const EvidenceFile& file) {
 }
 
 run::ExitCode judge(const JudgeOptions& options) {
-  if (const auto writable = report::check_writable(options.reports); !writable) {
-    complain(writable.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
   const auto file = scenario::read_file(options.file);
   if (!file) {
     complain(file.error());

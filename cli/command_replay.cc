@@ -16,22 +16,12 @@
 namespace fencepost::cli {
 namespace {
 
-bool write_reports(const ReplayOptions& options, const replay::Session& session) {
-  const auto failed =
-      replay::write_reports(session, {.json = options.json, .junit = options.junit});
-  for (const std::string& each : failed) complain(each);
-  return failed.empty();
-}
-
 // All cases are "not run", and the reports say why.
 run::ExitCode not_begun(const ReplayOptions& options, replay::Session& session,
                         const std::string& reason, run::ExitCode code) {
   do_not_begin(session, reason, code);
-  return write_reports(options, session) ? exit_code(session.run) : run::ExitCode::kInternal;
-}
-
-std::vector<std::string> written_files(const ReplayOptions& options) {
-  return {options.evidence, options.json, options.junit};
+  return succeeded(write_reports(session, options.reports)) ? exit_code(session.run)
+                                                            : run::ExitCode::kInternal;
 }
 
 report::EvidenceHead head_of_evidence(const ReplayOptions& options, const replay::Session& session,
@@ -80,22 +70,16 @@ run::ExitCode run_on(const ReplayOptions& options, endpoint::Endpoint& direct,
   printer.end();
   const run::ExitCode code = exit_code(session.run);
   const bool kept = evidence.end(run_end_json({.exit_code = static_cast<int>(code)}));
-  const bool written = write_reports(options, session) && kept;
-  if (!written || !sign_files(options.sign, written_files(options))) {
+  const bool written = succeeded(write_reports(session, options.reports)) && kept;
+  if (!written || !sign_files(options.sign, options.evidence, options.reports)) {
     return run::ExitCode::kInternal;
   }
   return code;
 }
 
 bool can_write(const ReplayOptions& options) {
-  for (const std::string& path : {options.json, options.junit}) {
-    if (path.empty()) continue;
-    if (const auto writable = report::check_writable(path); !writable) {
-      complain(writable.error());
-      return false;
-    }
-  }
-  return can_sign(options.sign, written_files(options));
+  return succeeded(report::check_writable(options.reports)) &&
+         can_sign(options.sign, options.evidence, options.reports);
 }
 
 }  // namespace

@@ -323,14 +323,6 @@ Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
 
 // ---- Both
 
-report::ReportFiles files_of(const StressOptions& options) {
-  return {.json = options.json, .junit = options.junit, .html = options.html};
-}
-
-std::vector<std::string> written_files(const StressOptions& options) {
-  return {options.evidence, options.json, options.junit, options.html};
-}
-
 void begin_evidence(const Setup& setup, const scenario::Library& library) {
   const StressOptions& options = setup.options;
   const auto url = endpoint::parse_url(setup.descriptor.url);
@@ -376,19 +368,18 @@ run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
     return run::ExitCode::kInternal;
   }
   const StressOptions& options = setup.options;
-  const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
-  if (!quiet) text::print("{}", text::Lines(stress_text(run, *findings, library.catalogue)));
+  if (!options.reports.piped())
+    text::print("{}", text::Lines(stress_text(run, *findings, library.catalogue)));
   histories::StressRun shown = run;
   shown.history = setup.history;  // the page is made of it in any case
-  const auto written = write_stress(options.html.empty() ? run : shown, *findings,
-                                    files_of(options), library.catalogue);
+  const auto written = write_stress(options.reports.of("html").empty() ? run : shown, *findings,
+                                    options.reports, library.catalogue);
   if (!kept) {
     std::error_code ignored;
     std::filesystem::remove(setup.history, ignored);
   }
-  if (!written) complain(written.error());
-  const bool whole = end_evidence(setup, run) && written;
-  if (!whole || !sign_files(options.sign, written_files(options))) {
+  const bool whole = end_evidence(setup, run) && succeeded(written);
+  if (!whole || !sign_files(options.sign, options.evidence, options.reports)) {
     return run::ExitCode::kInternal;
   }
   return exit_code(run);
@@ -436,11 +427,10 @@ run::ExitCode stress(const StressOptions& options) {
              " must be a duration such as 10s or 5m, at most 8784h");
     return run::ExitCode::kUsage;
   }
-  if (const auto can = report::check_writable(files_of(options)); !can) {
-    complain(can.error());
+  if (!succeeded(report::check_writable(options.reports)) ||
+      !can_sign(options.sign, options.evidence, options.reports)) {
     return run::ExitCode::kUsage;
   }
-  if (!can_sign(options.sign, written_files(options))) return run::ExitCode::kUsage;
   const stress::Mix* mix = stress::find_mix(options.workload);
   auto descriptor = read_descriptor({.url = options.endpoint, .descriptor = options.descriptor});
   if (!descriptor || mix == nullptr) return run::ExitCode::kUsage;
@@ -464,11 +454,11 @@ run::ExitCode stress(const StressOptions& options) {
       .evidence = *evidence};
   if (!take_times(options, setup)) return run::ExitCode::kUsage;
   stop_on_signals();
+  const std::string started = utc_now();
   if (evidence->is_kept()) begin_evidence(setup, library);
   const stress::RunSize size{.mix = mix, .clients = options.clients};
   const auto url = endpoint::parse_url(setup.descriptor.url);
-  const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
-  if (!quiet) {
+  if (!options.reports.piped()) {
     text::print("fencepost stress {}  endpoint {}  {}  seed {}  {}{}\n", report::suite_version(),
                 url ? url->display() : "unknown", histories::describe(size), seed, options.duration,
                 is_simulated(setup) ? ", simulated" : "");
@@ -486,6 +476,7 @@ run::ExitCode stress(const StressOptions& options) {
   run->mix = mix;
   run->clients = options.clients;
   run->seed = seed;
+  run->started = started;
   run->again = again(setup, size);
   return report_run(setup, library, *run);
 }

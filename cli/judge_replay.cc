@@ -118,9 +118,8 @@ run::ExitCode judge_replay(const JudgeOptions& options, const EvidenceFile& file
     complain(left_out_text(file.name, gone));
     return run::ExitCode::kUsage;
   }
-  const auto failed = replay::write_reports(session, options.reports);
-  for (const std::string& each : failed) complain(each);
-  return failed.empty() ? exit_code(session.run) : run::ExitCode::kInternal;
+  const bool written = succeeded(replay::write_reports(session, options.reports));
+  return written ? exit_code(session.run) : run::ExitCode::kInternal;
 }
 
 }  // namespace fencepost::cli

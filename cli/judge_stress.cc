@@ -84,8 +84,7 @@ run::ExitCode judge_stress(const JudgeOptions& options, const EvidenceFile& file
     return run::ExitCode::kUsage;
   }
   add_replies(end.value_or(RunEnd{}), file.head, *checked);
-  const bool piped = options.reports.json == "-" || options.reports.junit == "-";
-  if (!piped) {
+  if (!options.reports.piped()) {
     text::print("{}", text::Lines(checked_text(*checked, library.catalogue)));
     print_rules(rules_since(file.head, library), file.head);
     print_keys(end.value_or(RunEnd{}), *checked);
@@ -93,10 +92,9 @@ run::ExitCode judge_stress(const JudgeOptions& options, const EvidenceFile& file
   }
   const std::vector<histories::CheckedHistory> all = {std::move(*checked)};
   const run::ExitCode code = stress_code(exit_code(all), end);
-  const auto written = write_checked(all, options.reports, code, library.catalogue);
-  if (written) return code;
-  complain(written.error());
-  return run::ExitCode::kInternal;
+  const auto written =
+      write_checked(all, options.reports, code, library.catalogue, file.head.run.context.started);
+  return succeeded(written) ? code : run::ExitCode::kInternal;
 }
 
 }  // namespace fencepost::cli

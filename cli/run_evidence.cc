@@ -22,7 +22,14 @@ void add_text(endpoint::Recorder& recorder, evidence::Kind kind, std::string tex
   recorder.add({.kind = kind, .details = std::move(details)});
 }
 
-bool is_signed(const std::string& file) { return !file.empty() && file != "-"; }
+// What a key signs: what is a file.
+std::vector<std::string> signed_files(const std::string& evidence,
+                                      const report::ReportFiles& reports) {
+  std::vector<std::string> out = reports.paths();
+  out.insert(out.begin(), evidence);
+  std::erase_if(out, [](const std::string& file) { return file.empty() || file == "-"; });
+  return out;
+}
 
 }  // namespace
 
@@ -95,19 +102,21 @@ std::optional<RunEnd> read_run_end(const std::string& text) {
   return out;
 }
 
-bool can_sign(const std::string& key, const std::vector<std::string>& files) {
+bool can_sign(const std::string& key, const std::string& evidence,
+              const report::ReportFiles& reports) {
   if (key.empty()) return true;
+  const std::vector<std::string> files = signed_files(evidence, reports);
   const auto able = check_signing(key);
   if (!able) complain(able.error());
-  const bool something = std::any_of(files.begin(), files.end(), is_signed);
-  if (!something) complain("--sign needs a file to sign: --evidence, --json or another report");
-  return able && something;
+  if (files.empty()) complain("--sign needs a file to sign: --evidence, --json or another report");
+  return able && !files.empty();
 }
 
-bool sign_files(const std::string& key, const std::vector<std::string>& files) {
+bool sign_files(const std::string& key, const std::string& evidence,
+                const report::ReportFiles& reports) {
   bool done = true;
-  for (const std::string& file : files) {
-    if (key.empty() || !is_signed(file)) continue;
+  if (key.empty()) return done;
+  for (const std::string& file : signed_files(evidence, reports)) {
     const auto signature = sign_file(key, file);
     if (!signature) complain(signature.error());
     done = done && signature;

@@ -60,8 +60,10 @@ struct RunEnd {
 
 // Can the key sign, and is there a file that it is to sign? Asked before the run. False after a
 // complaint. No key: nothing is signed.
-[[nodiscard]] bool can_sign(const std::string& key, const std::vector<std::string>& files);
+[[nodiscard]] bool can_sign(const std::string& key, const std::string& evidence,
+                            const report::ReportFiles& reports = {});
 // Signs those that have a name. False after a complaint.
-[[nodiscard]] bool sign_files(const std::string& key, const std::vector<std::string>& files);
+[[nodiscard]] bool sign_files(const std::string& key, const std::string& evidence,
+                              const report::ReportFiles& reports = {});
 
 }  // namespace fencepost::cli

@@ -22,6 +22,9 @@ inline constexpr std::uint64_t kMostJobs = 1'000;
 // Takes a number greater than 0, at most `most`.
 [[nodiscard]] CLI::Validator positive_factor(double most = std::numeric_limits<double>::max());
 
+// Takes any place of a report, which reports_to_standard_output() knows by it.
+[[nodiscard]] CLI::Validator report_file();
+
 // Help of `app` and its commands is as wide as the terminal, and names what a value is (URL, FILE,
 // N). Call it when all commands have been added.
 void explain_on_terminal(CLI::App& app);

@@ -317,6 +317,11 @@ def load_schema(name):
     return load_json(ROOT / "docs" / f"{name}.schema.json")
 
 
+def junit_count(root, name):
+    """Of all suites of a JUnit document: tests, failures, errors or skipped."""
+    return sum(int(suite.get(name)) for suite in root.findall("testsuite"))
+
+
 class Reports:
     """What a run of `certify` returned (`code`), said (`out`, and with its complaints `said`) and wrote (`json`, ...).
 

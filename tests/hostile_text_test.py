@@ -239,7 +239,7 @@ class HostileText(harness.FolderTest):
 
     def test_an_unfinished_run(self):
         head = {"unfinished": {"cases": "x", "url": "", "descriptor": "", "scenarios": "", "driver": "", "baseline": "",
-                               "shuffled": False, "timeout_scale": 1.0, "strict_junit": False, "reports": {"json": "r.json"}}}
+                               "shuffled": False, "timeout_scale": 1.0, "reports": {"json": "r.json"}}}
         report = self.report()
         head.update({name: value for name, value in report.items()
                      if name not in ("summary", "differences", "requirements", "cases", "exit_code", "transcripts")})

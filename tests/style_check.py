@@ -69,8 +69,7 @@ RESTRICTED = {
     r"^mosquitto": {"reference_store/broker_plugin"},
     r"^yaml-cpp/": {"conformance/scenario"},
     r"^CLI/": {"cli"},
-    r"^pugixml": {"conformance/report", "conformance/histories",
-                   "conformance/client_report", "conformance/client_run"},
+    r"^pugixml": {"conformance/text"},
     r"^fmt/": SUITE,
     r"^openssl/": {"base", "conformance/page", "endpoint"},
     # JSON is read by the reference store (authorization) and its plugin (traffic log); base/json_reader and

@@ -141,17 +141,10 @@ std::string to_junit(const Session& session) {
   return report::to_junit(result, session.saved.catalogue, session.context);
 }
 
-std::vector<std::string> write_reports(const Session& session, const report::ReportFiles& files) {
-  std::vector<std::string> out;
-  const auto write = [&](const std::string& path, auto&& content) {
-    if (path.empty()) return;
-    if (auto written = report::write_file(path, content()); !written) {
-      out.push_back(std::move(written.error()));
-    }
-  };
-  write(files.json, [&] { return to_json(session.run, session.context); });
-  write(files.junit, [&] { return to_junit(session); });
-  return out;
+Result<void, std::string> write_reports(const Session& session, const report::ReportFiles& files) {
+  return report::write_reports(files,
+                               {{"json", [&] { return to_json(session.run, session.context); }},
+                                {"junit", [&] { return to_junit(session); }}});
 }
 
 }  // namespace fencepost::replay

@@ -15,10 +15,8 @@ namespace fencepost::replay {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
@@ -154,10 +152,9 @@ TEST(ReplayPrinter, UsesColoursAndTheLiveLineOnATerminal) {
 TEST(ReplayReports, AreWrittenWhereTheyHaveAName) {
   const test::TemporaryFolder folder;
   const Session session = ran({{"nx.yaml", nx_case()}}, overwrites(), 3);
-  EXPECT_THAT(write_reports(session, {}), IsEmpty());
-  EXPECT_THAT(write_reports(session, {.json = (folder.path() / "out.json").string(),
-                                      .junit = (folder.path() / "out.xml").string()}),
-              IsEmpty());
+  EXPECT_TRUE(write_reports(session, {}));
+  EXPECT_TRUE(write_reports(session, {{"json", (folder.path() / "out.json").string()},
+                                      {"junit", (folder.path() / "out.xml").string()}}));
   EXPECT_EQ(folder.read("out.json"), to_json(session.run, session.context));
   EXPECT_EQ(folder.read("out.xml"), to_junit(session));
   const std::string xml = folder.read("out.xml");
@@ -168,9 +165,10 @@ TEST(ReplayReports, AreBothTriedWhenOneCannotBeWritten) {
   const test::TemporaryFolder folder;
   const Session session = ran({{"get.yaml", kGetCase}}, right());
   const std::string nowhere = (folder.path() / "no/out.json").string();
-  EXPECT_THAT(
-      write_reports(session, {.json = nowhere, .junit = (folder.path() / "out.xml").string()}),
-      ElementsAre(HasSubstr(nowhere)));
+  const auto written =
+      write_reports(session, {{"json", nowhere}, {"junit", (folder.path() / "out.xml").string()}});
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error(), HasSubstr(nowhere));
   EXPECT_THAT(folder.read("out.xml"), HasSubstr("<testsuites"));
 }
 

@@ -32,16 +32,6 @@ constexpr std::string_view kBeginning = R"({"unfinished":)";
 constexpr mode_t kMode = 0666;  // and what umask says
 constexpr std::size_t kReadBlock = 65'536;
 
-struct FileName {
-  const char* kind;
-  std::string ReportFiles::*path;
-};
-constexpr FileName kFileNames[] = {{"json", &ReportFiles::json},
-                                   {"junit", &ReportFiles::junit},
-                                   {"html", &ReportFiles::html},
-                                   {"sarif", &ReportFiles::sarif},
-                                   {"badge", &ReportFiles::badge}};
-
 std::string reason() {
   return std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 }
@@ -52,8 +42,8 @@ std::string line_of(const ordered_json& document) {
 
 ordered_json call_json(const Call& call, const std::string& cases) {
   ordered_json files = ordered_json::object();
-  for (const FileName& each : kFileNames) {
-    if (!(call.files.*each.path).empty()) files[each.kind] = call.files.*each.path;
+  for (const ReportKind& kind : report_kinds()) {
+    if (const std::string& path = call.files.of(kind.name); !path.empty()) files[kind.name] = path;
   }
   return {{"cases", cases},
           {"url", call.url},
@@ -63,7 +53,6 @@ ordered_json call_json(const Call& call, const std::string& cases) {
           {"baseline", call.baseline},
           {"shuffled", call.shuffled},
           {"timeout_scale", call.timeout_scale},
-          {"strict_junit", call.files.strict_junit},
           {"reports", std::move(files)}};
 }
 
@@ -82,9 +71,10 @@ Call call_of(const JsonMembers& record) {
     record.wrong("timeout_scale",
                  fmt::format("a number greater than 0, at most {}", run::kMaxTimeoutScale));
   }
-  out.files.strict_junit = record.flag("strict_junit");
   const JsonMembers files = record.object("reports");
-  for (const FileName& each : kFileNames) out.files.*each.path = files.text_if_there(each.kind);
+  for (const ReportKind& kind : report_kinds()) {
+    out.files.set(kind.name, files.text_if_there(kind.name));
+  }
   return out;
 }
 

@@ -107,7 +107,7 @@ TEST_F(JournalTest, KeepsWhatARunHasFound) {
 }
 
 TEST_F(JournalTest, KeepsHowTheSuiteWasCalled) {
-  call_.files.html = "r.html";
+  call_.files.set("html", "r.html");
   { const auto journal = Journal::create(path_, head()); }
   const auto read = read_head(file());
   ASSERT_TRUE(read) << read.error();
@@ -115,7 +115,7 @@ TEST_F(JournalTest, KeepsHowTheSuiteWasCalled) {
   EXPECT_EQ(read->call.scenarios, "mine");
   EXPECT_EQ(read->call.timeout_scale, 2.5);
   EXPECT_TRUE(read->call.shuffled);
-  EXPECT_EQ(read->call.files.html, "r.html");
+  EXPECT_EQ(read->call.files.of("html"), "r.html");
   EXPECT_EQ(read->context.seed, 7U);
 }
 

@@ -22,9 +22,8 @@ bool is_a_place(const std::string& path) {
 }  // namespace
 
 std::string journal_place(const ReportFiles& files) {
-  for (const std::string* path :
-       {&files.json, &files.junit, &files.html, &files.sarif, &files.badge}) {
-    if (is_a_place(*path)) return *path + kUnfinished;
+  for (const ReportKind& kind : report_kinds()) {
+    if (is_a_place(files.of(kind.name))) return files.of(kind.name) + kUnfinished;
   }
   return {};
 }

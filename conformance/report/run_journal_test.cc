@@ -28,15 +28,15 @@ TEST(JournalPlace, IsBesideTheFirstReportThatIsAFile) {
   const test::TemporaryFolder folder;
   const std::string old_report = folder.write("old.json", "{}").string();
   EXPECT_EQ(journal_place({}), "");
-  EXPECT_EQ(journal_place({.json = "-"}), "");
-  EXPECT_EQ(journal_place({.json = "/dev/null"}), "");
-  EXPECT_EQ(journal_place({.json = folder.path().string()}), "");
-  EXPECT_EQ(journal_place({.json = old_report, .html = "h"}), old_report + ".unfinished");
-  EXPECT_EQ(journal_place({.json = "-", .junit = "/dev/null", .html = "h", .sarif = "s"}),
+  EXPECT_EQ(journal_place({{"json", "-"}}), "");
+  EXPECT_EQ(journal_place({{"json", "/dev/null"}}), "");
+  EXPECT_EQ(journal_place({{"json", folder.path().string()}}), "");
+  EXPECT_EQ(journal_place({{"json", old_report}, {"html", "h"}}), old_report + ".unfinished");
+  EXPECT_EQ(journal_place({{"json", "-"}, {"junit", "/dev/null"}, {"html", "h"}, {"sarif", "s"}}),
             "h.unfinished");
-  EXPECT_EQ(journal_place({.junit = "j", .html = "h"}), "j.unfinished");
-  EXPECT_EQ(journal_place({.sarif = "s", .badge = "b"}), "s.unfinished");
-  EXPECT_EQ(journal_place({.badge = "b"}), "b.unfinished");
+  EXPECT_EQ(journal_place({{"junit", "j"}, {"html", "h"}}), "j.unfinished");
+  EXPECT_EQ(journal_place({{"sarif", "s"}, {"badge", "b"}}), "s.unfinished");
+  EXPECT_EQ(journal_place({{"badge", "b"}}), "b.unfinished");
 }
 
 class RunJournalTest : public testing::Test {
@@ -47,7 +47,7 @@ class RunJournalTest : public testing::Test {
       library_.cases.push_back(test::case_of({.id = id, .steps = "- get: k\n  expect: missing\n"}));
     }
     context_.transcripts = Transcripts::kFailures;
-    call_.files.json = path("r.json");
+    call_.files.set("json", path("r.json"));
     place_ = path("r.json.unfinished");
   }
 
@@ -92,7 +92,7 @@ TEST_F(RunJournalTest, IsGoneWhenTheReportsAreWritten) {
 }
 
 TEST_F(RunJournalTest, StaysWhenTheyAreNotAndTheUserLearnsWhere) {
-  call_.files.json = path("my r.json");
+  call_.files.set("json", path("my r.json"));
   RunJournal run = journal();
   run.begin(library_, call_);
   run.keep(result(0), false);
@@ -104,7 +104,7 @@ TEST_F(RunJournalTest, StaysWhenTheyAreNotAndTheUserLearnsWhere) {
 }
 
 TEST_F(RunJournalTest, WithoutAReportNothingIsKept) {
-  call_.files.json = "-";
+  call_.files.set("json", "-");
   RunJournal run = journal();
   run.begin(library_, call_);
   run.keep(result(0), false);
@@ -196,7 +196,7 @@ TEST_F(RunJournalTest, WhatAnotherRunIsWritingIsLeftAlone) {
 }
 
 TEST_F(RunJournalTest, SaysThatItCannotBeBegun) {
-  call_.files.json = "/nowhere/r.json";
+  call_.files.set("json", "/nowhere/r.json");
   RunJournal run = journal();
   run.begin(library_, call_);
   run.keep(result(0), false);
